@@ -1,0 +1,174 @@
+// Word-sized modular arithmetic: a modulus with its Barrett constants, and Shoup factors.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define HEMERA_HOST_DEVICE __host__ __device__
+#else
+#define HEMERA_HOST_DEVICE
+#endif
+
+namespace hemera::arith {
+
+__extension__ typedef unsigned __int128 uint128;
+__extension__ typedef __int128 int128;
+
+/// Largest number of bits a modulus may have: lazy sums of a few residues then fit a word.
+inline constexpr int max_modulus_bits = 61;
+
+/// High word of the 128-bit product a * b.
+HEMERA_HOST_DEVICE constexpr std::uint64_t multiply_high(std::uint64_t a, std::uint64_t b) {
+  return static_cast<std::uint64_t>((static_cast<uint128>(a) * b) >> 64);
+}
+
+/// A modulus 2 <= q < 2^61 with the constant of Barrett reduction, floor(2^128 / q).
+///
+/// Need not be prime (a plaintext modulus may be a power of two). Every function returns canonical
+/// residues in [0, q) and expects them, unless it says otherwise. Moduli are public: the functions
+/// take the same time for all residues.
+class Modulus {
+ public:
+  constexpr Modulus() = default;
+
+  /// Precondition: 2 <= value < 2^61 (checked where parameters are made, see rlwe::Parameters).
+  HEMERA_HOST_DEVICE constexpr explicit Modulus(std::uint64_t value) : value_(value) {
+    // floor(2^128 / q) = floor((2^128 - 1) / q) unless q divides 2^128 (q a power of two).
+    const uint128 all_ones = ~static_cast<uint128>(0);
+    uint128 ratio = all_ones / value;
+    if (all_ones % value == value - 1) ++ratio;
+    ratio_high_ = static_cast<std::uint64_t>(ratio >> 64);
+    ratio_low_ = static_cast<std::uint64_t>(ratio);
+  }
+
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t value() const { return value_; }
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t ratio_high() const { return ratio_high_; }
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t ratio_low() const { return ratio_low_; }
+
+  /// Number of bits of the modulus: 2^(bits-1) <= q < 2^bits.
+  [[nodiscard]] constexpr int bits() const { return std::bit_width(value_); }
+
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) const {
+    const std::uint64_t sum = a + b;
+    return sum - (value_ & (0 - static_cast<std::uint64_t>(sum >= value_)));
+  }
+
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t subtract(std::uint64_t a,
+                                                                    std::uint64_t b) const {
+    const std::uint64_t difference = a - b;
+    return difference + (value_ & (0 - static_cast<std::uint64_t>(a < b)));
+  }
+
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t negate(std::uint64_t a) const {
+    return (value_ - a) & (0 - static_cast<std::uint64_t>(a != 0));
+  }
+
+  /// Any 64-bit a to [0, q).
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t reduce(std::uint64_t a) const {
+    const std::uint64_t quotient = multiply_high(a, ratio_high_);
+    const std::uint64_t remainder = a - quotient * value_;  // [0, 2q)
+    return remainder - (value_ & (0 - static_cast<std::uint64_t>(remainder >= value_)));
+  }
+
+  /// Any 128-bit a to [0, q) (Barrett with a 128-bit ratio; the quotient is at most one too small).
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t reduce(uint128 a) const {
+    const auto low = static_cast<std::uint64_t>(a);
+    const auto high = static_cast<std::uint64_t>(a >> 64);
+    const uint128 middle = static_cast<uint128>(low) * ratio_high_ + multiply_high(low, ratio_low_);
+    const uint128 cross = static_cast<uint128>(high) * ratio_low_ + static_cast<std::uint64_t>(middle);
+    const std::uint64_t quotient = high * ratio_high_ + static_cast<std::uint64_t>(middle >> 64) +
+                                   static_cast<std::uint64_t>(cross >> 64);
+    const std::uint64_t remainder = low - quotient * value_;  // [0, 2q)
+    return remainder - (value_ & (0 - static_cast<std::uint64_t>(remainder >= value_)));
+  }
+
+  /// A signed word to [0, q).
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t reduce_signed(std::int64_t a) const {
+    const std::uint64_t mask = static_cast<std::uint64_t>(a >> 63);  // all ones if negative
+    const std::uint64_t magnitude = (static_cast<std::uint64_t>(a) ^ mask) - mask;
+    const std::uint64_t residue = reduce(magnitude);
+    return (negate(residue) & mask) | (residue & ~mask);
+  }
+
+  /// Product of any two words, reduced.
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t multiply(std::uint64_t a, std::uint64_t b) const {
+    return reduce(static_cast<uint128>(a) * b);
+  }
+
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t power(std::uint64_t base,
+                                                                 std::uint64_t exponent) const {
+    std::uint64_t result = reduce(std::uint64_t{1});
+    base = reduce(base);
+    for (; exponent != 0; exponent >>= 1) {
+      if ((exponent & 1) != 0) result = multiply(result, base);
+      base = multiply(base, base);
+    }
+    return result;
+  }
+
+  /// The integer of [-(q-1)/2, q/2] that a residue stands for.
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::int64_t centered(std::uint64_t a) const {
+    const std::uint64_t above_half = 0 - static_cast<std::uint64_t>(a > value_ / 2);
+    return static_cast<std::int64_t>(a - (value_ & above_half));
+  }
+
+  friend constexpr bool operator==(const Modulus& a, const Modulus& b) { return a.value_ == b.value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+  std::uint64_t ratio_high_ = 0;
+  std::uint64_t ratio_low_ = 0;
+};
+
+/// A constant factor w in [0, q) with floor(w * 2^64 / q): Shoup's product needs no division.
+/// V. Shoup's NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms" (2014), section 3.
+struct ShoupFactor {
+  std::uint64_t operand = 0;
+  std::uint64_t quotient = 0;
+
+  constexpr ShoupFactor() = default;
+  HEMERA_HOST_DEVICE constexpr ShoupFactor(std::uint64_t factor, const Modulus& q)
+      : operand(factor),
+        quotient(static_cast<std::uint64_t>((static_cast<uint128>(factor) << 64) / q.value())) {}
+};
+
+/// a * w mod q for any word a; result in [0, 2q).
+HEMERA_HOST_DEVICE constexpr std::uint64_t multiply_lazy(std::uint64_t a, const ShoupFactor& w,
+                                                         std::uint64_t q) {
+  return a * w.operand - multiply_high(a, w.quotient) * q;
+}
+
+/// a * w mod q for any word a; result in [0, q).
+HEMERA_HOST_DEVICE constexpr std::uint64_t multiply(std::uint64_t a, const ShoupFactor& w, std::uint64_t q) {
+  const std::uint64_t product = multiply_lazy(a, w, q);
+  return product - (q & (0 - static_cast<std::uint64_t>(product >= q)));
+}
+
+/// The lowest `bits` bits of index in reverse order.
+HEMERA_HOST_DEVICE constexpr std::uint64_t reverse_bits(std::uint64_t index, int bits) {
+  std::uint64_t reversed = 0;
+  for (int i = 0; i < bits; ++i) reversed |= ((index >> i) & 1) << (bits - 1 - i);
+  return reversed;
+}
+
+/// Multiplicative inverse of a modulo m by the extended Euclidean algorithm, or 0 if gcd(a, m) != 1.
+/// Not constant-time: for public values. m < 2^63.
+constexpr std::uint64_t inverse(std::uint64_t a, std::uint64_t m) {
+  std::int64_t old_coefficient = 1, coefficient = 0;
+  std::uint64_t old_remainder = a % m, remainder = m;
+  while (remainder != 0) {
+    const std::uint64_t quotient = old_remainder / remainder;
+    const std::uint64_t next_remainder = old_remainder - quotient * remainder;
+    old_remainder = remainder;
+    remainder = next_remainder;
+    const std::int64_t next = old_coefficient - static_cast<std::int64_t>(quotient) * coefficient;
+    old_coefficient = coefficient;
+    coefficient = next;
+  }
+  if (old_remainder != 1) return 0;
+  return old_coefficient < 0 ? m - (static_cast<std::uint64_t>(-old_coefficient) % m)
+                             : static_cast<std::uint64_t>(old_coefficient) % m;
+}
+
+}  // namespace hemera::arith

@@ -1,0 +1,34 @@
+// A modulus chain: one RNS base per level.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "hemera/poly/ring.hpp"
+
+namespace hemera::poly {
+
+/// The bases of the levels 0 (the last, smallest) to top. Going down one level drops some primes and may add
+/// others, so a level's size need not be a prime's ("rational rescaling").
+class ModulusChain {
+ public:
+  ModulusChain() = default;
+  /// `bases[level]`; throws ParameterError if there is none, if one is empty, or if a base's product is not
+  /// smaller than the next higher one's.
+  explicit ModulusChain(std::vector<RnsBase> bases);
+
+  [[nodiscard]] std::size_t levels() const { return bases_.size(); }
+  [[nodiscard]] std::size_t top() const { return bases_.size() - 1; }
+  [[nodiscard]] const RnsBase& base(std::size_t level) const { return bases_[level]; }
+  /// The union U of all bases: the top base, then what lower levels add.
+  [[nodiscard]] const RnsBase& all() const { return union_; }
+  /// Product of the primes dropped from `level` to the next lower one, divided by the product of those added,
+  /// as a double: the factor by which a CKKS rescale divides the scale. Precondition: level > 0.
+  [[nodiscard]] double ratio(std::size_t level) const;
+
+ private:
+  std::vector<RnsBase> bases_;
+  RnsBase union_;
+};
+
+}  // namespace hemera::poly

@@ -1,0 +1,117 @@
+// Polynomials in residue form: views for backends, and the owning array.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "hemera/poly/ring.hpp"
+#include "hemera/runtime/memory.hpp"
+
+namespace hemera::poly {
+
+/// Extents of an array of polynomials, [batch, component, limb, N].
+struct PolyShape {
+  std::size_t batch = 1;
+  std::size_t components = 1;
+  std::size_t limbs = 1;
+  std::size_t degree = 0;
+
+  [[nodiscard]] std::size_t words() const { return batch * components * limbs * degree; }
+  friend bool operator==(const PolyShape&, const PolyShape&) = default;
+};
+
+/// A strided view of residues in a backend's memory, [batch, component, limb, N]; the N entries of a limb are
+/// contiguous, strides count words. `Byte` is std::byte, or const std::byte for a view to read only.
+template <typename Byte>
+struct BasicPolyView {
+  Byte* data = nullptr;
+  PolyShape shape;
+  std::size_t batch_stride = 0;
+  std::size_t component_stride = 0;
+  std::size_t limb_stride = 0;
+  Word word = Word::u64;
+
+  BasicPolyView() = default;
+  /// A contiguous array.
+  BasicPolyView(Byte* bytes, const PolyShape& extents, Word word_size)
+      : data(bytes),
+        shape(extents),
+        batch_stride(extents.components * extents.limbs * extents.degree),
+        component_stride(extents.limbs * extents.degree),
+        limb_stride(extents.degree),
+        word(word_size) {}
+
+  /// A view to read from a view to write.
+  operator BasicPolyView<const std::byte>() const {  // NOLINT(google-explicit-constructor)
+    BasicPolyView<const std::byte> view;
+    view.data = data;
+    view.shape = shape;
+    view.batch_stride = batch_stride;
+    view.component_stride = component_stride;
+    view.limb_stride = limb_stride;
+    view.word = word;
+    return view;
+  }
+
+  /// Pointer to the entries of one limb; W must be the view's word. An extent of 1 broadcasts: its index is
+  /// taken as 0.
+  template <typename W>
+  [[nodiscard]] auto* limb(std::size_t batch, std::size_t component, std::size_t limb_index) const {
+    using Pointer = std::conditional_t<std::is_const_v<Byte>, const W*, W*>;
+    const std::size_t b = shape.batch == 1 ? 0 : batch;
+    const std::size_t c = shape.components == 1 ? 0 : component;
+    return reinterpret_cast<Pointer>(data) + b * batch_stride + c * component_stride +
+           limb_index * limb_stride;
+  }
+
+  [[nodiscard]] BasicPolyView batches(std::size_t first, std::size_t count) const {
+    BasicPolyView part = *this;
+    part.data += first * batch_stride * static_cast<std::size_t>(word);
+    part.shape.batch = count;
+    return part;
+  }
+  [[nodiscard]] BasicPolyView components(std::size_t first, std::size_t count) const {
+    BasicPolyView part = *this;
+    part.data += first * component_stride * static_cast<std::size_t>(word);
+    part.shape.components = count;
+    return part;
+  }
+  [[nodiscard]] BasicPolyView limbs(std::size_t first, std::size_t count) const {
+    BasicPolyView part = *this;
+    part.data += first * limb_stride * static_cast<std::size_t>(word);
+    part.shape.limbs = count;
+    return part;
+  }
+};
+
+using PolyView = BasicPolyView<std::byte>;
+using ConstPolyView = BasicPolyView<const std::byte>;
+
+/// An owning, contiguous array of polynomials [batch, component, limb, N] over a base.
+class Poly {
+ public:
+  Poly() = default;
+  /// Contents unspecified. Throws OutOfMemoryError.
+  Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
+       RnsBase base, Form form, runtime::Secrecy secrecy = runtime::Secrecy::open);
+
+  [[nodiscard]] const PolyShape& shape() const { return shape_; }
+  [[nodiscard]] const RnsBase& base() const { return base_; }
+  [[nodiscard]] Form form() const { return form_; }
+  void set_form(Form form) { form_ = form; }
+  [[nodiscard]] std::size_t bytes() const { return buffer_.size(); }
+  [[nodiscard]] runtime::Secrecy secrecy() const { return buffer_.secrecy(); }
+  [[nodiscard]] explicit operator bool() const { return static_cast<bool>(buffer_); }
+
+  [[nodiscard]] PolyView view() { return {buffer_.data(), shape_, base_.word()}; }
+  [[nodiscard]] ConstPolyView view() const { return {buffer_.data(), shape_, base_.word()}; }
+
+ private:
+  runtime::Buffer buffer_;
+  PolyShape shape_;
+  RnsBase base_;
+  Form form_ = Form::coefficient;
+};
+
+}  // namespace hemera::poly

@@ -1,0 +1,99 @@
+// The ring Z_q[X]/(X^N + 1) for every modulus a context uses, and RNS bases as choices among them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hemera/arith/modulus.hpp"
+
+namespace hemera::poly {
+
+inline constexpr std::size_t min_degree = std::size_t{1} << 10;
+inline constexpr std::size_t max_degree = std::size_t{1} << 17;
+
+/// Bytes of a stored residue. A base has one word; buffers, views and files carry it.
+enum class Word : std::uint8_t { u32 = 4, u64 = 8 };
+
+/// What the N entries of a limb are: coefficients, or values at the odd powers of the root.
+/// Standard evaluation order: entry i is the value at root^(2 reverse_bits(i) + 1).
+enum class Form : std::uint8_t { coefficient = 0, evaluation = 1 };
+
+/// A modulus of the ring with its primitive 2N-th root of unity; root 0 means that the modulus has no
+/// negacyclic transform (a plaintext modulus of coefficient encoding).
+struct RingModulus {
+  arith::Modulus modulus;
+  std::uint64_t root = 0;
+
+  friend bool operator==(const RingModulus&, const RingModulus&) = default;
+};
+
+/// The degree N and all moduli that a context uses: ciphertext primes, special primes, auxiliary primes of
+/// BFV and the plaintext modulus. Immutable; a backend is made for one ring and keeps tables for each modulus.
+class Ring {
+ public:
+  /// Throws ParameterError if N is no power of two in [2^10, 2^17], if a modulus is outside [2, 2^61) or
+  /// appears twice, or if a root is not a primitive 2N-th root of unity.
+  static std::shared_ptr<const Ring> make(std::size_t degree, std::vector<RingModulus> moduli);
+
+  [[nodiscard]] std::size_t degree() const { return degree_; }
+  [[nodiscard]] int log_degree() const { return log_degree_; }
+  [[nodiscard]] std::span<const RingModulus> moduli() const { return moduli_; }
+  [[nodiscard]] const RingModulus& operator[](std::size_t index) const { return moduli_[index]; }
+  /// Index of a modulus; throws ParameterError when the ring does not have it.
+  [[nodiscard]] std::uint32_t index_of(std::uint64_t modulus) const;
+
+ private:
+  Ring(std::size_t degree, std::vector<RingModulus> moduli);
+
+  std::size_t degree_;
+  int log_degree_;
+  std::vector<RingModulus> moduli_;
+};
+
+/// An ordered list of distinct moduli of a ring, by index. A level of a modulus chain is such a base.
+class RnsBase {
+ public:
+  RnsBase() = default;
+  /// Throws ParameterError on an index outside the ring or one that appears twice.
+  RnsBase(std::shared_ptr<const Ring> ring, std::vector<std::uint32_t> indices);
+
+  [[nodiscard]] const std::shared_ptr<const Ring>& ring() const { return ring_; }
+  [[nodiscard]] std::size_t size() const { return indices_.size(); }
+  [[nodiscard]] bool empty() const { return indices_.empty(); }
+  [[nodiscard]] std::span<const std::uint32_t> indices() const { return indices_; }
+  [[nodiscard]] std::uint32_t index(std::size_t limb) const { return indices_[limb]; }
+  [[nodiscard]] const arith::Modulus& modulus(std::size_t limb) const {
+    return (*ring_)[indices_[limb]].modulus;
+  }
+  /// The values of the moduli, in order.
+  [[nodiscard]] std::vector<std::uint64_t> values() const;
+  [[nodiscard]] Word word() const { return Word::u64; }
+  /// log2 of the product of the moduli.
+  [[nodiscard]] double log2() const;
+
+  [[nodiscard]] bool contains(std::uint32_t ring_index) const;
+  /// Position of a ring modulus in this base; throws MismatchError when it is not there.
+  [[nodiscard]] std::size_t position(std::uint32_t ring_index) const;
+  /// For each limb of `part` its position in this base; throws MismatchError unless part is a subset.
+  [[nodiscard]] std::vector<std::uint32_t> positions(const RnsBase& part) const;
+
+  /// This base followed by the limbs of `other` that it lacks.
+  [[nodiscard]] RnsBase united(const RnsBase& other) const;
+  /// The limbs of this base that `other` lacks, in order.
+  [[nodiscard]] RnsBase without(const RnsBase& other) const;
+  /// The limbs of this base that `other` has, in order.
+  [[nodiscard]] RnsBase intersected(const RnsBase& other) const;
+
+  friend bool operator==(const RnsBase& a, const RnsBase& b) {
+    return a.ring_ == b.ring_ && a.indices_ == b.indices_;
+  }
+
+ private:
+  std::shared_ptr<const Ring> ring_;
+  std::vector<std::uint32_t> indices_;
+};
+
+}  // namespace hemera::poly

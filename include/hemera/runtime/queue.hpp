@@ -1,0 +1,73 @@
+// The order in which operations run on a device, and their scratch memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "hemera/runtime/device.hpp"
+#include "hemera/runtime/memory.hpp"
+#include "hemera/runtime/thread_pool.hpp"
+
+namespace hemera::runtime {
+
+/// Operations given to one queue run one after the other. On the CPU they have run when the call returns;
+/// a CUDA queue is a stream.
+class Queue {
+ public:
+  Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  virtual ~Queue() = default;
+
+  [[nodiscard]] virtual Device device() const = 0;
+  /// Waits until everything given to the queue so far has run.
+  virtual void synchronize() = 0;
+};
+
+/// A queue of the CPU: the threads that its operations may use.
+class CpuQueue final : public Queue {
+ public:
+  explicit CpuQueue(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
+  [[nodiscard]] Device device() const override { return {Device::Kind::cpu, 0}; }
+  void synchronize() override {}
+  [[nodiscard]] ThreadPool& pool() { return *pool_; }
+
+ private:
+  std::shared_ptr<ThreadPool> pool_;
+};
+
+/// Scratch memory for operations: asked for once, then handed out in stack order without allocation.
+class Workspace {
+ public:
+  Workspace() = default;
+  Workspace(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy = Secrecy::open)
+      : buffer_(std::move(memory), bytes, secrecy) {}
+
+  [[nodiscard]] std::size_t size() const { return buffer_.size(); }
+
+  /// Gives back, on leaving the scope, everything taken since its construction.
+  class Frame {
+   public:
+    explicit Frame(Workspace& workspace) : workspace_(workspace), mark_(workspace.used_) {}
+    ~Frame() { workspace_.used_ = mark_; }
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+
+   private:
+    Workspace& workspace_;
+    std::size_t mark_;
+  };
+
+  /// 64-byte aligned scratch, valid until the enclosing Frame ends. Throws OutOfMemoryError when the
+  /// workspace is smaller than the operation's own size function says: a mistake of the caller.
+  std::byte* take(std::size_t bytes);
+
+  /// What `take(bytes)` uses up.
+  static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+ private:
+  Buffer buffer_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace hemera::runtime

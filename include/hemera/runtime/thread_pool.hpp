@@ -1,0 +1,36 @@
+// A fixed set of worker threads that share the iterations of a loop.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace hemera::runtime {
+
+/// Runs loops on `threads` threads, the caller being one of them. Any number of threads may call
+/// `parallel_for` on one pool at once; a call from inside a loop body runs that loop in place.
+class ThreadPool {
+ public:
+  /// threads >= 1; 0 means as many as the process may run on.
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  [[nodiscard]] int threads() const { return threads_; }
+
+  /// Calls body(i) once for each i in [0, count), in any order; returns when all are done. An exception of
+  /// the body is thrown here (the first one; the remaining iterations may be left out).
+  void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
+
+ private:
+  struct State;
+
+  int threads_;
+  std::unique_ptr<State> state_;
+};
+
+/// Number of processors this process may run on.
+int available_processors();
+
+}  // namespace hemera::runtime

@@ -1,0 +1,28 @@
+#include "hemera/runtime/device.hpp"
+
+#include <charconv>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::runtime {
+
+Device Device::parse(std::string_view name) {
+  if (name == "cpu") return {Kind::cpu, 0};
+  if (name == "cuda") return {Kind::cuda, 0};
+  constexpr std::string_view prefix = "cuda:";
+  if (name.starts_with(prefix)) {
+    const std::string_view digits = name.substr(prefix.size());
+    int index = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error == std::errc{} && end == digits.data() + digits.size() && index >= 0) {
+      return {Kind::cuda, index};
+    }
+  }
+  throw DeviceError("unknown device '" + std::string(name) + "'; use 'cpu', 'cuda' or 'cuda:INDEX'");
+}
+
+std::string Device::name() const {
+  return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index);
+}
+
+}  // namespace hemera::runtime

@@ -1,0 +1,152 @@
+#include "hemera/runtime/memory.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::runtime {
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+// Sizes are rounded up to one of eight classes per power of two, so that a block fits the next request
+// of about its size and at most an eighth is lost.
+std::size_t size_class(std::size_t bytes) {
+  if (bytes <= 4096) return (bytes + alignment - 1) / alignment * alignment;
+  std::size_t power = 4096;
+  while (power * 2 < bytes) power *= 2;
+  const std::size_t step = power / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+class HostMemory final : public Memory {
+ public:
+  explicit HostMemory(std::size_t kept_bytes_limit) : kept_bytes_limit_(kept_bytes_limit) {}
+
+  ~HostMemory() override {
+    for (auto& [bytes, blocks] : kept_) {
+      for (std::byte* block : blocks) std::free(block);
+    }
+  }
+
+  [[nodiscard]] Device device() const override { return {Device::Kind::cpu, 0}; }
+
+  std::byte* allocate(std::size_t bytes) override {
+    if (bytes > SIZE_MAX / 2) fail(bytes);
+    const std::size_t block_bytes = size_class(bytes);
+    {
+      const std::lock_guard lock(mutex_);
+      auto found = kept_.find(block_bytes);
+      if (found != kept_.end() && !found->second.empty()) {
+        std::byte* block = found->second.back();
+        found->second.pop_back();
+        kept_bytes_ -= block_bytes;
+        used_ += block_bytes;
+        return block;
+      }
+    }
+    const bool large = block_bytes >= huge_page;
+    const std::size_t align = large ? huge_page : alignment;
+    const std::size_t rounded = (block_bytes + align - 1) / align * align;
+    void* block = std::aligned_alloc(align, rounded);
+    if (block == nullptr) fail(bytes);
+#if defined(__linux__)
+    if (large) madvise(block, rounded, MADV_HUGEPAGE);
+#endif
+    const std::lock_guard lock(mutex_);
+    used_ += block_bytes;
+    return static_cast<std::byte*>(block);
+  }
+
+  void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy) noexcept override {
+    const std::size_t block_bytes = size_class(bytes);
+    if (secrecy == Secrecy::secret) secure_zero(pointer, bytes);
+    {
+      const std::lock_guard lock(mutex_);
+      used_ -= block_bytes;
+      if (kept_bytes_ + block_bytes <= kept_bytes_limit_) {
+        try {
+          kept_[block_bytes].push_back(pointer);
+          kept_bytes_ += block_bytes;
+          return;
+        } catch (const std::bad_alloc&) {
+          // No room to remember the block: give it back instead.
+        }
+      }
+    }
+    std::free(pointer);
+  }
+
+  [[nodiscard]] std::size_t used() const override {
+    const std::lock_guard lock(mutex_);
+    return used_;
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t bytes) const {
+    throw OutOfMemoryError("out of host memory: asked for " + std::to_string(bytes) + " bytes with " +
+                           std::to_string(used()) +
+                           " in use; use a smaller batch, fewer keys or a smaller ring");
+  }
+
+  const std::size_t kept_bytes_limit_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::vector<std::byte*>> kept_;
+  std::size_t kept_bytes_ = 0;
+  std::size_t used_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit) {
+  return std::make_shared<HostMemory>(kept_bytes_limit);
+}
+
+Buffer::Buffer(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy)
+    : memory_(std::move(memory)), data_(memory_->allocate(bytes)), bytes_(bytes), secrecy_(secrecy) {}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : memory_(std::move(other.memory_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      secrecy_(other.secrecy_) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this != &other) {
+    release();
+    memory_ = std::move(other.memory_);
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+    secrecy_ = other.secrecy_;
+  }
+  return *this;
+}
+
+Buffer::~Buffer() { release(); }
+
+void Buffer::release() noexcept {
+  if (data_ != nullptr) memory_->release(data_, bytes_, secrecy_);
+  data_ = nullptr;
+}
+
+void secure_zero(void* data, std::size_t bytes) noexcept {
+  if (data == nullptr) return;
+  std::memset(data, 0, bytes);
+  // The barrier claims to read the memory, so the store above is not dead.
+  __asm__ __volatile__("" : : "r"(data) : "memory");
+}
+
+}  // namespace hemera::runtime

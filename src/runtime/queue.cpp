@@ -1,0 +1,21 @@
+#include "hemera/runtime/queue.hpp"
+
+#include <string>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::runtime {
+
+std::byte* Workspace::take(std::size_t bytes) {
+  const std::size_t needed = aligned(bytes);
+  if (needed > buffer_.size() - used_) {
+    throw OutOfMemoryError("workspace of " + std::to_string(buffer_.size()) + " bytes has " +
+                           std::to_string(buffer_.size() - used_) + " left, but the operation needs " +
+                           std::to_string(needed) + "; ask the operation for its workspace size first");
+  }
+  std::byte* result = buffer_.data() + used_;
+  used_ += needed;
+  return result;
+}
+
+}  // namespace hemera::runtime
