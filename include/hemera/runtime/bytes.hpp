@@ -1,0 +1,103 @@
+// Canonical bytes: fixed widths, little-endian on every machine, bounds checked on reading.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace hemera::runtime {
+
+/// Appends values to a byte vector. One value has one encoding: what is hashed or compared may be written
+/// with it.
+class ByteWriter {
+ public:
+  void u8(std::uint8_t value) { integer(value); }
+  void u16(std::uint16_t value) { integer(value); }
+  void u32(std::uint32_t value) { integer(value); }
+  void u64(std::uint64_t value) { integer(value); }
+  void i64(std::int64_t value) { integer(static_cast<std::uint64_t>(value)); }
+  void boolean(bool value) { u8(value ? 1 : 0); }
+  /// IEEE 754 binary64, as its bits.
+  void f64(double value);
+  void bytes(std::span<const std::byte> values);
+  void bytes(std::span<const std::uint8_t> values) { bytes(std::as_bytes(values)); }
+  /// u32 length, then the characters. Throws ParameterError from 2^32 characters on.
+  void string(std::string_view text);
+  /// u32 length, then the values. Throws ParameterError from 2^32 values on.
+  void u32s(std::span<const std::uint32_t> values);
+  void u64s(std::span<const std::uint64_t> values);
+
+  [[nodiscard]] std::size_t size() const { return data_.size(); }
+  [[nodiscard]] std::span<const std::byte> view() const { return data_; }
+  /// Hands the bytes over and starts anew.
+  [[nodiscard]] std::vector<std::byte> take() { return std::move(data_); }
+
+ private:
+  template <typename T>
+  void integer(T value) {
+    static_assert(std::is_unsigned_v<T>);
+    for (std::size_t byte = 0; byte < sizeof(T); ++byte) {
+      data_.push_back(static_cast<std::byte>((static_cast<std::uint64_t>(value) >> (8 * byte)) & 0xFF));
+    }
+  }
+  void length(std::size_t count);
+
+  std::vector<std::byte> data_;
+};
+
+/// Reads what ByteWriter wrote. Every read throws FormatError at the end of the bytes; nothing is allocated
+/// for a length before that many bytes are known to be there. Does not own the bytes.
+class ByteReader {
+ public:
+  /// `what` names the bytes in messages ("the parameters"); it must outlive the reader.
+  explicit ByteReader(std::span<const std::byte> data, std::string_view what = "the data")
+      : data_(data), what_(what) {}
+
+  [[nodiscard]] std::uint8_t u8() { return integer<std::uint8_t>(); }
+  [[nodiscard]] std::uint16_t u16() { return integer<std::uint16_t>(); }
+  [[nodiscard]] std::uint32_t u32() { return integer<std::uint32_t>(); }
+  [[nodiscard]] std::uint64_t u64() { return integer<std::uint64_t>(); }
+  [[nodiscard]] std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
+  /// Throws FormatError for bytes other than 0 and 1.
+  [[nodiscard]] bool boolean();
+  [[nodiscard]] double f64();
+  /// A view of the next `count` bytes.
+  [[nodiscard]] std::span<const std::byte> bytes(std::size_t count);
+  [[nodiscard]] std::string string();
+  [[nodiscard]] std::vector<std::uint32_t> u32s();
+  [[nodiscard]] std::vector<std::uint64_t> u64s();
+  /// A u32 number of elements that take at least `least_bytes_each` (>= 1) bytes each; FormatError when so
+  /// many can not follow. For loops that allocate.
+  [[nodiscard]] std::size_t count(std::size_t least_bytes_each);
+
+  [[nodiscard]] std::size_t position() const { return position_; }
+  [[nodiscard]] std::size_t remaining() const { return data_.size() - position_; }
+  /// Throws FormatError unless every byte was read.
+  void expect_end() const;
+  /// Throws FormatError: "<what>: <problem> (at byte <position>)".
+  [[noreturn]] void fail(const std::string& problem) const;
+
+ private:
+  template <typename T>
+  T integer() {
+    const auto part = bytes(sizeof(T));
+    std::uint64_t value = 0;
+    for (std::size_t byte = 0; byte < sizeof(T); ++byte) {
+      value |= std::to_integer<std::uint64_t>(part[byte]) << (8 * byte);
+    }
+    return static_cast<T>(value);
+  }
+
+  std::span<const std::byte> data_;
+  std::size_t position_ = 0;
+  std::string_view what_;
+};
+
+/// Lower-case hexadecimal digits, two a byte.
+std::string to_hex(std::span<const std::uint8_t> bytes);
+
+}  // namespace hemera::runtime
