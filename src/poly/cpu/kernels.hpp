@@ -10,6 +10,7 @@
 
 #include "hemera/arith/modulus.hpp"
 #include "poly/cpu/limb_tables.hpp"
+#include "poly/cpu/sampling_kernels.hpp"
 
 namespace hemera::poly::cpu {
 
@@ -58,6 +59,9 @@ struct Kernels {
   void (*weighted_sum)(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
                        std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v, std::uint64_t product,
                        std::uint64_t shift, std::size_t count, const arith::Modulus& q);
+
+  /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling or &avx512_sampling.
+  const SamplingKernels* sampling;
 };
 
 /// The scalar table: the reference, on every processor.
