@@ -47,15 +47,14 @@ class Modulus {
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t ratio_low() const { return ratio_low_; }
 
   /// Number of bits of the modulus: 2^(bits-1) <= q < 2^bits.
-  [[nodiscard]] constexpr int bits() const { return std::bit_width(value_); }
+  [[nodiscard]] constexpr int bits() const { return static_cast<int>(std::bit_width(value_)); }
 
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) const {
     const std::uint64_t sum = a + b;
     return sum - (value_ & (0 - static_cast<std::uint64_t>(sum >= value_)));
   }
 
-  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t subtract(std::uint64_t a,
-                                                                    std::uint64_t b) const {
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t subtract(std::uint64_t a, std::uint64_t b) const {
     const std::uint64_t difference = a - b;
     return difference + (value_ & (0 - static_cast<std::uint64_t>(a < b)));
   }

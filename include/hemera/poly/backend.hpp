@@ -24,8 +24,10 @@ struct SlotView {
 
 /// A backend works for one ring. Every operation
 ///  - takes and returns canonical residues in [0, q) and has one exact result, the same in every backend,
-///  - acts on all polynomials and limbs of its views; extents of 1 in the batch or component of an input broadcast,
-///  - allows `out` to be one of its inputs (same view), unless it says otherwise; other overlaps are not allowed,
+///  - acts on all polynomials and limbs of its views; extents of 1 in the batch or component of an input
+///  broadcast,
+///  - allows `out` to be one of its inputs (same view), unless it says otherwise; other overlaps are not
+///  allowed,
 ///  - allocates nothing and does not wait: scratch comes from a Workspace of at least `..._workspace` bytes.
 /// The base argument names the modulus of each limb of the views. Shapes are checked: MismatchError.
 class Backend {
@@ -46,8 +48,10 @@ class Backend {
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue() const = 0;
 
   // --- Copies. Host arrays are contiguous [batch, component, limb, N] in standard order. ---
-  virtual void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host, Form form) const = 0;
-  virtual void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in, Form form) const = 0;
+  virtual void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
+                      Form form) const = 0;
+  virtual void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
+                        Form form) const = 0;
   virtual void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;
   virtual void fill_zero(Queue& queue, const PolyView& out) const = 0;
 
@@ -62,7 +66,8 @@ class Backend {
                    const RnsBase& base) const = 0;
   virtual void subtract(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                         const RnsBase& base) const = 0;
-  virtual void negate(Queue& queue, const PolyView& out, const ConstPolyView& a, const RnsBase& base) const = 0;
+  virtual void negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                      const RnsBase& base) const = 0;
   virtual void multiply(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                         const RnsBase& base) const = 0;
   /// out += a * b.
@@ -71,17 +76,18 @@ class Backend {
   /// out = a * scalars[limb]; one residue a limb.
   virtual void multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                std::span<const std::uint64_t> scalars, const RnsBase& base) const = 0;
-  /// out = a + the constant polynomial scalars[limb] (coefficient form: entry 0; evaluation form: all entries).
+  /// out = a + the constant polynomial scalars[limb] (coefficient form: entry 0; evaluation form: all
+  /// entries).
   virtual void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                           std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const = 0;
 
   // --- Ring structure. ---
   /// out[c] = sum over i + j = c of a[i] * b[j]; out has components a + b - 1 and is neither input.
-  virtual void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                              const RnsBase& base) const = 0;
+  virtual void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                              const ConstPolyView& b, const RnsBase& base) const = 0;
   /// X -> X^galois_element (odd, below 2N); out is not `in`.
-  virtual void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
-                            Form form, const RnsBase& base) const = 0;
+  virtual void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                            std::uint64_t galois_element, Form form, const RnsBase& base) const = 0;
 
   // --- Changes of base. ---
   /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`.
@@ -91,15 +97,16 @@ class Backend {
   virtual void scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                const ScaleAndRound& plan) const = 0;
   /// `in` over plan.source(), `out` over plan.target(), both in `form`; out is not `in`.
-  virtual void divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
-                                Form form, Workspace& workspace) const;
-  [[nodiscard]] virtual std::size_t divide_and_round_workspace(const PolyShape& in, const Division& plan) const;
+  virtual void divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                const Division& plan, Form form, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t divide_and_round_workspace(const PolyShape& in,
+                                                               const Division& plan) const;
 
   // --- Key-switching. ---
   /// Digits of a one-component polynomial `in` over plan.base(), in `form`; out: [batch, digit, limb of
   /// plan.extended(), N], evaluation form.
-  virtual void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
-                      Workspace& workspace) const;
+  virtual void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
+                      Form form, Workspace& workspace) const;
   [[nodiscard]] virtual std::size_t mod_up_workspace(const PolyShape& in, const ModUp& plan) const;
   /// out[c] = sum over digits d of digits[d] * key[key_digit(d)][c]; evaluation form over plan.extended().
   /// digits: [batch, digit, limb, N]; key: [key digit, component, limb of the key's base, N].
@@ -109,7 +116,8 @@ class Backend {
   virtual void mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                     const ConstPolyView& key, const ModUp& plan, Form form,
                                     Workspace& workspace) const;
-  [[nodiscard]] virtual std::size_t mod_up_inner_product_workspace(const PolyShape& in, const ModUp& plan) const;
+  [[nodiscard]] virtual std::size_t mod_up_inner_product_workspace(const PolyShape& in,
+                                                                   const ModUp& plan) const;
 
   // --- Samplers: the rule is in random.hpp. Coefficient form for all but `uniform`, which has no form. ---
   virtual void sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
@@ -127,11 +135,11 @@ class Backend {
                                const RnsBase& base) const = 0;
 
   // --- CKKS embedding (docs/arithmetic.md, "CKKS embedding"); galois generator 5. ---
-  /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them, times
-  /// `scale`, to the nearest integers (ties to even); coefficient form over `base`. Throws nothing: values must be
-  /// finite with |value * scale| < 2^1000 (checked above).
-  virtual void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, const RnsBase& base,
-                     Workspace& workspace) const = 0;
+  /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them,
+  /// times `scale`, to the nearest integers (ties to even); coefficient form over `base`. Throws nothing:
+  /// values must be finite with |value * scale| < 2^1000 (checked above).
+  virtual void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                     const RnsBase& base, Workspace& workspace) const = 0;
   /// The inverse: residues in coefficient form over `base`, centred, rounded to doubles, divided by scale.
   virtual void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                        const RnsBase& base, Workspace& workspace) const = 0;

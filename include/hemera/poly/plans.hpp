@@ -18,19 +18,21 @@ inline constexpr int fraction_bits = 64;
 
 /// From a source base to a target base, coefficient form (docs/arithmetic.md, "Base conversion").
 ///
-/// approximate: y_i centred in [-(a_i-1)/2, (a_i-1)/2]; the result is sum y_i A_i mod b_j, that is the residue of
+/// approximate: y_i centred in [-(a_i-1)/2, (a_i-1)/2]; the result is sum y_i A_i mod b_j, that is the
+/// residue of
 ///   some x + u A with |u| <= k/2 (uncorrected; commutes with automorphisms).
 /// exact: the centred representative of x modulo A, in [-(A-1)/2, (A-1)/2], modulo b_j. The quotient is
-///   v = floor((sum_i floor(y_i * r_i / 2^(bits_i - 1)) + 2^63) / 2^64) with r_i = floor(2^(63 + bits_i) / a_i) and
-///   y_i in [0, a_i): wrong by one only if x / A is within 3k * 2^-64 of +-1/2.
-///   (S. Halevi, Y. Polyakov, V. Shoup, "An improved RNS variant of the BFV scheme", 2018/117, section 2.2,
-///   with an integer quotient in place of a sum of doubles.)
+///   v = floor((sum_i floor(y_i * r_i / 2^(bits_i - 1)) + 2^63) / 2^64) with r_i = floor(2^(63 + bits_i) /
+///   a_i) and y_i in [0, a_i): wrong by one only if x / A is within 3k * 2^-64 of +-1/2. (S. Halevi, Y.
+///   Polyakov, V. Shoup, "An improved RNS variant of the BFV scheme", 2018/117, section 2.2, with an integer
+///   quotient in place of a sum of doubles.)
 /// A source of one modulus is always exact.
 class BaseConversion {
  public:
   enum class Kind : std::uint8_t { approximate, exact };
 
-  /// Every source modulus must be odd unless the source has one modulus only; ParameterError otherwise.
+  /// Every source modulus must be odd and coprime to the others unless the source has one modulus only;
+  /// ParameterError otherwise. An empty source converts to zero.
   BaseConversion(const RnsBase& source, const RnsBase& target, Kind kind);
 
   [[nodiscard]] const RnsBase& source() const { return source_; }
@@ -38,7 +40,9 @@ class BaseConversion {
   [[nodiscard]] Kind kind() const { return kind_; }
 
   /// A_i^-1 mod a_i, [source limb].
-  [[nodiscard]] const std::vector<arith::ShoupFactor>& inverse_punctured() const { return inverse_punctured_; }
+  [[nodiscard]] const std::vector<arith::ShoupFactor>& inverse_punctured() const {
+    return inverse_punctured_;
+  }
   /// A_i mod b_j, [target limb][source limb].
   [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& punctured() const { return punctured_; }
   /// A mod b_j, [target limb].
@@ -59,13 +63,14 @@ class BaseConversion {
   std::vector<std::uint64_t> quotient_factors_;
 };
 
-/// Division with rounding from a source base to a target base (rescale, ModDown, BFV and BGV modulus switching).
+/// Division with rounding from a source base to a target base (rescale, ModDown, BFV and BGV modulus
+/// switching).
 ///
 /// With D the product of the dropped moduli (in the source, not in the target) and E that of the added ones:
 ///   delta = the centred representative of E x modulo D (the exact conversion),
 ///   out_j = (E x - delta) / D modulo each target modulus, that is round(E x / D).
-/// With a plaintext modulus t (BGV): delta is replaced by delta + D * [-delta D^-1]_t, the last factor centred
-/// (Modulus::centered), so that the subtracted multiple is 0 modulo t and out = E D^-1 x modulo t.
+/// With a plaintext modulus t (BGV): delta is replaced by delta + D * [-delta D^-1]_t, the last factor
+/// centred (Modulus::centered), so that the subtracted multiple is 0 modulo t and out = E D^-1 x modulo t.
 /// Works in either form; in evaluation form only the dropped limbs are transformed back.
 class Division {
  public:
@@ -92,6 +97,8 @@ class Division {
   [[nodiscard]] const std::vector<arith::ShoupFactor>& scaled_inverse() const { return scaled_inverse_; }
   /// D mod b_j, [target limb]: for the BGV correction.
   [[nodiscard]] const std::vector<arith::ShoupFactor>& dropped_product() const { return dropped_product_; }
+  /// From t to the target base: the centred correction of BGV (empty without t).
+  [[nodiscard]] const BaseConversion& plaintext_conversion() const { return plaintext_conversion_; }
   /// -D^-1 mod t (0 without t).
   [[nodiscard]] std::uint64_t negative_inverse_plain() const { return negative_inverse_plain_; }
   [[nodiscard]] bool adds_primes() const { return adds_primes_; }
@@ -104,6 +111,7 @@ class Division {
   std::vector<std::uint32_t> dropped_positions_;
   std::vector<std::int32_t> kept_positions_;
   BaseConversion conversion_;
+  BaseConversion plaintext_conversion_;
   std::vector<arith::ShoupFactor> added_product_dropped_;
   std::vector<arith::ShoupFactor> inverse_dropped_;
   std::vector<arith::ShoupFactor> scaled_inverse_;
@@ -112,15 +120,17 @@ class Division {
   bool adds_primes_ = false;
 };
 
-/// round(t x / D) for x over a source base A = D u B, coefficient form, x centred modulo A; output over a target
-/// base that is a part of B, or over one modulus outside A that t is a multiple of (decryption: the plaintext
-/// modulus t itself, B empty).
+/// round(t x / D) for x over a source base A = D u B, coefficient form, x centred modulo A; output over a
+/// target base that is a part of B, or over one modulus outside A that t is a multiple of (decryption: the
+/// plaintext modulus t itself, B empty).
 ///
-/// With y_i the scaled residues modulo A (in [0, a_i)) and t B / d_i = w_i + f_i (integer and fraction, for d_i in D):
-///   out_j = y_j * t * (B / b_j) + sum_{i in D} y_i w_i + floor((sum_{i in D} floor(y_i * F_i / 2^64) + 2^63) / 2^64)
-/// modulo b_j, with F_i = floor(f_i * 2^128). Wrong by one only within 2 |D| * 2^-64 of a tie. The inner sum can pass 128
-/// bits: integer parts (the words above the point) and fractions are summed apart.
-/// (Halevi, Polyakov, Shoup, 2018/117, section 2.3, with an integer sum in place of doubles.)
+/// With y_i the scaled residues modulo A (in [0, a_i)) and t B / d_i = w_i + f_i (integer and fraction, for
+/// d_i in D):
+///   out_j = y_j * t * (B / b_j) + sum_{i in D} y_i w_i + floor((sum_{i in D} floor(y_i * F_i / 2^64) + 2^63)
+///   / 2^64)
+/// modulo b_j, with F_i = floor(f_i * 2^128). Wrong by one only within 2 |D| * 2^-64 of a tie. The inner sum
+/// can pass 128 bits: integer parts (the words above the point) and fractions are summed apart. (Halevi,
+/// Polyakov, Shoup, 2018/117, section 2.3, with an integer sum in place of doubles.)
 class ScaleAndRound {
  public:
   ScaleAndRound(const RnsBase& source, const RnsBase& divided, std::uint64_t factor, const RnsBase& target);
@@ -134,7 +144,9 @@ class ScaleAndRound {
   /// For each target limb its position in the source, or -1 (a modulus outside the source).
   [[nodiscard]] const std::vector<std::int32_t>& target_positions() const { return target_positions_; }
   /// A_i^-1 mod a_i, [source limb].
-  [[nodiscard]] const std::vector<arith::ShoupFactor>& inverse_punctured() const { return inverse_punctured_; }
+  [[nodiscard]] const std::vector<arith::ShoupFactor>& inverse_punctured() const {
+    return inverse_punctured_;
+  }
   /// w_i mod b_j, [target limb][divided limb].
   [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& whole() const { return whole_; }
   /// F_i as (high, low) words, [divided limb].
@@ -157,8 +169,8 @@ class ScaleAndRound {
   std::vector<std::uint64_t> kept_factor_;
 };
 
-/// One digit of a gadget decomposition: some limbs of the base, and of a base-2^w gadget a window of bits of its
-/// one limb.
+/// One digit of a gadget decomposition: some limbs of the base, and of a base-2^w gadget a window of bits of
+/// its one limb.
 struct GadgetDigit {
   /// Index of the digit in the evaluation key.
   std::size_t key_digit = 0;
@@ -169,32 +181,39 @@ struct GadgetDigit {
   int width = 0;
 };
 
-/// ModUp at one level: from the level's base to each digit extended to base u special primes, evaluation form.
-/// An RNS digit is extended by the approximate conversion (its own limbs stay as they are); a windowed digit is the
-/// unsigned integer (residue >> shift) mod 2^width, reduced modulo every limb.
+/// ModUp at one level: from the level's base to each digit extended to base u special primes, evaluation
+/// form. An RNS digit is extended by the approximate conversion (its own limbs stay as they are); a windowed
+/// digit is the unsigned integer (residue >> shift) mod 2^width, reduced modulo every limb.
 class ModUp {
  public:
-  /// Every digit's moduli must be a part of `base`; windowed digits have one modulus. ParameterError otherwise.
-  ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigit> digits, const RnsBase& key_base);
+  /// Every digit's moduli must be a part of `base`; windowed digits have one modulus. ParameterError
+  /// otherwise.
+  ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigit> digits,
+        const RnsBase& key_base);
 
   [[nodiscard]] const RnsBase& base() const { return base_; }
   /// base u special, in this order: the base of the extended digits and of the inner product.
   [[nodiscard]] const RnsBase& extended() const { return extended_; }
   [[nodiscard]] const std::vector<GadgetDigit>& digits() const { return digits_; }
-  /// For digit d, the conversion from its moduli to the other limbs of `extended`, in order (empty source for a
-  /// windowed digit).
+  /// For digit d, the conversion from its moduli to the other limbs of `extended`, in order (empty source for
+  /// a windowed digit).
   [[nodiscard]] const std::vector<BaseConversion>& conversions() const { return conversions_; }
   /// Positions in `extended` of digit d's own moduli, and of the targets of its conversion.
-  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& own_positions() const { return own_positions_; }
+  [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& own_positions() const {
+    return own_positions_;
+  }
   [[nodiscard]] const std::vector<std::vector<std::uint32_t>>& other_positions() const {
     return other_positions_;
   }
+  /// The base of the evaluation key.
+  [[nodiscard]] const RnsBase& key_base() const { return key_base_; }
   /// For each limb of `extended` its position in the key's base.
   [[nodiscard]] const std::vector<std::uint32_t>& key_positions() const { return key_positions_; }
 
  private:
   RnsBase base_;
   RnsBase extended_;
+  RnsBase key_base_;
   std::vector<GadgetDigit> digits_;
   std::vector<BaseConversion> conversions_;
   std::vector<std::vector<std::uint32_t>> own_positions_;

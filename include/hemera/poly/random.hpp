@@ -29,16 +29,17 @@ struct Seed {
 enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3, error = 4, flooding = 5 };
 
 /// The random bits of coefficient i of limb j of polynomial k of one (seed, purpose):
-/// bytes 16 (i mod 4) ... 16 (i mod 4) + 15 of the ChaCha20 block (RFC 8439, section 2.3) with key `seed`, block
-/// counter i / 4 and nonce words (k, j, purpose), read as a little-endian 128-bit integer r.
-/// k counts [batch, component] row by row from `first_polynomial`; j is the limb's position in the base (0 for
+/// bytes 16 (i mod 4) ... 16 (i mod 4) + 15 of the ChaCha20 block (RFC 8439, section 2.3) with key `seed`,
+/// block counter i / 4 and nonce words (k, j, purpose), read as a little-endian 128-bit integer r. k counts
+/// [batch, component] row by row from `first_polynomial`; j is the limb's position in the base (0 for
 /// purposes other than uniform, whose integer is the same in all limbs).
 ///   uniform:  r mod q_j.
 ///   ternary:  floor(3 (r mod 2^64) / 2^64) - 1.
 ///   error:    the discrete Gaussian by inversion: with T the table of ErrorDistribution and u = r mod 2^63,
 ///             |e| = the number of T entries <= u, negative if bit 127 of r is set.
 ///   flooding: floor(r / 2^(128 - b)) - 2^(b-1), uniform in [-2^(b-1), 2^(b-1)), 1 <= b <= 120.
-///   fixed_weight: coefficient i gets the key (r mod 2^62); the keys are sorted (ties: lower i first), and the h
+///   fixed_weight: coefficient i gets the key (r mod 2^62); the keys are sorted (ties: lower i first), and
+///   the h
 ///             coefficients with the lowest keys are +1 or -1 by bit 127 of their r, the others 0.
 struct RandomStream {
   Seed seed;

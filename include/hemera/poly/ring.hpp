@@ -31,7 +31,8 @@ struct RingModulus {
 };
 
 /// The degree N and all moduli that a context uses: ciphertext primes, special primes, auxiliary primes of
-/// BFV and the plaintext modulus. Immutable; a backend is made for one ring and keeps tables for each modulus.
+/// BFV and the plaintext modulus. Immutable; a backend is made for one ring and keeps tables for each
+/// modulus.
 class Ring {
  public:
   /// Throws ParameterError if N is no power of two in [2^10, 2^17], if a modulus is outside [2, 2^61) or

@@ -1,0 +1,93 @@
+// Parameters made ready on a device: the ring, its backend and the constants of every level.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+#include "hemera/poly/modulus_chain.hpp"
+#include "hemera/rlwe/parameters.hpp"
+#include "hemera/runtime/device.hpp"
+
+namespace hemera::rlwe {
+
+/// Immutable and shared; any number may live at once, used from any threads.
+class Context {
+ public:
+  /// `threads` limits the CPU backend (0: as many as the process may run on). Throws DeviceError for a device
+  /// that is not there.
+  static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
+                                             int threads = 0);
+
+  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  [[nodiscard]] Scheme scheme() const { return parameters_.scheme(); }
+  [[nodiscard]] std::size_t degree() const { return parameters_.degree(); }
+  [[nodiscard]] const poly::Backend& backend() const { return *backend_; }
+  [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const { return backend_->memory(); }
+  /// The queue that operations of this context run in.
+  [[nodiscard]] runtime::Queue& queue() const { return *queue_; }
+
+  [[nodiscard]] const poly::ModulusChain& chain() const { return chain_; }
+  [[nodiscard]] std::size_t top_level() const { return chain_.top(); }
+  [[nodiscard]] const poly::RnsBase& base(std::size_t level) const { return chain_.base(level); }
+  [[nodiscard]] const poly::RnsBase& special() const { return special_; }
+  /// U u P: the base of secret keys; and base(level) u P: that of evaluation keys limited to a level (the
+  /// union of the bases of all levels up to it).
+  [[nodiscard]] const poly::RnsBase& key_base() const { return key_base_; }
+  [[nodiscard]] poly::RnsBase key_base(std::size_t level) const;
+  /// The one modulus t of BFV and BGV (empty for CKKS).
+  [[nodiscard]] const poly::RnsBase& plain_base() const { return plain_base_; }
+  /// BFV: auxiliary primes for multiplication, enough for every variant.
+  [[nodiscard]] const poly::RnsBase& auxiliary() const { return auxiliary_; }
+
+  /// Plans of one level: ModUp to the extended base for a key over key_base(key_level), ModDown back, and the
+  /// rescale or modulus switch to the next lower level (level > 0).
+  [[nodiscard]] const poly::ModUp& mod_up(std::size_t level, std::size_t key_level) const;
+  /// Null when there are no special primes.
+  [[nodiscard]] const poly::Division* mod_down(std::size_t level) const { return mod_down_[level].get(); }
+  [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }
+
+  /// A new polynomial in this context's memory.
+  [[nodiscard]] poly::Poly make_poly(std::size_t batch, std::size_t components, const poly::RnsBase& base,
+                                     poly::Form form,
+                                     runtime::Secrecy secrecy = runtime::Secrecy::open) const {
+    return {memory(), batch, components, base, form, secrecy};
+  }
+  [[nodiscard]] runtime::Workspace make_workspace(std::size_t bytes,
+                                                  runtime::Secrecy secrecy = runtime::Secrecy::open) const {
+    return {memory(), bytes, secrecy};
+  }
+
+  /// Galois element of a rotation of the slots to the left by `steps` (any sign; CKKS: modulo N/2, BFV and
+  /// BGV: modulo the row length N/2).
+  [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const;
+  /// Galois element 2N - 1: complex conjugation of CKKS, exchange of the two rows of BFV and BGV.
+  [[nodiscard]] std::uint64_t conjugation_element() const { return 2 * degree() - 1; }
+
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+ private:
+  Context(Parameters parameters, runtime::Device device, int threads);
+
+  struct Plans;
+
+  Parameters parameters_;
+  std::shared_ptr<const poly::Backend> backend_;
+  std::unique_ptr<runtime::Queue> queue_;
+  poly::ModulusChain chain_;
+  poly::RnsBase special_;
+  poly::RnsBase key_base_;
+  poly::RnsBase plain_base_;
+  poly::RnsBase auxiliary_;
+  std::vector<std::unique_ptr<const poly::Division>> mod_down_;
+  std::vector<std::unique_ptr<const poly::Division>> rescale_;
+  std::unique_ptr<Plans> plans_;
+};
+
+/// Throws MismatchError unless both are one context or have parameters of one fingerprint on one device.
+void require_same_context(const Context& a, const Context& b, const char* operation);
+
+}  // namespace hemera::rlwe

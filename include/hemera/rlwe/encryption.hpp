@@ -1,0 +1,23 @@
+// Encryptions of zero and decryption to the noisy message: what all schemes share.
+#pragma once
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+/// Fresh encryptions of zero at meta.level, size 2, for the batch and metadata given; a scheme adds its
+/// message. With the public key: (pk_0 u + e_0, pk_1 u + e_1), u ternary; with the secret key: (-a s + e, a),
+/// a from a public seed that the ciphertext keeps. BGV multiplies the errors by t. Draws fresh seeds at each
+/// call. meta.noise_log2 is set to the bound of a fresh encryption.
+Ciphertext encrypt_zero(const PublicKey& key, Metadata meta);
+Ciphertext encrypt_zero(const SecretKey& key, Metadata meta);
+
+/// sum c_i s^i over the ciphertext's base, coefficient form: message plus noise. The result is secret.
+poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key);
+
+/// log2 bounds on the largest coefficient of a fresh encryption's noise without the factor t of BGV, in the
+/// sense of Metadata::noise_log2.
+double fresh_noise_log2(const Context& context, bool with_public_key);
+
+}  // namespace hemera::rlwe

@@ -1,0 +1,125 @@
+// What every scheme's evaluator offers; a scheme supplies multiplication, plaintext arithmetic and levels.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+/// When a product of two ciphertexts is brought back from size 3 to 2.
+enum class Relinearization : std::uint8_t {
+  eager,  ///< by multiply and square themselves
+  lazy,   ///< when an operation needs size 2 (the next multiplication, a rotation, sending)
+};
+
+/// A plain number that multiplies or is added to a ciphertext: every slot gets it. BFV and BGV take the
+/// integer, modulo t; CKKS the complex value.
+struct Scalar {
+  std::complex<double> value;
+  std::int64_t integer = 0;
+};
+
+/// Evaluates on ciphertexts with evaluation keys and without any secret. Stateless beyond its keys: any
+/// number of threads may use one evaluator. Operands must belong to the evaluator's context (MismatchError);
+/// a key that is not there is a MissingKeyError that says how to make it. Operations that change an operand
+/// in place are the
+/// `..._inplace` forms; the others return a new ciphertext.
+class Evaluator {
+ public:
+  Evaluator(std::shared_ptr<const Context> context, EvaluationKeys keys,
+            Relinearization relinearization = Relinearization::eager);
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+  virtual ~Evaluator() = default;
+
+  [[nodiscard]] const std::shared_ptr<const Context>& context() const { return context_; }
+  [[nodiscard]] const EvaluationKeys& keys() const { return keys_; }
+
+  // --- Linear. Levels, scales and correction factors are aligned first (automatic mode), or must agree. ---
+  [[nodiscard]] Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
+  [[nodiscard]] Ciphertext subtract(const Ciphertext& a, const Ciphertext& b) const;
+  void add_inplace(Ciphertext& a, const Ciphertext& b) const;
+  void subtract_inplace(Ciphertext& a, const Ciphertext& b) const;
+  void negate_inplace(Ciphertext& a) const;
+  [[nodiscard]] Ciphertext negate(const Ciphertext& a) const;
+  /// Sum of all; at least one (ParameterError).
+  [[nodiscard]] Ciphertext add_many(std::span<const Ciphertext* const> terms) const;
+
+  // --- Plaintexts and scalars. ---
+  virtual void add_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
+  virtual void subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
+  virtual void multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
+  virtual void add_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
+  virtual void multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
+
+  // --- Products. ---
+  [[nodiscard]] Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;
+  [[nodiscard]] Ciphertext square(const Ciphertext& a) const { return multiply(a, a); }
+  void relinearize_inplace(Ciphertext& a) const;
+  /// a^exponent, exponent >= 1, in ceil(log2 exponent) levels.
+  [[nodiscard]] Ciphertext power(const Ciphertext& a, std::uint64_t exponent) const;
+  /// Product of all as a balanced tree; at least one (ParameterError).
+  [[nodiscard]] Ciphertext multiply_many(std::span<const Ciphertext* const> factors) const;
+
+  // --- Levels. ---
+  /// CKKS: rescale; BFV, BGV: modulus switch: one level down. LevelError at the last one.
+  virtual void rescale_inplace(Ciphertext& a) const = 0;
+  /// Down to `level`, keeping the values (CKKS: dropping limbs; BFV and BGV: modulus switching).
+  virtual void drop_to_level_inplace(Ciphertext& a, std::size_t level) const = 0;
+  /// Relinearized, rescaled and at the lowest level whose base holds the result safely: what to send.
+  [[nodiscard]] Ciphertext shrink(const Ciphertext& a) const;
+
+  // --- Slots. ---
+  /// Slots turn left by `steps`, any sign (BFV and BGV: within the two rows): slot i of the result is slot i
+  /// + steps. One key if it is there, else the fewest power-of-two steps.
+  [[nodiscard]] Ciphertext rotate(const Ciphertext& a, std::int64_t steps) const;
+  /// The steps whose keys `rotate(steps)` will use with these keys: {steps} or a sum of signed powers of two.
+  /// Throws MissingKeyError when the keys do not suffice.
+  [[nodiscard]] std::vector<std::int64_t> rotation_plan(std::int64_t steps, const Ciphertext& a) const;
+  /// Rotations by each of `steps` with one ModUp; keys for each are needed.
+  [[nodiscard]] std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a,
+                                                       std::span<const std::int64_t> steps) const;
+  /// CKKS: conjugate; BFV and BGV: exchange the rows.
+  [[nodiscard]] Ciphertext conjugate(const Ciphertext& a) const;
+  /// Every slot becomes the sum of all slots (BFV and BGV: over both rows).
+  [[nodiscard]] Ciphertext sum_slots(const Ciphertext& a) const;
+  /// To the secret that `key` ends at.
+  [[nodiscard]] Ciphertext reencrypt(const Ciphertext& a, const SwitchingKey& key) const;
+
+ protected:
+  /// Brings both to one level, scale and correction factor, as addition needs; throws where that is
+  /// impossible.
+  virtual void align_for_addition(Ciphertext& a, Ciphertext& b) const = 0;
+  /// Whether addition needs align_for_addition (no copy is made where not).
+  [[nodiscard]] virtual bool aligned_for_addition(const Ciphertext& a, const Ciphertext& b) const = 0;
+  /// Product of size a.size() + b.size() - 1, metadata included; operands have size 2.
+  [[nodiscard]] virtual Ciphertext tensor(const Ciphertext& a, const Ciphertext& b) const = 0;
+  /// Lowest level that holds the result safely.
+  [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
+  /// The bound after adding noises: log2(2^a + 2^b).
+  static double add_log2(double a, double b);
+
+  void require(const Ciphertext& a, const char* operation) const;
+  /// a itself if it has size 2, else a relinearized copy kept in `storage`.
+  const Ciphertext& at_size_two(const Ciphertext& a, Ciphertext& storage) const;
+  [[nodiscard]] const SwitchingKey& galois_key(std::uint64_t element, std::int64_t steps) const;
+
+ private:
+  std::shared_ptr<const Context> context_;
+  EvaluationKeys keys_;
+  Relinearization relinearization_;
+};
+
+/// The rotation keys that slot sums over `slots` slots, or the given rotations by power-of-two steps, need at
+/// least.
+std::vector<std::int64_t> rotations_for_sum(const Parameters& parameters, std::size_t slots);
+/// The fewest signed power-of-two steps (modulo `period`) that make up each rotation, as one sorted set.
+std::vector<std::int64_t> rotations_needed(std::span<const std::int64_t> steps, std::size_t period);
+
+}  // namespace hemera::rlwe

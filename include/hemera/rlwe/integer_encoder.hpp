@@ -1,0 +1,33 @@
+// Integers modulo t in slots or coefficients: the encoding that BFV and BGV share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hemera/rlwe/ciphertext.hpp"
+
+namespace hemera::rlwe {
+
+/// Encodes integers modulo t. Slots are two rows of N/2: the first N/2 values are row 0, the others row 1; a
+/// rotation turns both rows. N. Smart and F. Vercauteren, "Fully homomorphic SIMD operations", 2011/133.
+class IntegerEncoder {
+ public:
+  explicit IntegerEncoder(std::shared_ptr<const Context> context);
+
+  /// values: [batch, count], row-major, count = values.size() / batch_count(batch) <= N; missing values are
+  /// 0. Values are taken modulo t and must lie in (-t, t) (ParameterError otherwise). Slot encoding needs a
+  /// prime t = 1 mod 2N.
+  [[nodiscard]] Plaintext encode(std::span<const std::int64_t> values, const BatchShape& batch,
+                                 Encoding encoding = Encoding::slots) const;
+  /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
+  /// [0, t).
+  [[nodiscard]] std::vector<std::int64_t> decode(const Plaintext& plaintext, bool is_signed = true) const;
+
+ private:
+  std::shared_ptr<const Context> context_;
+  std::vector<std::uint32_t> positions_;  // slot -> entry of the standard evaluation order
+};
+
+}  // namespace hemera::rlwe

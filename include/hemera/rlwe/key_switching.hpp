@@ -1,0 +1,38 @@
+// Key-switching by a gadget: relinearization, Galois automorphisms and their hoisted form.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+/// (k_0, k_1) with k_0 + k_1 s_to = c s_from + small noise, for a one-component polynomial c [batch, 1, limb,
+/// N] in evaluation form at `level`; the result has two components. Throws LevelError when the key is limited
+/// to lower levels. (K. Han, D. Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688,
+/// section 4: ModUp, inner product, ModDown; base-2^w digits and no special prime: Brakerski-Vaikuntanathan.)
+poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
+                      const SwitchingKey& key);
+
+/// log2 bound of the noise that switch_key adds at `level` (docs/noise.md).
+double switching_noise_log2(const Context& context, std::size_t level);
+
+/// Size 3 and more to size 2 (the components above 2 need keys of their own and are not supported:
+/// MismatchError).
+void relinearize(Ciphertext& ciphertext, const SwitchingKey& key);
+
+/// The automorphism X -> X^g of a ciphertext of size 2: key switch, then the permutation.
+Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_element, const SwitchingKey& key);
+
+/// The same for several elements with one ModUp; each result equals apply_galois bit for bit.
+std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
+                                             std::span<const std::uint64_t> galois_elements,
+                                             std::span<const SwitchingKey* const> keys);
+
+/// Ciphertext of size 2 under the secret that `key` starts from to the one that it ends at.
+Ciphertext reencrypt(const Ciphertext& ciphertext, const SwitchingKey& key);
+
+}  // namespace hemera::rlwe

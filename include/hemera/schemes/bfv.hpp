@@ -1,0 +1,92 @@
+// BFV: exact arithmetic modulo t, the message in the high bits.
+// Z. Brakerski, 2012/078; J. Fan, F. Vercauteren, 2012/144.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/evaluator.hpp"
+#include "hemera/rlwe/integer_encoder.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::bfv {
+
+/// What the user wants of a circuit.
+struct CircuitRequest {
+  /// Multiplications one after the other.
+  std::size_t depth = 1;
+  /// Bits of the plaintext modulus (a prime t = 1 mod 2N is searched), or the modulus itself.
+  int plain_bits = 20;
+  std::uint64_t plain_modulus = 0;
+  /// Slots needed, at most N.
+  std::size_t slots = 1;
+  std::size_t digits = 0;
+  /// Least degree; 0: the smallest that is secure and has the slots.
+  std::size_t degree = 0;
+  std::optional<int> security = 128;
+};
+
+/// Parameters for a circuit: primes below 2^50, as many as the noise bound of the circuit needs
+/// (docs/noise.md).
+rlwe::Parameters parameters_for(const CircuitRequest& request);
+
+/// Parameters from sizes in bits of each ciphertext prime (the last level's first) and special prime.
+struct ChainRequest {
+  std::size_t degree = 0;
+  std::uint64_t plain_modulus = 0;
+  std::vector<int> prime_bits;
+  std::vector<int> special_bits;
+  std::size_t digits = 0;
+  std::optional<int> security = 128;
+};
+rlwe::Parameters parameters_from_bits(const ChainRequest& request);
+
+/// Encryption of integers at the top level, and back.
+rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
+rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
+rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
+
+/// Bits of noise that the worst ciphertext of the batch can still take before decryption fails, from the true
+/// noise: log2 of the room over the noise, rounded down to 0 or more. Needs the secret, and must not be told
+/// to others.
+double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
+
+/// Decryption that may be shown to others. The result is exact, so nothing is added to it; NoiseError unless
+/// the ciphertext's own noise bound (Metadata::noise_log2, never the measured noise) leaves
+/// `statistical_bits` of budget.
+rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
+                                    int statistical_bits);
+
+class Evaluator final : public rlwe::Evaluator {
+ public:
+  /// Makes the plans of the context's multiplication variant for every level.
+  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+            rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
+  ~Evaluator() override;
+
+  void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
+  void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
+  void multiply_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
+  void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
+  void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
+  /// Modulus switch one level down.
+  void rescale_inplace(rlwe::Ciphertext& a) const override;
+  void drop_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const override;
+
+ protected:
+  void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
+  [[nodiscard]] bool aligned_for_addition(const rlwe::Ciphertext& a,
+                                          const rlwe::Ciphertext& b) const override;
+  [[nodiscard]] rlwe::Ciphertext tensor(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
+  [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
+
+ private:
+  struct Plans;
+  std::unique_ptr<const Plans> plans_;
+};
+
+}  // namespace hemera::bfv
