@@ -1,0 +1,49 @@
+#include "hemera/poly/modulus_chain.hpp"
+
+#include <string>
+#include <utility>
+
+#include "hemera/arith/big_integer.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::poly {
+
+ModulusChain::ModulusChain(std::vector<RnsBase> bases) : bases_(std::move(bases)) {
+  if (bases_.empty()) throw ParameterError("a modulus chain needs at least one base");
+  arith::BigInteger lower = 0;
+  for (std::size_t level = 0; level < bases_.size(); ++level) {
+    const RnsBase& base = bases_[level];
+    if (base.empty()) {
+      throw ParameterError("the base of level " + std::to_string(level) + " of a modulus chain is empty");
+    }
+    if (base.ring() != bases_.front().ring()) {
+      throw ParameterError("the bases of levels 0 and " + std::to_string(level) +
+                           " of a modulus chain belong to different rings");
+    }
+    arith::BigInteger product = arith::product(base.values());
+    if (product <= lower) {
+      throw ParameterError("the modulus of level " + std::to_string(level) +
+                           " is not larger than that of level " + std::to_string(level - 1) +
+                           "; every level down must make the modulus smaller");
+    }
+    lower = std::move(product);
+  }
+  union_ = bases_.back();
+  for (std::size_t level = bases_.size() - 1; level-- > 0;) union_ = union_.united(bases_[level]);
+}
+
+double ModulusChain::ratio(std::size_t level) const {
+  const RnsBase& from = bases_[level];
+  const RnsBase& to = bases_[level - 1];
+  double ratio = 1;
+  // Factors in turn, so that the partial products stay far from overflow.
+  const std::vector<std::uint64_t> dropped = from.without(to).values();
+  const std::vector<std::uint64_t> added = to.without(from).values();
+  for (std::size_t i = 0; i < dropped.size() || i < added.size(); ++i) {
+    if (i < dropped.size()) ratio *= static_cast<double>(dropped[i]);
+    if (i < added.size()) ratio /= static_cast<double>(added[i]);
+  }
+  return ratio;
+}
+
+}  // namespace hemera::poly

@@ -1,0 +1,32 @@
+#include "hemera/poly/poly.hpp"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::poly {
+
+Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
+           RnsBase base, Form form, runtime::Secrecy secrecy)
+    : base_(std::move(base)), form_(form) {
+  if (base_.empty()) throw ParameterError("a polynomial needs an RNS base of at least one modulus");
+  shape_ = {
+      .batch = batch, .components = components, .limbs = base_.size(), .degree = base_.ring()->degree()};
+  // A product that wraps would ask for little memory and be overrun later.
+  const std::size_t word = static_cast<std::size_t>(base_.word());
+  std::size_t room = std::numeric_limits<std::size_t>::max() / word;
+  for (const std::size_t extent : {batch, components, shape_.limbs, shape_.degree}) {
+    if (extent != 0) room /= extent;
+  }
+  if (room == 0) {
+    throw OutOfMemoryError("a polynomial array of " + std::to_string(batch) + " x " +
+                           std::to_string(components) + " x " + std::to_string(shape_.limbs) + " x " +
+                           std::to_string(shape_.degree) +
+                           " residues does not fit the address space; use a smaller batch");
+  }
+  buffer_ = runtime::Buffer(memory, shape_.words() * word, secrecy);
+}
+
+}  // namespace hemera::poly
