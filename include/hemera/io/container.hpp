@@ -1,0 +1,170 @@
+// The container of every Hemera file: a header, then checksummed sections (docs/file-format.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hemera/runtime/sha256.hpp"
+
+namespace hemera::io {
+
+/// The version that is written. Files of every version from 1 on load.
+inline constexpr std::uint16_t format_version = 1;
+
+/// What a file holds. Values are part of the format.
+enum class Kind : std::uint16_t {
+  parameters = 1,
+  plaintext = 2,
+  ciphertext = 3,
+  secret_key = 4,
+  public_key = 5,
+  switching_key = 6,
+  evaluation_keys = 7,
+};
+inline constexpr Kind last_kind = Kind::evaluation_keys;
+
+/// "ciphertext", "secret key", ...
+std::string_view name(Kind kind);
+
+/// SHA-256 of the canonical bytes of the parameters that an object belongs to.
+using Fingerprint = runtime::Sha256Digest;
+
+/// Four ASCII characters that name a section.
+struct Tag {
+  std::uint32_t value = 0;
+
+  constexpr Tag() = default;
+  constexpr explicit Tag(std::uint32_t number) : value(number) {}
+  constexpr explicit Tag(const char (&text)[5]) {
+    for (unsigned i = 0; i < 4; ++i) {
+      value |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])) << (8 * i);
+    }
+  }
+  /// For messages; characters that do not print become '?'.
+  [[nodiscard]] std::string text() const;
+  friend constexpr bool operator==(const Tag&, const Tag&) = default;
+};
+
+struct Header {
+  static constexpr std::size_t bytes = 64;
+
+  std::uint16_t version = format_version;
+  Kind kind = Kind::parameters;
+  Fingerprint fingerprint{};
+  std::uint32_t sections = 0;
+  std::uint64_t checksum = 0;
+};
+
+/// The header at the beginning of a file's bytes. Throws FormatError that tells damage, other files and newer
+/// versions apart.
+Header read_header(std::span<const std::byte> file);
+
+/// Where finished bytes go.
+class Sink {
+ public:
+  Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+  virtual ~Sink() = default;
+  virtual void write(std::span<const std::byte> data) = 0;
+};
+
+/// Collects bytes in memory.
+class MemorySink final : public Sink {
+ public:
+  void write(std::span<const std::byte> data) override {
+    data_.insert(data_.end(), data.begin(), data.end());
+  }
+  void reserve(std::size_t bytes) { data_.reserve(bytes); }
+  [[nodiscard]] std::vector<std::byte> take() { return std::move(data_); }
+
+ private:
+  std::vector<std::byte> data_;
+};
+
+/// Writes one file: the header on construction, then one section after the other, then `finish`.
+class Writer {
+ public:
+  /// `sections`: how many will follow.
+  Writer(Sink& sink, Kind kind, const Fingerprint& fingerprint, std::uint32_t sections);
+
+  /// With compression_level 0 the payload is stored as it is; 1 to 19: with zstd at that level, if that is
+  /// smaller. Throws ParameterError for other levels and for more sections than announced.
+  void section(Tag tag, std::span<const std::byte> payload, int compression_level = 0);
+
+  /// Throws ParameterError when sections are missing.
+  void finish() const;
+
+ private:
+  Sink& sink_;
+  Header header_;
+  std::uint32_t written_ = 0;
+};
+
+/// Bytes of a section after decompression: a view of the file's bytes, or owned.
+class Payload {
+ public:
+  explicit Payload(std::span<const std::byte> view) : view_(view) {}
+  explicit Payload(std::vector<std::byte> owned) : owned_(std::move(owned)), view_(owned_) {}
+  Payload(Payload&&) = default;  // a moved vector keeps its storage, so the view stays valid
+  Payload& operator=(Payload&&) = default;
+  Payload(const Payload&) = delete;
+  Payload& operator=(const Payload&) = delete;
+  ~Payload() = default;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return view_; }
+
+ private:
+  std::vector<std::byte> owned_;
+  std::span<const std::byte> view_;
+};
+
+struct Section {
+  static constexpr std::size_t header_bytes = 32;
+
+  Tag tag;
+  bool compressed = false;
+  std::uint64_t raw_bytes = 0;
+  std::uint64_t checksum = 0;
+  std::span<const std::byte> stored;
+
+  /// Throws FormatError when the compressed bytes are malformed.
+  [[nodiscard]] Payload payload() const;
+};
+
+/// Checks a whole file (header, every length, every checksum, no byte left over) before it gives anything
+/// out. Does not own the bytes; allocates 64 bytes a section at most, of which the file has 32.
+class Reader {
+ public:
+  /// A compressed section may hold at most this many times the bytes that it takes in the file.
+  static constexpr std::uint64_t expansion_limit = 64;
+
+  /// Throws FormatError that says what is wrong, where.
+  explicit Reader(std::span<const std::byte> file);
+
+  [[nodiscard]] const Header& header() const { return header_; }
+  [[nodiscard]] std::span<const Section> sections() const { return sections_; }
+
+  /// Throws MismatchError that names both kinds.
+  void expect_kind(Kind kind) const;
+  /// Throws MismatchError that names both fingerprints.
+  void expect_fingerprint(const Fingerprint& fingerprint) const;
+
+  /// The next section, which must have this tag: FormatError otherwise.
+  const Section& next(Tag tag);
+  [[nodiscard]] std::size_t sections_left() const { return sections_.size() - position_; }
+  /// Throws FormatError unless every section was taken.
+  void expect_end() const;
+
+ private:
+  Header header_;
+  std::vector<Section> sections_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace hemera::io

@@ -1,0 +1,50 @@
+// Files on disk: a save replaces a file as a whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hemera/io/container.hpp"
+
+namespace hemera::io {
+
+/// Who may read a new file: whoever the process's umask lets, or the owner alone (secret keys).
+enum class Access { usual, owner_only };
+
+/// A file that appears under its name only when it is complete. Bytes go to a new file in the same folder;
+/// `commit` brings them to the disk (fsync) and renames it. Destruction without `commit` removes it. A
+/// replaced file keeps its permissions, except that Access::owner_only takes away those of others; a symbolic
+/// link stays and its target is replaced. A path that is no regular file (a device, a pipe) is written to
+/// directly.
+class AtomicFile final : public Sink {
+ public:
+  /// Throws FileError, as `write` and `commit` do, with the path and the system's reason.
+  explicit AtomicFile(const std::filesystem::path& path, Access access = Access::usual);
+  ~AtomicFile() override;
+
+  void write(std::span<const std::byte> data) override;
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* action, int error);
+  void discard() noexcept;
+
+  std::filesystem::path path_;       // as given, for messages
+  std::filesystem::path target_;     // with symbolic links followed
+  std::filesystem::path temporary_;  // empty: written to directly
+  std::size_t written_ = 0;
+  int descriptor_ = -1;
+};
+
+/// Writes the bytes of an object by an AtomicFile; a secret key becomes readable by its owner alone. Throws
+/// FileError, and FormatError for bytes that do not begin with a Hemera header.
+void save_file(const std::filesystem::path& path, std::span<const std::byte> file);
+
+/// All bytes of a file. Throws FileError; FormatError, before memory is taken, when the file has no Hemera
+/// header; and OutOfMemoryError when it is larger than memory.
+std::vector<std::byte> load_file(const std::filesystem::path& path);
+
+}  // namespace hemera::io

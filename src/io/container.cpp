@@ -1,0 +1,268 @@
+#include "hemera/io/container.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/error.hpp"
+#include "io/checksum.hpp"
+#include "io/compression.hpp"
+
+namespace hemera::io {
+namespace {
+
+// As PNG's: a byte that is no text, and line ends that a text-mode transfer changes.
+constexpr std::array<std::uint8_t, 8> magic = {0x89, 'H', 'E', 'M', '\r', '\n', 0x1A, '\n'};
+constexpr std::uint32_t zstd_flag = 1;
+
+bool starts_with(std::span<const std::byte> data, std::span<const std::uint8_t> prefix) {
+  return data.size() >= prefix.size() &&
+         std::equal(prefix.begin(), prefix.end(), data.begin(),
+                    [](std::uint8_t a, std::byte b) { return std::byte{a} == b; });
+}
+
+// What a text-mode transfer or a strict 7-bit channel makes of the magic.
+bool looks_like_damaged_magic(std::span<const std::byte> data) {
+  constexpr std::array<std::uint8_t, 5> unix_ends = {0x89, 'H', 'E', 'M', '\n'};
+  constexpr std::array<std::uint8_t, 6> double_returns = {0x89, 'H', 'E', 'M', '\r', '\r'};
+  constexpr std::array<std::uint8_t, 4> seven_bits = {0x09, 'H', 'E', 'M'};
+  constexpr std::array<std::uint8_t, 5> recoded = {0xC2, 0x89, 'H', 'E', 'M'};
+  constexpr std::array<std::uint8_t, 6> replaced = {0xEF, 0xBF, 0xBD, 'H', 'E', 'M'};
+  return starts_with(data, unix_ends) || starts_with(data, double_returns) || starts_with(data, seven_bits) ||
+         starts_with(data, recoded) || starts_with(data, replaced);
+}
+
+// Each section's checksum depends on its file and place, so that no section of another file or place passes.
+std::uint64_t section_seed(const Header& header, std::uint64_t index) { return header.checksum + index; }
+
+std::string place(Tag tag, std::size_t index) {
+  return "section " + std::to_string(index) + " (" + tag.text() + ")";
+}
+
+}  // namespace
+
+Header read_header(std::span<const std::byte> file) {
+  if (file.empty()) {
+    throw FormatError("not a Hemera file: it is empty");
+  }
+  if (!starts_with(file, std::span(magic).first(std::min(file.size(), magic.size())))) {
+    if (looks_like_damaged_magic(file)) {
+      throw FormatError(
+          "a Hemera file damaged by a transfer that treats it as text (line ends or characters were "
+          "changed); "
+          "transfer it in binary mode");
+    }
+    throw FormatError("not a Hemera file: it does not begin with the format's eight magic bytes");
+  }
+  if (file.size() < Header::bytes) {
+    throw FormatError("a truncated Hemera file: " + std::to_string(file.size()) +
+                      " bytes, less than a header of " + std::to_string(Header::bytes));
+  }
+  runtime::ByteReader in(file.first(Header::bytes), "the file header");
+  static_cast<void>(in.bytes(magic.size()));
+  Header header;
+  header.version = in.u16();
+  const std::uint16_t kind = in.u16();
+  const std::uint32_t flags = in.u32();
+  const auto fingerprint = in.bytes(header.fingerprint.size());
+  std::transform(fingerprint.begin(), fingerprint.end(), header.fingerprint.begin(),
+                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+  header.sections = in.u32();
+  const std::uint32_t reserved = in.u32();
+  // Header layout and checksum are the same in every version: damage is told from a newer version.
+  const std::uint64_t actual = checksum(0, file.first(in.position()));
+  header.checksum = in.u64();
+  if (header.checksum != actual) {
+    throw FormatError("the file header is damaged: its checksum does not fit; fetch the file again");
+  }
+  if (header.version == 0 || header.version > format_version) {
+    throw FormatError("format version " + std::to_string(header.version) +
+                      " is not known, only versions 1 to " + std::to_string(format_version) +
+                      "; load the file with a newer Hemera");
+  }
+  if (kind == 0 || kind > static_cast<std::uint16_t>(last_kind)) {
+    throw FormatError("the file header names an unknown kind of object, " + std::to_string(kind));
+  }
+  if (flags != 0 || reserved != 0) {
+    throw FormatError("the file header uses flags that version " + std::to_string(header.version) +
+                      " does not have");
+  }
+  header.kind = static_cast<Kind>(kind);
+  return header;
+}
+
+std::string_view name(Kind kind) {
+  switch (kind) {
+    case Kind::parameters:
+      return "parameters";
+    case Kind::plaintext:
+      return "plaintext";
+    case Kind::ciphertext:
+      return "ciphertext";
+    case Kind::secret_key:
+      return "secret key";
+    case Kind::public_key:
+      return "public key";
+    case Kind::switching_key:
+      return "switching key";
+    case Kind::evaluation_keys:
+      return "evaluation keys";
+  }
+  return "unknown";
+}
+
+std::string Tag::text() const {
+  std::string out;
+  for (unsigned i = 0; i < 4; ++i) {
+    const auto character = static_cast<char>((value >> (8 * i)) & 0xFF);
+    out += character > 0x20 && character < 0x7F ? character : '?';
+  }
+  return out;
+}
+
+Writer::Writer(Sink& sink, Kind kind, const Fingerprint& fingerprint, std::uint32_t sections) : sink_(sink) {
+  header_.kind = kind;
+  header_.fingerprint = fingerprint;
+  header_.sections = sections;
+  runtime::ByteWriter out;
+  out.bytes(std::span(magic));
+  out.u16(header_.version);
+  out.u16(static_cast<std::uint16_t>(kind));
+  out.u32(0);
+  out.bytes(std::span(fingerprint));
+  out.u32(sections);
+  out.u32(0);
+  header_.checksum = checksum(0, out.view());
+  out.u64(header_.checksum);
+  sink_.write(out.view());
+}
+
+void Writer::section(Tag tag, std::span<const std::byte> payload, int compression_level) {
+  if (written_ == header_.sections) {
+    throw ParameterError("a file announced with " + std::to_string(header_.sections) +
+                         " sections can not take another one");
+  }
+  if (compression_level < 0 || compression_level > 19) {
+    throw ParameterError("compression level " + std::to_string(compression_level) +
+                         " is outside 0 (none) to 19 (smallest, slowest)");
+  }
+  std::vector<std::byte> compressed;
+  std::span<const std::byte> stored = payload;
+  std::uint32_t flags = 0;
+  if (compression_level > 0) {
+    compressed = compress(payload, compression_level, Reader::expansion_limit);
+    if (compressed.size() < payload.size()) {
+      stored = compressed;
+      flags = zstd_flag;
+    }
+  }
+  runtime::ByteWriter out;
+  out.u32(tag.value);
+  out.u32(flags);
+  out.u64(stored.size());
+  out.u64(payload.size());
+  out.u64(checksum(section_seed(header_, written_), out.view(), stored));
+  sink_.write(out.view());
+  sink_.write(stored);
+  ++written_;
+}
+
+void Writer::finish() const {
+  if (written_ != header_.sections) {
+    throw ParameterError("a file announced with " + std::to_string(header_.sections) + " sections got " +
+                         std::to_string(written_));
+  }
+}
+
+Payload Section::payload() const {
+  if (!compressed) {
+    return Payload(stored);
+  }
+  return Payload(decompress(stored, static_cast<std::size_t>(raw_bytes)));
+}
+
+Reader::Reader(std::span<const std::byte> file) : header_(read_header(file)) {
+  runtime::ByteReader in(file.subspan(Header::bytes), "the file after its header");
+  if (header_.sections > in.remaining() / Section::header_bytes) {
+    throw FormatError("a truncated Hemera file: " + std::to_string(header_.sections) +
+                      " sections can not fit into the " + std::to_string(in.remaining()) +
+                      " bytes after the header");
+  }
+  sections_.reserve(header_.sections);
+  for (std::size_t index = 0; index < header_.sections; ++index) {
+    if (in.remaining() < Section::header_bytes) {
+      in.fail("truncated within the header of section " + std::to_string(index) + " of " +
+              std::to_string(header_.sections));
+    }
+    const auto section_header = file.subspan(Header::bytes + in.position(), Section::header_bytes);
+    Section section;
+    section.tag = Tag(in.u32());
+    const std::uint32_t flags = in.u32();
+    const std::uint64_t stored_bytes = in.u64();
+    section.raw_bytes = in.u64();
+    section.checksum = in.u64();
+    if (stored_bytes > in.remaining()) {
+      in.fail(place(section.tag, index) + " is truncated or damaged: " + std::to_string(stored_bytes) +
+              " bytes were announced and " + std::to_string(in.remaining()) + " are left");
+    }
+    section.stored = in.bytes(static_cast<std::size_t>(stored_bytes));
+    if (section.checksum != checksum(section_seed(header_, index),
+                                     section_header.first(Section::header_bytes - 8), section.stored)) {
+      in.fail(place(section.tag, index) + " is damaged: its checksum does not fit; fetch the file again");
+    }
+    if ((flags & ~zstd_flag) != 0) {
+      in.fail(place(section.tag, index) + " uses flags that version " + std::to_string(header_.version) +
+              " does not have");
+    }
+    section.compressed = flags == zstd_flag;
+    if (section.compressed ? section.raw_bytes / expansion_limit > stored_bytes
+                           : section.raw_bytes != stored_bytes) {
+      in.fail(place(section.tag, index) + " claims " + std::to_string(section.raw_bytes) +
+              " bytes of content in " + std::to_string(stored_bytes) + " stored bytes");
+    }
+    sections_.push_back(section);
+  }
+  if (in.remaining() != 0) {
+    in.fail(std::to_string(in.remaining()) + " bytes follow the last section");
+  }
+}
+
+void Reader::expect_kind(Kind kind) const {
+  if (header_.kind != kind) {
+    throw MismatchError("the file holds a " + std::string(name(header_.kind)) + " object where a " +
+                        std::string(name(kind)) + " object was expected");
+  }
+}
+
+void Reader::expect_fingerprint(const Fingerprint& fingerprint) const {
+  if (header_.fingerprint != fingerprint) {
+    throw MismatchError("the " + std::string(name(header_.kind)) + " in the file belongs to parameters " +
+                        runtime::to_hex(std::span(header_.fingerprint).first(4)) +
+                        " and the context has parameters " +
+                        runtime::to_hex(std::span(fingerprint).first(4)) +
+                        "; load it in a context made from the parameters that it was saved with");
+  }
+}
+
+const Section& Reader::next(Tag tag) {
+  if (position_ == sections_.size()) {
+    throw FormatError("the file has no " + tag.text() + " section, which a " +
+                      std::string(name(header_.kind)) + " needs");
+  }
+  const Section& section = sections_[position_];
+  if (section.tag != tag) {
+    throw FormatError(place(section.tag, position_) + " stands where a " + std::string(name(header_.kind)) +
+                      " has its " + tag.text() + " section");
+  }
+  ++position_;
+  return section;
+}
+
+void Reader::expect_end() const {
+  if (position_ != sections_.size()) {
+    throw FormatError(place(sections_[position_].tag, position_) + " is unexpected in a " +
+                      std::string(name(header_.kind)));
+  }
+}
+
+}  // namespace hemera::io

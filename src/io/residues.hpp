@@ -1,0 +1,83 @@
+// The RESI section: an array of residue polynomials [batch, component, limb, N] that describes itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hemera/io/container.hpp"
+#include "hemera/poly/ring.hpp"
+#include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/memory.hpp"
+
+namespace hemera::io {
+
+inline constexpr Tag residues_tag{"RESI"};
+
+/// Extents, moduli and storage of an array of residues. Evaluation form is in standard order.
+struct ResidueLayout {
+  poly::Word word = poly::Word::u64;
+  poly::Form form = poly::Form::coefficient;
+  /// Each residue in the bits of its modulus, instead of in a word.
+  bool packed = true;
+  std::size_t degree = 0;
+  std::size_t batch = 0;
+  std::size_t components = 0;
+  std::vector<std::uint64_t> moduli;  // one a limb
+
+  /// Residues of one element of the batch.
+  [[nodiscard]] std::size_t element_words() const { return components * moduli.size() * degree; }
+  /// Bytes of one element of the batch, and of the whole section.
+  [[nodiscard]] std::size_t element_bytes() const;
+  [[nodiscard]] std::size_t section_bytes() const;
+  [[nodiscard]] std::size_t limb_bytes(std::size_t limb) const;
+
+  friend bool operator==(const ResidueLayout&, const ResidueLayout&) = default;
+};
+
+/// Writes a RESI section element by element. Throws ParameterError for a layout that no file may have.
+class ResidueWriter {
+ public:
+  /// Secret residues are zeroed on destruction.
+  explicit ResidueWriter(ResidueLayout layout, runtime::Secrecy secrecy = runtime::Secrecy::open);
+  ResidueWriter(const ResidueWriter&) = delete;
+  ResidueWriter& operator=(const ResidueWriter&) = delete;
+  ~ResidueWriter();
+
+  [[nodiscard]] const ResidueLayout& layout() const { return layout_; }
+  /// The next element of the batch, [component, limb, N]. Throws MismatchError for a residue that is not
+  /// below its modulus: a file with it would not load.
+  void element(std::span<const std::uint64_t> residues);
+  /// The section's bytes, after the last element.
+  [[nodiscard]] std::span<const std::byte> section() const;
+
+ private:
+  ResidueLayout layout_;
+  runtime::Secrecy secrecy_;
+  std::vector<std::byte> data_;
+  std::size_t written_ = 0;  // bytes
+};
+
+/// Reads a RESI section: the layout and every size are checked on construction, before anything is allocated
+/// for the residues. FormatError for all that is wrong. Does not own the bytes.
+class ResidueReader {
+ public:
+  explicit ResidueReader(std::span<const std::byte> section);
+
+  [[nodiscard]] const ResidueLayout& layout() const { return layout_; }
+  /// Element `index` of the batch to `out`, [component, limb, N]. Throws FormatError for a residue that is
+  /// not below its modulus.
+  void element(std::size_t index, std::span<std::uint64_t> out) const;
+  /// Every residue against its modulus.
+  void check() const;
+
+ private:
+  void limb(std::size_t index, std::size_t component, std::size_t limb, std::size_t position,
+            std::span<std::uint64_t> out) const;
+
+  ResidueLayout layout_;
+  std::span<const std::byte> data_;
+};
+
+}  // namespace hemera::io
