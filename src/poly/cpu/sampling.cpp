@@ -1,0 +1,258 @@
+#include "poly/cpu/sampling.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "hemera/runtime/error.hpp"
+#include "poly/cpu/chacha20.hpp"
+
+namespace hemera::poly::cpu {
+namespace {
+
+constexpr std::size_t chunk = 256;        // coefficients whose random bits are on the stack at once
+constexpr std::size_t range_size = 4096;  // coefficients of one loop iteration of a thread
+constexpr std::size_t per_block = 4;      // coefficients of one ChaCha20 block
+static_assert(chunk % per_block == 0 && range_size % chunk == 0 && min_degree % chunk == 0);
+
+// The random bits of one limb of one polynomial, a chunk at a time. Zeroes what it held.
+class RandomBits {
+ public:
+  RandomBits(const SamplingKernels& kernels, const Seed& seed, Purpose purpose, std::uint32_t polynomial,
+             std::uint32_t limb)
+      : kernels_(kernels), nonce_{polynomial, limb, static_cast<std::uint32_t>(purpose)} {
+    std::memcpy(key_, seed.bytes.data(), sizeof key_);
+  }
+  RandomBits(const RandomBits&) = delete;
+  RandomBits& operator=(const RandomBits&) = delete;
+  ~RandomBits() {
+    runtime::secure_zero(key_, sizeof key_);
+    runtime::secure_zero(words_, sizeof words_);
+  }
+
+  // The wide integers of the `chunk` coefficients from `first`, which a chunk divides.
+  const std::uint64_t* at(std::size_t first) {
+    kernels_.chacha20_blocks(reinterpret_cast<std::uint8_t*>(words_), key_,
+                             static_cast<std::uint32_t>(first / per_block), nonce_, chunk / per_block);
+    return words_;
+  }
+
+ private:
+  const SamplingKernels& kernels_;
+  std::uint32_t key_[8];
+  std::uint32_t nonce_[3];
+  alignas(64) std::uint64_t words_[2 * chunk];
+};
+
+// Zeroes the stack that returned calls have used: registers that they saved there may have held secrets.
+__attribute__((noinline)) void zero_stack_below() {
+  std::uint8_t area[4096];
+  runtime::secure_zero(area, sizeof area);
+}
+
+void check(const PolyView& out, const RandomStream& stream, const RnsBase& base) {
+  if (base.empty() || out.shape.limbs != base.size() || out.shape.degree != base.ring()->degree() ||
+      out.word != base.word()) {
+    throw MismatchError(
+        "sampling: the output has " + std::to_string(out.shape.limbs) + " limbs of degree " +
+        std::to_string(out.shape.degree) + ", the base " + std::to_string(base.size()) +
+        (base.empty() ? std::string(" limbs") : " limbs of degree " + std::to_string(base.ring()->degree())) +
+        "; make the output over the base it is sampled for");
+  }
+  const std::uint64_t polynomials = out.shape.batch * out.shape.components;
+  const std::uint64_t numbers = std::uint64_t{1} << 32;
+  if (polynomials > numbers - stream.first_polynomial) {
+    throw ParameterError("sampling: " + std::to_string(polynomials) + " polynomials from number " +
+                         std::to_string(stream.first_polynomial) +
+                         " on would repeat the stream, which has 2^32; draw another seed");
+  }
+}
+
+// Calls body(polynomial, limb, first, count) for all ranges of all limbs of all polynomials, in any order.
+template <typename Body>
+void for_each_range(runtime::ThreadPool& pool, std::size_t polynomials, std::size_t limbs, std::size_t degree,
+                    const Body& body) {
+  const std::size_t count = std::min(degree, range_size);
+  const std::size_t ranges = degree / count;
+  const auto iteration = [&](std::size_t i) {
+    body(i / (limbs * ranges), i / ranges % limbs, i % ranges * count, count);
+  };
+  // By reference: a copy of the closure would be allocated.
+  pool.parallel_for(polynomials * limbs * ranges, std::cref(iteration));
+}
+
+std::uint32_t number(const RandomStream& stream, std::size_t polynomial) {
+  return stream.first_polynomial + static_cast<std::uint32_t>(polynomial);
+}
+
+std::uint64_t* limb_of(const PolyView& out, std::size_t polynomial, std::size_t limb) {
+  return out.limb<std::uint64_t>(polynomial / out.shape.components, polynomial % out.shape.components, limb);
+}
+
+// The residues of small integers, |values| <= bound, in all limbs, from coefficient `first` on.
+void write_residues(const SamplingKernels& kernels, const PolyView& out, std::size_t polynomial,
+                    std::size_t first, const std::int64_t* values, std::size_t count, std::uint64_t bound,
+                    const RnsBase& base) {
+  for (std::size_t limb = 0; limb < base.size(); ++limb) {
+    const arith::Modulus& q = base.modulus(limb);
+    std::uint64_t* target = limb_of(out, polynomial, limb) + first;
+    if (q.value() > bound) {
+      kernels.residues(target, values, count, q.value());
+    } else {
+      for (std::size_t i = 0; i < count; ++i) target[i] = q.reduce_signed(values[i]);
+    }
+  }
+}
+
+// Polynomials whose coefficients are fill(values, wide), |values| <= bound, the same in all limbs.
+template <typename Fill>
+void sample_small(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                  const RandomStream& stream, Purpose purpose, const RnsBase& base, std::uint64_t bound,
+                  const Fill& fill) {
+  check(out, stream, base);
+  for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
+                 [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
+                   {
+                     RandomBits bits(kernels, stream.seed, purpose, number(stream, polynomial), 0);
+                     alignas(64) std::int64_t values[chunk];
+                     for (std::size_t i = first; i < first + count; i += chunk) {
+                       fill(values, bits.at(i));
+                       write_residues(kernels, out, polynomial, i, values, chunk, bound, base);
+                     }
+                     runtime::secure_zero(values, sizeof values);
+                   }
+                   zero_stack_below();
+                 });
+}
+
+}  // namespace
+
+void sample_uniform(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                    const RandomStream& stream, const RnsBase& base) {
+  check(out, stream, base);
+  for_each_range(pool, out.shape.batch * out.shape.components, base.size(), out.shape.degree,
+                 [&](std::size_t polynomial, std::size_t limb, std::size_t first, std::size_t count) {
+                   RandomBits bits(kernels, stream.seed, Purpose::uniform, number(stream, polynomial),
+                                   static_cast<std::uint32_t>(limb));
+                   const arith::Modulus& q = base.modulus(limb);
+                   std::uint64_t* target = limb_of(out, polynomial, limb);
+                   for (std::size_t i = first; i < first + count; i += chunk) {
+                     kernels.reduce_wide(target + i, bits.at(i), chunk, q);
+                   }
+                 });
+}
+
+void sample_ternary(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                    const RandomStream& stream, const RnsBase& base) {
+  sample_small(
+      pool, kernels, out, stream, Purpose::ternary, base, 1,
+      [&](std::int64_t* values, const std::uint64_t* wide) { kernels.ternary_values(values, wide, chunk); });
+}
+
+void sample_error(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                  const RandomStream& stream, const ErrorDistribution& distribution, const RnsBase& base) {
+  sample_small(pool, kernels, out, stream, Purpose::error, base,
+               static_cast<std::uint64_t>(distribution.bound()),
+               [&](std::int64_t* values, const std::uint64_t* wide) {
+                 kernels.error_values(values, wide, chunk, distribution.table(), distribution.size());
+               });
+}
+
+void sample_flooding(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                     const RandomStream& stream, int bits, const RnsBase& base) {
+  if (bits < 1 || bits > 120) {
+    throw ParameterError("flooding with integers of " + std::to_string(bits) + " bits; choose 1 to 120");
+  }
+  check(out, stream, base);
+  const arith::uint128 half = static_cast<arith::uint128>(1) << (bits - 1);
+  for_each_range(
+      pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
+      [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
+        {
+          RandomBits random(kernels, stream.seed, Purpose::flooding, number(stream, polynomial), 0);
+          alignas(64) std::uint64_t top[2 * chunk];  // wide integers of `bits` bits
+          for (std::size_t i = first; i < first + count; i += chunk) {
+            const std::uint64_t* wide = random.at(i);
+            for (std::size_t n = 0; n < chunk; ++n) {
+              const arith::uint128 r = (static_cast<arith::uint128>(wide[2 * n + 1]) << 64) | wide[2 * n];
+              const arith::uint128 shifted = r >> (128 - bits);
+              top[2 * n] = static_cast<std::uint64_t>(shifted);
+              top[2 * n + 1] = static_cast<std::uint64_t>(shifted >> 64);
+            }
+            for (std::size_t limb = 0; limb < base.size(); ++limb) {
+              const arith::Modulus& q = base.modulus(limb);
+              const std::uint64_t offset = q.reduce(half);
+              std::uint64_t* target = limb_of(out, polynomial, limb) + i;
+              kernels.reduce_wide(target, top, chunk, q);
+              for (std::size_t n = 0; n < chunk; ++n) target[n] = q.subtract(target[n], offset);
+            }
+          }
+          runtime::secure_zero(top, sizeof top);
+        }
+        zero_stack_below();
+      });
+}
+
+std::size_t sample_fixed_weight_workspace(std::size_t degree) {
+  return runtime::Workspace::aligned(degree * sizeof(std::uint64_t));
+}
+
+void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                         const RandomStream& stream, std::size_t weight, const RnsBase& base,
+                         runtime::Workspace& workspace) {
+  check(out, stream, base);
+  const std::size_t degree = out.shape.degree;
+  if (weight < 1 || weight > degree) {
+    throw ParameterError("a secret with " + std::to_string(weight) + " non-zero coefficients of " +
+                         std::to_string(degree) + "; choose a Hamming weight from 1 to the degree");
+  }
+  constexpr std::uint64_t key_mask = (std::uint64_t{1} << 62) - 1;
+  const runtime::Workspace::Frame frame(workspace);
+  const std::size_t bytes = sample_fixed_weight_workspace(degree);
+  // Each entry is 2 key + sign, then the coefficient.
+  auto* const entries = reinterpret_cast<std::uint64_t*>(workspace.take(bytes));
+  for (std::size_t polynomial = 0; polynomial < out.shape.batch * out.shape.components; ++polynomial) {
+    for_each_range(pool, 1, 1, degree, [&](std::size_t, std::size_t, std::size_t first, std::size_t count) {
+      {
+        RandomBits bits(kernels, stream.seed, Purpose::fixed_weight, number(stream, polynomial), 0);
+        for (std::size_t i = first; i < first + count; i += chunk) {
+          const std::uint64_t* wide = bits.at(i);
+          for (std::size_t n = 0; n < chunk; ++n) {
+            entries[i + n] = ((wide[2 * n] & key_mask) << 1) | (wide[2 * n + 1] >> 63);
+          }
+        }
+      }
+      zero_stack_below();
+    });
+
+    // The key at position `weight` of the sorted keys is the largest t with fewer than `weight` keys below
+    // it: found bit by bit by counting, which needs no sorting and reads the same addresses whatever the keys
+    // are.
+    std::uint64_t threshold = 0;
+    for (int bit = 61; bit >= 0; --bit) {
+      const std::uint64_t candidate = threshold | (std::uint64_t{1} << bit);
+      const std::uint64_t below = kernels.count_below(entries, degree, 2 * candidate);
+      threshold |= ((below - weight) >> 63) << bit;
+    }
+    // Of the keys equal to t, the first ones fill up the weight.
+    std::uint64_t missing = weight - kernels.count_below(entries, degree, 2 * threshold);
+    for (std::size_t i = 0; i < degree; ++i) {
+      const std::uint64_t key = entries[i] >> 1;
+      const std::uint64_t negative = 0 - (entries[i] & 1);
+      const std::uint64_t below = (key - threshold) >> 63;
+      const std::uint64_t equal = ((key ^ threshold) - 1) >> 63;
+      const std::uint64_t fills = equal & ((0 - missing) >> 63);
+      missing -= fills;
+      entries[i] = ((below | fills) ^ negative) - negative;
+    }
+
+    for_each_range(pool, 1, 1, degree, [&](std::size_t, std::size_t, std::size_t first, std::size_t count) {
+      const auto* values = reinterpret_cast<const std::int64_t*>(entries);
+      write_residues(kernels, out, polynomial, first, values + first, count, 1, base);
+    });
+  }
+  runtime::secure_zero(entries, bytes);
+}
+
+}  // namespace hemera::poly::cpu

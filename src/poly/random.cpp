@@ -1,0 +1,88 @@
+#include "hemera/poly/random.hpp"
+
+#include <unistd.h>
+
+#include <boost/multiprecision/cpp_bin_float.hpp>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#if defined(__linux__)
+#include <sys/random.h>
+#endif
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::poly {
+namespace {
+
+// Fills up to 256 bytes from the operating system's generator; 0 on success, or an errno value.
+int system_random(std::uint8_t* out, std::size_t bytes) {
+#if defined(__linux__)
+  // Waits, once after boot, until the generator has been seeded; may be interrupted meanwhile.
+  while (bytes != 0) {
+    const ssize_t got = getrandom(out, bytes, 0);
+    if (got > 0) {
+      out += got;
+      bytes -= static_cast<std::size_t>(got);
+    } else if (got == 0 || errno != EINTR) {
+      return got == 0 ? EIO : errno;
+    }
+  }
+  return 0;
+#else
+  return getentropy(out, bytes) == 0 ? 0 : errno;
+#endif
+}
+
+// 400 bits: entries need 64 and the sums below lose less than 20.
+using Real = boost::multiprecision::number<
+    boost::multiprecision::cpp_bin_float<400, boost::multiprecision::digit_base_2>,
+    boost::multiprecision::et_off>;
+
+}  // namespace
+
+Seed Seed::fresh() {
+  Seed seed;
+  if (const int failure = system_random(seed.bytes.data(), seed.bytes.size()); failure != 0) {
+    throw DeviceError("the operating system gave no random bytes for a seed (" +
+                      std::string(std::strerror(failure)) +
+                      "); Hemera does not encrypt without: allow getrandom(2) to this process");
+  }
+  return seed;
+}
+
+ErrorDistribution::ErrorDistribution(double sigma) : sigma_(sigma) {
+  if (!(sigma >= 0.5 && sigma <= 20)) {
+    throw ParameterError("an error distribution of deviation " + std::to_string(sigma) +
+                         "; choose a deviation from 0.5 to 20");
+  }
+  // weight(m) = exp(-m^2 / (2 sigma^2)) by weight(m + 1) = weight(m) ratio(m), ratio(m + 1) = ratio(m)
+  // ratio(0)^2.
+  const Real first_ratio = exp(-1 / (2 * Real(sigma) * Real(sigma)));
+  const Real square = first_ratio * first_ratio;
+  const Real negligible = ldexp(Real(1), -300);
+  Real total = 1;  // over all integers
+  Real ratio = first_ratio;
+  for (Real weight = first_ratio; weight > negligible; weight *= ratio) {
+    total += 2 * weight;
+    ratio *= square;
+  }
+
+  const Real scale = ldexp(Real(1), 63);
+  const Real half = Real(1) / 2;
+  Real inside = 1;  // over |e| <= m
+  Real weight = 1;
+  ratio = first_ratio;
+  for (;;) {
+    const Real entry = floor(scale * inside / total + half);
+    if (entry >= scale) break;
+    // For sigma <= 20 the last entry is at m = 183.
+    table_[size_++] = static_cast<std::uint64_t>(entry);
+    weight *= ratio;
+    ratio *= square;
+    inside += 2 * weight;
+  }
+}
+
+}  // namespace hemera::poly
