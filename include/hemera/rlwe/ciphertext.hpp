@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "hemera/poly/poly.hpp"
@@ -59,6 +60,16 @@ struct Ciphertext {
   /// A deep copy.
   [[nodiscard]] Ciphertext clone() const;
 };
+
+/// A ciphertext of `size` components at meta.level, residues unspecified.
+Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta, std::size_t size);
+
+/// The batch shape of an operation on two objects: equal shapes, or one of them single. MismatchError
+/// otherwise.
+BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation);
+
+/// A shape as text: "(2, 3)".
+std::string to_text(const BatchShape& shape);
 
 /// Elements [first, first + count) along the first axis of a batch; stacking of equal-shaped ones along a new
 /// first axis; joining along the first axis. MismatchError when shapes or metadata do not fit.

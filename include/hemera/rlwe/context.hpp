@@ -36,10 +36,15 @@ class Context {
   /// union of the bases of all levels up to it).
   [[nodiscard]] const poly::RnsBase& key_base() const { return key_base_; }
   [[nodiscard]] poly::RnsBase key_base(std::size_t level) const;
+  /// The digits of an evaluation key limited to `level`, in the key's order.
+  [[nodiscard]] std::vector<poly::GadgetDigit> gadget(std::size_t level) const;
   /// The one modulus t of BFV and BGV (empty for CKKS).
   [[nodiscard]] const poly::RnsBase& plain_base() const { return plain_base_; }
   /// BFV: auxiliary primes for multiplication, enough for every variant.
   [[nodiscard]] const poly::RnsBase& auxiliary() const { return auxiliary_; }
+
+  /// The error distribution of keys and encryptions.
+  [[nodiscard]] const poly::ErrorDistribution& error_distribution() const { return error_distribution_; }
 
   /// Plans of one level: ModUp to the extended base for a key over key_base(key_level), ModDown back, and the
   /// rescale or modulus switch to the next lower level (level > 0).
@@ -75,6 +80,7 @@ class Context {
   struct Plans;
 
   Parameters parameters_;
+  poly::ErrorDistribution error_distribution_;
   std::shared_ptr<const poly::Backend> backend_;
   std::unique_ptr<runtime::Queue> queue_;
   poly::ModulusChain chain_;
@@ -87,7 +93,8 @@ class Context {
   std::unique_ptr<Plans> plans_;
 };
 
-/// Throws MismatchError unless both are one context or have parameters of one fingerprint on one device.
+/// Throws MismatchError unless both are one context. Objects move between contexts of equal parameters as
+/// bytes.
 void require_same_context(const Context& a, const Context& b, const char* operation);
 
 }  // namespace hemera::rlwe

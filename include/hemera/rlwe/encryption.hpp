@@ -16,8 +16,4 @@ Ciphertext encrypt_zero(const SecretKey& key, Metadata meta);
 /// sum c_i s^i over the ciphertext's base, coefficient form: message plus noise. The result is secret.
 poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key);
 
-/// log2 bounds on the largest coefficient of a fresh encryption's noise without the factor t of BGV, in the
-/// sense of Metadata::noise_log2.
-double fresh_noise_log2(const Context& context, bool with_public_key);
-
 }  // namespace hemera::rlwe

@@ -102,8 +102,6 @@ class Evaluator {
   [[nodiscard]] virtual Ciphertext tensor(const Ciphertext& a, const Ciphertext& b) const = 0;
   /// Lowest level that holds the result safely.
   [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
-  /// The bound after adding noises: log2(2^a + 2^b).
-  static double add_log2(double a, double b);
 
   void require(const Ciphertext& a, const char* operation) const;
   /// a itself if it has size 2, else a relinearized copy kept in `storage`.

@@ -17,9 +17,6 @@ namespace hemera::rlwe {
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
                       const SwitchingKey& key);
 
-/// log2 bound of the noise that switch_key adds at `level` (docs/noise.md).
-double switching_noise_log2(const Context& context, std::size_t level);
-
 /// Size 3 and more to size 2 (the components above 2 need keys of their own and are not supported:
 /// MismatchError).
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key);

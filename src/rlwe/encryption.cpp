@@ -1,0 +1,117 @@
+#include "hemera/rlwe/encryption.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/fresh_randomness.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+using poly::Form;
+using runtime::Secrecy;
+
+void require_level(const Context& context, const Metadata& meta) {
+  if (meta.level > context.top_level()) {
+    throw LevelError("encrypt: level " + std::to_string(meta.level) + " is above the top level " +
+                     std::to_string(context.top_level()));
+  }
+}
+
+// Adds fresh errors in evaluation form to each polynomial of `out`.
+void add_errors(const Context& context, const poly::PolyView& out, const poly::RandomStream& secret,
+                const poly::RnsBase& base) {
+  poly::Poly errors =
+      context.make_poly(out.shape.batch, out.shape.components, base, Form::evaluation, Secrecy::secret);
+  sample_errors(context, errors.view(), secret, base);
+  context.backend().add(context.queue(), out, out, errors.view(), base);
+}
+
+bool is_prefix(const poly::RnsBase& whole, const poly::RnsBase& part) {
+  const auto a = whole.indices();
+  const auto b = part.indices();
+  return b.size() <= a.size() && std::equal(b.begin(), b.end(), a.begin());
+}
+
+// Calls use(view of `whole` over base): without a copy when its limbs stand first in `whole`.
+template <typename Use>
+void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
+                     const Use& use) {
+  if (is_prefix(whole.base(), base)) {
+    use(whole.view().limbs(0, base.size()));
+  } else {
+    const poly::Poly part = restrict_to(context, whole, base);
+    use(part.view());
+  }
+}
+
+}  // namespace
+
+Ciphertext encrypt_zero(const PublicKey& key, Metadata meta) {
+  const Context& context = *key.context;
+  require_level(context, meta);
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = context.base(meta.level);
+  const std::size_t batch = batch_count(meta.batch);
+
+  poly::Poly u = context.make_poly(batch, 1, base, Form::coefficient, Secrecy::secret);
+  const poly::RandomStream secret{poly::Seed::fresh(), 0};
+  backend.sample_ternary(queue, u.view(), secret, base);
+  backend.forward_transform(queue, u.view(), u.view(), base);
+
+  meta.noise_log2 = fresh_noise_log2(context, true);
+  Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);
+  with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& pk) {
+    backend.multiply(queue, result.poly.view(), pk, u.view(), base);
+  });
+  add_errors(context, result.poly.view(), secret, base);
+  return result;
+}
+
+Ciphertext encrypt_zero(const SecretKey& key, Metadata meta) {
+  const Context& context = *key.context;
+  require_level(context, meta);
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = context.base(meta.level);
+
+  meta.noise_log2 = fresh_noise_log2(context, false);
+  Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);
+  result.seed = poly::RandomStream{poly::Seed::fresh(), 0};
+  expand_uniform_half(context, result.poly, *result.seed);
+  const poly::PolyView c0 = result.poly.view().components(0, 1);
+  const poly::PolyView c1 = result.poly.view().components(1, 1);
+  with_restricted(context, key.poly, base,
+                  [&](const poly::ConstPolyView& s) { backend.multiply(queue, c0, c1, s, base); });
+  backend.negate(queue, c0, c0, base);
+  add_errors(context, c0, poly::RandomStream{poly::Seed::fresh(), 0}, base);
+  return result;
+}
+
+poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key) {
+  require_same_context(*ciphertext.context, *key.context, "decrypt");
+  const Context& context = *key.context;
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = context.base(ciphertext.meta.level);
+  const std::size_t batch = ciphertext.poly.shape().batch;
+
+  // Horner's rule from the highest component down.
+  poly::Poly phase = context.make_poly(batch, 1, base, Form::evaluation, Secrecy::secret);
+  const poly::ConstPolyView components = ciphertext.poly.view();
+  backend.copy(queue, phase.view(), components.components(ciphertext.size() - 1, 1));
+  with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& s) {
+    for (std::size_t i = ciphertext.size() - 1; i-- > 0;) {
+      backend.multiply(queue, phase.view(), phase.view(), s, base);
+      backend.add(queue, phase.view(), phase.view(), components.components(i, 1), base);
+    }
+  });
+  backend.inverse_transform(queue, phase.view(), phase.view(), base);
+  phase.set_form(Form::coefficient);
+  return phase;
+}
+
+}  // namespace hemera::rlwe

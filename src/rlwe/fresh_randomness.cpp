@@ -1,0 +1,33 @@
+#include "rlwe/fresh_randomness.hpp"
+
+#include <vector>
+
+namespace hemera::rlwe {
+
+void sample_errors(const Context& context, const poly::PolyView& out, const poly::RandomStream& secret,
+                   const poly::RnsBase& base) {
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  backend.sample_error(queue, out, secret, context.error_distribution(), base);
+  if (context.scheme() == Scheme::bgv) {
+    std::vector<std::uint64_t> plain_modulus;
+    for (std::size_t limb = 0; limb < base.size(); ++limb) {
+      plain_modulus.push_back(base.modulus(limb).reduce(context.parameters().plain_modulus()));
+    }
+    backend.multiply_scalar(queue, out, out, plain_modulus, base);
+  }
+  backend.forward_transform(queue, out, out, base);
+}
+
+poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base) {
+  const auto positions = whole.base().positions(base);
+  poly::Poly part =
+      context.make_poly(whole.shape().batch, whole.shape().components, base, whole.form(), whole.secrecy());
+  for (std::size_t limb = 0; limb < positions.size(); ++limb) {
+    context.backend().copy(context.queue(), part.view().limbs(limb, 1),
+                           whole.view().limbs(positions[limb], 1));
+  }
+  return part;
+}
+
+}  // namespace hemera::rlwe

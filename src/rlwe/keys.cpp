@@ -1,0 +1,153 @@
+#include "hemera/rlwe/keys.hpp"
+
+#include <utility>
+
+#include "hemera/runtime/error.hpp"
+#include "rlwe/fresh_randomness.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+using poly::Form;
+using runtime::Secrecy;
+
+// [e, uniform] polynomials of `count` pairs over `base`: e in evaluation form (times t for BGV) in component
+// 0, the stream of a fresh public seed in component 1.
+std::pair<poly::Poly, poly::RandomStream> errors_and_uniform(const Context& context, std::size_t count,
+                                                             const poly::RnsBase& base) {
+  poly::Poly pair = context.make_poly(count, 2, base, Form::evaluation);
+  sample_errors(context, pair.view().components(0, 1), poly::RandomStream{poly::Seed::fresh(), 0}, base);
+  const poly::RandomStream seed{poly::Seed::fresh(), 0};
+  expand_uniform_half(context, pair, seed);
+  return {std::move(pair), seed};
+}
+
+// b = e - a s, in place of e. `secret` is over the base of `pair`.
+void subtract_masked_secret(const Context& context, poly::Poly& pair, const poly::Poly& secret) {
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = pair.base();
+  const poly::PolyView b = pair.view().components(0, 1);
+  const poly::PolyView a = pair.view().components(1, 1);
+  // -(a s) is summed into b through a negated secret: no temporary of the size of the key.
+  poly::Poly negated = context.make_poly(1, 1, base, Form::evaluation, Secrecy::secret);
+  backend.negate(queue, negated.view(), secret.view(), base);
+  backend.multiply_add(queue, b, a, negated.view(), base);
+}
+
+void require_level(const Context& context, std::size_t level, const char* operation) {
+  if (level > context.top_level()) {
+    throw LevelError(std::string(operation) + ": level " + std::to_string(level) +
+                     " is above the top level " + std::to_string(context.top_level()));
+  }
+}
+
+}  // namespace
+
+void expand_uniform_half(const Context& context, poly::Poly& poly, const poly::RandomStream& seed) {
+  context.backend().sample_uniform(context.queue(), poly.view().components(1, 1), seed, poly.base());
+}
+
+SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {
+  const poly::Backend& backend = context->backend();
+  runtime::Queue& queue = context->queue();
+  const poly::RnsBase& base = context->key_base();
+  poly::Poly secret = context->make_poly(1, 1, base, Form::coefficient, Secrecy::secret);
+  const poly::RandomStream stream{poly::Seed::fresh(), 0};
+  const std::size_t weight = context->parameters().literal().secret.weight;
+  if (weight == 0) {
+    backend.sample_ternary(queue, secret.view(), stream, base);
+  } else {
+    auto workspace = context->make_workspace(backend.sample_fixed_weight_workspace(), Secrecy::secret);
+    backend.sample_fixed_weight(queue, secret.view(), stream, weight, base, workspace);
+  }
+  backend.forward_transform(queue, secret.view(), secret.view(), base);
+  secret.set_form(Form::evaluation);
+  return {context, std::move(secret)};
+}
+
+PublicKey generate_public_key(const SecretKey& secret) {
+  const Context& context = *secret.context;
+  const poly::RnsBase& base = context.chain().all();
+  auto [pair, seed] = errors_and_uniform(context, 1, base);
+  subtract_masked_secret(context, pair, restrict_to(context, secret.poly, base));
+  return {secret.context, std::move(pair), seed};
+}
+
+SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level) {
+  require_same_context(*from.context, *to.context, "generate_switching_key");
+  const Context& context = *from.context;
+  require_level(context, level, "generate_switching_key");
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase base = context.key_base(level);
+  const auto digits = context.gadget(level);
+
+  auto [pair, seed] = errors_and_uniform(context, digits.size(), base);
+  subtract_masked_secret(context, pair, restrict_to(context, to.poly, base));
+
+  // P g_d s_from is non-zero only at the limbs of digit d.
+  const poly::Poly source = restrict_to(context, from.poly, base);
+  poly::Poly scaled = context.make_poly(1, 1, base, Form::evaluation, Secrecy::secret);
+  for (const poly::GadgetDigit& digit : digits) {
+    for (std::size_t limb = 0; limb < digit.moduli.size(); ++limb) {
+      const std::uint32_t index = digit.moduli.index(limb);
+      const std::size_t position = base.position(index);
+      const poly::RnsBase single(base.ring(), {index});
+      const arith::Modulus& q = digit.moduli.modulus(limb);
+      std::uint64_t factor = q.power(2, static_cast<std::uint64_t>(digit.shift));
+      for (const std::uint64_t prime : context.special().values())
+        factor = q.multiply(factor, q.reduce(prime));
+      const poly::PolyView target = scaled.view().limbs(position, 1);
+      const poly::PolyView b = pair.view().batches(digit.key_digit, 1).components(0, 1).limbs(position, 1);
+      backend.multiply_scalar(queue, target, source.view().limbs(position, 1), std::span(&factor, 1), single);
+      backend.add(queue, b, b, target, single);
+    }
+  }
+  return {from.context, level, std::move(pair), seed};
+}
+
+SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level) {
+  const Context& context = *secret.context;
+  SecretKey squared{secret.context,
+                    context.make_poly(1, 1, secret.poly.base(), Form::evaluation, Secrecy::secret)};
+  context.backend().multiply(context.queue(), squared.poly.view(), secret.poly.view(), secret.poly.view(),
+                             secret.poly.base());
+  return generate_switching_key(squared, secret, level);
+}
+
+SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, std::size_t level) {
+  const Context& context = *secret.context;
+  const std::uint64_t order = 2 * context.degree();
+  if (galois_element % 2 == 0 || galois_element >= order) {
+    throw ParameterError("Galois element " + std::to_string(galois_element) +
+                         " is not odd and below 2N = " + std::to_string(order));
+  }
+  // The automorphism comes after the switch: the key ends at the image of s under 1/g (docs/arithmetic.md).
+  SecretKey image{secret.context,
+                  context.make_poly(1, 1, secret.poly.base(), Form::evaluation, Secrecy::secret)};
+  context.backend().automorphism(context.queue(), image.poly.view(), secret.poly.view(),
+                                 arith::inverse(galois_element, order), Form::evaluation, secret.poly.base());
+  return generate_switching_key(secret, image, level);
+}
+
+EvaluationKeys generate_keys(const SecretKey& secret, const KeyRequest& request) {
+  const Context& context = *secret.context;
+  EvaluationKeys keys;
+  keys.context = secret.context;
+  if (request.public_key) keys.public_key = std::make_shared<const PublicKey>(generate_public_key(secret));
+  if (request.relinearization) {
+    keys.relinearization =
+        std::make_shared<const SwitchingKey>(generate_relinearization_key(secret, context.top_level()));
+  }
+  const std::size_t level = request.galois_level.value_or(context.top_level());
+  const auto add = [&](std::uint64_t element) {
+    if (element == 1 || keys.galois.contains(element)) return;
+    keys.galois[element] = std::make_shared<const SwitchingKey>(generate_galois_key(secret, element, level));
+  };
+  for (const std::int64_t steps : request.rotations) add(context.galois_element(steps));
+  if (request.conjugation) add(context.conjugation_element());
+  return keys;
+}
+
+}  // namespace hemera::rlwe

@@ -1,0 +1,402 @@
+#include "hemera/rlwe/parameters.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <set>
+
+#include "hemera/arith/big_integer.hpp"
+#include "hemera/arith/primes.hpp"
+#include "hemera/poly/random.hpp"
+#include "hemera/poly/ring.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/runtime/sha256.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+using Primes = std::vector<std::uint64_t>;
+
+constexpr std::uint64_t max_plain_modulus = std::uint64_t{1} << 60;
+constexpr double max_scale = 0x1p120;
+
+double log_product(const Primes& primes) {
+  return std::accumulate(primes.begin(), primes.end(), 0.0,
+                         [](double sum, std::uint64_t prime) { return sum + std::log2(prime); });
+}
+
+/// All primes of all levels: the top level's, then what lower ones add.
+Primes all_primes(const std::vector<Primes>& levels) {
+  Primes all;
+  std::set<std::uint64_t> seen;
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    for (const std::uint64_t prime : *level) {
+      if (seen.insert(prime).second) all.push_back(prime);
+    }
+  }
+  return all;
+}
+
+void check_prime(std::uint64_t prime, std::size_t degree) {
+  const std::string text = std::to_string(prime);
+  if (prime >= std::uint64_t{1} << arith::max_modulus_bits) {
+    throw ParameterError("prime " + text +
+                         " has more than 61 bits; use primes below 2^61 (below 2^50 is fastest)");
+  }
+  if (prime % (2 * degree) != 1) {
+    throw ParameterError("prime " + text + " is not 1 modulo 2N = " + std::to_string(2 * degree) +
+                         ", so it has no negacyclic transform; choose NTT primes for this degree");
+  }
+  if (!arith::is_prime(prime)) throw ParameterError("modulus " + text + " is not prime");
+}
+
+void check_levels(const ParametersLiteral& literal) {
+  if (literal.levels.empty()) throw ParameterError("a modulus chain needs at least one level");
+  arith::BigInteger lower = 0;
+  for (std::size_t level = 0; level < literal.levels.size(); ++level) {
+    const Primes& primes = literal.levels[level];
+    if (primes.empty()) throw ParameterError("level " + std::to_string(level) + " has no primes");
+    if (std::set<std::uint64_t>(primes.begin(), primes.end()).size() != primes.size()) {
+      throw ParameterError("level " + std::to_string(level) + " has a prime twice");
+    }
+    arith::BigInteger product = arith::product(primes);
+    if (product <= lower) {
+      throw ParameterError("the modulus of level " + std::to_string(level) +
+                           " is not larger than that of level " + std::to_string(level - 1) +
+                           "; order levels from the last (smallest) to the top");
+    }
+    lower = std::move(product);
+  }
+}
+
+std::vector<Primes> default_digits(const Primes& primes, const Primes& special) {
+  const double limit = log_product(special);
+  std::vector<Primes> digits;
+  double used = 0;
+  for (const std::uint64_t prime : primes) {
+    const double bits = std::log2(prime);
+    if (digits.empty() || used + bits > limit) {
+      digits.emplace_back();
+      used = 0;
+    }
+    digits.back().push_back(prime);
+    used += bits;
+  }
+  return digits;
+}
+
+void check_digits(const ParametersLiteral& literal, const Primes& primes) {
+  Primes members;
+  for (const Primes& digit : literal.digits) {
+    if (digit.empty()) throw ParameterError("a digit of the key-switching gadget has no primes");
+    if (literal.window_bits != 0 && digit.size() != 1) {
+      throw ParameterError("a base-2^w gadget needs digits of one prime each, but a digit has " +
+                           std::to_string(digit.size()) + "; set window_bits to 0 or split the digits");
+    }
+    members.insert(members.end(), digit.begin(), digit.end());
+  }
+  Primes sorted = primes;
+  std::sort(sorted.begin(), sorted.end());
+  std::sort(members.begin(), members.end());
+  if (members != sorted) {
+    throw ParameterError(
+        "the digits of the key-switching gadget must contain every ciphertext prime exactly once");
+  }
+}
+
+void check_plain_modulus(const ParametersLiteral& literal, const Primes& primes) {
+  const std::uint64_t t = literal.plain_modulus;
+  if (literal.scheme == Scheme::ckks) {
+    if (t != 0) throw ParameterError("CKKS has no plaintext modulus; leave plain_modulus at 0");
+    return;
+  }
+  if (t < 2 || t >= max_plain_modulus) {
+    throw ParameterError("plaintext modulus " + std::to_string(t) + " is outside [2, 2^60)");
+  }
+  for (const Primes* list : {&primes, &literal.special_primes}) {
+    for (const std::uint64_t prime : *list) {
+      if (t % prime == 0) {
+        throw ParameterError("plaintext modulus " + std::to_string(t) + " is a multiple of the prime " +
+                             std::to_string(prime) + "; choose another plaintext modulus or other primes");
+      }
+    }
+  }
+  if (std::log2(t) + 1 >= log_product(literal.levels.front())) {
+    throw ParameterError("plaintext modulus " + std::to_string(t) +
+                         " does not fit under the last level's modulus; give that level more primes");
+  }
+}
+
+std::uint64_t root_of(const ParametersLiteral& literal, std::uint64_t modulus) {
+  const auto given = literal.roots.find(modulus);
+  if (given != literal.roots.end()) return given->second;
+  return arith::minimal_primitive_root(2 * literal.degree, arith::Modulus(modulus));
+}
+
+void check_security(const Parameters& parameters) {
+  const auto& wanted = parameters.literal().security;
+  if (!wanted) return;
+  if (*wanted != 128 && *wanted != 192 && *wanted != 256) {
+    throw ParameterError("security must be 128, 192, 256 or none, not " + std::to_string(*wanted));
+  }
+  const Security found = parameters.security();
+  const Security least = *wanted == 128   ? Security::at_least_128
+                         : *wanted == 192 ? Security::at_least_192
+                                          : Security::at_least_256;
+  if (found >= least) return;
+  const auto limit = max_log_modulus(parameters.degree(), *wanted);
+  const double size = parameters.log_union() + parameters.log_special();
+  std::string reason;
+  if (!parameters.literal().secret.is_uniform()) {
+    reason = "no committed estimate covers secrets of fixed weight";
+  } else if (parameters.literal().sigma < 3.19) {
+    reason = "the error deviation is below 3.19";
+  } else {
+    char text[160];
+    std::snprintf(text, sizeof(text), "log2(Q P) is %.1f, but degree %zu allows %d", size,
+                  parameters.degree(), limit.value_or(0));
+    reason = text;
+  }
+  throw SecurityError("these parameters have security " + name(found) + ", less than the " +
+                      std::to_string(*wanted) + " bits asked for: " + reason +
+                      "; use a larger degree or a smaller modulus, or pass security=None to accept it");
+}
+
+// The part of the canonical bytes that the fingerprint covers.
+void write_compatible(const ParametersLiteral& literal, runtime::ByteWriter& out) {
+  out.u8(static_cast<std::uint8_t>(literal.scheme));
+  out.u64(literal.degree);
+  out.u32(static_cast<std::uint32_t>(literal.levels.size()));
+  for (const Primes& level : literal.levels) out.u64s(level);
+  out.u64s(literal.special_primes);
+  out.u32(static_cast<std::uint32_t>(literal.digits.size()));
+  for (const Primes& digit : literal.digits) out.u64s(digit);
+  out.u32(static_cast<std::uint32_t>(literal.window_bits));
+  out.u32(static_cast<std::uint32_t>(literal.roots.size()));
+  for (const auto& [modulus, root] : literal.roots) {
+    out.u64(modulus);
+    out.u64(root);
+  }
+  out.u64(literal.plain_modulus);
+  out.f64(literal.scale);
+  out.u64(literal.galois_generator);
+  out.u64(literal.secret.weight);
+  out.f64(literal.sigma);
+}
+
+std::vector<Primes> read_lists(runtime::ByteReader& in) {
+  std::vector<Primes> lists(in.count(sizeof(std::uint32_t)));
+  for (Primes& list : lists) list = in.u64s();
+  return lists;
+}
+
+std::string bytes_text(std::size_t bytes) {
+  char text[64];
+  if (bytes >= std::size_t{1} << 30) {
+    std::snprintf(text, sizeof(text), "%.2f GiB", static_cast<double>(bytes) * 0x1p-30);
+  } else if (bytes >= std::size_t{1} << 20) {
+    std::snprintf(text, sizeof(text), "%.1f MiB", static_cast<double>(bytes) * 0x1p-20);
+  } else {
+    std::snprintf(text, sizeof(text), "%.1f KiB", static_cast<double>(bytes) * 0x1p-10);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string name(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::bfv:
+      return "BFV";
+    case Scheme::bgv:
+      return "BGV";
+    case Scheme::ckks:
+      return "CKKS";
+  }
+  throw ParameterError("unknown scheme " + std::to_string(static_cast<int>(scheme)));
+}
+
+Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal)) {
+  static_cast<void>(name(literal_.scheme));
+  const std::size_t degree = literal_.degree;
+  if (!std::has_single_bit(degree) || degree < poly::min_degree || degree > poly::max_degree) {
+    throw ParameterError("degree " + std::to_string(degree) + " is not a power of two from 2^10 to 2^17");
+  }
+  check_levels(literal_);
+  const Primes primes = all_primes(literal_.levels);
+  for (const std::uint64_t prime : primes) check_prime(prime, degree);
+  for (const std::uint64_t prime : literal_.special_primes) {
+    check_prime(prime, degree);
+    if (std::count(primes.begin(), primes.end(), prime) != 0 ||
+        std::count(literal_.special_primes.begin(), literal_.special_primes.end(), prime) != 1) {
+      throw ParameterError("special prime " + std::to_string(prime) +
+                           " appears twice; all primes must be distinct");
+    }
+  }
+  if (literal_.window_bits < 0 || literal_.window_bits > arith::max_modulus_bits) {
+    throw ParameterError("window_bits " + std::to_string(literal_.window_bits) + " is outside [0, 61]");
+  }
+  if (literal_.digits.empty()) {
+    literal_.digits = default_digits(primes, literal_.window_bits == 0 ? literal_.special_primes : Primes{});
+  }
+  check_digits(literal_, primes);
+  check_plain_modulus(literal_, primes);
+  if (literal_.scheme == Scheme::ckks) {
+    if (!(literal_.scale > 1 && literal_.scale <= max_scale)) {
+      throw ParameterError("the CKKS scale must be above 1 and at most 2^120, not " +
+                           std::to_string(literal_.scale));
+    }
+    if (literal_.range_bits < 0 || literal_.range_bits > 120) {
+      throw ParameterError("range_bits " + std::to_string(literal_.range_bits) + " is outside [0, 120]");
+    }
+  } else if (literal_.scale != 0) {
+    throw ParameterError(name(literal_.scheme) + " has no scale; leave scale at 0");
+  }
+  if (literal_.galois_generator != 5 && literal_.galois_generator != 3) {
+    throw ParameterError("the Galois generator must be 5 or 3, not " +
+                         std::to_string(literal_.galois_generator));
+  }
+  if (literal_.secret.weight > degree) {
+    throw ParameterError("a secret of degree " + std::to_string(degree) + " cannot have weight " +
+                         std::to_string(literal_.secret.weight));
+  }
+  static_cast<void>(poly::ErrorDistribution(literal_.sigma));
+  if (literal_.scheme == Scheme::bfv && literal_.bfv_multiplication == BfvMultiplication::none) {
+    literal_.bfv_multiplication = BfvMultiplication::hps_over_q;
+  }
+  if (literal_.scheme != Scheme::bfv && literal_.bfv_multiplication != BfvMultiplication::none) {
+    throw ParameterError(name(literal_.scheme) + " has no BFV multiplication variant; leave it at none");
+  }
+
+  std::map<std::uint64_t, std::uint64_t> roots;
+  for (const std::uint64_t prime : primes) roots[prime] = root_of(literal_, prime);
+  for (const std::uint64_t prime : literal_.special_primes) roots[prime] = root_of(literal_, prime);
+  const std::uint64_t t = literal_.plain_modulus;
+  if (t != 0 && t % (2 * degree) == 1 && arith::is_prime(t)) roots[t] = root_of(literal_, t);
+  for (const auto& [modulus, root] : literal_.roots) {
+    if (!roots.contains(modulus)) {
+      throw ParameterError("a root is given for " + std::to_string(modulus) +
+                           ", which is no modulus of the parameters");
+    }
+  }
+  literal_.roots = std::move(roots);
+  for (const auto& [modulus, root] : literal_.roots) {
+    if (!arith::is_primitive_root(root, 2 * degree, arith::Modulus(modulus))) {
+      throw ParameterError(std::to_string(root) + " is no primitive 2N-th root of unity modulo " +
+                           std::to_string(modulus));
+    }
+  }
+
+  runtime::ByteWriter compatible;
+  write_compatible(literal_, compatible);
+  fingerprint_ = runtime::sha256(compatible.view());
+  check_security(*this);
+}
+
+std::size_t Parameters::max_slots() const {
+  if (literal_.scheme == Scheme::ckks) return literal_.degree / 2;
+  return literal_.roots.contains(literal_.plain_modulus) ? literal_.degree : 0;
+}
+
+double Parameters::log_modulus(std::size_t level) const { return log_product(literal_.levels.at(level)); }
+
+double Parameters::log_union() const { return log_product(all_primes(literal_.levels)); }
+
+double Parameters::log_special() const { return log_product(literal_.special_primes); }
+
+Security Parameters::security() const {
+  return classify(literal_.degree, log_union() + log_special(), literal_.secret, literal_.sigma);
+}
+
+std::string Parameters::short_fingerprint() const {
+  return runtime::to_hex(std::span(fingerprint_).first(4));
+}
+
+void Parameters::write(runtime::ByteWriter& out) const {
+  write_compatible(literal_, out);
+  out.u32(static_cast<std::uint32_t>(literal_.range_bits));
+  out.u8(static_cast<std::uint8_t>(literal_.bfv_multiplication));
+  out.u8(static_cast<std::uint8_t>(literal_.rescaling));
+}
+
+Parameters Parameters::read(runtime::ByteReader& in) {
+  ParametersLiteral literal;
+  const std::uint8_t scheme = in.u8();
+  if (scheme < 1 || scheme > 3) in.fail("unknown scheme " + std::to_string(scheme));
+  literal.scheme = static_cast<Scheme>(scheme);
+  literal.degree = in.u64();
+  literal.levels = read_lists(in);
+  literal.special_primes = in.u64s();
+  literal.digits = read_lists(in);
+  literal.window_bits = static_cast<int>(in.u32());
+  const std::size_t roots = in.count(2 * sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < roots; ++i) {
+    const std::uint64_t modulus = in.u64();
+    literal.roots[modulus] = in.u64();
+  }
+  literal.plain_modulus = in.u64();
+  literal.scale = in.f64();
+  literal.galois_generator = in.u64();
+  literal.secret.weight = in.u64();
+  literal.sigma = in.f64();
+  literal.range_bits = static_cast<int>(in.u32());
+  const std::uint8_t multiplication = in.u8();
+  if (multiplication > 3) in.fail("unknown BFV multiplication " + std::to_string(multiplication));
+  literal.bfv_multiplication = static_cast<BfvMultiplication>(multiplication);
+  const std::uint8_t rescaling = in.u8();
+  if (rescaling > 1) in.fail("unknown rescaling policy " + std::to_string(rescaling));
+  literal.rescaling = static_cast<Rescaling>(rescaling);
+  literal.security.reset();
+  return Parameters(std::move(literal));
+}
+
+std::size_t Parameters::ciphertext_bytes() const {
+  return 2 * literal_.levels.back().size() * literal_.degree * sizeof(std::uint64_t);
+}
+
+std::size_t Parameters::switching_key_bytes() const {
+  const Primes primes = all_primes(literal_.levels);
+  std::size_t digits = literal_.digits.size();
+  if (literal_.window_bits != 0) {
+    digits = 0;
+    for (const Primes& digit : literal_.digits) {
+      const auto bits = static_cast<int>(std::bit_width(digit.front()));
+      digits += static_cast<std::size_t>((bits + literal_.window_bits - 1) / literal_.window_bits);
+    }
+  }
+  return digits * 2 * (primes.size() + literal_.special_primes.size()) * literal_.degree *
+         sizeof(std::uint64_t);
+}
+
+std::string Parameters::describe() const {
+  char line[256];
+  std::string text = name(literal_.scheme) + " parameters " + short_fingerprint() + "\n";
+  std::snprintf(line, sizeof(line), "  degree N          %zu (2^%d)\n", literal_.degree,
+                std::countr_zero(literal_.degree));
+  text += line;
+  const Primes primes = all_primes(literal_.levels);
+  std::snprintf(line, sizeof(line), "  ciphertext modulus %.1f bits in %zu primes, %zu levels\n", log_union(),
+                primes.size(), literal_.levels.size());
+  text += line;
+  std::snprintf(line, sizeof(line), "  special modulus   %.1f bits in %zu primes, %zu digits%s\n",
+                log_special(), literal_.special_primes.size(), literal_.digits.size(),
+                literal_.window_bits != 0 ? " (split in windows)" : "");
+  text += line;
+  if (literal_.scheme == Scheme::ckks) {
+    std::snprintf(line, sizeof(line), "  scale             2^%.2f, up to %zu slots\n",
+                  std::log2(literal_.scale), max_slots());
+  } else {
+    std::snprintf(line, sizeof(line), "  plaintext modulus %llu, %s\n",
+                  static_cast<unsigned long long>(literal_.plain_modulus),
+                  has_slots() ? "slots and coefficients" : "coefficients only");
+  }
+  text += line;
+  text += "  security          " + rlwe::name(security()) + " bits classical\n";
+  text += "  fresh ciphertext  " + bytes_text(ciphertext_bytes()) + ", one switching key " +
+          bytes_text(switching_key_bytes()) + "\n";
+  return text;
+}
+
+}  // namespace hemera::rlwe
