@@ -1,0 +1,64 @@
+# make demo: set everything up and run the demo.  make test: set everything up and run all tests.  make help: the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test python check format asan tsan fuzz clean
+.NOTPARALLEL:
+
+# Where the compiled core lives; the Python package and the C++ tests share it.
+BUILD ?= build/release
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# ON: compiler warnings are errors. .ci/run sets it.
+HEMERA_WARNINGS_AS_ERRORS ?= OFF
+FUZZ_SECONDS ?= 20
+export HEMERA_WARNINGS_AS_ERRORS
+export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
+# tools/setup brings cmake and ninja into .venv where the system has none.
+with_venv := PATH="$(CURDIR)/.venv/bin:$$PATH"
+
+help:
+	@echo 'make demo     set everything up (.venv, missing system packages, build) and run "hemera demo"'
+	@echo 'make test     set everything up and run all tests, C++ and Python'
+	@echo 'make python   set up, build and install the Python package into .venv'
+	@echo 'make check    the format, lint, type and include checks'
+	@echo 'make format   format the C++ and Python sources in place'
+	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
+	@echo 'make tsan     the C++ tests with ThreadSanitizer'
+	@echo 'make fuzz     the fuzz target of the file reader for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make clean    remove the build folders (.venv stays)'
+	@echo 'Settings: PYTHON=python3.12  CXX=g++-13  JOBS=4'
+
+demo:
+	@tools/setup demo
+	@$(with_venv) tools/install-package $(BUILD)
+	.venv/bin/hemera demo
+
+test:
+	@tools/setup test
+	@$(with_venv) tools/install-package $(BUILD)
+	@$(with_venv) tools/test $(BUILD)
+
+python:
+	@tools/setup demo
+	@$(with_venv) tools/install-package $(BUILD)
+
+check:
+	@tools/setup ci
+	@$(with_venv) tools/install-package $(BUILD)
+	@$(with_venv) tools/check
+
+format:
+	@tools/setup ci
+	@$(with_venv) tools/check --fix
+
+asan tsan:
+	@tools/setup test
+	@$(with_venv) cmake --preset $@
+	@$(with_venv) cmake --build --preset $@
+	@$(with_venv) ctest --preset $@
+
+fuzz:
+	@tools/setup ci
+	@$(with_venv) tools/fuzz $(FUZZ_SECONDS)
+
+clean:
+	rm -rf build

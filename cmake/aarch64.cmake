@@ -1,0 +1,27 @@
+# Toolchain file: cross-compiles the core for aarch64 on a Debian or Ubuntu machine of another kind, as a check that
+# nothing depends on x86. It needs the package g++-aarch64-linux-gnu and makes the static library only: there is
+# nothing to link or run.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+
+# The dependencies' headers of this machine serve too: they do not differ between 64-bit Linux systems. They are
+# linked into a folder of their own, because /usr/include itself also holds this machine's C library.
+set(borrowed ${CMAKE_BINARY_DIR}/borrowed-headers)
+if(NOT EXISTS ${borrowed}/openssl)
+  file(MAKE_DIRECTORY ${borrowed}/openssl)
+  file(GLOB openssl_headers /usr/include/openssl/*.h /usr/include/*-linux-gnu/openssl/*.h)
+  foreach(header IN LISTS openssl_headers)
+    get_filename_component(name ${header} NAME)
+    file(CREATE_LINK ${header} ${borrowed}/openssl/${name} SYMBOLIC)
+  endforeach()
+  foreach(name boost zstd.h zstd_errors.h xxhash.h)
+    file(CREATE_LINK /usr/include/${name} ${borrowed}/${name} SYMBOLIC)
+  endforeach()
+endif()
+foreach(name BOOST ZSTD XXHASH CRYPTO)
+  set(HEMERA_${name}_INCLUDE ${borrowed} CACHE PATH "")
+endforeach()
+set(HEMERA_ZSTD_LIBRARY zstd CACHE STRING "")
+set(HEMERA_CRYPTO_LIBRARY crypto CACHE STRING "")
