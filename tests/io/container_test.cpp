@@ -1,0 +1,293 @@
+#include "hemera/io/container.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/error.hpp"
+#include "io/allocation_guard.hpp"
+#include "io/compression.hpp"
+#include "io/corruption.hpp"
+
+namespace hemera::io {
+namespace {
+
+constexpr Tag first_tag("META");
+constexpr Tag second_tag("RESI");
+
+std::vector<std::byte> random_bytes(std::size_t size, std::uint64_t seed, int mask = 0xFF) {
+  std::mt19937_64 random(seed);
+  std::vector<std::byte> out(size);
+  std::generate(out.begin(), out.end(),
+                [&] { return static_cast<std::byte>(random() & static_cast<unsigned>(mask)); });
+  return out;
+}
+
+Fingerprint a_fingerprint() {
+  Fingerprint fingerprint{};
+  std::iota(fingerprint.begin(), fingerprint.end(), std::uint8_t{0xC0});
+  return fingerprint;
+}
+
+std::vector<std::byte> make_file(const std::vector<std::byte>& first, const std::vector<std::byte>& second,
+                                 int level) {
+  MemorySink sink;
+  Writer writer(sink, Kind::ciphertext, a_fingerprint(), 2);
+  writer.section(first_tag, first);
+  writer.section(second_tag, second, level);
+  writer.finish();
+  return sink.take();
+}
+
+// All bytes of all sections, as a loader would ask for them.
+std::vector<std::byte> read_all(std::span<const std::byte> file) {
+  Reader reader(file);
+  reader.expect_kind(Kind::ciphertext);
+  std::vector<std::byte> out;
+  for (const Section& section : reader.sections()) {
+    const Payload payload = section.payload();
+    out.insert(out.end(), payload.bytes().begin(), payload.bytes().end());
+  }
+  return out;
+}
+
+std::string message_of(std::span<const std::byte> file) {
+  try {
+    static_cast<void>(read_all(file));
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Container, RoundTripOfSectionsOfAnySize) {
+  for (const std::size_t size : {0, 1, 31, 32, 1000, 100000}) {
+    for (const int level : {0, 1, 3, 19}) {
+      const auto first = random_bytes(size / 3, 1);
+      const auto second = random_bytes(size, 2, 0x0F);
+      const auto file = make_file(first, second, level);
+      Reader reader(file);
+      EXPECT_EQ(reader.header().version, format_version);
+      EXPECT_EQ(reader.header().kind, Kind::ciphertext);
+      EXPECT_EQ(reader.header().fingerprint, a_fingerprint());
+      EXPECT_EQ(reader.sections_left(), 2U);
+      EXPECT_TRUE(std::ranges::equal(reader.next(first_tag).payload().bytes(), first));
+      const Section& section = reader.next(second_tag);
+      EXPECT_EQ(section.raw_bytes, size);
+      EXPECT_EQ(section.compressed, level > 0 && size >= 1000) << size << " " << level;
+      EXPECT_TRUE(std::ranges::equal(section.payload().bytes(), second));
+      EXPECT_NO_THROW(reader.expect_end());
+      EXPECT_EQ(file.size(),
+                Header::bytes + 2 * Section::header_bytes + first.size() + section.stored.size());
+    }
+  }
+}
+
+TEST(Container, AFileIsTheSameBytesEveryTime) {
+  const auto payload = random_bytes(5000, 3, 0x0F);
+  EXPECT_EQ(make_file(payload, payload, 3), make_file(payload, payload, 3));
+}
+
+TEST(Container, ConstantBytesCompressToTheLimitAndLoad) {
+  for (const std::size_t size : {1000, 4096, 100000, 1000000}) {
+    const std::vector<std::byte> zeros(size);
+    const auto file = make_file({}, zeros, 3);
+    EXPECT_LE(file.size(), Header::bytes + 2 * Section::header_bytes + size / Reader::expansion_limit + 64);
+    EXPECT_EQ(read_all(file), zeros);
+  }
+}
+
+TEST(Container, EveryTruncationIsAFormatError) {
+  const auto file = make_file(random_bytes(40, 4), random_bytes(3000, 5, 0x0F), 3);
+  ASSERT_EQ(message_of(file), "no error");
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    EXPECT_THROW(static_cast<void>(read_all(std::span(file).first(size))), FormatError) << size;
+  }
+}
+
+TEST(Container, EveryBitFlipIsAFormatError) {
+  auto file = make_file(random_bytes(40, 4), random_bytes(500, 5, 0x0F), 3);
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    const auto mask = static_cast<std::byte>(1U << (bit % 8));
+    file[bit / 8] ^= mask;
+    EXPECT_THROW(static_cast<void>(read_all(file)), FormatError) << bit;
+    file[bit / 8] ^= mask;
+  }
+}
+
+TEST(Container, EveryRandomCorruptionIsAFormatErrorWithoutLargeAllocations) {
+  std::mt19937_64 random(6);
+  for (const int level : {0, 3}) {
+    const auto good = make_file(random_bytes(40, 7), random_bytes(2000, 8, 0x0F), level);
+    for (int round = 0; round < 10000; ++round) {
+      auto file = good;
+      const std::string what = test::corrupt(file, random);
+      const test::AllocationGuard guard;
+      EXPECT_THROW(static_cast<void>(read_all(file)), FormatError) << what;
+      EXPECT_LT(guard.total(), 4 * file.size() + 4096) << what;
+    }
+  }
+}
+
+TEST(Container, CorruptionWithFittingChecksumsIsAnErrorOrLoadsWithinBounds) {
+  std::mt19937_64 random(9);
+  int refused = 0;
+  for (const int level : {0, 3}) {
+    const auto good = make_file(random_bytes(40, 7), random_bytes(2000, 8, 0x0F), level);
+    for (int round = 0; round < 10000; ++round) {
+      auto file = good;
+      const std::string what = test::corrupt(file, random);
+      test::reseal(file);
+      const test::AllocationGuard guard;
+      try {
+        static_cast<void>(read_all(file));
+      } catch (const FormatError&) {
+        ++refused;
+      } catch (const MismatchError&) {  // another kind
+        ++refused;
+      }
+      EXPECT_LT(guard.total(), 4 * (Reader::expansion_limit + 1) * file.size() + 4096) << what;
+    }
+  }
+  EXPECT_GT(refused, 2000);
+}
+
+TEST(Container, ACompressedSectionMayNotExpandBeyondTheLimit) {
+  // One gigabyte of zeros in a few kilobytes, with fitting checksums: refused by its header alone.
+  auto file = make_file({}, std::vector<std::byte>(1 << 20), 3);
+  const std::size_t section = Header::bytes + Section::header_bytes;
+  for (const std::uint64_t raw : {std::uint64_t{1} << 30, ~std::uint64_t{0}}) {
+    for (unsigned i = 0; i < 8; ++i) {
+      file[section + 16 + i] = static_cast<std::byte>((raw >> (8 * i)) & 0xFF);
+    }
+    test::reseal(file);
+    const test::AllocationGuard guard;
+    EXPECT_NE(message_of(file).find("claims " + std::to_string(raw)), std::string::npos) << message_of(file);
+    EXPECT_LT(guard.largest(), 4096U);
+  }
+}
+
+TEST(Container, ACompressedSectionThatHoldsMoreOrLessThanItClaimsIsAFormatError) {
+  const auto data = random_bytes(5000, 10, 0x0F);
+  const auto packed = compress(data, 3, Reader::expansion_limit);
+  EXPECT_EQ(decompress(packed, data.size()), data);
+  EXPECT_THROW(static_cast<void>(decompress(packed, data.size() + 1)), FormatError);
+  EXPECT_THROW(static_cast<void>(decompress(packed, data.size() - 1)), FormatError);
+  EXPECT_THROW(static_cast<void>(decompress(data, data.size())), FormatError);
+}
+
+TEST(Container, SectionsOfOtherFilesAndPlacesDoNotPass) {
+  const auto a = random_bytes(100, 11);
+  const auto b = random_bytes(100, 12);
+  const std::size_t step = Section::header_bytes + 100;
+  // Two sections of one file exchanged, tags and all.
+  auto file = make_file(a, b, 0);
+  std::swap_ranges(file.begin() + Header::bytes,
+                   file.begin() + static_cast<std::ptrdiff_t>(Header::bytes + step),
+                   file.begin() + static_cast<std::ptrdiff_t>(Header::bytes + step));
+  EXPECT_NE(message_of(file).find("checksum"), std::string::npos);
+  // The same section in a file of other parameters.
+  MemorySink sink;
+  Fingerprint other = a_fingerprint();
+  other[5] ^= 1;
+  Writer writer(sink, Kind::ciphertext, other, 2);
+  writer.section(first_tag, a);
+  writer.section(second_tag, b);
+  auto foreign = sink.take();
+  const auto mine = make_file(a, b, 0);
+  std::copy(mine.begin() + Header::bytes, mine.end(), foreign.begin() + Header::bytes);
+  EXPECT_NE(message_of(foreign).find("checksum"), std::string::npos);
+}
+
+TEST(Container, MessagesTellWhatIsWrong) {
+  const auto file = make_file(random_bytes(40, 13), random_bytes(50, 14), 0);
+  const auto with = [&](std::size_t at, unsigned value, bool seal) {
+    auto copy = file;
+    copy[at] = static_cast<std::byte>(value);
+    if (seal) {
+      test::reseal(copy);
+    }
+    return message_of(copy);
+  };
+  EXPECT_EQ(message_of({}), "not a Hemera file: it is empty");
+  EXPECT_NE(message_of(std::span(file).first(8)).find("truncated"), std::string::npos);
+  EXPECT_NE(message_of(std::span(file).first(file.size() - 1)).find("section 1 (RESI) is truncated"),
+            std::string::npos);
+  EXPECT_NE(with(0, 'P', false).find("not a Hemera file"), std::string::npos);
+  EXPECT_NE(with(20, 0x55, false).find("header is damaged"), std::string::npos);
+  EXPECT_NE(with(8, 2, true).find("format version 2"), std::string::npos);
+  EXPECT_NE(with(8, 2, true).find("newer Hemera"), std::string::npos);
+  EXPECT_NE(with(10, 99, true).find("unknown kind of object, 99"), std::string::npos);
+  EXPECT_NE(with(12, 1, true).find("flags"), std::string::npos);
+  EXPECT_NE(with(52, 1, true).find("flags"), std::string::npos);
+  EXPECT_NE(with(Header::bytes + 4, 2, true).find("section 0 (META) uses flags"), std::string::npos);
+  EXPECT_NE(with(Header::bytes + Section::header_bytes, 0x55, false).find("section 0 (META) is damaged"),
+            std::string::npos);
+  auto longer = file;
+  longer.push_back(std::byte{0});
+  EXPECT_NE(message_of(longer).find("1 bytes follow the last section"), std::string::npos);
+  // Line ends changed by a text-mode transfer.
+  auto text = file;
+  text.erase(text.begin() + 4);
+  EXPECT_NE(message_of(text).find("binary mode"), std::string::npos);
+}
+
+TEST(Container, KindFingerprintAndSectionsAreChecked) {
+  const auto file = make_file({}, {}, 0);
+  Reader reader(file);
+  EXPECT_NO_THROW(reader.expect_fingerprint(a_fingerprint()));
+  try {
+    reader.expect_fingerprint(Fingerprint{});
+    FAIL();
+  } catch (const MismatchError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("c0c1c2c3"), std::string::npos) << message;
+    EXPECT_NE(message.find("00000000"), std::string::npos) << message;
+    EXPECT_NE(message.find("load it in a context made from"), std::string::npos) << message;
+  }
+  try {
+    reader.expect_kind(Kind::secret_key);
+    FAIL();
+  } catch (const MismatchError& error) {
+    EXPECT_STREQ(error.what(), "the file holds a ciphertext object where a secret key object was expected");
+  }
+  EXPECT_THROW(reader.next(second_tag), FormatError);
+  reader.next(first_tag);
+  EXPECT_THROW(reader.expect_end(), FormatError);
+  reader.next(second_tag);
+  EXPECT_THROW(reader.next(second_tag), FormatError);
+  EXPECT_NO_THROW(reader.expect_end());
+}
+
+TEST(Container, TheWriterCountsItsSections) {
+  MemorySink sink;
+  Writer writer(sink, Kind::parameters, {}, 1);
+  EXPECT_THROW(writer.finish(), ParameterError);
+  EXPECT_THROW(writer.section(first_tag, {}, 20), ParameterError);
+  EXPECT_THROW(writer.section(first_tag, {}, -1), ParameterError);
+  writer.section(first_tag, {});
+  EXPECT_NO_THROW(writer.finish());
+  EXPECT_THROW(writer.section(first_tag, {}), ParameterError);
+}
+
+TEST(Container, TheFirstBytesOfVersionOneAreFixed) {
+  const auto file = make_file({}, {}, 0);
+  const std::array<std::uint8_t, 16> expected = {0x89, 'H', 'E', 'M', '\r', '\n', 0x1A, '\n',
+                                                 1,    0,   3,   0,   0,    0,    0,    0};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(file[i], std::byte{expected[i]}) << i;
+  }
+  EXPECT_EQ(file[16], std::byte{0xC0});
+  EXPECT_EQ(file[48], std::byte{2});
+}
+
+TEST(Container, TagsPrint) {
+  EXPECT_EQ(Tag("RESI").text(), "RESI");
+  EXPECT_EQ(Tag(0x0041FF0AU).text(), "??A?");
+}
+
+}  // namespace
+}  // namespace hemera::io

@@ -1,0 +1,223 @@
+#include "io/residues.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "hemera/runtime/error.hpp"
+#include "io/allocation_guard.hpp"
+#include "io/bit_packing.hpp"
+
+namespace hemera::io {
+namespace {
+
+// A set of bits read one by one: the definition in docs/file-format.md.
+std::uint64_t bits_at(std::span<const std::byte> data, std::size_t first, unsigned count) {
+  std::uint64_t value = 0;
+  for (unsigned b = 0; b < count; ++b) {
+    const std::size_t bit = first + b;
+    const auto one = (std::to_integer<std::uint64_t>(data[bit / 8]) >> (bit % 8)) & 1;
+    value |= one << b;
+  }
+  return value;
+}
+
+TEST(BitPacking, EveryWidthFollowsTheDefinitionAndRoundTrips) {
+  std::mt19937_64 random(1);
+  for (unsigned width = 1; width <= 64; ++width) {
+    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - width);
+    std::vector<std::uint64_t> values(128);
+    for (std::uint64_t& value : values) {
+      value = random() % 8 == 0 ? mask : random() & mask;
+    }
+    std::vector<std::byte> packed(values.size() / 8 * width);
+    pack_bits(values, width, packed);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_EQ(bits_at(packed, i * width, width), values[i]) << width << " " << i;
+    }
+    std::vector<std::uint64_t> back(values.size());
+    EXPECT_EQ(unpack_bits(packed, width, mask, back), std::ranges::find(values, mask) == values.end());
+    EXPECT_EQ(back, values);
+  }
+}
+
+TEST(BitPacking, ALimitIsSeenAtEveryPlace) {
+  constexpr std::uint64_t limit = 1000003;
+  const unsigned width = residue_bits(limit);
+  std::vector<std::uint64_t> values(64, limit - 1);
+  std::vector<std::byte> packed(8 * width);
+  std::vector<std::uint64_t> back(64);
+  pack_bits(values, width, packed);
+  EXPECT_TRUE(unpack_bits(packed, width, limit, back));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = limit;
+    pack_bits(values, width, packed);
+    EXPECT_FALSE(unpack_bits(packed, width, limit, back)) << i;
+    values[i] = 0;
+  }
+}
+
+TEST(BitPacking, WidthsOfModuli) {
+  EXPECT_EQ(residue_bits(2), 1U);
+  EXPECT_EQ(residue_bits(3), 2U);
+  EXPECT_EQ(residue_bits(1024), 10U);
+  EXPECT_EQ(residue_bits(1025), 11U);
+  EXPECT_EQ(residue_bits((std::uint64_t{1} << 50) - 27), 50U);
+}
+
+ResidueLayout a_layout(bool packed, poly::Word word) {
+  ResidueLayout layout;
+  layout.word = word;
+  layout.form = poly::Form::evaluation;
+  layout.packed = packed;
+  layout.degree = 1024;
+  layout.batch = 3;
+  layout.components = 2;
+  layout.moduli = word == poly::Word::u64 ? std::vector<std::uint64_t>{(std::uint64_t{1} << 50) - 27, 2,
+                                                                       (std::uint64_t{1} << 61) - 1}
+                                          : std::vector<std::uint64_t>{(std::uint64_t{1} << 32) - 5, 65537};
+  return layout;
+}
+
+std::vector<std::uint64_t> random_element(const ResidueLayout& layout, std::mt19937_64& random) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t component = 0; component < layout.components; ++component) {
+    for (const std::uint64_t modulus : layout.moduli) {
+      for (std::size_t i = 0; i < layout.degree; ++i) {
+        out.push_back(i == 0 ? modulus - 1 : random() % modulus);
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Residues, RoundTripInEveryStorage) {
+  std::mt19937_64 random(2);
+  for (const bool packed : {false, true}) {
+    for (const poly::Word word : {poly::Word::u32, poly::Word::u64}) {
+      const ResidueLayout layout = a_layout(packed, word);
+      ResidueWriter writer(layout);
+      std::vector<std::vector<std::uint64_t>> elements;
+      EXPECT_THROW(static_cast<void>(writer.section()), MismatchError);
+      for (std::size_t b = 0; b < layout.batch; ++b) {
+        elements.push_back(random_element(layout, random));
+        writer.element(elements.back());
+      }
+      EXPECT_THROW(writer.element(elements.back()), MismatchError);
+      std::size_t bits = 0;
+      for (const std::uint64_t modulus : layout.moduli) {
+        bits += packed ? residue_bits(modulus) : 8 * static_cast<unsigned>(word);
+      }
+      EXPECT_EQ(writer.section().size(), 24 + 8 * layout.moduli.size() + 3 * 2 * 1024 * bits / 8);
+      const ResidueReader reader(writer.section());
+      EXPECT_EQ(reader.layout(), layout);
+      EXPECT_NO_THROW(reader.check());
+      std::vector<std::uint64_t> back(layout.element_words());
+      for (const std::size_t b : {2, 0, 1}) {
+        reader.element(b, back);
+        EXPECT_EQ(back, elements[b]);
+      }
+      EXPECT_THROW(reader.element(3, back), MismatchError);
+      EXPECT_THROW(reader.element(0, std::span(back).first(8)), MismatchError);
+    }
+  }
+}
+
+TEST(Residues, AResidueThatIsNotBelowItsModulusIsNeitherWrittenNorRead) {
+  std::mt19937_64 random(3);
+  const ResidueLayout layout = a_layout(false, poly::Word::u64);
+  auto element = random_element(layout, random);
+  ResidueWriter writer(layout);
+  for (std::size_t b = 0; b < layout.batch; ++b) {
+    writer.element(element);
+  }
+  std::vector<std::byte> section(writer.section().begin(), writer.section().end());
+  const std::size_t data = section.size() - layout.batch * layout.element_bytes();
+  for (std::size_t limb = 0; limb < layout.moduli.size(); ++limb) {
+    auto bad = element;
+    bad[limb * 1024 + 77] = layout.moduli[limb];
+    ResidueWriter refusing(layout);
+    EXPECT_THROW(refusing.element(bad), MismatchError);
+    // The same residue in the section's bytes, in the last element.
+    auto damaged = section;
+    const std::size_t at = data + 2 * layout.element_bytes() + 8 * (limb * 1024 + 77);
+    for (unsigned i = 0; i < 8; ++i) {
+      damaged[at + i] = static_cast<std::byte>((layout.moduli[limb] >> (8 * i)) & 0xFF);
+    }
+    const ResidueReader reader(damaged);
+    std::vector<std::uint64_t> back(layout.element_words());
+    EXPECT_NO_THROW(reader.element(1, back));
+    try {
+      reader.element(2, back);
+      FAIL();
+    } catch (const FormatError& error) {
+      EXPECT_EQ(std::string(error.what()), "a residue in element 2, component 0, limb " +
+                                               std::to_string(limb) + " is not below its modulus " +
+                                               std::to_string(layout.moduli[limb]));
+    }
+    EXPECT_THROW(reader.check(), FormatError);
+  }
+}
+
+TEST(Residues, LayoutsOutOfRangeAreRefusedBeforeAnyAllocation) {
+  std::mt19937_64 random(4);
+  const ResidueLayout layout = a_layout(true, poly::Word::u64);
+  ResidueWriter writer(layout);
+  for (std::size_t b = 0; b < layout.batch; ++b) {
+    writer.element(random_element(layout, random));
+  }
+  const std::vector<std::byte> good(writer.section().begin(), writer.section().end());
+  struct Change {
+    std::size_t at;
+    std::size_t bytes;
+    std::uint64_t value;
+  };
+  const std::uint64_t huge = ~std::uint64_t{0};
+  const std::array<Change, 20> changes = {{{0, 1, 5},
+                                           {0, 1, 4},
+                                           {1, 1, 2},
+                                           {2, 1, 2},
+                                           {2, 1, 0},
+                                           {3, 1, 1},
+                                           {4, 4, 512},
+                                           {4, 4, 2048},
+                                           {4, 4, 1025},
+                                           {4, 4, 1 << 18},
+                                           {8, 8, 0},
+                                           {8, 8, 2},
+                                           {8, 8, huge},
+                                           {8, 8, std::uint64_t{1} << 50},
+                                           {16, 4, 0},
+                                           {16, 4, huge},
+                                           {20, 4, 0},
+                                           {20, 4, huge},
+                                           {24, 8, std::uint64_t{1} << 61},
+                                           {24, 8, 1}}};
+  for (const Change& change : changes) {
+    auto section = good;
+    for (unsigned i = 0; i < change.bytes; ++i) {
+      section[change.at + i] = static_cast<std::byte>((change.value >> (8 * i)) & 0xFF);
+    }
+    const test::AllocationGuard guard;
+    EXPECT_THROW(ResidueReader{section}, FormatError) << change.at << " " << change.value;
+    EXPECT_LT(guard.total(), 4096U) << change.at << " " << change.value;
+  }
+  for (std::size_t size = 0; size < 60; ++size) {
+    EXPECT_THROW(ResidueReader{std::span(good).first(size)}, FormatError) << size;
+  }
+  EXPECT_THROW(ResidueReader{std::span(good).first(good.size() - 1)}, FormatError);
+  ResidueLayout bad = layout;
+  bad.degree = 100;
+  EXPECT_THROW(ResidueWriter{bad}, ParameterError);
+  bad = layout;
+  bad.moduli.clear();
+  EXPECT_THROW(ResidueWriter{bad}, ParameterError);
+  bad = layout;
+  bad.batch = std::size_t{1} << 60;
+  EXPECT_THROW(ResidueWriter{bad}, ParameterError);
+}
+
+}  // namespace
+}  // namespace hemera::io
