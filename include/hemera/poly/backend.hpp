@@ -101,6 +101,10 @@ class Backend {
                                 const Division& plan, Form form, Workspace& workspace) const;
   [[nodiscard]] virtual std::size_t divide_and_round_workspace(const PolyShape& in,
                                                                const Division& plan) const;
+  /// The last step of divide_and_round: out_j = (E in_j - delta_j) / D, entry by entry in either form, with
+  /// `in` over plan.source() (0 at added limbs) and `delta` over plan.target(); out may be delta.
+  virtual void finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                               const ConstPolyView& delta, const Division& plan) const = 0;
 
   // --- Key-switching. ---
   /// Digits of a one-component polynomial `in` over plan.base(), in `form`; out: [batch, digit, limb of
@@ -108,6 +112,10 @@ class Backend {
   virtual void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
                       Form form, Workspace& workspace) const;
   [[nodiscard]] virtual std::size_t mod_up_workspace(const PolyShape& in, const ModUp& plan) const;
+  /// A window of a base-2^w gadget: floor(in / 2^shift) mod 2^width of the one limb of `in`, modulo each limb
+  /// of `base`; coefficient form, out is not `in`.
+  virtual void extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
+                              int width, const RnsBase& base) const = 0;
   /// out[c] = sum over digits d of digits[d] * key[key_digit(d)][c]; evaluation form over plan.extended().
   /// digits: [batch, digit, limb, N]; key: [key digit, component, limb of the key's base, N].
   virtual void key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,

@@ -1,8 +1,8 @@
-// The table of kernels that one instruction set provides: each works on one limb (or one coefficient range of a
-// few limbs) and is called by the CPU backend from its threads.
+// The table of kernels that one instruction set provides: each works on one limb (or one coefficient range of
+// a few limbs) and is called by the CPU backend from its threads.
 //
-// Every kernel returns canonical residues and gives the same bits as the scalar one. Pointers are 64-byte aligned,
-// counts are multiples of 8, arrays of one call are equal or do not overlap.
+// Every kernel returns canonical residues and gives the same bits as the scalar one. Pointers are 64-byte
+// aligned, counts are multiples of 8, arrays of one call are equal or do not overlap.
 #pragma once
 
 #include <cstddef>
@@ -37,28 +37,31 @@ struct Kernels {
                      const arith::Modulus& q);
   /// out = (a - b) * scalar: the last step of a division. a may be null: out = -b * scalar.
   void (*subtract_multiply_scalar)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
-                                   const arith::ShoupFactor& scalar, std::size_t count, const arith::Modulus& q);
+                                   const arith::ShoupFactor& scalar, std::size_t count,
+                                   const arith::Modulus& q);
 
   // --- Sums of products: out = sum_{i < terms} a[i][n] * b[i][n] mod q, terms >= 1, canonical inputs. ---
   void (*inner_product)(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                         std::size_t terms, std::size_t count, const arith::Modulus& q);
   /// out0 = a0 b0, out1 = a0 b1 + a1 b0, out2 = a1 b1.
   void (*tensor_2x2)(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, const std::uint64_t* a0,
-                     const std::uint64_t* a1, const std::uint64_t* b0, const std::uint64_t* b1, std::size_t count,
-                     const arith::Modulus& q);
+                     const std::uint64_t* a1, const std::uint64_t* b0, const std::uint64_t* b1,
+                     std::size_t count, const arith::Modulus& q);
 
   // --- Base conversion in three steps (poly/plans.hpp, BaseConversion). ---
   /// y = x * factor mod a, plus (a - 1)/2 modulo a if `center`; canonical.
-  void (*scale_residues)(std::uint64_t* y, const std::uint64_t* x, const arith::ShoupFactor& factor, bool center,
-                         std::size_t count, const arith::Modulus& a);
-  /// v = floor((sum_i floor(y[i] * r[i] / 2^(bits_i - 1)) + 2^63) / 2^64), the quotient of the exact conversion.
+  void (*scale_residues)(std::uint64_t* y, const std::uint64_t* x, const arith::ShoupFactor& factor,
+                         bool center, std::size_t count, const arith::Modulus& a);
+  /// v = floor((sum_i floor(y[i] * r[i] / 2^(bits_i - 1)) + 2^63) / 2^64), the quotient of the exact
+  /// conversion.
   void (*quotient)(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
                    std::size_t sources, std::size_t count);
-  /// out = sum_i y[i] * weights[i] - v * product - shift mod q; y[i] < source_bound, weights, product and shift
-  /// canonical; v may be null (then no quotient is subtracted).
+  /// out = sum_i y[i] * weights[i] - v * product - shift mod q; y[i] < source_bound, weights, product and
+  /// shift canonical; v may be null (then no quotient is subtracted).
   void (*weighted_sum)(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
-                       std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v, std::uint64_t product,
-                       std::uint64_t shift, std::size_t count, const arith::Modulus& q);
+                       std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
+                       std::uint64_t product, std::uint64_t shift, std::size_t count,
+                       const arith::Modulus& q);
 
   /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling or &avx512_sampling.
   const SamplingKernels* sampling;
@@ -72,8 +75,8 @@ const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 #endif
 
-/// The table for `name` ("scalar", "avx2", "avx512"), or the best one if empty. Throws DeviceError if the name is
-/// unknown or the processor lacks the instruction set.
+/// The table for `name` ("scalar", "avx2", "avx512"), or the best one if empty. Throws DeviceError if the
+/// name is unknown or the processor lacks the instruction set.
 const Kernels& select_kernels(const char* name);
 
 }  // namespace hemera::poly::cpu

@@ -11,8 +11,8 @@
 
 namespace hemera::poly::cpu {
 
-/// Twiddle factors in bit-reversed order: entry i of the forward tables belongs to root^reverse_bits(i), of the
-/// inverse tables to its inverse. Quotients are Shoup's: floor(w * 2^64 / q), and for q < 2^50 also
+/// Twiddle factors in bit-reversed order: entry i of the forward tables belongs to root^reverse_bits(i), of
+/// the inverse tables to its inverse. Quotients are Shoup's: floor(w * 2^64 / q), and for q < 2^50 also
 /// floor(w * 2^52 / q) for the 52-bit multiply.
 struct LimbTables {
   arith::Modulus modulus;

@@ -1,0 +1,208 @@
+// The fused operations in terms of the simpler ones: what a backend gets without overriding them, and what
+// its overrides are checked against.
+#include "hemera/poly/backend.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "poly/shapes.hpp"
+
+namespace hemera::poly {
+namespace {
+
+using runtime::Workspace;
+
+std::size_t bytes_of(const PolyShape& shape) {
+  return Workspace::aligned(shape.words() * static_cast<std::size_t>(Word::u64));
+}
+
+PolyView take(Workspace& workspace, const PolyShape& shape) {
+  return {workspace.take(bytes_of(shape)), shape, Word::u64};
+}
+
+PolyShape with_limbs(PolyShape shape, std::size_t limbs) {
+  shape.limbs = limbs;
+  return shape;
+}
+
+std::vector<std::uint64_t> operands(const std::vector<arith::ShoupFactor>& factors) {
+  std::vector<std::uint64_t> values;
+  values.reserve(factors.size());
+  for (const arith::ShoupFactor& factor : factors) values.push_back(factor.operand);
+  return values;
+}
+
+// Calls body(first, position, count) for each longest run first, first + 1, ... whose positions follow each
+// other.
+template <typename Body>
+void for_each_run(const std::vector<std::uint32_t>& positions, const Body& body) {
+  for (std::size_t first = 0; first < positions.size();) {
+    std::size_t count = 1;
+    while (first + count < positions.size() && positions[first + count] == positions[first] + count) ++count;
+    body(first, std::size_t{positions[first]}, count);
+    first += count;
+  }
+}
+
+// The limbs of `in` at these positions: a part of `in` when they follow each other, else copied to scratch.
+ConstPolyView gather(const Backend& backend, runtime::Queue& queue, const ConstPolyView& in,
+                     const std::vector<std::uint32_t>& positions, const PolyView& scratch) {
+  if (positions.back() - positions.front() + 1 == positions.size() &&
+      std::is_sorted(positions.begin(), positions.end())) {
+    return in.limbs(positions.front(), positions.size());
+  }
+  for_each_run(positions, [&](std::size_t first, std::size_t position, std::size_t count) {
+    backend.copy(queue, scratch.limbs(first, count), in.limbs(position, count));
+  });
+  return scratch.limbs(0, positions.size());
+}
+
+std::size_t largest_conversion(const ModUp& plan) {
+  std::size_t largest = 0;
+  for (const auto& positions : plan.other_positions()) largest = std::max(largest, positions.size());
+  return largest;
+}
+
+std::size_t largest_digit(const ModUp& plan) {
+  std::size_t largest = 0;
+  for (const auto& positions : plan.own_positions()) largest = std::max(largest, positions.size());
+  return largest;
+}
+
+}  // namespace
+
+std::size_t Backend::divide_and_round_workspace(const PolyShape& in, const Division& plan) const {
+  const std::size_t targets = plan.target().size();
+  std::size_t bytes = bytes_of(with_limbs(in, plan.dropped().size())) +
+                      bytes_of(with_limbs(in, plan.conversion().target().size()));
+  if (!plan.plaintext().empty()) bytes += bytes_of(with_limbs(in, targets));
+  return bytes;
+}
+
+void Backend::divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                               const Division& plan, Form form, Workspace& workspace) const {
+  check_view("divide_and_round", "output", out, plan.target());
+  check_input("divide_and_round", "input", in, out.shape, plan.source());
+  const Workspace::Frame frame(workspace);
+  const std::size_t targets = plan.target().size();
+
+  // E x modulo the dropped moduli, coefficient form.
+  const PolyView scratch = take(workspace, with_limbs(in.shape, plan.dropped().size()));
+  ConstPolyView dropped = gather(*this, queue, in, plan.dropped_positions(), scratch);
+  if (form == Form::evaluation) {
+    inverse_transform(queue, scratch, dropped, plan.dropped());
+    dropped = scratch;
+  }
+  if (plan.adds_primes()) {
+    multiply_scalar(queue, scratch, dropped, operands(plan.added_product_dropped()), plan.dropped());
+    dropped = scratch;
+  }
+
+  // delta modulo the target moduli, and modulo t.
+  const PolyView converted = take(workspace, with_limbs(in.shape, plan.conversion().target().size()));
+  const PolyView delta = converted.limbs(0, targets);
+  convert(queue, converted, dropped, plan.conversion());
+  if (!plan.plaintext().empty()) {
+    const PolyView correction = take(workspace, with_limbs(in.shape, targets));
+    const PolyView plain = converted.limbs(targets, 1);
+    multiply_scalar(queue, plain, plain, std::vector{plan.negative_inverse_plain()}, plan.plaintext());
+    convert(queue, correction, plain, plan.plaintext_conversion());
+    multiply_scalar(queue, correction, correction, operands(plan.dropped_product()), plan.target());
+    add(queue, delta, delta, correction, plan.target());
+  }
+  if (form == Form::evaluation) forward_transform(queue, delta, delta, plan.target());
+  finish_division(queue, out, in, delta, plan);
+}
+
+std::size_t Backend::mod_up_workspace(const PolyShape& in, const ModUp& plan) const {
+  return bytes_of(with_limbs(in, plan.base().size())) + bytes_of(with_limbs(in, largest_digit(plan))) +
+         bytes_of(with_limbs(in, largest_conversion(plan)));
+}
+
+void Backend::mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
+                     Workspace& workspace) const {
+  check_view("mod_up", "output", out, plan.extended());
+  check_view("mod_up", "input", in, plan.base());
+  check_count("mod_up", "components of the output", out.shape.components, plan.digits().size());
+  check_count("mod_up", "components of the input", in.shape.components, 1);
+  check_broadcast("mod_up", "input", in.shape, out.shape);
+  const Workspace::Frame frame(workspace);
+
+  const PolyView other_form = take(workspace, in.shape);
+  const PolyView digit_scratch = take(workspace, with_limbs(in.shape, largest_digit(plan)));
+  const PolyView conversion_scratch = take(workspace, with_limbs(in.shape, largest_conversion(plan)));
+  if (form == Form::evaluation) {
+    inverse_transform(queue, other_form, in, plan.base());
+  } else {
+    forward_transform(queue, other_form, in, plan.base());
+  }
+  const ConstPolyView coefficients = form == Form::evaluation ? ConstPolyView(other_form) : in;
+  const ConstPolyView values = form == Form::evaluation ? in : ConstPolyView(other_form);
+
+  for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+    const GadgetDigit& digit = plan.digits()[d];
+    const PolyView extended = out.components(d, 1);
+    // The base comes first in `extended`, so an own limb has the same position in both.
+    const std::vector<std::uint32_t>& own = plan.own_positions()[d];
+    const ConstPolyView moduli =
+        gather(*this, queue, coefficients, plan.base().positions(digit.moduli), digit_scratch);
+    if (digit.width != 0) {
+      extract_window(queue, extended, moduli, digit.shift, digit.width, plan.extended());
+      forward_transform(queue, extended, extended, plan.extended());
+      continue;
+    }
+    const std::vector<std::uint32_t>& others = plan.other_positions()[d];
+    if (!others.empty()) {
+      const PolyView converted = conversion_scratch.limbs(0, others.size());
+      convert(queue, converted, moduli, plan.conversions()[d]);
+      forward_transform(queue, converted, converted, plan.conversions()[d].target());
+      for_each_run(others, [&](std::size_t first, std::size_t position, std::size_t count) {
+        copy(queue, extended.limbs(position, count), converted.limbs(first, count));
+      });
+    }
+    for_each_run(own, [&](std::size_t /*first*/, std::size_t position, std::size_t count) {
+      copy(queue, extended.limbs(position, count), values.limbs(position, count));
+    });
+  }
+}
+
+void Backend::key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                                const ConstPolyView& key, const ModUp& plan) const {
+  check_key_inner_product(out, digits.shape.batch, key, plan);
+  check_view("key_inner_product", "digits", digits, plan.extended());
+  check_count("key_inner_product", "digits", digits.shape.components, plan.digits().size());
+  const RnsBase& extended = plan.extended();
+  for_each_run(plan.key_positions(), [&](std::size_t first, std::size_t position, std::size_t count) {
+    const auto indices = extended.indices().subspan(first, count);
+    const RnsBase base(extended.ring(), {indices.begin(), indices.end()});
+    const PolyView sum = out.limbs(first, count);
+    for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+      const ConstPolyView digit = digits.components(d, 1).limbs(first, count);
+      const ConstPolyView factor = key.batches(plan.digits()[d].key_digit, 1).limbs(position, count);
+      if (d == 0) {
+        multiply(queue, sum, digit, factor, base);
+      } else {
+        multiply_add(queue, sum, digit, factor, base);
+      }
+    }
+  });
+}
+
+std::size_t Backend::mod_up_inner_product_workspace(const PolyShape& in, const ModUp& plan) const {
+  PolyShape digits = with_limbs(in, plan.extended().size());
+  digits.components = plan.digits().size();
+  return bytes_of(digits) + mod_up_workspace(in, plan);
+}
+
+void Backend::mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                   const ConstPolyView& key, const ModUp& plan, Form form,
+                                   Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  PolyShape shape = with_limbs(in.shape, plan.extended().size());
+  shape.components = plan.digits().size();
+  const PolyView digits = take(workspace, shape);
+  mod_up(queue, digits, in, plan, form, workspace);
+  key_inner_product(queue, out, digits, key, plan);
+}
+
+}  // namespace hemera::poly

@@ -1,0 +1,231 @@
+// ModUp and the inner product with an evaluation key.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "hemera/runtime/error.hpp"
+#include "poly/cpu/conversion.hpp"
+#include "poly/cpu/cpu_backend.hpp"
+#include "poly/cpu/parallel.hpp"
+#include "poly/shapes.hpp"
+
+namespace hemera::poly::cpu {
+
+using Limb = std::uint64_t;
+
+namespace {
+
+void extract(Limb* out, const Limb* in, int shift, int width, std::size_t count, const arith::Modulus& q) {
+  const std::uint64_t mask = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+  if (mask < q.value()) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = (in[i] >> shift) & mask;
+  } else {
+    for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce((in[i] >> shift) & mask);
+  }
+}
+
+}  // namespace
+
+// The coefficients from which the digits are extended, and how to extend one limb of one digit.
+//
+// Rows of scratch, N words each: for an RNS digit the scaled residues of its limbs; for windowed digits the
+// plain residues of their modulus, once for consecutive digits of one modulus.
+class CpuBackend::DigitExtension {
+ public:
+  DigitExtension(const CpuBackend& backend, const ModUp& plan, Form form)
+      : backend_(backend), plan_(plan), form_(form) {
+    const std::size_t digits = plan.digits().size();
+    for (std::size_t d = 0; d < digits; ++d) {
+      const GadgetDigit& digit = plan.digits()[d];
+      const bool windowed = digit.width != 0;
+      const bool shared =
+          windowed && d > 0 && plan.digits()[d - 1].width != 0 && plan.digits()[d - 1].moduli == digit.moduli;
+      first_row_.push_back(shared ? first_row_.back() : rows_.size());
+      for (std::size_t i = 0; !shared && i < digit.moduli.size(); ++i) {
+        // The base comes first in `extended`, so an own limb has the same position in both.
+        rows_.push_back({.limb = plan.own_positions()[d][i], .digit = d, .source = i});
+      }
+      converters_.emplace_back(backend.kernels_, plan.conversions()[d]);
+      std::vector<std::int32_t> targets(plan.extended().size(), -1);
+      for (std::size_t j = 0; j < plan.other_positions()[d].size(); ++j) {
+        targets[plan.other_positions()[d][j]] = static_cast<std::int32_t>(j);
+      }
+      targets_.push_back(std::move(targets));
+    }
+  }
+
+  [[nodiscard]] PolyShape rows_shape(const PolyShape& in) const {
+    return {.batch = in.batch, .components = 1, .limbs = rows_.size(), .degree = in.degree};
+  }
+
+  void fill_rows(Queue& queue, const PolyView& rows, const ConstPolyView& in) const {
+    for_each_limb(queue, rows.shape, 8, [&](std::size_t b, std::size_t, std::size_t r) {
+      const Row& row = rows_[r];
+      const Limb* x = in.limb<Limb>(b, 0, row.limb);
+      Limb* y = rows.limb<Limb>(b, 0, r);
+      if (form_ == Form::evaluation) {
+        backend_.kernels_.inverse_transform(y, x, backend_.tables(plan_.base(), row.limb));
+        x = y;
+      }
+      if (plan_.digits()[row.digit].width == 0) {
+        converters_[row.digit].scale(y, x, row.source, rows.shape.degree);
+      } else if (y != x) {
+        std::memcpy(y, x, rows.shape.degree * sizeof(Limb));
+      }
+    });
+  }
+
+  /// Whether limb j of digit d is a limb of the input as it stands.
+  [[nodiscard]] bool is_input(std::size_t d, std::size_t j) const {
+    return form_ == Form::evaluation && plan_.digits()[d].width == 0 && targets_[d][j] < 0;
+  }
+
+  /// Limb j of digit d of polynomial b, evaluation form.
+  void extend(Limb* out, const ConstPolyView& rows, const ConstPolyView& in, std::size_t b, std::size_t d,
+              std::size_t j) const {
+    const std::size_t degree = in.shape.degree;
+    const GadgetDigit& digit = plan_.digits()[d];
+    const Limb* coefficients = out;
+    if (is_input(d, j)) {
+      std::memcpy(out, in.limb<Limb>(b, 0, j), degree * sizeof(Limb));
+      return;
+    }
+    if (digit.width != 0) {
+      extract(out, rows.limb<Limb>(b, 0, first_row_[d]), digit.shift, digit.width, degree,
+              plan_.extended().modulus(j));
+    } else if (targets_[d][j] < 0) {
+      coefficients = in.limb<Limb>(b, 0, j);
+    } else {
+      std::vector<const Limb*> y(digit.moduli.size());
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = rows.limb<Limb>(b, 0, first_row_[d] + i);
+      converters_[d].convert(out, y.data(), nullptr, static_cast<std::size_t>(targets_[d][j]), degree);
+    }
+    backend_.kernels_.forward_transform(out, coefficients, backend_.tables(plan_.extended(), j));
+  }
+
+ private:
+  struct Row {
+    std::size_t limb;    // position in the base
+    std::size_t digit;   // that it is made for
+    std::size_t source;  // position in the digit's moduli
+  };
+
+  const CpuBackend& backend_;
+  const ModUp& plan_;
+  Form form_;
+  std::vector<Row> rows_;
+  std::vector<std::size_t> first_row_;  // [digit]
+  std::vector<Converter> converters_;   // [digit]
+  std::vector<std::vector<std::int32_t>>
+      targets_;  // [digit][limb of extended]: its conversion's target, or -1
+};
+
+std::size_t CpuBackend::mod_up_workspace(const PolyShape& in, const ModUp& plan) const {
+  const DigitExtension extension(*this, plan, Form::evaluation);
+  return Workspace::aligned(extension.rows_shape(in).words() * sizeof(Limb));
+}
+
+void CpuBackend::check_mod_up(const ConstPolyView& in, const PolyShape& out, const ModUp& plan) const {
+  check_transform("mod_up", plan.extended());
+  check_view("mod_up", "input", in, plan.base());
+  check_count("mod_up", "components of the input", in.shape.components, 1);
+  check_broadcast("mod_up", "input", in.shape, out);
+}
+
+void CpuBackend::mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
+                        Form form, Workspace& workspace) const {
+  check_mod_up(in, out.shape, plan);
+  check_view("mod_up", "output", out, plan.extended());
+  check_count("mod_up", "components of the output", out.shape.components, plan.digits().size());
+  const Workspace::Frame frame(workspace);
+  const DigitExtension extension(*this, plan, form);
+  const PolyShape shape = extension.rows_shape(in.shape);
+  const PolyView rows(workspace.take(shape.words() * sizeof(Limb)), shape, Word::u64);
+  extension.fill_rows(queue, rows, in);
+  for_each_limb(queue, out.shape, 8, [&](std::size_t b, std::size_t d, std::size_t j) {
+    extension.extend(out.limb<Limb>(b, d, j), rows, in, b, d, j);
+  });
+}
+
+void CpuBackend::extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
+                                int width, const RnsBase& base) const {
+  check_ring("extract_window", base);
+  check_view("extract_window", "output", out, base);
+  check_count("extract_window", "limbs of the input", in.shape.limbs, 1);
+  check_broadcast("extract_window", "input", in.shape, out.shape);
+  for_each_limb(queue, out.shape, 1, [&](std::size_t b, std::size_t c, std::size_t j) {
+    extract(out.limb<Limb>(b, c, j), in.limb<Limb>(b, c, 0), shift, width, out.shape.degree, base.modulus(j));
+  });
+}
+
+void CpuBackend::key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                                   const ConstPolyView& key, const ModUp& plan) const {
+  check_ring("key_inner_product", plan.extended());
+  check_key_inner_product(out, digits.shape.batch, key, plan);
+  check_view("key_inner_product", "digits", digits, plan.extended());
+  const std::size_t count = plan.digits().size();
+  check_count("key_inner_product", "digits", digits.shape.components, count);
+  for_each_limb(queue, out.shape, 2 * count, [&](std::size_t b, std::size_t c, std::size_t j) {
+    std::vector<const Limb*> from(count), factors(count);
+    for (std::size_t d = 0; d < count; ++d) {
+      from[d] = digits.limb<Limb>(b, d, j);
+      factors[d] = key.limb<Limb>(plan.digits()[d].key_digit, c, plan.key_positions()[j]);
+    }
+    kernels_.inner_product(out.limb<Limb>(b, c, j), from.data(), factors.data(), count, out.shape.degree,
+                           plan.extended().modulus(j));
+  });
+}
+
+std::size_t CpuBackend::mod_up_inner_product_workspace(const PolyShape& in, const ModUp& plan) const {
+  const std::size_t slots = static_cast<std::size_t>(pool_->threads());
+  return mod_up_workspace(in, plan) +
+         slots * Workspace::aligned(plan.digits().size() * in.degree * sizeof(Limb));
+}
+
+void CpuBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                      const ConstPolyView& key, const ModUp& plan, Form form,
+                                      Workspace& workspace) const {
+  check_mod_up(in, out.shape, plan);
+  check_key_inner_product(out, in.shape.batch, key, plan);
+  const Workspace::Frame frame(workspace);
+  const DigitExtension extension(*this, plan, form);
+  const PolyShape shape = extension.rows_shape(in.shape);
+  const PolyView rows(workspace.take(shape.words() * sizeof(Limb)), shape, Word::u64);
+  extension.fill_rows(queue, rows, in);
+
+  // Each slot takes limbs until none is left and has scratch for the digits of one; polynomials of the batch
+  // come one after the other, so that a key limb is read from memory once.
+  const std::size_t count = plan.digits().size();
+  const std::size_t degree = in.shape.degree;
+  const std::size_t batch = out.shape.batch;
+  const std::size_t units = batch * plan.extended().size();
+  const std::size_t slots = std::min(units, static_cast<std::size_t>(pool_->threads()));
+  std::vector<Limb*> scratch(slots);
+  for (Limb*& slot : scratch) slot = reinterpret_cast<Limb*>(workspace.take(count * degree * sizeof(Limb)));
+  std::atomic<std::size_t> next{0};
+  pool_of(queue).parallel_for(slots, [&](std::size_t slot) {
+    std::vector<const Limb*> digits(count), factors(count);
+    for (std::size_t unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) {
+      const std::size_t j = unit / batch;
+      const std::size_t b = unit % batch;
+      for (std::size_t d = 0; d < count; ++d) {
+        if (extension.is_input(d, j)) {
+          digits[d] = in.limb<Limb>(b, 0, j);
+        } else {
+          Limb* digit = scratch[slot] + d * degree;
+          extension.extend(digit, rows, in, b, d, j);
+          digits[d] = digit;
+        }
+      }
+      for (std::size_t c = 0; c < out.shape.components; ++c) {
+        for (std::size_t d = 0; d < count; ++d) {
+          factors[d] = key.limb<Limb>(plan.digits()[d].key_digit, c, plan.key_positions()[j]);
+        }
+        kernels_.inner_product(out.limb<Limb>(b, c, j), digits.data(), factors.data(), count, degree,
+                               plan.extended().modulus(j));
+      }
+    }
+  });
+}
+
+}  // namespace hemera::poly::cpu

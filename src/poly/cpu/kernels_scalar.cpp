@@ -1,0 +1,209 @@
+// The reference kernels: plain 64-bit integer arithmetic.
+#include <algorithm>
+#include <cassert>
+
+#include "poly/cpu/kernels.hpp"
+
+namespace hemera::poly::cpu {
+namespace {
+
+using arith::Modulus;
+using arith::multiply_high;
+using arith::ShoupFactor;
+using arith::uint128;
+
+// Products below 2^122 that a 128-bit sum holds, with room for a last one.
+constexpr std::size_t terms_per_sum = 32;
+
+// x in [0, 2 bound) to [0, bound).
+std::uint64_t fold(std::uint64_t x, std::uint64_t bound) {
+  return x - (bound & (0 - static_cast<std::uint64_t>(x >= bound)));
+}
+
+// a * w mod q for any word a; in [0, 2q).
+std::uint64_t multiply_lazy(std::uint64_t a, std::uint64_t w, std::uint64_t quotient, std::uint64_t q) {
+  return a * w - multiply_high(a, quotient) * q;
+}
+
+// Cooley-Tukey with the twist in the twiddles (P. Longa and M. Naehrig, 2016/504, algorithm 1) and lazy
+// butterflies (D. Harvey, "Faster arithmetic for number-theoretic transforms", section 3): between stages all
+// values are in [0, 4q), which needs q < 2^62. Output in bit-reversed, that is standard evaluation, order.
+void forward_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables) {
+  const std::uint64_t q = tables.modulus.value();
+  const std::uint64_t twice_q = 2 * q;
+  const std::size_t degree = tables.degree;
+  const std::uint64_t* source = in;
+  for (std::size_t blocks = 1, half = degree / 2; blocks < degree; blocks *= 2, half /= 2) {
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::uint64_t w = tables.powers[blocks + block];
+      const std::uint64_t quotient = tables.quotients[blocks + block];
+      const std::size_t first = 2 * half * block;
+      for (std::size_t i = first; i < first + half; ++i) {
+        assert(source[i] < 4 * q && source[i + half] < 4 * q);
+        const std::uint64_t x = fold(source[i], twice_q);                         // [0, 2q)
+        const std::uint64_t y = multiply_lazy(source[i + half], w, quotient, q);  // [0, 2q)
+        out[i] = x + y;
+        out[i + half] = x - y + twice_q;
+      }
+    }
+    source = out;
+  }
+  for (std::size_t i = 0; i < degree; ++i) out[i] = fold(fold(out[i], twice_q), q);
+}
+
+// Gentleman-Sande (Longa and Naehrig, algorithm 2): between stages all values are in [0, 2q).
+void inverse_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables) {
+  const std::uint64_t q = tables.modulus.value();
+  const std::uint64_t twice_q = 2 * q;
+  const std::size_t degree = tables.degree;
+  const std::uint64_t* source = in;
+  for (std::size_t blocks = degree / 2, half = 1; blocks >= 1; blocks /= 2, half *= 2) {
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::uint64_t w = tables.inverse_powers[blocks + block];
+      const std::uint64_t quotient = tables.inverse_quotients[blocks + block];
+      const std::size_t first = 2 * half * block;
+      for (std::size_t i = first; i < first + half; ++i) {
+        const std::uint64_t x = source[i];
+        const std::uint64_t y = source[i + half];
+        assert(x < twice_q && y < twice_q);
+        out[i] = fold(x + y, twice_q);
+        out[i + half] = multiply_lazy(x - y + twice_q, w, quotient, q);
+      }
+    }
+    source = out;
+  }
+  for (std::size_t i = 0; i < degree; ++i) out[i] = arith::multiply(out[i], tables.inverse_degree, q);
+}
+
+void add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
+         const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.add(a[i], b[i]);
+}
+
+void subtract(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
+              const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.subtract(a[i], b[i]);
+}
+
+void negate(std::uint64_t* out, const std::uint64_t* a, std::size_t count, const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.negate(a[i]);
+}
+
+void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
+              const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.multiply(a[i], b[i]);
+}
+
+void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
+                  const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce(static_cast<uint128>(a[i]) * b[i] + out[i]);
+}
+
+void multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const ShoupFactor& scalar, std::size_t count,
+                     const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = arith::multiply(a[i], scalar, q.value());
+}
+
+void add_scalar(std::uint64_t* out, const std::uint64_t* a, std::uint64_t scalar, std::size_t count,
+                const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.add(a[i], scalar);
+}
+
+void subtract_multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                              const ShoupFactor& scalar, std::size_t count, const Modulus& q) {
+  if (a == nullptr) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = arith::multiply(q.negate(b[i]), scalar, q.value());
+    return;
+  }
+  // a - b + q in (0, 2q): Shoup's product takes any word.
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = arith::multiply(a[i] - b[i] + q.value(), scalar, q.value());
+  }
+}
+
+void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
+                   std::size_t terms, std::size_t count, const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) {
+    uint128 sum = 0;
+    for (std::size_t first = 0; first < terms; first += terms_per_sum) {
+      if (first != 0) sum = q.reduce(sum);
+      const std::size_t last = std::min(terms, first + terms_per_sum);
+      for (std::size_t term = first; term < last; ++term) {
+        sum += static_cast<uint128>(a[term][i]) * b[term][i];
+      }
+    }
+    out[i] = q.reduce(sum);
+  }
+}
+
+void tensor_2x2(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, const std::uint64_t* a0,
+                const std::uint64_t* a1, const std::uint64_t* b0, const std::uint64_t* b1, std::size_t count,
+                const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t x0 = a0[i], x1 = a1[i], y0 = b0[i], y1 = b1[i];
+    out0[i] = q.multiply(x0, y0);
+    out1[i] = q.reduce(static_cast<uint128>(x0) * y1 + static_cast<uint128>(x1) * y0);
+    out2[i] = q.multiply(x1, y1);
+  }
+}
+
+void scale_residues(std::uint64_t* y, const std::uint64_t* x, const ShoupFactor& factor, bool center,
+                    std::size_t count, const Modulus& a) {
+  const std::uint64_t shift = center ? (a.value() - 1) / 2 : 0;
+  for (std::size_t i = 0; i < count; ++i) y[i] = a.add(arith::multiply(x[i], factor, a.value()), shift);
+}
+
+void quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
+              std::size_t sources, std::size_t count) {
+  for (std::size_t n = 0; n < count; ++n) {
+    uint128 sum = std::uint64_t{1} << 63;
+    for (std::size_t i = 0; i < sources; ++i) {
+      sum += static_cast<std::uint64_t>((static_cast<uint128>(y[i][n]) * r[i]) >> (bits[i] - 1));
+    }
+    v[n] = static_cast<std::uint64_t>(sum >> 64);
+  }
+}
+
+void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
+                  std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
+                  std::uint64_t product, std::uint64_t shift, std::size_t count, const Modulus& q) {
+  (void)source_bound;  // any residue below 2^61 will do here
+  const std::uint64_t minus_product = q.value() - product;
+  const std::uint64_t minus_shift = q.value() - shift;
+  for (std::size_t n = 0; n < count; ++n) {
+    uint128 sum = minus_shift;
+    for (std::size_t first = 0; first < sources; first += terms_per_sum) {
+      if (first != 0) sum = q.reduce(sum);
+      const std::size_t last = std::min(sources, first + terms_per_sum);
+      for (std::size_t i = first; i < last; ++i) sum += static_cast<uint128>(y[i][n]) * weights[i];
+    }
+    if (v != nullptr) sum += static_cast<uint128>(v[n]) * minus_product;  // v <= sources
+    out[n] = q.reduce(sum);
+  }
+}
+
+constexpr Kernels table = {
+    .name = "scalar",
+    .forward_transform = forward_transform,
+    .inverse_transform = inverse_transform,
+    .add = add,
+    .subtract = subtract,
+    .negate = negate,
+    .multiply = multiply,
+    .multiply_add = multiply_add,
+    .multiply_scalar = multiply_scalar,
+    .add_scalar = add_scalar,
+    .subtract_multiply_scalar = subtract_multiply_scalar,
+    .inner_product = inner_product,
+    .tensor_2x2 = tensor_2x2,
+    .scale_residues = scale_residues,
+    .quotient = quotient,
+    .weighted_sum = weighted_sum,
+    .sampling = &scalar_sampling,
+};
+
+}  // namespace
+
+const Kernels& scalar_kernels() { return table; }
+
+}  // namespace hemera::poly::cpu

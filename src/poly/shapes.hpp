@@ -1,0 +1,38 @@
+// Shape checks that every backend makes at the entry of an operation.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "hemera/poly/plans.hpp"
+#include "hemera/poly/poly.hpp"
+
+namespace hemera::poly {
+
+/// "[batch 2, components 1, limbs 3, N 1024]".
+std::string describe(const PolyShape& shape);
+
+/// The view has as many limbs as the base, the ring's degree and the base's word; MismatchError otherwise.
+/// `operand` names the view in the message: "output", "a".
+void check_view(const char* operation, const char* operand, const ConstPolyView& view, const RnsBase& base);
+
+/// The input's batch and components equal the output's or are 1 (broadcast); MismatchError otherwise.
+void check_broadcast(const char* operation, const char* operand, const PolyShape& input,
+                     const PolyShape& out);
+
+/// Both together: an input over `base` of an element-wise operation.
+void check_input(const char* operation, const char* operand, const ConstPolyView& input, const PolyShape& out,
+                 const RnsBase& base);
+
+/// One scalar a limb; MismatchError otherwise.
+void check_scalars(const char* operation, std::size_t scalars, const RnsBase& base);
+
+/// A count (components of the output, digits of a key) is as it must be; MismatchError otherwise.
+void check_count(const char* operation, const char* what, std::size_t actual, std::size_t expected);
+
+/// The key has the plan's base and every digit that the plan asks for, and the output its components;
+/// MismatchError otherwise.
+void check_key_inner_product(const PolyView& out, std::size_t batch, const ConstPolyView& key,
+                             const ModUp& plan);
+
+}  // namespace hemera::poly
