@@ -42,12 +42,12 @@ python:
 	@$(with_venv) tools/install-package $(BUILD)
 
 check:
-	@tools/setup ci
+	@tools/setup test
 	@$(with_venv) tools/install-package $(BUILD)
 	@$(with_venv) tools/check
 
 format:
-	@tools/setup ci
+	@tools/setup test
 	@$(with_venv) tools/check --fix
 
 asan tsan:
