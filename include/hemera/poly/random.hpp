@@ -28,26 +28,33 @@ struct Seed {
 /// What a stream is for; streams of one seed with different purposes are independent.
 enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3, error = 4, flooding = 5 };
 
-/// The random bits of coefficient i of limb j of polynomial k of one (seed, purpose):
-/// bytes 16 (i mod 4) ... 16 (i mod 4) + 15 of the ChaCha20 block (RFC 8439, section 2.3) with key `seed`,
-/// block counter i / 4 and nonce words (k, j, purpose), read as a little-endian 128-bit integer r. k counts
-/// [batch, component] row by row from `first_polynomial`; j is the limb's position in the base (0 for
-/// purposes other than uniform, whose integer is the same in all limbs).
-///   uniform:  r mod q_j.
+/// The random bits of coefficient i of limb j of polynomial k of one (seed, purpose) are r, a 128-bit
+/// integer.
+///
+/// Take the ChaCha20 block (RFC 8439, section 2.3) whose key is the seed's 32 bytes, whose block counter
+/// (state word 12) is floor(i / 4) and whose nonce (state words 13, 14, 15) is (k, j, purpose). Of its 64
+/// bytes, r is the 16 bytes from 16 (i mod 4) on, little-endian: bit 0 is the lowest bit of the first byte,
+/// bit 127 the highest of the last.
+///
+/// k counts the polynomials of a view, [batch, component] row by row, from `first_polynomial`, and stays
+/// below 2^32. j is the position of the limb in the base for purpose uniform, and 0 for the others: their
+/// coefficient is one integer, stored as its residue in every limb.
+///   uniform:  the residue r mod q_j. No rejection: its distance from uniform is below q_j / 2^128.
 ///   ternary:  floor(3 (r mod 2^64) / 2^64) - 1.
-///   error:    the discrete Gaussian by inversion: with T the table of ErrorDistribution and u = r mod 2^63,
-///             |e| = the number of T entries <= u, negative if bit 127 of r is set.
-///   flooding: floor(r / 2^(128 - b)) - 2^(b-1), uniform in [-2^(b-1), 2^(b-1)), 1 <= b <= 120.
-///   fixed_weight: coefficient i gets the key (r mod 2^62); the keys are sorted (ties: lower i first), and
-///   the h
-///             coefficients with the lowest keys are +1 or -1 by bit 127 of their r, the others 0.
+///   error:    a discrete Gaussian by inversion: with u = r mod 2^63 and the table of ErrorDistribution,
+///             |e| is the number of entries <= u; e = -|e| if bit 127 of r is set.
+///   flooding: floor(r / 2^(128 - b)) - 2^(b - 1), uniform in [-2^(b - 1), 2^(b - 1)), 1 <= b <= 120.
+///   fixed_weight: coefficient i has the key r mod 2^62. Of the N keys the h lowest are chosen (of equal keys
+///             those with lower i first), 1 <= h <= N: their coefficients are -1 if bit 127 of their r is set
+///             and +1 if not. All other coefficients are 0.
 struct RandomStream {
   Seed seed;
   std::uint32_t first_polynomial = 0;
 };
 
-/// The table of a discrete Gaussian of deviation sigma centred at 0: entry m is
-/// round(2^63 * P(|e| <= m)) for m = 0, 1, ... while that is below 2^63.
+/// The discrete Gaussian over all integers, P(e) proportional to exp(-e^2 / (2 sigma^2)), as a table for
+/// inversion: entry m is 2^63 P(|e| <= m) rounded to the nearest integer, for m = 0, 1, ... while that is
+/// below 2^63.
 class ErrorDistribution {
  public:
   /// 0.5 <= sigma <= 20; ParameterError otherwise. Exact to the last bit (computed in multiple precision).

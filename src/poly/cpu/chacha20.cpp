@@ -28,17 +28,16 @@ void chacha20_blocks_scalar(std::uint8_t* out, const std::uint32_t key[8], std::
   std::memcpy(state, chacha20_constants, sizeof chacha20_constants);
   std::memcpy(state + 4, key, 8 * sizeof(std::uint32_t));
   std::memcpy(state + 13, nonce, 3 * sizeof(std::uint32_t));
-  std::uint32_t block[16];
+  std::uint32_t x[16];
   for (std::size_t i = 0; i < blocks; ++i) {
     state[12] = counter + static_cast<std::uint32_t>(i);
-    std::uint32_t x[16];
     for (int w = 0; w < 16; ++w) x[w] = state[w];
     chacha20_rounds<Word32>(x);
-    for (int w = 0; w < 16; ++w) block[w] = x[w] + state[w];
-    std::memcpy(out + i * chacha20_block_bytes, block, sizeof block);
+    for (int w = 0; w < 16; ++w) x[w] += state[w];
+    std::memcpy(out + i * chacha20_block_bytes, x, sizeof x);
   }
   runtime::secure_zero(state, sizeof state);
-  runtime::secure_zero(block, sizeof block);
+  runtime::secure_zero(x, sizeof x);
 }
 
 }  // namespace hemera::poly::cpu

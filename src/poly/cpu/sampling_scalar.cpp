@@ -53,7 +53,14 @@ std::size_t count_below(const std::uint64_t* keys, std::size_t count, std::uint6
 
 }  // namespace
 
-const SamplingKernels scalar_sampling = {
-    "scalar", chacha20_blocks_scalar, reduce_wide, ternary_values, error_values, residues, count_below};
+constinit const SamplingKernels scalar_sampling = {
+    .name = "scalar",
+    .chacha20_blocks = chacha20_blocks_scalar,
+    .reduce_wide = reduce_wide,
+    .ternary_values = ternary_values,
+    .error_values = error_values,
+    .residues = residues,
+    .count_below = count_below,
+};
 
 }  // namespace hemera::poly::cpu

@@ -56,12 +56,14 @@ using Sampling = VectorSampling<Vector>;
 
 }  // namespace
 
-const SamplingKernels avx2_sampling = {"avx2",
-                                       chacha20_blocks_avx2,
-                                       Sampling::reduce_wide,
-                                       Sampling::ternary_values,
-                                       Sampling::error_values,
-                                       Sampling::residues,
-                                       Sampling::count_below};
+constinit const SamplingKernels avx2_sampling = {
+    .name = "avx2",
+    .chacha20_blocks = chacha20_blocks_avx2,
+    .reduce_wide = Sampling::reduce_wide,
+    .ternary_values = Sampling::ternary_values,
+    .error_values = Sampling::error_values,
+    .residues = Sampling::residues,
+    .count_below = Sampling::count_below,
+};
 
 }  // namespace hemera::poly::cpu

@@ -114,8 +114,14 @@ void error_values(std::int64_t* out, const std::uint64_t* wide, std::size_t coun
 
 }  // namespace
 
-const SamplingKernels avx512_sampling = {
-    "avx512",     chacha20_blocks_avx512, Sampling::reduce_wide, Sampling::ternary_values,
-    error_values, Sampling::residues,     Sampling::count_below};
+constinit const SamplingKernels avx512_sampling = {
+    .name = "avx512",
+    .chacha20_blocks = chacha20_blocks_avx512,
+    .reduce_wide = Sampling::reduce_wide,
+    .ternary_values = Sampling::ternary_values,
+    .error_values = error_values,
+    .residues = Sampling::residues,
+    .count_below = Sampling::count_below,
+};
 
 }  // namespace hemera::poly::cpu
