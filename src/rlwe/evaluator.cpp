@@ -1,0 +1,376 @@
+#include "hemera/rlwe/evaluator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "hemera/rlwe/key_switching.hpp"
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+// Adds or subtracts b's components; `a` grows where b is larger in batch or size.
+void combine(Ciphertext& a, const Ciphertext& b, bool subtract) {
+  const char* const operation = subtract ? "subtract" : "add";
+  const Context& context = *a.context;
+  const poly::Backend& backend = context.backend();
+  runtime::Queue& queue = context.queue();
+  const poly::RnsBase& base = context.base(a.meta.level);
+
+  Metadata meta = a.meta;
+  meta.batch = broadcast(a.meta.batch, b.meta.batch, operation);
+  meta.slots = std::max(a.meta.slots, b.meta.slots);
+  meta.noise_log2 = add_log2(a.meta.noise_log2, b.meta.noise_log2);
+  const std::size_t common = std::min(a.size(), b.size());
+  const std::size_t size = std::max(a.size(), b.size());
+  const bool fits = a.size() == size && a.poly.shape().batch == batch_count(meta.batch);
+  Ciphertext grown;
+  if (!fits) grown = make_ciphertext(a.context, meta, size);
+  Ciphertext& out = fits ? a : grown;
+
+  const poly::PolyView target = out.poly.view();
+  const poly::ConstPolyView x = std::as_const(a.poly).view();
+  const poly::ConstPolyView y = b.poly.view();
+  if (subtract) {
+    backend.subtract(queue, target.components(0, common), x.components(0, common), y.components(0, common),
+                     base);
+  } else {
+    backend.add(queue, target.components(0, common), x.components(0, common), y.components(0, common), base);
+  }
+  if (size > common) {
+    const poly::PolyView rest = target.components(common, size - common);
+    if (b.size() > a.size()) {
+      const poly::ConstPolyView source = y.components(common, size - common);
+      for (std::size_t i = 0; i < rest.shape.batch; ++i) {
+        const poly::ConstPolyView element = y.shape.batch == 1 ? source : source.batches(i, 1);
+        if (subtract) {
+          backend.negate(queue, rest.batches(i, 1), element, base);
+        } else {
+          backend.copy(queue, rest.batches(i, 1), element);
+        }
+      }
+    } else if (!fits) {
+      const poly::ConstPolyView source = x.components(common, size - common);
+      for (std::size_t i = 0; i < rest.shape.batch; ++i) {
+        backend.copy(queue, rest.batches(i, 1), x.shape.batch == 1 ? source : source.batches(i, 1));
+      }
+    }
+  }
+  if (!fits) a = std::move(grown);
+  a.meta = std::move(meta);
+  a.seed.reset();
+}
+
+// Signed binary digits of `value` with the fewest non-zero ones (the non-adjacent form).
+std::vector<std::int64_t> signed_powers(std::int64_t value) {
+  std::vector<std::int64_t> terms;
+  for (std::int64_t power = 1; value != 0; power *= 2, value /= 2) {
+    if (value % 2 == 0) continue;
+    const std::int64_t digit = ((value % 4) + 4) % 4 == 1 ? 1 : -1;
+    terms.push_back(digit * power);
+    value -= digit;
+  }
+  return terms;
+}
+
+// Ordinary binary digits, all of the sign of `value`.
+std::vector<std::int64_t> plain_powers(std::int64_t value) {
+  std::vector<std::int64_t> terms;
+  const std::int64_t sign = value < 0 ? -1 : 1;
+  for (std::int64_t power = 1, rest = sign * value; rest != 0; power *= 2, rest /= 2) {
+    if (rest % 2 != 0) terms.push_back(sign * power);
+  }
+  return terms;
+}
+
+std::int64_t wrap(std::int64_t steps, std::int64_t period) { return ((steps % period) + period) % period; }
+
+// Candidate decompositions of a rotation, fewest terms first.
+std::vector<std::vector<std::int64_t>> decompositions(std::int64_t steps, std::int64_t period) {
+  const std::int64_t left = wrap(steps, period);
+  std::vector<std::vector<std::int64_t>> candidates = {signed_powers(left), signed_powers(left - period),
+                                                       plain_powers(left), plain_powers(left - period)};
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  return candidates;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(std::shared_ptr<const Context> context, EvaluationKeys keys,
+                     Relinearization relinearization)
+    : context_(std::move(context)), keys_(std::move(keys)), relinearization_(relinearization) {
+  if (keys_.context) require_same_context(*context_, *keys_.context, "Evaluator");
+}
+
+void Evaluator::require(const Ciphertext& a, const char* operation) const {
+  if (!a.context || !a.poly) {
+    throw MismatchError(std::string(operation) +
+                        ": the ciphertext is empty; it was moved from or never encrypted");
+  }
+  require_same_context(*context_, *a.context, operation);
+}
+
+const Ciphertext& Evaluator::at_size_two(const Ciphertext& a, Ciphertext& storage) const {
+  if (a.size() == 2) return a;
+  storage = a.clone();
+  relinearize_inplace(storage);
+  return storage;
+}
+
+const SwitchingKey& Evaluator::galois_key(std::uint64_t element, std::int64_t steps) const {
+  const auto found = keys_.galois.find(element);
+  if (found != keys_.galois.end()) return *found->second;
+  const std::string what =
+      element == context_->conjugation_element()
+          ? std::string(context_->scheme() == Scheme::ckks ? "conjugation" : "swapping rows")
+          : "rotation by " + std::to_string(steps);
+  throw MissingKeyError(what + " needs the key of Galois element " + std::to_string(element) +
+                        ", which these keys do not have; ask for it when generating keys");
+}
+
+void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
+  require(a, "add");
+  require(b, "add");
+  if (aligned_for_addition(a, b)) return combine(a, b, false);
+  Ciphertext aligned = b.clone();
+  align_for_addition(a, aligned);
+  combine(a, aligned, false);
+}
+
+void Evaluator::subtract_inplace(Ciphertext& a, const Ciphertext& b) const {
+  require(a, "subtract");
+  require(b, "subtract");
+  if (aligned_for_addition(a, b)) return combine(a, b, true);
+  Ciphertext aligned = b.clone();
+  align_for_addition(a, aligned);
+  combine(a, aligned, true);
+}
+
+Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
+  require(a, "add");
+  Ciphertext result = a.clone();
+  add_inplace(result, b);
+  return result;
+}
+
+Ciphertext Evaluator::subtract(const Ciphertext& a, const Ciphertext& b) const {
+  require(a, "subtract");
+  Ciphertext result = a.clone();
+  subtract_inplace(result, b);
+  return result;
+}
+
+void Evaluator::negate_inplace(Ciphertext& a) const {
+  require(a, "negate");
+  context_->backend().negate(context_->queue(), a.poly.view(), std::as_const(a.poly).view(), a.poly.base());
+  a.seed.reset();
+}
+
+Ciphertext Evaluator::negate(const Ciphertext& a) const {
+  require(a, "negate");
+  Ciphertext result = make_ciphertext(context_, a.meta, a.size());
+  context_->backend().negate(context_->queue(), result.poly.view(), a.poly.view(), a.poly.base());
+  return result;
+}
+
+Ciphertext Evaluator::add_many(std::span<const Ciphertext* const> terms) const {
+  if (terms.empty()) throw ParameterError("add_many: needs at least one ciphertext");
+  require(*terms.front(), "add_many");
+  Ciphertext sum = terms.front()->clone();
+  for (const Ciphertext* term : terms.subspan(1)) add_inplace(sum, *term);
+  return sum;
+}
+
+Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
+  require(a, "multiply");
+  require(b, "multiply");
+  Ciphertext storage_a;
+  Ciphertext storage_b;
+  const Ciphertext& x = at_size_two(a, storage_a);
+  const Ciphertext& y = &a == &b ? x : at_size_two(b, storage_b);
+  if (x.meta.encoding != y.meta.encoding) {
+    throw MismatchError(
+        "multiply: one operand is encoded in slots, the other in coefficients; encode both alike");
+  }
+  Ciphertext product = tensor(x, y);
+  if (relinearization_ == Relinearization::eager) relinearize_inplace(product);
+  return product;
+}
+
+void Evaluator::relinearize_inplace(Ciphertext& a) const {
+  require(a, "relinearize");
+  if (a.size() == 2) return;
+  if (!keys_.relinearization) {
+    throw MissingKeyError(
+        "relinearize: these keys have no relinearization key; ask for it when generating keys, or "
+        "relinearize lazily");
+  }
+  relinearize(a, *keys_.relinearization);
+}
+
+Ciphertext Evaluator::power(const Ciphertext& a, std::uint64_t exponent) const {
+  require(a, "power");
+  if (exponent == 0) throw ParameterError("power: the exponent must be at least 1");
+  // x^e = x^(2^k) x^(e - 2^k) with 2^k < e <= 2^(k+1): both factors have depth at most k.
+  std::vector<Ciphertext> squares;  // x^(2^i)
+  squares.push_back(a.clone());
+  const auto nth_square = [&](std::size_t i) -> const Ciphertext& {
+    while (squares.size() <= i) squares.push_back(square(squares.back()));
+    return squares[i];
+  };
+  std::vector<std::size_t> factors;
+  std::uint64_t rest = exponent;
+  while (!std::has_single_bit(rest)) {
+    factors.push_back(static_cast<std::size_t>(std::bit_width(rest)) - 1);
+    rest -= std::uint64_t{1} << factors.back();
+  }
+  const auto last = static_cast<std::size_t>(std::countr_zero(rest));
+  nth_square(factors.empty() ? last : std::max(last, factors.front()));
+  Ciphertext result = squares[last].clone();
+  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+    result = multiply(result, squares[*factor]);
+  }
+  return result;
+}
+
+Ciphertext Evaluator::multiply_many(std::span<const Ciphertext* const> factors) const {
+  if (factors.empty()) throw ParameterError("multiply_many: needs at least one ciphertext");
+  if (factors.size() == 1) {
+    require(*factors.front(), "multiply_many");
+    return factors.front()->clone();
+  }
+  if (factors.size() == 2) return multiply(*factors[0], *factors[1]);
+  const std::size_t half = factors.size() / 2;
+  return multiply(multiply_many(factors.first(half)), multiply_many(factors.subspan(half)));
+}
+
+Ciphertext Evaluator::shrink(const Ciphertext& a) const {
+  require(a, "shrink");
+  Ciphertext result = a.clone();
+  relinearize_inplace(result);
+  if (result.meta.noise_scale_degree > 1 && result.meta.level > 0) rescale_inplace(result);
+  const std::size_t level = smallest_safe_level(result);
+  if (level < result.meta.level) drop_to_level_inplace(result, level);
+  return result;
+}
+
+std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Ciphertext& a) const {
+  if (a.meta.encoding != Encoding::slots) {
+    throw MismatchError("rotate: the ciphertext is encoded in coefficients; only slots can be rotated");
+  }
+  // Sparse CKKS slots repeat, so rotations there are equal modulo their number.
+  const auto all = static_cast<std::int64_t>(context_->degree() / 2);
+  const auto period = context_->scheme() == Scheme::ckks ? static_cast<std::int64_t>(a.meta.slots) : all;
+  if (wrap(steps, period) == 0) return {};
+  const auto has = [&](std::int64_t step) { return keys_.galois.contains(context_->galois_element(step)); };
+  for (std::int64_t same = wrap(steps, period); same < all; same += period) {
+    if (has(same)) return {same};
+  }
+  const auto candidates = decompositions(steps, period);
+  for (const auto& candidate : candidates) {
+    if (std::all_of(candidate.begin(), candidate.end(), has)) return candidate;
+  }
+  std::string missing;
+  for (const std::int64_t step : candidates.front()) {
+    if (!has(step)) missing += (missing.empty() ? "" : ", ") + std::to_string(step);
+  }
+  throw MissingKeyError("rotation by " + std::to_string(steps) +
+                        " has no key of its own, and its power-of-two steps lack the keys of rotations " +
+                        missing + "; generate a key for " + std::to_string(steps) + " or for those");
+}
+
+Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {
+  require(a, "rotate");
+  Ciphertext storage;
+  const std::vector<std::int64_t> plan = rotation_plan(steps, a);
+  const Ciphertext& source = at_size_two(a, storage);
+  if (plan.empty()) return source.clone();
+  Ciphertext result;
+  const Ciphertext* current = &source;
+  for (const std::int64_t step : plan) {
+    const std::uint64_t element = context_->galois_element(step);
+    result = apply_galois(*current, element, galois_key(element, step));
+    current = &result;
+  }
+  return result;
+}
+
+std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a,
+                                                  std::span<const std::int64_t> steps) const {
+  require(a, "rotate_hoisted");
+  Ciphertext storage;
+  const Ciphertext& source = at_size_two(a, storage);
+  // Rotations by one key share their ModUp; identities and composed ones go their own way.
+  std::vector<Ciphertext> results(steps.size());
+  std::vector<std::size_t> hoisted;
+  std::vector<std::uint64_t> elements;
+  std::vector<const SwitchingKey*> keys;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto plan = rotation_plan(steps[i], source);
+    if (plan.size() == 1) {
+      hoisted.push_back(i);
+      elements.push_back(context_->galois_element(plan.front()));
+      keys.push_back(&galois_key(elements.back(), plan.front()));
+    } else {
+      results[i] = rotate(source, steps[i]);
+    }
+  }
+  auto rotated = apply_galois_hoisted(source, elements, keys);
+  for (std::size_t i = 0; i < hoisted.size(); ++i) results[hoisted[i]] = std::move(rotated[i]);
+  return results;
+}
+
+Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
+  require(a, "conjugate");
+  if (a.meta.encoding != Encoding::slots) {
+    throw MismatchError("conjugate: the ciphertext is encoded in coefficients; only slots can be exchanged");
+  }
+  Ciphertext storage;
+  const std::uint64_t element = context_->conjugation_element();
+  return apply_galois(at_size_two(a, storage), element, galois_key(element, 0));
+}
+
+Ciphertext Evaluator::sum_slots(const Ciphertext& a) const {
+  require(a, "sum_slots");
+  const bool rows = context_->scheme() != Scheme::ckks;
+  const std::size_t period = rows ? context_->degree() / 2 : a.meta.slots;
+  Ciphertext storage;
+  Ciphertext sum = at_size_two(a, storage).clone();
+  for (std::size_t step = 1; step < period; step *= 2) {
+    add_inplace(sum, rotate(sum, static_cast<std::int64_t>(step)));
+  }
+  if (rows) add_inplace(sum, conjugate(sum));
+  return sum;
+}
+
+Ciphertext Evaluator::reencrypt(const Ciphertext& a, const SwitchingKey& key) const {
+  require(a, "reencrypt");
+  Ciphertext storage;
+  return rlwe::reencrypt(at_size_two(a, storage), key);
+}
+
+std::vector<std::int64_t> rotations_for_sum(const Parameters& parameters, std::size_t slots) {
+  const std::size_t period = parameters.scheme() == Scheme::ckks ? slots : parameters.degree() / 2;
+  std::vector<std::int64_t> steps;
+  for (std::size_t step = 1; step < period; step *= 2) steps.push_back(static_cast<std::int64_t>(step));
+  return steps;
+}
+
+std::vector<std::int64_t> rotations_needed(std::span<const std::int64_t> steps, std::size_t period) {
+  if (period == 0 || !std::has_single_bit(period)) {
+    throw ParameterError("rotations_needed: the period " + std::to_string(period) + " is not a power of two");
+  }
+  std::vector<std::int64_t> needed;
+  for (const std::int64_t step : steps) {
+    const auto candidates = decompositions(step, static_cast<std::int64_t>(period));
+    needed.insert(needed.end(), candidates.front().begin(), candidates.front().end());
+  }
+  std::sort(needed.begin(), needed.end());
+  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  return needed;
+}
+
+}  // namespace hemera::rlwe

@@ -1,0 +1,58 @@
+#include "hemera/rlwe/gadget_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+double log_product(std::span<const std::uint64_t> primes) {
+  double sum = 0;
+  for (const std::uint64_t prime : primes) sum += std::log2(prime);
+  return sum;
+}
+
+}  // namespace
+
+std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const std::uint64_t> primes,
+                                          double max_log_modulus, std::size_t digits,
+                                          std::span<const std::uint64_t> taken) {
+  if (digits > primes.size()) {
+    throw ParameterError("a gadget of " + std::to_string(digits) +
+                         " digits needs at least as many primes, not " + std::to_string(primes.size()));
+  }
+  const std::uint64_t largest = *std::max_element(primes.begin(), primes.end());
+  const std::uint64_t bound = std::uint64_t{1} << (largest < (std::uint64_t{1} << 50) ? 50 : 60);
+  std::vector<std::uint64_t> used(primes.begin(), primes.end());
+  used.insert(used.end(), taken.begin(), taken.end());
+  const auto special = arith::primes_below(bound, 2 * degree, primes.size() + 1, used);
+  const double total = log_product(primes);
+
+  std::size_t previous_group = 0;
+  for (std::size_t count = digits == 0 ? 1 : digits; count <= (digits == 0 ? primes.size() : digits);
+       ++count) {
+    const std::size_t group = (primes.size() + count - 1) / count;
+    if (group == previous_group) continue;  // the same grouping as with fewer digits
+    previous_group = group;
+    GadgetChoice choice;
+    double widest = 0;
+    for (std::size_t first = 0; first < primes.size(); first += group) {
+      const auto digit = primes.subspan(first, std::min(group, primes.size() - first));
+      choice.digits.emplace_back(digit.begin(), digit.end());
+      widest = std::max(widest, log_product(digit));
+    }
+    double product = 0;
+    for (const std::uint64_t prime : special) {
+      if (product >= widest) break;
+      choice.special_primes.push_back(prime);
+      product += std::log2(prime);
+    }
+    if (product >= widest && total + product <= max_log_modulus) return choice;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hemera::rlwe
