@@ -4,6 +4,12 @@
 #include <cmath>
 
 namespace hemera::rlwe {
+namespace {
+
+// ln 2^40: every bound below may fail with probability 2^-40.
+constexpr double failure_nats = 27.725887222397812;
+
+}  // namespace
 
 double add_log2(double a, double b) {
   const double larger = std::max(a, b);
@@ -11,16 +17,53 @@ double add_log2(double a, double b) {
 }
 
 double tail_factor(std::size_t degree) {
-  return std::sqrt(2 * (std::log(2.0 * static_cast<double>(degree)) + 40 * std::log(2.0)));
+  return std::sqrt(2 * (std::log(2.0 * static_cast<double>(degree)) + failure_nats));
+}
+
+double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key) {
+  // A sum of independent errors with weights w is subgaussian with parameter sigma |w|; for u and s fixed,
+  // each coefficient of e u + e_0 + e_1 s has |w|^2 <= 2 N + 1.
+  return std::log2(sigma * tail_factor(degree) *
+                   (with_public_key ? std::sqrt(2 * static_cast<double>(degree) + 1) : 1.0));
 }
 
 double fresh_noise_log2(const Context& context, bool with_public_key) {
-  // A sum of independent errors with weights w is subgaussian with parameter sigma |w|; for u and s fixed,
-  // each coefficient of e u + e_0 + e_1 s has |w|^2 <= 2 N + 1.
-  const auto degree = static_cast<double>(context.degree());
-  const double deviation = context.parameters().literal().sigma;
-  return std::log2(deviation * tail_factor(context.degree()) *
-                   (with_public_key ? std::sqrt(2 * degree + 1) : 1.0));
+  return fresh_noise_log2(context.degree(), context.parameters().literal().sigma, with_public_key);
+}
+
+double secret_norm_log2(std::size_t degree, const SecretDistribution& secret) {
+  if (!secret.is_uniform()) return 0.5 * std::log2(static_cast<double>(secret.weight));
+  // The weight of a uniform ternary secret is binomial: Hoeffding's bound.
+  const auto n = static_cast<double>(degree);
+  return 0.5 * std::log2(std::min(n, 2 * n / 3 + std::sqrt(n * failure_nats / 2)));
+}
+
+double secret_embedding_log2(std::size_t degree, const SecretDistribution& secret) {
+  // Re(e^-ia s(z)) is subgaussian; 8 directions a lose a factor of cos(pi/8); union bound over N/2 pairs of
+  // roots. Uniform ternary: deviation sqrt(N/3); fixed weight h: sqrt(h), and never above h.
+  const auto n = static_cast<double>(degree);
+  const double deviations = std::sqrt(2 * (std::log(4 * n) + failure_nats)) / 0.9238;
+  if (secret.is_uniform()) return std::log2(deviations * std::sqrt(n / 3));
+  const auto weight = static_cast<double>(secret.weight);
+  return std::log2(std::min(weight, deviations * std::sqrt(weight)));
+}
+
+double rounding_noise_log2(std::size_t degree, const SecretDistribution& secret, std::size_t size,
+                           double half_range) {
+  // A uniform value of [-h, h] is subgaussian with parameter h / sqrt(3); component i gets the weight |s^i|.
+  double weights = 1;
+  const double norm = secret_norm_log2(degree, secret);
+  const double embedding = secret_embedding_log2(degree, secret);
+  for (std::size_t i = 1; i < size; ++i) {
+    weights += std::exp2(2 * (norm + static_cast<double>(i - 1) * embedding));
+  }
+  return std::log2(half_range / std::sqrt(3.0) * tail_factor(degree)) + 0.5 * std::log2(weights);
+}
+
+double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus, Encoding encoding) {
+  const double n = std::log2(static_cast<double>(degree));
+  const double t = std::log2(static_cast<double>(plain_modulus));
+  return encoding == Encoding::slots ? n / 2 + t : n + t - 1;
 }
 
 double switching_noise_log2(const Context& context, std::size_t level) {

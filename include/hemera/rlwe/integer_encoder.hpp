@@ -11,14 +11,17 @@
 namespace hemera::rlwe {
 
 /// Encodes integers modulo t. Slots are two rows of N/2: the first N/2 values are row 0, the others row 1; a
-/// rotation turns both rows. N. Smart and F. Vercauteren, "Fully homomorphic SIMD operations", 2011/133.
+/// rotation turns both rows. Slot i of row 0 is the value of the polynomial at root^(g^i), slot i of row 1
+/// that at root^(-g^i), g the Galois generator. N. Smart and F. Vercauteren, "Fully homomorphic SIMD
+/// operations", 2011/133.
 class IntegerEncoder {
  public:
+  /// Throws ParameterError for a context of CKKS.
   explicit IntegerEncoder(std::shared_ptr<const Context> context);
 
-  /// values: [batch, count], row-major, count = values.size() / batch_count(batch) <= N; missing values are
-  /// 0. Values are taken modulo t and must lie in (-t, t) (ParameterError otherwise). Slot encoding needs a
-  /// prime t = 1 mod 2N.
+  /// values: [batch, count], row-major, count = values.size() / batch_count(batch) in [1, N]; missing values
+  /// are 0. Values are taken modulo t and must lie in (-t, t) (ParameterError otherwise). Slot encoding needs
+  /// a prime t = 1 mod 2N. The plaintext is for the top level.
   [[nodiscard]] Plaintext encode(std::span<const std::int64_t> values, const BatchShape& batch,
                                  Encoding encoding = Encoding::slots) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in

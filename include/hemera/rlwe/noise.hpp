@@ -1,9 +1,11 @@
 // Bounds on noise (docs/noise.md), as log2 of the largest coefficient's magnitude. They hold except with
-// probability 2^-40 a ciphertext, for every secret and key.
+// probability 2^-40 a ciphertext, for every secret and key; and the exact measure of it with the secret key.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
+#include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/context.hpp"
 
 namespace hemera::rlwe {
@@ -17,8 +19,31 @@ double tail_factor(std::size_t degree);
 
 /// Noise of a fresh encryption, without the factor t of BGV.
 double fresh_noise_log2(const Context& context, bool with_public_key);
+double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key);
 
 /// Noise that one key switch adds at `level`, with the factor t of BGV.
 double switching_noise_log2(const Context& context, std::size_t level);
+
+/// log2 of a bound on the Euclidean norm of the coefficients of a secret.
+double secret_norm_log2(std::size_t degree, const SecretDistribution& secret);
+
+/// log2 of a bound on |s(z)| at all roots z of X^N + 1 (the canonical embedding): multiplying by s makes no
+/// polynomial's Euclidean norm grow by more.
+double secret_embedding_log2(std::size_t degree, const SecretDistribution& secret);
+
+/// Noise of rounding every component of a ciphertext of `size` components, each coefficient off by a
+/// uniform value of [-half_range, half_range].
+double rounding_noise_log2(std::size_t degree, const SecretDistribution& secret, std::size_t size,
+                           double half_range);
+
+/// Factor by which a product with a plaintext polynomial of coefficients in [-t/2, t/2] makes noise grow:
+/// sqrt(N) t for slots (2021/204, section 3: expansion 2 sqrt(N)), the worst case N t/2 for coefficients,
+/// where the caller chooses the polynomial.
+double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus, Encoding encoding);
+
+/// log2 of max(1, w) for the largest magnitude w of a coefficient of factor * x modulo the product Q of the
+/// base, centred; x: [batch, 1, limb, N] over `base` in coefficient form. Exact but for the logarithm, which
+/// is rounded up. The host copy is zeroed: x is what a secret key opened.
+double largest_coefficient_log2(const Context& context, const poly::Poly& x, std::uint64_t factor);
 
 }  // namespace hemera::rlwe
