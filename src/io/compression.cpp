@@ -16,6 +16,10 @@ constexpr std::size_t skippable_header_bytes = 8;
 }  // namespace
 
 std::vector<std::byte> compress(std::span<const std::byte> data, int level, std::uint64_t largest_ratio) {
+  if (level < 1 || level > 19) {
+    throw ParameterError("compression level " + std::to_string(level) +
+                         " is outside 0 (none) and 1 (fastest) to 19 (smallest)");
+  }
   std::vector<std::byte> out(ZSTD_compressBound(data.size()));
   const std::size_t size = ZSTD_compress(out.data(), out.size(), data.data(), data.size(), level);
   if (ZSTD_isError(size) != 0U) {

@@ -137,34 +137,35 @@ Writer::Writer(Sink& sink, Kind kind, const Fingerprint& fingerprint, std::uint3
   sink_.write(out.view());
 }
 
-void Writer::section(Tag tag, std::span<const std::byte> payload, int compression_level) {
+void Writer::emit(Tag tag, std::uint32_t flags, std::span<const std::byte> stored, std::size_t raw_bytes) {
   if (written_ == header_.sections) {
     throw ParameterError("a file announced with " + std::to_string(header_.sections) +
                          " sections can not take another one");
-  }
-  if (compression_level < 0 || compression_level > 19) {
-    throw ParameterError("compression level " + std::to_string(compression_level) +
-                         " is outside 0 (none) to 19 (smallest, slowest)");
-  }
-  std::vector<std::byte> compressed;
-  std::span<const std::byte> stored = payload;
-  std::uint32_t flags = 0;
-  if (compression_level > 0) {
-    compressed = compress(payload, compression_level, Reader::expansion_limit);
-    if (compressed.size() < payload.size()) {
-      stored = compressed;
-      flags = zstd_flag;
-    }
   }
   runtime::ByteWriter out;
   out.u32(tag.value);
   out.u32(flags);
   out.u64(stored.size());
-  out.u64(payload.size());
+  out.u64(raw_bytes);
   out.u64(checksum(section_seed(header_, written_), out.view(), stored));
   sink_.write(out.view());
   sink_.write(stored);
   ++written_;
+}
+
+void Writer::section(Tag tag, std::span<const std::byte> payload, int compression_level) {
+  if (compression_level != 0) {
+    const auto compressed = compress(payload, compression_level, Reader::expansion_limit);
+    if (compressed.size() < payload.size()) {
+      emit(tag, zstd_flag, compressed, payload.size());
+      return;
+    }
+  }
+  emit(tag, 0, payload, payload.size());
+}
+
+void Writer::compressed_section(Tag tag, std::span<const std::byte> frames, std::size_t raw_bytes) {
+  emit(tag, zstd_flag, frames, raw_bytes);
 }
 
 void Writer::finish() const {

@@ -40,11 +40,15 @@ std::string way_out(int error) {
   }
 }
 
-std::string random_suffix() {
+// ".0123456789abcdef.part"
+std::string random_ending() {
   std::random_device device;
   std::array<std::uint8_t, 8> bytes{};
   std::generate(bytes.begin(), bytes.end(), [&device] { return static_cast<std::uint8_t>(device() & 0xFF); });
-  return runtime::to_hex(bytes);
+  std::string ending(1, '.');
+  ending += runtime::to_hex(bytes);
+  ending += ".part";
+  return ending;
 }
 
 // Closes on leaving the scope.
@@ -117,7 +121,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access)
   }
   for (int attempt = 0; attempt < attempts && descriptor_ < 0; ++attempt) {
     std::filesystem::path candidate = target_;
-    candidate += "." + random_suffix() + ".part";
+    candidate += random_ending();
     descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor_ >= 0) {
       temporary_ = candidate;

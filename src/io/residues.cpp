@@ -194,7 +194,12 @@ void ResidueReader::element(std::size_t index, std::span<std::uint64_t> out) con
 }
 
 void ResidueReader::check() const {
-  std::vector<std::uint64_t> values(layout_.degree);
+  // Zeroed in the end, for they may be secret.
+  struct Values : std::vector<std::uint64_t> {
+    using vector::vector;
+    ~Values() { runtime::secure_zero(data(), size() * sizeof(std::uint64_t)); }
+  };
+  Values values(layout_.degree);
   std::size_t position = 0;
   for (std::size_t index = 0; index < layout_.batch; ++index) {
     for (std::size_t component = 0; component < layout_.components; ++component) {

@@ -72,6 +72,8 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
   virtual void write(std::span<const std::byte> data) = 0;
+  /// About so many bytes will come: room for them may be made.
+  virtual void expect(std::size_t bytes) { static_cast<void>(bytes); }
 };
 
 /// Collects bytes in memory.
@@ -80,7 +82,7 @@ class MemorySink final : public Sink {
   void write(std::span<const std::byte> data) override {
     data_.insert(data_.end(), data.begin(), data.end());
   }
-  void reserve(std::size_t bytes) { data_.reserve(bytes); }
+  void expect(std::size_t bytes) override { data_.reserve(data_.size() + bytes); }
   [[nodiscard]] std::vector<std::byte> take() { return std::move(data_); }
 
  private:
@@ -97,10 +99,15 @@ class Writer {
   /// smaller. Throws ParameterError for other levels and for more sections than announced.
   void section(Tag tag, std::span<const std::byte> payload, int compression_level = 0);
 
+  /// A payload of `raw_bytes` bytes that is compressed already.
+  void compressed_section(Tag tag, std::span<const std::byte> frames, std::size_t raw_bytes);
+
   /// Throws ParameterError when sections are missing.
   void finish() const;
 
  private:
+  void emit(Tag tag, std::uint32_t flags, std::span<const std::byte> stored, std::size_t raw_bytes);
+
   Sink& sink_;
   Header header_;
   std::uint32_t written_ = 0;

@@ -1,0 +1,38 @@
+// What is in a file, for people: needs no context.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hemera::io {
+
+struct SectionDescription {
+  std::string tag;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t raw_bytes = 0;
+  bool compressed = false;
+};
+
+struct Description {
+  /// "ciphertext", "secret key", ...
+  std::string kind;
+  unsigned version = 0;
+  /// 64 hexadecimal digits.
+  std::string fingerprint;
+  std::uint64_t bytes = 0;
+  std::vector<SectionDescription> sections;
+  /// Names and values in a sensible order: "scheme", "level", "scale", ... as the kind has them. Nothing
+  /// secret.
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+/// Checks a whole file as loading does, as far as that needs no context (checksums, sizes, every residue
+/// against the modulus that the file gives), and tells what is in it. Throws FormatError that says what is
+/// wrong.
+Description describe(std::span<const std::byte> file);
+
+}  // namespace hemera::io

@@ -1,0 +1,70 @@
+// Saving and loading of everything that parties exchange.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hemera/io/container.hpp"
+#include "hemera/io/file.hpp"
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/keys.hpp"
+#include "hemera/rlwe/parameters.hpp"
+
+namespace hemera::io {
+
+/// How residues are stored. Loading needs none of this.
+struct SaveOptions {
+  /// 0: no compression; 1 (fastest) to 19 (smallest): zstd over whole words where that is smaller than
+  /// packing. It helps for small plaintexts; residues of ciphertexts and keys are random, so that it finds
+  /// nothing but the empty bits of a word. Never used for secret keys.
+  int compression_level = 0;
+  /// Each residue in as many bits as its modulus has, instead of 64: 22 % smaller for 50-bit primes.
+  bool packed = true;
+  /// The seed in place of the uniform half, where there is one: half the size.
+  bool seeded = true;
+};
+
+/// An object as a file's bytes, to memory or to a sink. MismatchError for an object that breaks the rules of
+/// its kind (residues not below their moduli, a secret that is not ternary); sinks throw their own errors.
+/// The bytes of a secret key are secret: keep them from others, and zero them (runtime::secure_zero) after
+/// use.
+void save(Sink& sink, const rlwe::Parameters& parameters, const SaveOptions& options = {});
+void save(Sink& sink, const rlwe::Plaintext& plaintext, const SaveOptions& options = {});
+void save(Sink& sink, const rlwe::Ciphertext& ciphertext, const SaveOptions& options = {});
+void save(Sink& sink, const rlwe::SecretKey& key, const SaveOptions& options = {});
+void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options = {});
+void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options = {});
+void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& options = {});
+
+template <typename Object>
+std::vector<std::byte> save(const Object& object, const SaveOptions& options = {}) {
+  MemorySink sink;
+  save(sink, object, options);
+  return sink.take();
+}
+
+/// Straight to a file, as a whole or not at all (AtomicFile). Throws FileError.
+template <typename Object>
+void save_file(const std::filesystem::path& path, const Object& object, const SaveOptions& options = {}) {
+  constexpr bool secret = std::is_same_v<Object, rlwe::SecretKey>;
+  AtomicFile file(path, secret ? Access::owner_only : Access::usual);
+  save(file, object, options);
+  file.commit();
+}
+
+/// Objects from a file's bytes, into the memory of the context. Everything is checked: the bytes
+/// (FormatError), their kind and the parameters that they belong to (MismatchError), every field against the
+/// context and every residue against its modulus (FormatError). OutOfMemoryError when the device has no room.
+using ContextPointer = std::shared_ptr<const rlwe::Context>;
+rlwe::Parameters load_parameters(std::span<const std::byte> file);
+rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const std::byte> file);
+rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const std::byte> file);
+rlwe::SecretKey load_secret_key(const ContextPointer& context, std::span<const std::byte> file);
+rlwe::PublicKey load_public_key(const ContextPointer& context, std::span<const std::byte> file);
+rlwe::SwitchingKey load_switching_key(const ContextPointer& context, std::span<const std::byte> file);
+rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::span<const std::byte> file);
+
+}  // namespace hemera::io

@@ -1,0 +1,203 @@
+#include "hemera/io/describe.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include "hemera/io/container.hpp"
+#include "hemera/runtime/bytes.hpp"
+#include "hemera/runtime/error.hpp"
+#include "io/metadata.hpp"
+#include "io/polynomials.hpp"
+
+namespace hemera::io {
+namespace {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+std::string decimal(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string power_of_two(double log2) { return "2^" + decimal(log2); }
+
+std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+// Number and total size of moduli: "9 of 438 bits together".
+std::string moduli(const std::vector<std::uint64_t>& values) {
+  double bits = 0;
+  for (const std::uint64_t value : values) {
+    bits += std::log2(static_cast<double>(value));
+  }
+  return std::to_string(values.size()) + " of " + decimal(std::round(bits * 10) / 10) + " bits together";
+}
+
+std::string list(const std::vector<std::uint64_t>& values) {
+  std::string text;
+  for (const std::uint64_t value : values) {
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  }
+  return text.empty() ? "none" : text;
+}
+
+ResidueLayout add_residues(Fields& fields, const Section& section) {
+  const Payload payload = section.payload();
+  const ResidueReader reader = read_residues(section, payload);
+  reader.check();
+  const ResidueLayout& layout = reader.layout();
+  fields.emplace_back("degree", std::to_string(layout.degree));
+  fields.emplace_back("moduli", moduli(layout.moduli));
+  fields.emplace_back("form", layout.form == poly::Form::evaluation ? "evaluation" : "coefficient");
+  fields.emplace_back("array", std::to_string(layout.batch) + " x " + std::to_string(layout.components) +
+                                   " x " + std::to_string(layout.moduli.size()) + " x " +
+                                   std::to_string(layout.degree));
+  fields.emplace_back("storage",
+                      layout.packed ? "packed to the bits of each modulus"
+                                    : "words of " + std::to_string(static_cast<int>(layout.word)) + " bytes");
+  return layout;
+}
+
+void add_parameters(Fields& fields, Reader& reader) {
+  const Payload payload = reader.next(parameters_tag).payload();
+  const auto parameters = read_parameters(payload.bytes());
+  if (parameters.fingerprint() != reader.header().fingerprint) {
+    throw FormatError("the fingerprint in the file header is not that of the parameters in the file");
+  }
+  const rlwe::ParametersLiteral& literal = parameters.literal();
+  fields.emplace_back("scheme", rlwe::name(parameters.scheme()));
+  fields.emplace_back("degree", std::to_string(parameters.degree()));
+  fields.emplace_back("levels", std::to_string(parameters.levels()));
+  fields.emplace_back("top level", moduli(literal.levels.back()));
+  fields.emplace_back("last level", moduli(literal.levels.front()));
+  fields.emplace_back("special primes", moduli(literal.special_primes));
+  fields.emplace_back("digits", std::to_string(parameters.digit_count()));
+  if (parameters.scheme() == rlwe::Scheme::ckks) {
+    fields.emplace_back("scale", power_of_two(std::log2(parameters.scale())));
+  } else {
+    fields.emplace_back("plaintext modulus", std::to_string(parameters.plain_modulus()));
+  }
+  fields.emplace_back("slots", std::to_string(parameters.max_slots()));
+  fields.emplace_back("security", rlwe::name(parameters.security()));
+}
+
+void add_message(Fields& fields, Reader& reader, bool encrypted) {
+  const Payload payload = reader.next(message_tag).payload();
+  const auto message = MessageFields::read(payload.bytes());
+  const rlwe::Metadata& meta = message.meta;
+  fields.emplace_back("scheme", rlwe::name(message.scheme));
+  fields.emplace_back("batch", rlwe::to_text(meta.batch));
+  fields.emplace_back("level", std::to_string(meta.level));
+  fields.emplace_back("encoding", meta.encoding == rlwe::Encoding::slots ? "slots" : "coefficients");
+  fields.emplace_back("values", std::to_string(meta.slots));
+  if (message.scheme == rlwe::Scheme::ckks) {
+    fields.emplace_back("scale", power_of_two(std::log2(meta.scale)));
+    fields.emplace_back("noise-scale degree", std::to_string(meta.noise_scale_degree));
+  } else if (encrypted) {
+    fields.emplace_back("noise bound", power_of_two(meta.noise_log2));
+  }
+  if (message.scheme == rlwe::Scheme::bgv) {
+    fields.emplace_back("correction factor", std::to_string(meta.correction));
+  }
+  Fields residues;
+  const ResidueLayout layout = add_residues(residues, reader.next(residues_tag));
+  if (layout.batch != rlwe::batch_count(meta.batch)) {
+    throw FormatError("an array of " + std::to_string(layout.batch) + " elements where the object has " +
+                      std::to_string(rlwe::batch_count(meta.batch)));
+  }
+  if (encrypted) {
+    fields.emplace_back("components", std::to_string(layout.components + (message.seed ? 1U : 0U)));
+    fields.emplace_back("seeded", yes_or_no(message.seed.has_value()));
+  }
+  fields.insert(fields.end(), residues.begin(), residues.end());
+}
+
+KeyFields add_key(Fields& fields, Reader& reader) {
+  const Payload payload = reader.next(key_tag).payload();
+  const auto key = KeyFields::read(payload.bytes());
+  fields.emplace_back("scheme", rlwe::name(key.scheme));
+  if (reader.header().kind == Kind::switching_key) {
+    fields.emplace_back("highest level", std::to_string(key.level));
+  }
+  if (reader.header().kind != Kind::secret_key) {
+    fields.emplace_back("seeded", yes_or_no(key.seed.has_value()));
+  }
+  add_residues(fields, reader.next(residues_tag));
+  return key;
+}
+
+void add_keys(Fields& fields, Reader& reader) {
+  const Payload payload = reader.next(key_list_tag).payload();
+  const auto keys = KeyList::read(payload.bytes());
+  if (reader.sections_left() != 2 * keys.size()) {
+    throw FormatError("the file lists " + std::to_string(keys.size()) + " keys and has " +
+                      std::to_string(reader.sections_left()) + " sections for them, not two each");
+  }
+  fields.emplace_back("public key", yes_or_no(keys.public_key));
+  fields.emplace_back("relinearization key", yes_or_no(keys.relinearization));
+  fields.emplace_back("Galois keys", std::to_string(keys.galois.size()));
+  fields.emplace_back("Galois elements", list(keys.galois));
+  Fields first;
+  std::vector<std::uint64_t> levels;
+  std::size_t seeded = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Fields each;
+    const KeyFields key = add_key(each, reader);
+    seeded += key.seed ? 1U : 0U;
+    const bool galois = i >= keys.size() - keys.galois.size();
+    if (galois) {
+      levels.push_back(key.level);
+    }
+    if (i == 0) {
+      first = std::move(each);
+    }
+  }
+  if (!levels.empty()) {
+    fields.emplace_back("highest levels of the Galois keys", list(levels));
+  }
+  fields.emplace_back("seeded keys", std::to_string(seeded) + " of " + std::to_string(keys.size()));
+  for (const auto& [name, value] : first) {
+    if (name == "scheme" || name == "degree") {
+      fields.emplace_back(name, value);
+    }
+  }
+}
+
+}  // namespace
+
+Description describe(std::span<const std::byte> file) {
+  Reader reader(file);
+  const Header& header = reader.header();
+  Description description;
+  description.kind = name(header.kind);
+  description.version = header.version;
+  description.fingerprint = runtime::to_hex(header.fingerprint);
+  description.bytes = file.size();
+  for (const Section& section : reader.sections()) {
+    description.sections.push_back(
+        {section.tag.text(), section.stored.size(), section.raw_bytes, section.compressed});
+  }
+  switch (header.kind) {
+    case Kind::parameters:
+      add_parameters(description.fields, reader);
+      break;
+    case Kind::plaintext:
+      add_message(description.fields, reader, false);
+      break;
+    case Kind::ciphertext:
+      add_message(description.fields, reader, true);
+      break;
+    case Kind::secret_key:
+    case Kind::public_key:
+    case Kind::switching_key:
+      add_key(description.fields, reader);
+      break;
+    case Kind::evaluation_keys:
+      add_keys(description.fields, reader);
+      break;
+  }
+  reader.expect_end();
+  return description;
+}
+
+}  // namespace hemera::io

@@ -1,0 +1,209 @@
+#include "io/metadata.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::io {
+namespace {
+
+// More than any parameters within the format's degrees take; bounds the time that checking primes may take.
+constexpr std::size_t largest_parameters = std::size_t{1} << 18;
+
+void write_seed(runtime::ByteWriter& out, const std::optional<poly::RandomStream>& seed) {
+  out.boolean(seed.has_value());
+  if (seed) {
+    out.u32(poly::sampling_version);
+    out.u32(seed->first_polynomial);
+    out.bytes(std::span(seed->seed.bytes));
+  }
+}
+
+std::optional<poly::RandomStream> read_seed(runtime::ByteReader& in) {
+  if (!in.boolean()) {
+    return {};
+  }
+  const std::uint32_t version = in.u32();
+  if (version != poly::sampling_version) {
+    in.fail("a seed for version " + std::to_string(version) + " of the sampling rule, where only version " +
+            std::to_string(poly::sampling_version) + " is known; load the file with a newer Hemera");
+  }
+  poly::RandomStream stream;
+  stream.first_polynomial = in.u32();
+  const auto bytes = in.bytes(stream.seed.bytes.size());
+  std::transform(bytes.begin(), bytes.end(), stream.seed.bytes.begin(),
+                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+  return stream;
+}
+
+rlwe::Scheme read_scheme(runtime::ByteReader& in) {
+  const std::uint8_t scheme = in.u8();
+  if (scheme < static_cast<std::uint8_t>(rlwe::Scheme::bfv) ||
+      scheme > static_cast<std::uint8_t>(rlwe::Scheme::ckks)) {
+    in.fail("unknown scheme " + std::to_string(scheme));
+  }
+  return static_cast<rlwe::Scheme>(scheme);
+}
+
+void check_scheme(rlwe::Scheme scheme, const rlwe::Parameters& parameters) {
+  if (scheme != parameters.scheme()) {
+    throw FormatError("the object is marked " + rlwe::name(scheme) + ", but its parameters are " +
+                      rlwe::name(parameters.scheme()));
+  }
+}
+
+void check_level(std::size_t level, const rlwe::Parameters& parameters) {
+  if (level >= parameters.levels()) {
+    throw FormatError("level " + std::to_string(level) + " is above the top level " +
+                      std::to_string(parameters.levels() - 1) + " of the parameters");
+  }
+}
+
+}  // namespace
+
+void MessageFields::write(runtime::ByteWriter& out) const {
+  out.u8(static_cast<std::uint8_t>(scheme));
+  out.u8(static_cast<std::uint8_t>(meta.encoding));
+  out.u8(static_cast<std::uint8_t>(meta.noise_scale_degree));
+  write_seed(out, seed);
+  out.u32(static_cast<std::uint32_t>(meta.level));
+  out.f64(meta.scale);
+  out.u64(meta.correction);
+  out.u64(meta.slots);
+  out.f64(meta.noise_log2);
+  const std::vector<std::uint64_t> batch(meta.batch.begin(), meta.batch.end());
+  out.u64s(batch);
+}
+
+MessageFields MessageFields::read(std::span<const std::byte> section) {
+  runtime::ByteReader in(section, "the META section");
+  MessageFields fields;
+  fields.scheme = read_scheme(in);
+  const bool ckks = fields.scheme == rlwe::Scheme::ckks;
+  fields.meta.encoding = in.boolean() ? rlwe::Encoding::coefficients : rlwe::Encoding::slots;
+  if (ckks && fields.meta.encoding != rlwe::Encoding::slots) {
+    in.fail("CKKS has slot encoding only");
+  }
+  fields.meta.noise_scale_degree = in.u8();
+  if (fields.meta.noise_scale_degree < 1 || fields.meta.noise_scale_degree > (ckks ? 2 : 1)) {
+    in.fail("a noise-scale degree of " + std::to_string(fields.meta.noise_scale_degree));
+  }
+  fields.seed = read_seed(in);
+  fields.meta.level = in.u32();
+  fields.meta.scale = in.f64();
+  if (!(std::isfinite(fields.meta.scale) && fields.meta.scale > 0) || (!ckks && fields.meta.scale != 1)) {
+    in.fail("a scale of " + std::to_string(fields.meta.scale));
+  }
+  fields.meta.correction = in.u64();
+  if (fields.meta.correction == 0 || (fields.scheme != rlwe::Scheme::bgv && fields.meta.correction != 1)) {
+    in.fail("a correction factor of " + std::to_string(fields.meta.correction));
+  }
+  fields.meta.slots = in.u64();
+  fields.meta.noise_log2 = in.f64();
+  if (std::isnan(fields.meta.noise_log2) || (ckks && fields.meta.noise_log2 != 0)) {
+    in.fail("a noise bound of 2^" + std::to_string(fields.meta.noise_log2));
+  }
+  std::size_t elements = 1;
+  for (const std::uint64_t extent : in.u64s()) {
+    if (extent == 0 || extent > std::numeric_limits<std::size_t>::max() / elements) {
+      in.fail("a batch with an extent of " + std::to_string(extent));
+    }
+    elements *= extent;
+    fields.meta.batch.push_back(extent);
+  }
+  in.expect_end();
+  return fields;
+}
+
+void MessageFields::check(const rlwe::Parameters& parameters) const {
+  check_scheme(scheme, parameters);
+  check_level(meta.level, parameters);
+  const std::size_t largest = scheme == rlwe::Scheme::ckks ? parameters.degree() / 2 : parameters.degree();
+  if (meta.slots == 0 || meta.slots > largest ||
+      (scheme == rlwe::Scheme::ckks && !std::has_single_bit(meta.slots))) {
+    throw FormatError("the object has " + std::to_string(meta.slots) + " values where its parameters allow " +
+                      (scheme == rlwe::Scheme::ckks ? "a power of two up to " : "1 to ") +
+                      std::to_string(largest));
+  }
+  if (scheme != rlwe::Scheme::ckks && meta.encoding == rlwe::Encoding::slots && !parameters.has_slots()) {
+    throw FormatError("the object is encoded in slots, which its plaintext modulus " +
+                      std::to_string(parameters.plain_modulus()) + " does not have");
+  }
+  if (scheme == rlwe::Scheme::bgv && (meta.correction >= parameters.plain_modulus() ||
+                                      std::gcd(meta.correction, parameters.plain_modulus()) != 1)) {
+    throw FormatError("the correction factor " + std::to_string(meta.correction) + " is no unit modulo " +
+                      std::to_string(parameters.plain_modulus()));
+  }
+}
+
+void KeyFields::write(runtime::ByteWriter& out) const {
+  out.u8(static_cast<std::uint8_t>(scheme));
+  out.u32(static_cast<std::uint32_t>(level));
+  write_seed(out, seed);
+}
+
+KeyFields KeyFields::read(std::span<const std::byte> section) {
+  runtime::ByteReader in(section, "the KEYM section");
+  KeyFields fields;
+  fields.scheme = read_scheme(in);
+  fields.level = in.u32();
+  fields.seed = read_seed(in);
+  in.expect_end();
+  return fields;
+}
+
+void KeyFields::check(const rlwe::Parameters& parameters) const {
+  check_scheme(scheme, parameters);
+  check_level(level, parameters);
+}
+
+void KeyList::write(runtime::ByteWriter& out) const {
+  out.boolean(public_key);
+  out.boolean(relinearization);
+  out.u64s(galois);
+}
+
+KeyList KeyList::read(std::span<const std::byte> section) {
+  runtime::ByteReader in(section, "the KEYS section");
+  KeyList list;
+  list.public_key = in.boolean();
+  list.relinearization = in.boolean();
+  list.galois = in.u64s();
+  in.expect_end();
+  for (std::size_t i = 0; i < list.galois.size(); ++i) {
+    if (list.galois[i] % 2 == 0 || list.galois[i] == 1 || (i > 0 && list.galois[i] <= list.galois[i - 1])) {
+      in.fail("Galois elements must be odd, above 1 and ascending; " + std::to_string(list.galois[i]) +
+              " is not");
+    }
+  }
+  return list;
+}
+
+void KeyList::check(const rlwe::Parameters& parameters) const {
+  if (!galois.empty() && galois.back() >= 2 * parameters.degree()) {
+    throw FormatError("Galois element " + std::to_string(galois.back()) +
+                      " is not below 2N = " + std::to_string(2 * parameters.degree()));
+  }
+}
+
+rlwe::Parameters read_parameters(std::span<const std::byte> section) {
+  if (section.size() > largest_parameters) {
+    throw FormatError("parameters of " + std::to_string(section.size()) + " bytes, more than the format's " +
+                      std::to_string(largest_parameters));
+  }
+  runtime::ByteReader in(section, "the PARA section");
+  try {
+    auto parameters = rlwe::Parameters::read(in);
+    in.expect_end();
+    return parameters;
+  } catch (const ParameterError& error) {
+    throw FormatError(std::string("the file holds invalid parameters: ") + error.what());
+  }
+}
+
+}  // namespace hemera::io

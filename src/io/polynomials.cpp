@@ -1,0 +1,123 @@
+#include "io/polynomials.hpp"
+
+#include <string>
+#include <vector>
+
+#include "hemera/runtime/error.hpp"
+#include "io/compression.hpp"
+
+namespace hemera::io {
+namespace {
+
+ResidueLayout layout_of(const poly::Poly& poly, std::size_t components, bool packed) {
+  ResidueLayout layout;
+  layout.word = poly.base().word();
+  layout.form = poly.form();
+  layout.packed = packed;
+  layout.degree = poly.shape().degree;
+  layout.batch = poly.shape().batch;
+  layout.components = components;
+  layout.moduli = poly.base().values();
+  return layout;
+}
+
+// All elements, by way of the host.
+void fill(ResidueWriter& writer, const rlwe::Context& context, const poly::Poly& poly) {
+  const std::size_t components = writer.layout().components;
+  std::vector<std::uint64_t> host(writer.layout().element_words());
+  for (std::size_t b = 0; b < poly.shape().batch; ++b) {
+    context.backend().download(context.queue(), host, poly.view().batches(b, 1).components(0, components),
+                               poly.form());
+    context.queue().synchronize();
+    writer.element(host);
+  }
+}
+
+std::string text(poly::Form form) { return form == poly::Form::evaluation ? "evaluation" : "coefficient"; }
+
+void require(const ResidueLayout& layout, const ExpectedResidues& expected) {
+  if (layout.degree != expected.base.ring()->degree()) {
+    throw FormatError("polynomials of degree " + std::to_string(layout.degree) +
+                      " where the parameters have " + std::to_string(expected.base.ring()->degree()));
+  }
+  if (layout.moduli != expected.base.values()) {
+    throw FormatError("the moduli of the residues are not those of the object's level");
+  }
+  if (layout.form != expected.form) {
+    throw FormatError("residues in " + text(layout.form) + " form where the object has " +
+                      text(expected.form) + " form");
+  }
+  if (layout.word != expected.base.word()) {
+    throw FormatError("residues in words of " + std::to_string(static_cast<int>(layout.word)) +
+                      " bytes where the base has " + std::to_string(static_cast<int>(expected.base.word())));
+  }
+  if (layout.batch != expected.batch) {
+    throw FormatError("an array of " + std::to_string(layout.batch) + " elements where the object has " +
+                      std::to_string(expected.batch));
+  }
+  const bool fits = expected.components ? layout.components == *expected.components : layout.components >= 2;
+  if (!fits) {
+    throw FormatError("an array of " + std::to_string(layout.components) +
+                      " components where the object has " +
+                      (expected.components ? std::to_string(*expected.components) : "at least 2"));
+  }
+}
+
+}  // namespace
+
+std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const SaveOptions& options) {
+  return layout_of(poly, components, options.packed).section_bytes();
+}
+
+void write_polynomials(Writer& writer, const rlwe::Context& context, const poly::Poly& poly,
+                       std::size_t components, const SaveOptions& options) {
+  if (options.compression_level != 0) {
+    ResidueWriter words(layout_of(poly, components, false));
+    fill(words, context, poly);
+    const auto frames = compress(words.section(), options.compression_level, Reader::expansion_limit);
+    if (frames.size() < section_bytes(poly, components, options)) {
+      writer.compressed_section(residues_tag, frames, words.section().size());
+      return;
+    }
+  }
+  ResidueWriter residues(layout_of(poly, components, options.packed));
+  fill(residues, context, poly);
+  writer.section(residues_tag, residues.section());
+}
+
+ResidueReader read_residues(const Section& section, const Payload& payload) {
+  ResidueReader reader(payload.bytes());
+  if (section.compressed && reader.layout().packed) {
+    throw FormatError("a section of residues is both packed and compressed");
+  }
+  return reader;
+}
+
+poly::Poly read_polynomials(const Section& section, const rlwe::Context& context,
+                            const ExpectedResidues& expected, const std::optional<poly::RandomStream>& seed) {
+  const Payload payload = section.payload();
+  const ResidueReader reader = read_residues(section, payload);
+  const ResidueLayout& layout = reader.layout();
+  require(layout, expected);
+  if (seed && layout.batch > (std::uint64_t{1} << 32) - seed->first_polynomial) {
+    throw FormatError("the stream of the seed ends before the " + std::to_string(layout.batch) +
+                      " elements do");
+  }
+
+  poly::Poly poly =
+      context.make_poly(layout.batch, layout.components + (seed ? 1U : 0U), expected.base, expected.form);
+  const poly::PolyView view = poly.view();
+  std::vector<std::uint64_t> host(layout.element_words());
+  for (std::size_t b = 0; b < layout.batch; ++b) {
+    reader.element(b, host);
+    context.backend().upload(context.queue(), view.batches(b, 1).components(0, layout.components), host,
+                             layout.form);
+    context.queue().synchronize();
+  }
+  if (seed) {
+    rlwe::expand_uniform_half(context, poly, *seed);
+  }
+  return poly;
+}
+
+}  // namespace hemera::io

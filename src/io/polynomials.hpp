@@ -1,0 +1,38 @@
+// Polynomials in a context's memory to RESI sections and back.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "hemera/io/objects.hpp"
+#include "hemera/poly/poly.hpp"
+#include "io/residues.hpp"
+
+namespace hemera::io {
+
+/// What loading expects of an array of residues.
+struct ExpectedResidues {
+  poly::RnsBase base;
+  poly::Form form = poly::Form::evaluation;
+  std::size_t batch = 1;
+  /// Components in the file; empty: any number from 2 on.
+  std::optional<std::size_t> components;
+};
+
+/// Components [0, components) of a polynomial array as the next section of a file.
+void write_polynomials(Writer& writer, const rlwe::Context& context, const poly::Poly& poly,
+                       std::size_t components, const SaveOptions& options);
+
+/// Bytes of that section before compression.
+std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const SaveOptions& options);
+
+/// The section as a polynomial array; with `seed`, one more component follows those of the file, filled from
+/// the seed. FormatError when it is not what is expected.
+poly::Poly read_polynomials(const Section& section, const rlwe::Context& context,
+                            const ExpectedResidues& expected, const std::optional<poly::RandomStream>& seed);
+
+/// The residues of a RESI section; FormatError if it is both packed and compressed, which would multiply the
+/// two limits on expansion.
+ResidueReader read_residues(const Section& section, const Payload& payload);
+
+}  // namespace hemera::io
