@@ -1,0 +1,409 @@
+#include "poly/cpu/embedding.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "hemera/runtime/error.hpp"
+#include "poly/cpu/embedding_centering.hpp"
+#include "poly/cpu/embedding_kernels.hpp"
+#include "poly/cpu/embedding_scalar.hpp"
+#include "poly/embedding_tables.hpp"
+
+namespace hemera::poly::cpu {
+namespace {
+
+using runtime::ThreadPool;
+using runtime::Workspace;
+
+// Coefficients that one task of the encoder writes, and the decoder reads. Fixed: scratch is laid out by
+// task.
+constexpr std::size_t range_size = 2048;
+// Coefficients that are rounded and reduced at a time, and words of scratch for them.
+constexpr std::size_t chunk_size = 1024;
+// From here on one transform is worth spreading over threads.
+constexpr std::size_t min_parallel_slots = std::size_t{1} << 12;
+
+constexpr int max_narrow_bits = 62;
+
+std::size_t log2_exact(std::size_t n) { return static_cast<std::size_t>(std::countr_zero(n)); }
+
+// scale / n as an exact mantissa and exponent; the double is exact too unless it is subnormal.
+Scale divided_scale(double scale, std::size_t n) {
+  Scale result;
+  int exponent = 0;
+  const double fraction = std::frexp(scale, &exponent);
+  result.mantissa = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
+  result.exponent = exponent - 53 - static_cast<int>(log2_exact(n));
+  result.value = std::ldexp(fraction, exponent - static_cast<int>(log2_exact(n)));
+  return result;
+}
+
+// |value * scale| rounded is at most 2^result for all values up to the one with these bits.
+int magnitude_bits(std::uint64_t largest, const Scale& scale) {
+  const int exponent = std::max(static_cast<int>(largest >> 52), 1) - 1022 + scale.exponent + 53;
+  return std::max(exponent, 0);
+}
+
+// Whether the error of the rounded product value * scale is a double for every value that matters.
+bool moderate(const Scale& scale) { return scale.value > 0x1p-400 && scale.value < 0x1p400; }
+
+// The roots of the last levels, in the order that the leaf kernels read them: for each tile the roots of its
+// tree, level by level, each a vector of real parts and one of imaginary parts.
+std::vector<double> leaf_roots(std::size_t n, int log_width, const std::vector<std::complex<double>>& roots) {
+  const std::size_t width = std::size_t{1} << log_width;
+  std::vector<double> leaf;
+  if (n < width * width) return leaf;
+  const std::size_t tiles = n / (width * width);
+  leaf.reserve(tiles * 2 * width * (width - 1));
+  for (std::size_t tile = 0; tile < tiles; ++tile) {
+    for (int level = 0; level < log_width; ++level) {
+      for (std::size_t block = 0; block < (std::size_t{1} << level); ++block) {
+        const auto root = [&](std::size_t lane) {
+          const std::size_t row = arith::reverse_bits(lane, log_width);
+          return roots[((n / width + row * tiles + tile) << level) + block];
+        };
+        for (std::size_t lane = 0; lane < width; ++lane) leaf.push_back(root(lane).real());
+        for (std::size_t lane = 0; lane < width; ++lane) leaf.push_back(root(lane).imag());
+      }
+    }
+  }
+  return leaf;
+}
+
+// An interval of the coefficients of X^0, X^gap, X^(2 gap), ...: those whose powers lie in the range of a
+// task.
+struct Range {
+  std::size_t begin;  // power of X
+  std::size_t end;
+  std::size_t first;  // index of a coefficient
+  std::size_t count;
+};
+
+Range task_range(std::size_t task, std::size_t degree, std::size_t gap) {
+  const std::size_t size = std::min(range_size, degree);
+  const std::size_t begin = task * size;
+  const std::size_t first = (begin + gap - 1) / gap;
+  return {begin, begin + size, first, (begin + size + gap - 1) / gap - first};
+}
+
+std::size_t tasks_per_polynomial(std::size_t degree) { return std::max<std::size_t>(1, degree / range_size); }
+
+// out[i gap] = values[i] within a range, zero in between.
+void scatter(std::uint64_t* out, std::size_t gap, std::size_t first, const std::uint64_t* values,
+             std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[(first + i) * gap] = values[i];
+}
+
+// Coefficients times scale of any size, a word of 64 bits at a time: Horner's rule modulo each limb from the
+// highest of `words` words down. Constant-time but for the number of words. `values` become ScaledIntegers in
+// scratch first.
+void embed_wide(const PolyView& out, std::size_t batch, const Range& range, std::size_t gap,
+                const double* values, const Scale& scale, std::size_t words, const RnsBase& base,
+                std::uint64_t* scratch) {
+  constexpr std::size_t block = chunk_size / 4;
+  std::uint64_t* const low = scratch;
+  std::uint64_t* const high = scratch + block;
+  std::uint64_t* const shift = scratch + 2 * block;
+  std::uint64_t* const negative = scratch + 3 * block;
+  for (std::size_t done = 0; done < range.count; done += block) {
+    const std::size_t count = std::min(block, range.count - done);
+    for (std::size_t i = 0; i < count; ++i) {
+      const ScaledInteger value = scaled_integer(values[done + i], scale);
+      low[i] = value.low;
+      high[i] = value.high;
+      shift[i] = static_cast<std::uint64_t>(value.shift);
+      negative[i] = value.negative;
+    }
+    for (std::size_t limb = 0; limb < base.size(); ++limb) {
+      const arith::Modulus& q = base.modulus(limb);
+      auto* const target = out.limb<std::uint64_t>(batch, 0, limb) + (range.first + done) * gap;
+      for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t residue = 0;
+        for (std::size_t w = words; w-- > 0;) {
+          const std::uint64_t word = shifted_word(low[i], high[i], static_cast<int>(shift[i]), w);
+          residue = q.reduce((static_cast<arith::uint128>(residue) << 64) | word);
+        }
+        target[i * gap] = (q.negate(residue) & negative[i]) | (residue & ~negative[i]);
+      }
+    }
+  }
+}
+
+void embed_narrow(const PolyView& out, std::size_t batch, const Range& range, std::size_t gap,
+                  const double* values, const Scale& scale, int bits, const RnsBase& base,
+                  const EmbeddingKernels& kernels, std::uint64_t* scratch) {
+  auto* const integers = reinterpret_cast<std::int64_t*>(scratch);
+  std::uint64_t* const residues = scratch + chunk_size;
+  for (std::size_t done = 0; done < range.count; done += chunk_size) {
+    const std::size_t count = std::min(chunk_size, range.count - done);
+    kernels.round_scaled(integers, values + done, count, scale);
+    for (std::size_t limb = 0; limb < base.size(); ++limb) {
+      auto* const target = out.limb<std::uint64_t>(batch, 0, limb);
+      if (gap == 1) {
+        kernels.reduce(target + range.first + done, integers, count, bits, base.modulus(limb));
+      } else {
+        kernels.reduce(residues, integers, count, bits, base.modulus(limb));
+        scatter(target, gap, range.first + done, residues, count);
+      }
+    }
+  }
+}
+
+constexpr std::size_t embed_scratch_words = 2 * chunk_size;
+
+std::size_t unembed_scratch_words(std::size_t limbs, int word_bits) {
+  return center_scratch_words(limbs, max_centering_words(limbs, word_bits));
+}
+
+std::size_t aligned_words(std::size_t words) { return Workspace::aligned(words * sizeof(std::uint64_t)); }
+
+template <typename T>
+T* take(Workspace& workspace, std::size_t count) {
+  return reinterpret_cast<T*>(workspace.take(count * sizeof(T)));
+}
+
+const double* doubles(const std::vector<std::complex<double>>& values) {
+  return reinterpret_cast<const double*>(values.data());
+}
+
+}  // namespace
+
+struct Embedding::State {
+  std::size_t degree;
+  const EmbeddingKernels* kernels;
+  std::vector<std::complex<double>> roots;
+  std::vector<std::vector<double>> leaves;  // [log2 n]
+
+  // The kernels for transforms of n values: those of the instruction set unless its squares do not fit.
+  [[nodiscard]] const EmbeddingKernels& transforms(std::size_t n) const {
+    return n >> (2 * kernels->log_width) != 0 ? *kernels : single_embedding_kernels();
+  }
+  [[nodiscard]] const double* leaf(std::size_t n) const { return leaves[log2_exact(n)].data(); }
+
+  void forward(ThreadPool& pool, const SlotView& slots, double* coefficients) const;
+  void inverse(ThreadPool& pool, const SlotView& slots, double* coefficients) const;
+  void check(const PolyShape& shape, const SlotView& slots, double scale, const RnsBase& base,
+             const char* what) const;
+};
+
+// One transform in three steps: the top levels by columns, then the blocks below, then the leaves by tiles.
+// On one thread, or for few values, the steps of one transform run in one task; the operations are the same.
+void Embedding::State::forward(ThreadPool& pool, const SlotView& slots, double* coefficients) const {
+  const std::size_t n = slots.slots;
+  const EmbeddingKernels& k = transforms(n);
+  const int broadcast_levels = static_cast<int>(log2_exact(n)) - k.log_width;
+  const std::size_t tiles = n >> (2 * k.log_width);
+  const double* const root = doubles(roots);
+  const auto real = [&](std::size_t b) { return coefficients + 2 * n * b; };
+  const auto out = [&](std::size_t b) { return reinterpret_cast<double*>(slots.data + b * n); };
+  if (n < min_parallel_slots) {
+    pool.parallel_for(slots.batch, [&](std::size_t b) {
+      k.forward_block(real(b), real(b) + n, n, broadcast_levels, root, 1);
+      k.forward_leaf(out(b), real(b), real(b) + n, n, 0, tiles, leaf(n));
+    });
+    return;
+  }
+  const std::size_t parts = std::size_t{1} << k.top_levels;
+  const std::size_t length = n / parts;
+  const auto top = [&](std::size_t b, std::size_t part) {
+    k.forward_top(real(b), real(b) + n, n, length / parts * part, length / parts * (part + 1), root);
+  };
+  const auto block = [&](std::size_t b, std::size_t part) {
+    double* const begin = real(b) + part * length;
+    k.forward_block(begin, begin + n, length, broadcast_levels - k.top_levels, root, parts + part);
+  };
+  const auto leaves_of = [&](std::size_t b, std::size_t part) {
+    k.forward_leaf(out(b), real(b), real(b) + n, n, tiles / parts * part, tiles / parts * (part + 1),
+                   leaf(n));
+  };
+  if (slots.batch >= static_cast<std::size_t>(pool.threads())) {
+    pool.parallel_for(slots.batch, [&](std::size_t b) {
+      for (std::size_t part = 0; part < parts; ++part) top(b, part);
+      for (std::size_t part = 0; part < parts; ++part) block(b, part);
+      for (std::size_t part = 0; part < parts; ++part) leaves_of(b, part);
+    });
+    return;
+  }
+  const std::size_t tasks = slots.batch * parts;
+  pool.parallel_for(tasks, [&](std::size_t i) { top(i / parts, i % parts); });
+  pool.parallel_for(tasks, [&](std::size_t i) { block(i / parts, i % parts); });
+  pool.parallel_for(tasks, [&](std::size_t i) { leaves_of(i / parts, i % parts); });
+}
+
+void Embedding::State::inverse(ThreadPool& pool, const SlotView& slots, double* coefficients) const {
+  const std::size_t n = slots.slots;
+  const EmbeddingKernels& k = transforms(n);
+  const int broadcast_levels = static_cast<int>(log2_exact(n)) - k.log_width;
+  const std::size_t tiles = n >> (2 * k.log_width);
+  const double* const root = doubles(roots);
+  const auto real = [&](std::size_t b) { return coefficients + 2 * n * b; };
+  const auto in = [&](std::size_t b) { return reinterpret_cast<const double*>(slots.data + b * n); };
+  if (n < min_parallel_slots) {
+    pool.parallel_for(slots.batch, [&](std::size_t b) {
+      k.inverse_leaf(real(b), real(b) + n, in(b), n, 0, tiles, leaf(n));
+      k.inverse_block(real(b), real(b) + n, n, broadcast_levels, root, 1);
+    });
+    return;
+  }
+  const std::size_t parts = std::size_t{1} << k.top_levels;
+  const std::size_t length = n / parts;
+  const auto leaves_of = [&](std::size_t b, std::size_t part) {
+    k.inverse_leaf(real(b), real(b) + n, in(b), n, tiles / parts * part, tiles / parts * (part + 1), leaf(n));
+  };
+  const auto block = [&](std::size_t b, std::size_t part) {
+    double* const begin = real(b) + part * length;
+    k.inverse_block(begin, begin + n, length, broadcast_levels - k.top_levels, root, parts + part);
+  };
+  const auto top = [&](std::size_t b, std::size_t part) {
+    k.inverse_top(real(b), real(b) + n, n, length / parts * part, length / parts * (part + 1), root);
+  };
+  if (slots.batch >= static_cast<std::size_t>(pool.threads())) {
+    pool.parallel_for(slots.batch, [&](std::size_t b) {
+      for (std::size_t part = 0; part < parts; ++part) leaves_of(b, part);
+      for (std::size_t part = 0; part < parts; ++part) block(b, part);
+      for (std::size_t part = 0; part < parts; ++part) top(b, part);
+    });
+    return;
+  }
+  const std::size_t tasks = slots.batch * parts;
+  pool.parallel_for(tasks, [&](std::size_t i) { leaves_of(i / parts, i % parts); });
+  pool.parallel_for(tasks, [&](std::size_t i) { block(i / parts, i % parts); });
+  pool.parallel_for(tasks, [&](std::size_t i) { top(i / parts, i % parts); });
+}
+
+void Embedding::State::check(const PolyShape& shape, const SlotView& slots, double scale, const RnsBase& base,
+                             const char* what) const {
+  const auto fail = [&](const std::string& problem) {
+    throw MismatchError(std::string(what) + ": " + problem);
+  };
+  if (shape.degree != degree) {
+    fail("polynomials of degree " + std::to_string(shape.degree) + " given to the embedding of degree " +
+         std::to_string(degree));
+  }
+  if (shape.limbs != base.size() || base.empty()) {
+    fail("polynomials of " + std::to_string(shape.limbs) + " limbs over a base of " +
+         std::to_string(base.size()));
+  }
+  if (shape.components != 1) {
+    fail("a plaintext has one component, not " + std::to_string(shape.components));
+  }
+  if (!std::has_single_bit(slots.slots) || slots.slots > degree / 2) {
+    fail(std::to_string(slots.slots) + " slots; give a power of two of at most " +
+         std::to_string(degree / 2));
+  }
+  if (!(scale > 0) || !std::isfinite(scale)) {
+    throw ScaleError(std::string(what) + ": the scale must be positive and finite");
+  }
+}
+
+Embedding::Embedding(std::size_t degree, const char* isa) {
+  if (!std::has_single_bit(degree) || degree < min_degree || degree > max_degree) {
+    throw ParameterError("the embedding needs a degree that is a power of two in [2^10, 2^17], not " +
+                         std::to_string(degree));
+  }
+  auto state = std::make_unique<State>();
+  state->degree = degree;
+  state->kernels = &select_embedding_kernels(isa);
+  state->roots = embedding_roots(degree);
+  for (std::size_t n = 1; n <= degree / 2; n *= 2) {
+    state->leaves.push_back(leaf_roots(n, state->kernels->log_width, state->roots));
+  }
+  state_ = std::move(state);
+}
+
+Embedding::~Embedding() = default;
+
+void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slots, double scale,
+                      const RnsBase& base, Workspace& workspace) const {
+  state_->check(out.shape, slots, scale, base, "encode");
+  if (slots.batch != out.shape.batch && slots.batch != 1) {
+    throw MismatchError("encode: a batch of " + std::to_string(slots.batch) +
+                        " slot vectors into a batch of " + std::to_string(out.shape.batch) + " polynomials");
+  }
+  const std::size_t degree = state_->degree;
+  const std::size_t n = slots.slots;
+  const std::size_t gap = degree / (2 * n);
+  const std::size_t tasks = tasks_per_polynomial(degree);
+  const EmbeddingKernels& kernels = *state_->kernels;
+  const Workspace::Frame frame(workspace);
+  auto* const coefficients = take<double>(workspace, 2 * n * slots.batch);
+  auto* const bits = take<int>(workspace, slots.batch);
+  auto* const scratch = take<std::uint64_t>(workspace, out.shape.batch * tasks * embed_scratch_words);
+
+  state_->inverse(pool, slots, coefficients);
+  const Scale scale_over_n = divided_scale(scale, n);
+  pool.parallel_for(slots.batch, [&](std::size_t b) {
+    bits[b] = magnitude_bits(kernels.largest(coefficients + 2 * n * b, 2 * n), scale_over_n);
+  });
+  pool.parallel_for(out.shape.batch * tasks, [&](std::size_t i) {
+    const std::size_t b = i / tasks;
+    const std::size_t source = slots.batch == 1 ? 0 : b;
+    const Range range = task_range(i % tasks, degree, gap);
+    if (gap > 1) {
+      for (std::size_t limb = 0; limb < base.size(); ++limb) {
+        std::fill_n(out.limb<std::uint64_t>(b, 0, limb) + range.begin, range.end - range.begin, 0);
+      }
+    }
+    const double* const values = coefficients + 2 * n * source + range.first;
+    std::uint64_t* const own = scratch + i * embed_scratch_words;
+    if (bits[source] <= max_narrow_bits && moderate(scale_over_n)) {
+      embed_narrow(out, b, range, gap, values, scale_over_n, bits[source], base, kernels, own);
+    } else {
+      const auto words = static_cast<std::size_t>(bits[source]) / 64 + 1;
+      embed_wide(out, b, range, gap, values, scale_over_n, words, base, own);
+    }
+  });
+}
+
+void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPolyView& in, double scale,
+                        const RnsBase& base, Workspace& workspace) const {
+  state_->check(in.shape, slots, scale, base, "decode");
+  if (in.shape.batch != slots.batch && in.shape.batch != 1) {
+    throw MismatchError("decode: a batch of " + std::to_string(in.shape.batch) +
+                        " polynomials into a batch of " + std::to_string(slots.batch) + " slot vectors");
+  }
+  const std::size_t degree = state_->degree;
+  const std::size_t n = slots.slots;
+  const std::size_t gap = degree / (2 * n);
+  const std::size_t tasks = tasks_per_polynomial(degree);
+  const std::size_t limbs = base.size();
+  const EmbeddingKernels& kernels = *state_->kernels;
+  const std::size_t scratch_words = unembed_scratch_words(limbs, kernels.word_bits);
+  const Workspace::Frame frame(workspace);
+  auto* const coefficients = take<double>(workspace, 2 * n * slots.batch);
+  auto* const constants = take<std::uint64_t>(workspace, centering_memory_words(limbs, kernels.word_bits));
+  auto* const scratch = take<std::uint64_t>(workspace, slots.batch * tasks * scratch_words);
+  auto* const pointers = take<const std::uint64_t*>(workspace, slots.batch * tasks * limbs);
+  const Centering centering = make_centering(base, scale, kernels.word_bits, constants);
+
+  pool.parallel_for(slots.batch * tasks, [&](std::size_t i) {
+    const std::size_t b = i / tasks;
+    const Range range = task_range(i % tasks, degree, gap);
+    if (range.count == 0) return;
+    const std::uint64_t** const source = pointers + i * limbs;
+    for (std::size_t limb = 0; limb < limbs; ++limb) {
+      source[limb] = in.limb<std::uint64_t>(b, 0, limb) + range.first * gap;
+    }
+    kernels.center(coefficients + 2 * n * b + range.first, source, gap, range.count, centering,
+                   scratch + i * scratch_words);
+  });
+  state_->forward(pool, slots, coefficients);
+}
+
+std::size_t Embedding::workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {
+  const std::size_t tasks = batch * tasks_per_polynomial(state_->degree);
+  const std::size_t limbs = base.size();
+  const int word_bits = state_->kernels->word_bits;
+  const std::size_t coefficients = aligned_words(2 * slots * batch);
+  const std::size_t embed = coefficients + aligned_words(batch) + aligned_words(tasks * embed_scratch_words);
+  const std::size_t unembed = coefficients + aligned_words(centering_memory_words(limbs, word_bits)) +
+                              aligned_words(tasks * unembed_scratch_words(limbs, word_bits)) +
+                              aligned_words(tasks * limbs);
+  return std::max(embed, unembed);
+}
+
+}  // namespace hemera::poly::cpu
