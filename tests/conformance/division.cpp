@@ -1,0 +1,123 @@
+// Division with rounding: rescale, ModDown, chains that add primes, and BGV's corrected division.
+#include "conformance/oracle.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using poly::Division;
+using poly::Form;
+using poly::RnsBase;
+
+struct DivisionCase {
+  const char* name;
+  std::vector<int> bits;
+  std::vector<std::uint32_t> source, target;  // indices into the ring
+};
+
+const std::vector<DivisionCase>& divisions() {
+  static const std::vector<DivisionCase> list = {
+      {"rescale by one prime of 50 bits", {50, 50, 50, 50}, {0, 1, 2, 3}, {0, 1, 2}},
+      {"rescale by one prime of 60 bits", {60, 60, 60}, {0, 1, 2}, {0, 1}},
+      {"the first prime goes", {30, 45, 61}, {0, 1, 2}, {1, 2}},
+      {"a small prime below large ones", {61, 61, 30}, {0, 1, 2}, {0, 1}},
+      {"ModDown by three special primes", {45, 45, 45, 50, 50, 50}, {0, 1, 2, 3, 4, 5}, {0, 1, 2}},
+      {"ModDown by two primes of 61 bits", {60, 30, 61, 61}, {0, 1, 2, 3}, {0, 1}},
+      {"scattered primes go, the others change places", {50, 60, 30, 61, 45}, {0, 1, 2, 3, 4}, {4, 1}},
+      {"one prime goes, one comes", {50, 45, 50, 30}, {0, 1, 2}, {0, 1, 3}},
+      {"two go, one comes in the middle", {55, 60, 60, 30, 61}, {0, 1, 2, 4}, {0, 3, 4}},
+      {"all go, another comes", {60, 60, 30}, {0, 1}, {2}},
+  };
+  return list;
+}
+
+// (E x - delta) / D, with BGV's correction if t != 0.
+BigInteger divide(const ExactBase& source, const ExactBase& dropped, const BigInteger& added, std::uint64_t t,
+                  const std::vector<std::uint64_t>& residues) {
+  const BigInteger x = source.combine(residues);
+  const BigInteger& d = dropped.product();
+  BigInteger delta = dropped.exact(dropped.residues(added * x));
+  if (t != 0) {
+    const std::uint64_t inverse = arith::inverse(arith::modulo(d, t), t);
+    delta += d * centered(-delta * inverse, t);
+    EXPECT_EQ(delta % t, 0);
+  }
+  EXPECT_EQ((added * x - delta) % d, 0);
+  const BigInteger result = (added * x - delta) / d;
+  // Within 1/2 (exactly the nearest) of E x / D, plus t / 2 for BGV; the window of the quotient gives 2^-60
+  // more.
+  EXPECT_LE(abs(added * x - result * d) << 60, ((d * (t + 1)) << 59) + d);
+  return result;
+}
+
+void check_divisions(const BackendCase& backend_case, std::size_t degree,
+                     const std::vector<DivisionCase>& cases) {
+  const std::vector<std::uint64_t> plaintexts = {2, 65537, std::uint64_t{1} << 20};
+  for (const DivisionCase& division : cases) {
+    SCOPED_TRACE(division.name);
+    Rig rig(backend_case, degree, division.bits, plaintexts);
+    const RnsBase source = rig.choose(division.source);
+    const RnsBase target = rig.choose(division.target);
+    const BigInteger added = arith::product(target.without(source).values());
+    const std::size_t batch = degree == 1024 ? 3 : 1;
+    const Host in = adversarial(rig, source, batch, 2);
+    for (std::size_t t = 0; t <= plaintexts.size(); ++t) {
+      if (degree > 1024 && t % 2 == 1) continue;
+      const Division plan(source, target, t == 0 ? RnsBase() : rig.plaintext(t - 1));
+      const ExactBase exact_source(source), exact_dropped(plan.dropped());
+      const Host expected = map_coefficients(in, target, [&](const auto& x) {
+        return divide(exact_source, exact_dropped, added, t == 0 ? 0 : plaintexts[t - 1], x);
+      });
+      for (const Form form : {Form::coefficient, Form::evaluation}) {
+        const Host given = rig.transformed(in, Form::coefficient, form);
+        const poly::Poly device = rig.upload(given, form);
+        for (const bool use_default : {false, true}) {
+          poly::Poly out = rig.output(target, batch, 2, form);
+          if (use_default) {
+            runtime::Workspace space =
+                rig.workspace(rig.backend->Backend::divide_and_round_workspace(in.shape, plan));
+            rig.backend->Backend::divide_and_round(*rig.queue, out.view(), device.view(), plan, form, space);
+          } else {
+            runtime::Workspace space = rig.workspace(rig.backend->divide_and_round_workspace(in.shape, plan));
+            rig.backend->divide_and_round(*rig.queue, out.view(), device.view(), plan, form, space);
+          }
+          ASSERT_TRUE(same(rig.transformed(rig.download(out), form, Form::coefficient), expected))
+              << (form == Form::coefficient ? "coefficient" : "evaluation") << " form, t number " << t
+              << (use_default ? ", default" : "");
+        }
+        ASSERT_TRUE(same(rig.download(device), given)) << "the input changed";
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, DivisionRoundsToNearest) { check_divisions(GetParam(), 1024, divisions()); }
+
+TEST_P(BackendTest, DivisionInALargeRing) {
+  check_divisions(GetParam(), 32768, {{"ModDown", {50, 45, 60, 50}, {0, 1, 2, 3}, {0, 1}}});
+}
+
+TEST_P(BackendTest, DivisionBroadcastsAndNeedsItsWorkspace) {
+  Rig rig(GetParam(), 1024, {50, 50, 60});
+  const Division plan(rig.all(), rig.primes(0, 1));
+  const Host in = rig.random(rig.all(), 1, 1);
+  const poly::Poly device = rig.upload(in);
+  const std::size_t bytes = rig.backend->divide_and_round_workspace(in.shape, plan);
+  runtime::Workspace space = rig.workspace(bytes);
+  poly::Poly one = rig.output(plan.target(), 1, 1);
+  poly::Poly many = rig.output(plan.target(), 3, 2);
+  rig.backend->divide_and_round(*rig.queue, one.view(), device.view(), plan, Form::evaluation, space);
+  rig.backend->divide_and_round(*rig.queue, many.view(), device.view(), plan, Form::evaluation, space);
+  const Host single = rig.download(one);
+  const Host all = rig.download(many);
+  for (std::size_t i = 0; i < all.words.size(); ++i)
+    ASSERT_EQ(all.words[i], single.words[i % single.words.size()]);
+  ASSERT_GT(bytes, 0U);
+  runtime::Workspace small = rig.workspace(bytes - 64);
+  EXPECT_THROW(
+      rig.backend->divide_and_round(*rig.queue, one.view(), device.view(), plan, Form::evaluation, small),
+      OutOfMemoryError);
+}
+
+}  // namespace
+}  // namespace hemera::conformance

@@ -1,0 +1,198 @@
+// Copies and element-wise operations: out[i] = f(a[i], b[i]) mod q with 128-bit integers as the oracle.
+#include "conformance/suite.hpp"
+#include "hemera/arith/modulus.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using arith::uint128;
+using poly::ConstPolyView;
+using poly::Form;
+using poly::PolyView;
+using poly::RnsBase;
+
+using Function = std::function<std::uint64_t(std::uint64_t a, std::uint64_t b, std::uint64_t q)>;
+using Operation = std::function<void(Rig& rig, const PolyView& out, const ConstPolyView& a,
+                                     const ConstPolyView& b, const RnsBase& base)>;
+
+Host apply(const Host& a, const Host& b, std::size_t batch, std::size_t components,
+           const Function& function) {
+  Host result(a.base, batch, components);
+  for (std::size_t i = 0; i < batch; ++i) {
+    for (std::size_t c = 0; c < components; ++c) {
+      for (std::size_t l = 0; l < result.shape.limbs; ++l) {
+        const std::uint64_t q = a.base.modulus(l).value();
+        for (std::size_t n = 0; n < result.shape.degree; ++n) {
+          result.at(i, c, l, n) = function(a.at(i, c, l, n), b.at(i, c, l, n), q);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+// Operands that broadcast in batch or components, then both ways of working in place.
+void check_operation(const BackendCase& backend_case, const Operation& operation, const Function& function) {
+  struct Extents {
+    std::size_t batch, components;
+  };
+  const std::vector<std::pair<Extents, Extents>> operands = {
+      {{1, 1}, {1, 1}}, {{3, 2}, {3, 2}}, {{3, 2}, {1, 2}}, {{1, 3}, {3, 1}}, {{3, 3}, {1, 1}},
+  };
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 15}) {
+    for (const std::vector<int>& bits : bases_of_bits()) {
+      if (degree > 1024 && bits.size() < 6) continue;  // the mixed base has all sizes
+      Rig rig(backend_case, degree, bits, {2, 65536, 65537});
+      for (const RnsBase& base : {rig.all(), rig.plaintext(0), rig.plaintext(1), rig.plaintext(2)}) {
+        for (const auto& [left, right] : operands) {
+          if (degree > 1024 && left.batch + right.batch == 2) continue;
+          const std::size_t batch = std::max(left.batch, right.batch);
+          const std::size_t components = std::max(left.components, right.components);
+          const Host a = rig.random(base, left.batch, left.components);
+          const Host b = rig.random(base, right.batch, right.components);
+          const Host expected = apply(a, b, batch, components, function);
+          poly::Poly device_a = rig.upload(a);
+          poly::Poly device_b = rig.upload(b);
+          poly::Poly out = rig.output(base, batch, components);
+          operation(rig, out.view(), std::as_const(device_a).view(), std::as_const(device_b).view(), base);
+          ASSERT_TRUE(same(rig.download(out), expected)) << degree << " " << bits[0];
+          if (a.shape == expected.shape) {
+            operation(rig, device_a.view(), std::as_const(device_a).view(), std::as_const(device_b).view(),
+                      base);
+            ASSERT_TRUE(same(rig.download(device_a), expected));
+            device_a = rig.upload(a);
+          }
+          if (b.shape == expected.shape) {
+            operation(rig, device_b.view(), std::as_const(device_a).view(), std::as_const(device_b).view(),
+                      base);
+            ASSERT_TRUE(same(rig.download(device_b), expected));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, AddIsAdditionModuloQ) {
+  check_operation(
+      GetParam(),
+      [](Rig& rig, auto& out, auto& a, auto& b, auto& base) {
+        rig.backend->add(*rig.queue, out, a, b, base);
+      },
+      [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + b) % q; });
+}
+
+TEST_P(BackendTest, SubtractIsSubtractionModuloQ) {
+  check_operation(
+      GetParam(),
+      [](Rig& rig, auto& out, auto& a, auto& b, auto& base) {
+        rig.backend->subtract(*rig.queue, out, a, b, base);
+      },
+      [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + q - b) % q; });
+}
+
+TEST_P(BackendTest, NegateIsNegationModuloQ) {
+  check_operation(
+      GetParam(),
+      [](Rig& rig, auto& out, auto& a, auto&, auto& base) { rig.backend->negate(*rig.queue, out, a, base); },
+      [](std::uint64_t a, std::uint64_t, std::uint64_t q) { return (q - a) % q; });
+}
+
+TEST_P(BackendTest, MultiplyIsMultiplicationModuloQ) {
+  check_operation(
+      GetParam(),
+      [](Rig& rig, auto& out, auto& a, auto& b, auto& base) {
+        rig.backend->multiply(*rig.queue, out, a, b, base);
+      },
+      [](std::uint64_t a, std::uint64_t b, std::uint64_t q) {
+        return static_cast<std::uint64_t>(static_cast<uint128>(a) * b % q);
+      });
+}
+
+TEST_P(BackendTest, MultiplyAddAccumulates) {
+  for (const std::vector<int>& bits : bases_of_bits()) {
+    Rig rig(GetParam(), 1024, bits);
+    const RnsBase base = rig.all();
+    for (const std::size_t key_batch : {1, 3}) {
+      const Host start = rig.random(base, 3, 2);
+      const Host a = rig.random(base, 3, 1);
+      const Host b = rig.random(base, key_batch, 2);
+      Host expected = apply(a, b, 3, 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t q) {
+        return static_cast<std::uint64_t>(static_cast<uint128>(x) * y % q);
+      });
+      expected = apply(expected, start, 3, 2,
+                       [](std::uint64_t x, std::uint64_t y, std::uint64_t q) { return (x + y) % q; });
+      poly::Poly out = rig.upload(start);
+      rig.backend->multiply_add(*rig.queue, out.view(), rig.upload(a).view(), rig.upload(b).view(), base);
+      ASSERT_TRUE(same(rig.download(out), expected));
+    }
+  }
+}
+
+TEST_P(BackendTest, ScalarsActLimbByLimb) {
+  for (const std::vector<int>& bits : bases_of_bits()) {
+    Rig rig(GetParam(), 1024, bits);
+    const RnsBase base = rig.all();
+    const Host a = rig.random(base, 3, 2);
+    for (const bool largest : {false, true}) {
+      std::vector<std::uint64_t> scalars = rig.random(base, 1, 1).residues(0, 0, 5);
+      for (std::size_t l = 0; largest && l < base.size(); ++l) scalars[l] = base.modulus(l).value() - 1;
+      Host products(base, 3, 2), everywhere(base, 3, 2), constant = a;
+      for (std::size_t i = 0; i < a.words.size(); ++i) {
+        const std::size_t l = i / 1024 % base.size();
+        const std::uint64_t q = base.modulus(l).value();
+        products.words[i] = static_cast<std::uint64_t>(static_cast<uint128>(a.words[i]) * scalars[l] % q);
+        everywhere.words[i] = (a.words[i] + scalars[l]) % q;
+        if (i % 1024 == 0) constant.words[i] = everywhere.words[i];
+      }
+      const poly::Poly device = rig.upload(a);
+      poly::Poly out = rig.output(base, 3, 2);
+      rig.backend->multiply_scalar(*rig.queue, out.view(), device.view(), scalars, base);
+      EXPECT_TRUE(same(rig.download(out), products));
+      rig.backend->add_scalar(*rig.queue, out.view(), device.view(), scalars, Form::evaluation, base);
+      EXPECT_TRUE(same(rig.download(out), everywhere));
+      poly::Poly coefficients = rig.upload(a, Form::coefficient);
+      rig.backend->add_scalar(*rig.queue, coefficients.view(), coefficients.view(), scalars,
+                              Form::coefficient, base);
+      EXPECT_TRUE(same(rig.download(coefficients), constant));
+    }
+  }
+}
+
+TEST_P(BackendTest, CopyBroadcastsAndZeroFills) {
+  Rig rig(GetParam(), 1024, {60, 30, 50});
+  const Host a = rig.random(rig.all(), 1, 2);
+  poly::Poly out = rig.output(rig.all(), 3, 2);
+  rig.backend->copy(*rig.queue, out.view(), rig.upload(a).view());
+  EXPECT_TRUE(same(rig.download(out),
+                   apply(a, a, 3, 2, [](std::uint64_t x, std::uint64_t, std::uint64_t) { return x; })));
+  // Only the middle limb of the middle polynomial.
+  Host expected = rig.download(out);
+  for (std::size_t n = 0; n < 1024; ++n) expected.at(1, 1, 1, n) = 0;
+  rig.backend->fill_zero(*rig.queue, out.view().batches(1, 1).components(1, 1).limbs(1, 1));
+  EXPECT_TRUE(same(rig.download(out), expected));
+}
+
+// A strided part of an array as output and input: the neighbours stay as they are.
+TEST_P(BackendTest, ViewsOfPartsTouchNothingElse) {
+  Rig rig(GetParam(), 1024, {60, 30, 50, 45});
+  const Host a = rig.random(rig.all(), 3, 2);
+  const Host b = rig.random(rig.all(), 3, 2);
+  Host expected = b;
+  const RnsBase part = rig.primes(1, 2);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t l = 1; l < 3; ++l) {
+      const std::uint64_t q = rig.all().modulus(l).value();
+      for (std::size_t n = 0; n < 1024; ++n)
+        expected.at(i, 1, l, n) = (a.at(i, 0, l, n) + b.at(i, 1, l, n)) % q;
+    }
+  }
+  const poly::Poly device_a = rig.upload(a);
+  poly::Poly device_b = rig.upload(b);
+  const PolyView out = device_b.view().components(1, 1).limbs(1, 2);
+  rig.backend->add(*rig.queue, out, device_a.view().components(0, 1).limbs(1, 2), out, part);
+  EXPECT_TRUE(same(rig.download(device_b), expected));
+}
+
+}  // namespace
+}  // namespace hemera::conformance

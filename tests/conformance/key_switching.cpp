@@ -1,0 +1,272 @@
+// ModUp and the inner product with an evaluation key.
+#include "conformance/oracle.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using arith::uint128;
+using poly::Form;
+using poly::GadgetDigit;
+using poly::ModUp;
+using poly::RnsBase;
+
+struct Gadget {
+  const char* name;
+  std::vector<int> bits;
+  std::vector<std::uint32_t> base, special, key;  // indices into the ring
+  struct Digit {
+    std::size_t key_digit;
+    std::vector<std::uint32_t> moduli;
+    int shift, width;
+  };
+  std::vector<Digit> digits;
+};
+
+const std::vector<Gadget>& gadgets() {
+  static const std::vector<Gadget> list = {
+      {"one prime a digit, one special prime",
+       {50, 50, 50, 50},
+       {0, 1, 2},
+       {3},
+       {0, 1, 2, 3},
+       {{0, {0}, 0, 0}, {1, {1}, 0, 0}, {2, {2}, 0, 0}}},
+      {"two primes a digit, two special primes",
+       {60, 60, 60, 61, 61},
+       {0, 1, 2},
+       {3, 4},
+       {0, 1, 2, 3, 4},
+       {{0, {0, 1}, 0, 0}, {1, {2}, 0, 0}}},
+      {"a low level of a longer key",
+       {50, 45, 50, 45, 50, 50},
+       {0, 1, 2},
+       {4, 5},
+       {0, 1, 2, 3, 4, 5},
+       {{0, {0, 1}, 0, 0}, {1, {2}, 0, 0}}},
+      {"digits of scattered primes, used out of order",
+       {60, 30, 50, 61, 45, 55},
+       {3, 0, 4, 1},
+       {5, 2},
+       {0, 1, 2, 3, 4, 5},
+       {{2, {0, 1}, 0, 0}, {0, {4}, 0, 0}, {3, {3}, 0, 0}}},
+      {"all primes in one digit", {45, 45, 60, 60}, {0, 1}, {2, 3}, {0, 1, 2, 3}, {{0, {0, 1}, 0, 0}}},
+      {"no special prime",
+       {60, 30, 61},
+       {0, 1, 2},
+       {},
+       {0, 1, 2},
+       {{0, {0}, 0, 0}, {1, {1}, 0, 0}, {2, {2}, 0, 0}}},
+      {"windows of 20 bits, no special prime",
+       {60, 30},
+       {0, 1},
+       {},
+       {1, 0},
+       {{0, {0}, 0, 20}, {1, {0}, 20, 20}, {2, {0}, 40, 20}, {3, {1}, 0, 20}, {4, {1}, 20, 20}}},
+      {"windows wider than a target, one special prime",
+       {61, 30, 50},
+       {0, 1},
+       {2},
+       {0, 1, 2},
+       {{0, {0}, 0, 40}, {1, {0}, 40, 40}, {2, {1}, 0, 0}}},
+  };
+  return list;
+}
+
+struct Prepared {
+  ModUp plan;
+  Host in, key;
+};
+
+Prepared prepare(Rig& rig, const Gadget& gadget, std::size_t batch) {
+  std::vector<GadgetDigit> digits;
+  std::size_t key_digits = 0;
+  for (const Gadget::Digit& digit : gadget.digits) {
+    digits.push_back({digit.key_digit, rig.choose(digit.moduli), digit.shift, digit.width});
+    key_digits = std::max(key_digits, digit.key_digit + 1);
+  }
+  const RnsBase base = rig.choose(gadget.base);
+  return {.plan = ModUp(base, rig.choose(gadget.special), digits, rig.choose(gadget.key)),
+          .in = adversarial(rig, base, batch, 1),
+          .key = rig.random(rig.choose(gadget.key), key_digits, 2)};
+}
+
+// The digits in coefficient form, [batch, digit, limb of extended, N].
+Host expected_digits(const ModUp& plan, const Host& in) {
+  Host result(plan.extended(), in.shape.batch, plan.digits().size());
+  for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+    const GadgetDigit& digit = plan.digits()[d];
+    const ExactBase exact(digit.moduli);
+    for (std::size_t b = 0; b < in.shape.batch; ++b) {
+      for (std::size_t n = 0; n < in.shape.degree; ++n) {
+        std::vector<std::uint64_t> residues;
+        for (std::size_t i = 0; i < digit.moduli.size(); ++i) {
+          residues.push_back(in.at(b, 0, in.base.position(digit.moduli.index(i)), n));
+        }
+        const BigInteger value =
+            digit.width == 0 ? exact.approximate(residues)
+                             : BigInteger((residues[0] >> digit.shift) % (std::uint64_t{1} << digit.width));
+        for (std::size_t j = 0; j < plan.extended().size(); ++j) {
+          result.at(b, d, j, n) = arith::modulo(value, plan.extended().modulus(j).value());
+        }
+      }
+    }
+  }
+  return result;
+}
+
+Host inner_product(const ModUp& plan, const Host& digits, const Host& key) {
+  Host result(plan.extended(), digits.shape.batch, key.shape.components);
+  for (std::size_t b = 0; b < result.shape.batch; ++b) {
+    for (std::size_t c = 0; c < result.shape.components; ++c) {
+      for (std::size_t j = 0; j < result.shape.limbs; ++j) {
+        const std::uint64_t q = plan.extended().modulus(j).value();
+        const std::size_t position = key.base.position(plan.extended().index(j));
+        for (std::size_t n = 0; n < result.shape.degree; ++n) {
+          std::uint64_t sum = 0;
+          for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+            const uint128 product = static_cast<uint128>(digits.at(b, d, j, n)) *
+                                    key.at(plan.digits()[d].key_digit, c, position, n);
+            sum = (sum + static_cast<std::uint64_t>(product % q)) % q;
+          }
+          result.at(b, c, j, n) = sum;
+        }
+      }
+    }
+  }
+  return result;
+}
+
+void check_gadget(const BackendCase& backend_case, const Gadget& gadget, std::size_t degree,
+                  std::size_t batch) {
+  SCOPED_TRACE(gadget.name);
+  Rig rig(backend_case, degree, gadget.bits);
+  const Prepared prepared = prepare(rig, gadget, batch);
+  const ModUp& plan = prepared.plan;
+  const Host digits =
+      rig.transformed(expected_digits(plan, prepared.in), Form::coefficient, Form::evaluation);
+  const Host product = inner_product(plan, digits, prepared.key);
+  const poly::Poly key = rig.upload(prepared.key);
+  const poly::Backend& backend = *rig.backend;
+  const poly::PolyShape& shape = prepared.in.shape;
+  for (const Form form : {Form::coefficient, Form::evaluation}) {
+    const Host given = rig.transformed(prepared.in, Form::coefficient, form);
+    const poly::Poly in = rig.upload(given, form);
+    for (const bool use_default : {false, true}) {
+      SCOPED_TRACE(use_default ? "default" : "override");
+      poly::Poly extended = rig.output(plan.extended(), batch, plan.digits().size());
+      poly::Poly separate = rig.output(plan.extended(), batch, 2);
+      poly::Poly fused = rig.output(plan.extended(), batch, 2);
+      if (use_default) {
+        runtime::Workspace space = rig.workspace(backend.Backend::mod_up_workspace(shape, plan));
+        backend.Backend::mod_up(*rig.queue, extended.view(), in.view(), plan, form, space);
+        backend.Backend::key_inner_product(*rig.queue, separate.view(), std::as_const(extended).view(),
+                                           key.view(), plan);
+        // The default calls mod_up, which may be an override with more scratch.
+        const std::size_t bytes = backend.Backend::mod_up_inner_product_workspace(shape, plan);
+        runtime::Workspace fused_space = rig.workspace(bytes);
+        backend.Backend::mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), plan, form,
+                                              fused_space);
+      } else {
+        runtime::Workspace space = rig.workspace(backend.mod_up_workspace(shape, plan));
+        backend.mod_up(*rig.queue, extended.view(), in.view(), plan, form, space);
+        backend.key_inner_product(*rig.queue, separate.view(), std::as_const(extended).view(), key.view(),
+                                  plan);
+        runtime::Workspace fused_space = rig.workspace(backend.mod_up_inner_product_workspace(shape, plan));
+        backend.mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), plan, form,
+                                     fused_space);
+      }
+      ASSERT_TRUE(same(rig.download(extended), digits));
+      ASSERT_TRUE(same(rig.download(separate), product));
+      ASSERT_TRUE(same(rig.download(fused), product));
+    }
+    ASSERT_TRUE(same(rig.download(in), given)) << "the input changed";
+  }
+}
+
+TEST_P(BackendTest, ModUpExtendsDigitsAndMultipliesTheKey) {
+  for (const Gadget& gadget : gadgets()) check_gadget(GetParam(), gadget, 1024, 3);
+}
+
+TEST_P(BackendTest, ModUpInALargeRing) { check_gadget(GetParam(), gadgets()[2], 32768, 1); }
+
+TEST_P(BackendTest, ModUpOfManyDigits) {
+  // One prime a digit, more digits than a lazy sum of 61-bit products holds.
+  Gadget gadget{.name = "40 digits",
+                .bits = std::vector<int>(41, 61),
+                .base = {},
+                .special = {40},
+                .key = {},
+                .digits = {}};
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    gadget.base.push_back(i);
+    gadget.digits.push_back({i, {i}, 0, 0});
+  }
+  gadget.key = gadget.base;
+  gadget.key.push_back(40);
+  check_gadget(GetParam(), gadget, 1024, 1);
+}
+
+// Rotating before or after the extension gives the same bits: hoisted rotations rely on it.
+TEST_P(BackendTest, ModUpCommutesWithAutomorphisms) {
+  Rig rig(GetParam(), 1024, gadgets()[1].bits);
+  const Prepared prepared = prepare(rig, gadgets()[1], 1);
+  const ModUp& plan = prepared.plan;
+  const poly::Poly in = rig.upload(rig.transformed(prepared.in, Form::coefficient, Form::evaluation));
+  poly::Poly rotated = rig.output(plan.base(), 1, 1);
+  poly::Poly before = rig.output(plan.extended(), 1, 2);
+  poly::Poly extended = rig.output(plan.extended(), 1, 2);
+  poly::Poly after = rig.output(plan.extended(), 1, 2);
+  runtime::Workspace space = rig.workspace(rig.backend->mod_up_workspace(in.shape(), plan));
+  for (const std::uint64_t g : {5, 25, 2047}) {
+    rig.backend->automorphism(*rig.queue, rotated.view(), in.view(), g, Form::evaluation, plan.base());
+    rig.backend->mod_up(*rig.queue, before.view(), std::as_const(rotated).view(), plan, Form::evaluation,
+                        space);
+    rig.backend->mod_up(*rig.queue, extended.view(), in.view(), plan, Form::evaluation, space);
+    rig.backend->automorphism(*rig.queue, after.view(), extended.view(), g, Form::evaluation,
+                              plan.extended());
+    ASSERT_TRUE(same(rig.download(before), rig.download(after))) << g;
+  }
+}
+
+TEST_P(BackendTest, KeySwitchingNeedsItsWorkspaceAndItsKey) {
+  Rig rig(GetParam(), 1024, gadgets()[0].bits);
+  const Prepared prepared = prepare(rig, gadgets()[0], 1);
+  const ModUp& plan = prepared.plan;
+  const poly::Poly in = rig.upload(prepared.in);
+  const poly::Poly key = rig.upload(prepared.key);
+  poly::Poly out = rig.output(plan.extended(), 1, 2);
+  runtime::Workspace small =
+      rig.workspace(rig.backend->mod_up_inner_product_workspace(in.shape(), plan) - 64);
+  EXPECT_THROW(rig.backend->mod_up_inner_product(*rig.queue, out.view(), in.view(), key.view(), plan,
+                                                 Form::evaluation, small),
+               OutOfMemoryError);
+  runtime::Workspace space = rig.workspace(rig.backend->mod_up_inner_product_workspace(in.shape(), plan));
+  EXPECT_THROW(rig.backend->mod_up_inner_product(*rig.queue, out.view(), in.view(), key.view().batches(0, 2),
+                                                 plan, Form::evaluation, space),
+               MismatchError);
+  EXPECT_THROW(rig.backend->mod_up_inner_product(*rig.queue, out.view().components(0, 1), in.view(),
+                                                 key.view(), plan, Form::evaluation, space),
+               MismatchError);
+}
+
+TEST_P(BackendTest, WindowsOfBits) {
+  for (const int bits : {30, 61}) {
+    Rig rig(GetParam(), 1024, {bits, 45}, {2, 65536});
+    const RnsBase target = rig.all().united(rig.plaintext(0)).united(rig.plaintext(1));
+    const Host in = rig.random(rig.primes(0, 1), 3, 1);
+    for (const auto& [shift, width] : {std::pair{0, 1}, {0, 61}, {5, 16}, {20, 40}, {29, 8}}) {
+      poly::Poly out = rig.output(target, 3, 1, Form::coefficient);
+      rig.backend->extract_window(*rig.queue, out.view(), rig.upload(in, Form::coefficient).view(), shift,
+                                  width, target);
+      ASSERT_TRUE(same(rig.download(out), map_coefficients(in, target,
+                                                           [&](const auto& x) {
+                                                             return BigInteger((x[0] >> shift) %
+                                                                               (std::uint64_t{1} << width));
+                                                           })))
+          << shift << " " << width;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hemera::conformance

@@ -1,0 +1,97 @@
+// The conformance suite of backends: every operation against an independent oracle, bit for bit. A backend
+// joins with one file that instantiates BackendTest.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+
+namespace hemera::conformance {
+
+struct BackendCase {
+  std::string name;
+  std::function<std::shared_ptr<const poly::Backend>(std::shared_ptr<const poly::Ring>)> make;
+
+  friend std::ostream& operator<<(std::ostream& stream, const BackendCase& value) {
+    return stream << value.name;
+  }
+};
+
+class BackendTest : public ::testing::TestWithParam<BackendCase> {};
+
+inline std::string case_name(const ::testing::TestParamInfo<BackendCase>& info) { return info.param.name; }
+
+/// Residues on the host, [batch, component, limb, N]. Reading broadcasts like a view.
+struct Host {
+  poly::RnsBase base;
+  poly::PolyShape shape;
+  std::vector<std::uint64_t> words;
+
+  Host(poly::RnsBase over, std::size_t batch, std::size_t components);
+
+  [[nodiscard]] std::size_t index(std::size_t b, std::size_t c, std::size_t l, std::size_t n) const {
+    const std::size_t batch = shape.batch == 1 ? 0 : b;
+    const std::size_t component = shape.components == 1 ? 0 : c;
+    return ((batch * shape.components + component) * shape.limbs + l) * shape.degree + n;
+  }
+  std::uint64_t& at(std::size_t b, std::size_t c, std::size_t l, std::size_t n) {
+    return words[index(b, c, l, n)];
+  }
+  [[nodiscard]] std::uint64_t at(std::size_t b, std::size_t c, std::size_t l, std::size_t n) const {
+    return words[index(b, c, l, n)];
+  }
+  /// The residues of one coefficient, [limb].
+  [[nodiscard]] std::vector<std::uint64_t> residues(std::size_t b, std::size_t c, std::size_t n) const;
+};
+
+/// Sizes of the NTT primes that a test runs over: each is the list of bits of one base.
+const std::vector<std::vector<int>>& bases_of_bits();
+
+/// A ring of NTT primes (the largest below 2^bits, for each entry) and of plaintext moduli without a root, a
+/// backend for it, and a generator of test data.
+class Rig {
+ public:
+  Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<int>& bits,
+      const std::vector<std::uint64_t>& plaintext_moduli = {});
+
+  /// All NTT primes, some of them (from, count), or one plaintext modulus.
+  [[nodiscard]] poly::RnsBase all() const { return primes(0, prime_count_); }
+  [[nodiscard]] poly::RnsBase primes(std::size_t first, std::size_t count) const;
+  [[nodiscard]] poly::RnsBase choose(const std::vector<std::uint32_t>& indices) const {
+    return {ring, indices};
+  }
+  [[nodiscard]] poly::RnsBase plaintext(std::size_t index) const;
+
+  /// Uniform residues with about one in eight at an edge: 0, 1, q - 1 and the two next to q / 2.
+  Host random(const poly::RnsBase& base, std::size_t batch, std::size_t components);
+
+  [[nodiscard]] poly::Poly upload(const Host& host, poly::Form form = poly::Form::evaluation);
+  [[nodiscard]] Host download(const poly::Poly& poly);
+  /// An array with garbage in it, to write to.
+  [[nodiscard]] poly::Poly output(const poly::RnsBase& base, std::size_t batch, std::size_t components,
+                                  poly::Form form = poly::Form::evaluation);
+  /// Exactly this many bytes, with garbage in them.
+  [[nodiscard]] runtime::Workspace workspace(std::size_t bytes) const;
+  /// The other form of the same polynomials, by the backend's transforms.
+  [[nodiscard]] Host transformed(const Host& host, poly::Form from, poly::Form to);
+
+  std::shared_ptr<const poly::Ring> ring;
+  std::shared_ptr<const poly::Backend> backend;
+  std::unique_ptr<runtime::Queue> queue;
+  std::mt19937_64 generator{20240229};
+
+ private:
+  std::size_t prime_count_ = 0;
+};
+
+/// Same base, shape and residues; the message names the first difference.
+::testing::AssertionResult same(const Host& actual, const Host& expected);
+
+}  // namespace hemera::conformance
