@@ -5,45 +5,25 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/evaluator.hpp"
 #include "hemera/rlwe/integer_encoder.hpp"
+#include "hemera/rlwe/integer_parameters.hpp"
 #include "hemera/rlwe/keys.hpp"
 
 namespace hemera::bgv {
 
-/// What the user wants of a circuit.
-struct CircuitRequest {
-  /// Multiplications one after the other.
-  std::size_t depth = 1;
-  /// Bits of the plaintext modulus (a prime t = 1 mod 2N is searched), or the modulus itself.
-  int plain_bits = 20;
-  std::uint64_t plain_modulus = 0;
-  /// Slots needed, at most N.
-  std::size_t slots = 1;
-  std::size_t digits = 0;
-  /// Least degree; 0: the smallest that is secure and has the slots.
-  std::size_t degree = 0;
-  std::optional<int> security = 128;
-};
+using CircuitRequest = rlwe::IntegerCircuit;
+using ChainRequest = rlwe::IntegerChain;
 
 /// Parameters for a circuit: primes below 2^50, as many as the noise bound of the circuit needs
-/// (docs/noise.md).
+/// (docs/noise.md). ParameterError that says what does not fit.
 rlwe::Parameters parameters_for(const CircuitRequest& request);
 
-/// Parameters from sizes in bits of each ciphertext prime (the last level's first) and special prime.
-struct ChainRequest {
-  std::size_t degree = 0;
-  std::uint64_t plain_modulus = 0;
-  std::vector<int> prime_bits;
-  std::vector<int> special_bits;
-  std::size_t digits = 0;
-  std::optional<int> security = 128;
-};
+/// Parameters from sizes in bits of each prime.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
 /// Encryption of integers at the top level, and back.
@@ -51,14 +31,21 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
 
+/// log2 of the largest coefficient of c(s) modulo Q, centred (message included): the noise that
+/// Metadata::noise_log2 bounds. Needs the secret, and must not be told to others.
+double measured_noise_log2(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
+
 /// Bits of noise that the worst ciphertext of the batch can still take before decryption fails, from the true
-/// noise: log2 of the room over the noise, rounded down to 0 or more. Needs the secret, and must not be told
-/// to others.
+/// noise: log2 of the room over the noise, rounded down to an integer, 0 or more. Needs the secret, and must
+/// not be told to others.
 double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
+/// The budget that the ciphertext's own bound guarantees, 0 or more; never above the true one (except with
+/// probability 2^-40). Needs no secret. Where it is 0 the decrypted values may be wrong.
+double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext);
 
 /// Decryption that may be shown to others. The result is exact, so nothing is added to it; NoiseError unless
 /// the ciphertext's own noise bound (Metadata::noise_log2, never the measured noise) leaves
-/// `statistical_bits` of budget.
+/// `statistical_bits` (>= 1) of budget.
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
                                     int statistical_bits);
 

@@ -1,0 +1,44 @@
+// What a user asks of BFV or BGV, from which parameters are made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hemera/rlwe/parameters.hpp"
+
+namespace hemera::rlwe {
+
+/// What the user wants of a circuit.
+struct IntegerCircuit {
+  /// Multiplications one after the other (of ciphertexts, or of a ciphertext by a plaintext in slots).
+  std::size_t depth = 1;
+  /// Bits of the plaintext modulus (a prime t = 1 mod 2N is searched), or the modulus itself.
+  int plain_bits = 20;
+  std::uint64_t plain_modulus = 0;
+  /// Slots needed, at most N.
+  std::size_t slots = 1;
+  /// Products (or rotated copies) that are added up after each multiplication.
+  std::size_t terms = 16;
+  /// Digits of key-switching; 0: chosen.
+  std::size_t digits = 0;
+  /// Least degree; 0: the smallest that is secure and has the slots.
+  std::size_t degree = 0;
+  std::optional<int> security = 128;
+};
+
+/// A modulus chain by sizes: bits of each ciphertext prime (the last level's first) and special prime. The
+/// last level gets as many of the first ones as t and the noise of modulus switching need, every other level
+/// one more.
+struct IntegerChain {
+  std::size_t degree = 0;
+  std::uint64_t plain_modulus = 0;
+  std::vector<int> prime_bits;
+  std::vector<int> special_bits;
+  /// Digits of key-switching; 0: as many primes each as fit under the special ones.
+  std::size_t digits = 0;
+  std::optional<int> security = 128;
+};
+
+}  // namespace hemera::rlwe

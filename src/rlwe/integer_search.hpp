@@ -1,0 +1,44 @@
+// The search for parameters that BFV and BGV share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "hemera/rlwe/integer_parameters.hpp"
+
+namespace hemera::rlwe {
+
+/// Sizes of a chain of ciphertext primes of about 2^bits each, every prime at least that large.
+struct ChainSize {
+  std::size_t primes = 0;
+  double bits = 0;
+};
+
+/// Chains that hold a circuit at a degree and plaintext modulus, fewest primes first; none if nothing does.
+using ChainSizes = std::function<std::vector<ChainSize>(std::size_t degree, std::uint64_t plain_modulus)>;
+
+/// log2 of the least modulus of a last level: what t and the noise of modulus switching need.
+using LastLevel = std::function<double(std::size_t degree, std::uint64_t plain_modulus)>;
+
+/// Bounds of the size of a prime that a search may use: NTT primes of a degree are rare below the lower one.
+double least_prime_bits(std::size_t degree);
+inline constexpr double most_prime_bits = 49.8;
+
+/// The smallest degree, then the fewest primes, then the fewest digits (two if possible, which is the
+/// cheapest number) that hold the circuit and are as secure as asked for. Throws ParameterError or
+/// SecurityError that says what is missing.
+Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const ChainSizes& sizes,
+                             const LastLevel& last_level);
+
+/// Parameters of a chain given by sizes: the largest NTT primes below 2^bits each. ParameterError when there
+/// are not enough.
+Parameters chain_parameters(Scheme scheme, const IntegerChain& request, const LastLevel& last_level);
+
+/// Noise of one key switch among `primes` ciphertext primes, whatever the digits, if the special primes are
+/// no smaller than any of them (with the factor t of BGV if `plain_modulus` is not 0).
+double expected_switching_noise_log2(std::size_t degree, double sigma, std::size_t primes,
+                                     std::uint64_t plain_modulus);
+
+}  // namespace hemera::rlwe

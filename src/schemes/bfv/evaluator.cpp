@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "rlwe/integer_plaintext.hpp"
+#include "schemes/bfv/message.hpp"
+#include "schemes/bfv/multiplier.hpp"
+#include "schemes/bfv/noise.hpp"
+
+namespace hemera::bfv {
+
+using rlwe::Ciphertext;
+using rlwe::Context;
+using rlwe::Plaintext;
+using rlwe::Scalar;
+
+namespace {
+
+// Scratch of a product above which the batch is worked off in parts.
+constexpr std::size_t scratch_limit = std::size_t{1} << 28;
+
+// Adds or subtracts round(Q m / t).
+void combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, const char* operation) {
+  const Context& context = *a.context;
+  rlwe::require_plaintext(context, b, operation);
+  rlwe::require_same_encoding(a, b, operation);
+  rlwe::grow_batch(a, b.meta.batch, operation);
+  const poly::Poly message = scaled_message(context, b, a.meta.level, runtime::Secrecy::open);
+  const poly::PolyView c0 = a.poly.view().components(0, 1);
+  const poly::RnsBase& base = context.base(a.meta.level);
+  if (subtract) {
+    context.backend().subtract(context.queue(), c0, c0, message.view(), base);
+  } else {
+    context.backend().add(context.queue(), c0, c0, message.view(), base);
+  }
+  a.meta.slots = std::max(a.meta.slots, b.meta.slots);
+  a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, -1);
+}
+
+}  // namespace
+
+struct Evaluator::Plans {
+  std::vector<std::unique_ptr<const Multiplier>> multipliers;  // [level]
+};
+
+Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
+                     rlwe::Relinearization relinearization)
+    : rlwe::Evaluator(std::move(context), std::move(keys), relinearization) {
+  const Context& own = *this->context();
+  if (own.scheme() != rlwe::Scheme::bfv) {
+    throw MismatchError("the context is for " + rlwe::name(own.scheme()) +
+                        "; a BFV evaluator needs a BFV context");
+  }
+  auto plans = std::make_unique<Plans>();
+  for (std::size_t level = 0; level <= own.top_level(); ++level) {
+    plans->multipliers.push_back(make_multiplier(own, level, own.parameters().literal().bfv_multiplication));
+  }
+  plans_ = std::move(plans);
+}
+
+Evaluator::~Evaluator() = default;
+
+void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+  require(a, "add_plain");
+  combine_plain(a, b, false, "add_plain");
+}
+
+void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+  require(a, "subtract_plain");
+  combine_plain(a, b, true, "subtract_plain");
+}
+
+void Evaluator::multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+  require(a, "multiply_plain");
+  const Context& own = *context();
+  rlwe::require_plaintext(own, b, "multiply_plain");
+  rlwe::require_same_encoding(a, b, "multiply_plain");
+  rlwe::grow_batch(a, b.meta.batch, "multiply_plain");
+  const poly::RnsBase& base = own.base(a.meta.level);
+  const poly::Poly factor = rlwe::lift_plaintext(own, b, base, 1, {}, runtime::Secrecy::open);
+  own.backend().multiply(own.queue(), a.poly.view(), std::as_const(a.poly).view(), factor.view(), base);
+  a.meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
+  a.meta.noise_log2 +=
+      rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
+  a.seed.reset();
+}
+
+void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
+  require(a, "add_scalar");
+  const Context& own = *context();
+  const poly::PolyView c0 = a.poly.view().components(0, 1);
+  own.backend().add_scalar(own.queue(), c0, c0, scaled_scalar(own, b.integer, a.meta.level),
+                           poly::Form::evaluation, own.base(a.meta.level));
+  a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, -1);
+}
+
+void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
+  require(a, "multiply_scalar");
+  const Context& own = *context();
+  const arith::Modulus& t = own.plain_base().modulus(0);
+  const std::int64_t factor = t.centered(t.reduce_signed(b.integer));
+  const poly::RnsBase& base = own.base(a.meta.level);
+  own.backend().multiply_scalar(own.queue(), a.poly.view(), std::as_const(a.poly).view(),
+                                rlwe::residues(factor, base), base);
+  a.meta.noise_log2 += std::log2(std::max(1.0, std::abs(static_cast<double>(factor))));
+  a.seed.reset();
+}
+
+void Evaluator::rescale_inplace(Ciphertext& a) const {
+  require(a, "rescale");
+  rlwe::switch_modulus(a, switching_half_range);
+}
+
+void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
+  require(a, "drop_to_level");
+  rlwe::require_not_above(a, level);
+  while (a.meta.level > level) rescale_inplace(a);
+}
+
+void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
+  rlwe::require_same_encoding(a, b, "add");
+  rlwe::require_automatic(*context(), a.meta.level, b.meta.level, "add");
+  const std::size_t level = std::min(a.meta.level, b.meta.level);
+  drop_to_level_inplace(a, level);
+  drop_to_level_inplace(b, level);
+}
+
+bool Evaluator::aligned_for_addition(const Ciphertext& a, const Ciphertext& b) const {
+  return a.meta.level == b.meta.level && a.meta.encoding == b.meta.encoding;
+}
+
+Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
+  const Context& own = *context();
+  rlwe::require_automatic(own, a.meta.level, b.meta.level, "multiply");
+  if (a.meta.level != b.meta.level) {
+    Ciphertext lowered = (a.meta.level > b.meta.level ? a : b).clone();
+    drop_to_level_inplace(lowered, std::min(a.meta.level, b.meta.level));
+    return a.meta.level > b.meta.level ? tensor(lowered, b) : tensor(a, lowered);
+  }
+  const std::size_t level = a.meta.level;
+  const Multiplier& multiplier = *plans_->multipliers[level];
+
+  rlwe::Metadata meta = a.meta;
+  meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply");
+  meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
+  const ProductSetting setting{.degree = own.degree(),
+                               .plain_modulus = own.parameters().plain_modulus(),
+                               .secret = own.parameters().literal().secret,
+                               .log_modulus = own.base(level).log2(),
+                               .rounding_error = multiplier.rounding_error(),
+                               .operand_rounding_log2 = multiplier.operand_rounding_log2()};
+  meta.noise_log2 = product_noise_log2(setting, a.meta.noise_log2, b.meta.noise_log2);
+  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), 3);
+
+  const bool square = &a == &b;
+  const std::size_t batch = product.poly.shape().batch;
+  const std::size_t part = std::max<std::size_t>(1, scratch_limit / multiplier.scratch_bytes(own.degree()));
+  for (std::size_t first = 0; first < batch; first += part) {
+    const std::size_t count = std::min(part, batch - first);
+    const auto restricted = [&](const Ciphertext& operand) {
+      const poly::ConstPolyView view = operand.poly.view();
+      return view.shape.batch == 1 ? view : view.batches(first, count);
+    };
+    multiplier.multiply(own, product.poly.view().batches(first, count), restricted(a), restricted(b), square);
+  }
+  return product;
+}
+
+std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
+  return rlwe::smallest_level(a, switching_half_range, room_log2(context()->parameters().plain_modulus()));
+}
+
+}  // namespace hemera::bfv

@@ -1,0 +1,51 @@
+// The product of two BFV ciphertexts at one level, round(t a b / Q), in its three RNS variants (docs/bfv.md).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "hemera/rlwe/context.hpp"
+
+namespace hemera::bfv {
+
+/// Constants of one variant at one level; immutable.
+class Multiplier {
+ public:
+  Multiplier() = default;
+  Multiplier(const Multiplier&) = delete;
+  Multiplier& operator=(const Multiplier&) = delete;
+  virtual ~Multiplier() = default;
+
+  /// out: [batch, 3, limb, N]; a and b: [batch or 1, 2, limb, N]; all in evaluation form over the level's
+  /// base. `square`: a and b are the same ciphertext, whose extension is computed once.
+  virtual void multiply(const rlwe::Context& context, const poly::PolyView& out, const poly::ConstPolyView& a,
+                        const poly::ConstPolyView& b, bool square) const = 0;
+  /// Bytes of scratch that one ciphertext of a batch takes.
+  [[nodiscard]] virtual std::size_t scratch_bytes(std::size_t degree) const = 0;
+  /// The largest error, in units of the coefficients, that the variant's division makes.
+  [[nodiscard]] virtual double rounding_error() const = 0;
+  /// log2 of the factor by which the variant multiplies the noise of rounding the second operand before it
+  /// enters the product; minus infinity where it is not rounded.
+  [[nodiscard]] virtual double operand_rounding_log2() const = 0;
+};
+
+/// Throws ParameterError when the context has too few auxiliary primes.
+std::unique_ptr<const Multiplier> make_multiplier(const rlwe::Context& context, std::size_t level,
+                                                  rlwe::BfvMultiplication variant);
+
+std::unique_ptr<const Multiplier> make_behz(const rlwe::Context& context, std::size_t level);
+std::unique_ptr<const Multiplier> make_hps(const rlwe::Context& context, std::size_t level);
+std::unique_ptr<const Multiplier> make_hps_over_q(const rlwe::Context& context, std::size_t level);
+
+/// `count` auxiliary primes from position `first` on. ParameterError when there are fewer.
+poly::RnsBase auxiliary_part(const rlwe::Context& context, std::size_t first, std::size_t count);
+
+/// The first auxiliary primes whose product has at least `bits` bits. ParameterError when all together do
+/// not.
+poly::RnsBase auxiliary_of_size(const rlwe::Context& context, double bits);
+
+/// Bits above log2 Q that hold the integer t a b / Q without its sign wrapping: |t (a_0 b_1 + a_1 b_0) / Q|
+/// <= t N Q / 2.
+double product_headroom_log2(const rlwe::Context& context);
+
+}  // namespace hemera::bfv

@@ -1,0 +1,32 @@
+// How BFV's noise grows (docs/noise.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hemera/rlwe/parameters.hpp"
+
+namespace hemera::bfv {
+
+/// Every component is off by at most 1/2 after modulus switching.
+inline constexpr double switching_half_range = 0.5;
+
+/// What the bound of a product needs.
+struct ProductSetting {
+  std::size_t degree = 0;
+  std::uint64_t plain_modulus = 0;
+  rlwe::SecretDistribution secret;
+  /// log2 Q at the level.
+  double log_modulus = 0;
+  /// Multiplier::rounding_error and operand_rounding_log2 of the variant.
+  double rounding_error = 0.5;
+  double operand_rounding_log2 = 0;
+};
+
+/// log2 bound of the noise of a product, before relinearization, from those of its operands.
+double product_noise_log2(const ProductSetting& setting, double a, double b);
+
+/// log2 of Q over the largest noise that decrypts: 2 t.
+double room_log2(std::uint64_t plain_modulus);
+
+}  // namespace hemera::bfv
