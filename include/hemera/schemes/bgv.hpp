@@ -51,7 +51,9 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
 
 class Evaluator final : public rlwe::Evaluator {
  public:
-  using rlwe::Evaluator::Evaluator;
+  /// Throws MismatchError for a context of another scheme.
+  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+            rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
@@ -68,6 +70,13 @@ class Evaluator final : public rlwe::Evaluator {
                                           const rlwe::Ciphertext& b) const override;
   [[nodiscard]] rlwe::Ciphertext tensor(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
+
+ private:
+  // The level at which to multiply: the operands' own in manual mode, else the one that keeps the largest
+  // budget (docs/bgv.md).
+  [[nodiscard]] std::size_t product_level(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const;
+
+  std::vector<double> log_moduli_;  // log2 Q, [level]
 };
 
 }  // namespace hemera::bgv

@@ -8,7 +8,7 @@
 namespace hemera::bfv {
 namespace {
 
-const rlwe::SecretDistribution uniform_secret;
+constexpr rlwe::SecretDistribution uniform_secret;
 constexpr double sigma = 3.19;
 
 // Bits kept between the noise bound and the largest noise that decrypts.

@@ -1,0 +1,28 @@
+// Correction factors of BGV: the decrypted residue is the factor times the value, modulo t.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hemera/arith/modulus.hpp"
+#include "hemera/rlwe/context.hpp"
+
+namespace hemera::bgv {
+
+/// E D^-1 modulo t for the primes D dropped and E added from `level` to the next lower one: what a modulus
+/// switch multiplies the correction factor by.
+std::uint64_t switching_correction(const rlwe::Context& context, std::size_t level);
+
+/// Two integers, invertible modulo t and in (-t/2, t/2], with a * first = b * second modulo t.
+struct Multipliers {
+  std::int64_t a = 1;
+  std::int64_t b = 1;
+};
+
+/// Multipliers that bring two correction factors together at the least noise |a| noise_a + |b| noise_b: a
+/// pair from the extended Euclidean algorithm on t and first / second, whose remainders and coefficients are
+/// the short vectors of the lattice of all such pairs. Noises as log2.
+Multipliers balance(const arith::Modulus& t, std::uint64_t first, std::uint64_t second, double noise_a,
+                    double noise_b);
+
+}  // namespace hemera::bgv

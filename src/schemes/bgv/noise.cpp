@@ -1,0 +1,51 @@
+#include "schemes/bgv/noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "hemera/rlwe/noise.hpp"
+
+namespace hemera::bgv {
+
+using rlwe::add_log2;
+
+double switching_half_range(std::uint64_t plain_modulus) {
+  // delta / D of [-1/2, 1/2] plus a correction of [-(t-1)/2, t/2]; for even t one half more covers that the
+  // latter is not symmetric.
+  const auto t = static_cast<double>(plain_modulus);
+  return plain_modulus % 2 == 1 ? t / 2 : t / 2 + 1;
+}
+
+double product_noise_log2(std::size_t degree, double a, double b) {
+  return 1 + 0.5 * std::log2(static_cast<double>(degree)) + a + b;
+}
+
+double noise_at_level(const LevelSetting& setting, const Operand& operand, std::size_t level) {
+  double noise = operand.noise_log2;
+  for (std::size_t l = operand.level; l > level; --l) {
+    noise = add_log2(noise + setting.log_moduli[l - 1] - setting.log_moduli[l], setting.rounding_log2);
+  }
+  return noise;
+}
+
+std::size_t multiplication_level(const LevelSetting& setting, const Operand& a, const Operand& b) {
+  const std::size_t highest = std::min(a.level, b.level);
+  std::vector<double> budgets(highest + 1);
+  Operand x{highest, noise_at_level(setting, a, highest)};
+  Operand y{highest, noise_at_level(setting, b, highest)};
+  for (std::size_t level = highest;; --level) {
+    x = {level, noise_at_level(setting, x, level)};
+    y = {level, noise_at_level(setting, y, level)};
+    const double product = add_log2(product_noise_log2(setting.degree, x.noise_log2, y.noise_log2),
+                                    setting.switching_log2(level));
+    budgets[level] = setting.log_moduli[level] - room_log2 - product;
+    if (level == 0) break;
+  }
+  const double enough = *std::max_element(budgets.begin(), budgets.end()) - 0.5;
+  return static_cast<std::size_t>(
+      std::find_if(budgets.begin(), budgets.end(), [&](double budget) { return budget >= enough; }) -
+      budgets.begin());
+}
+
+}  // namespace hemera::bgv

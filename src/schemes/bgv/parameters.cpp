@@ -1,0 +1,81 @@
+#include <cmath>
+#include <vector>
+
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "rlwe/integer_search.hpp"
+#include "schemes/bgv/noise.hpp"
+
+namespace hemera::bgv {
+namespace {
+
+constexpr rlwe::SecretDistribution uniform_secret;
+constexpr double sigma = 3.19;
+
+// Bits kept between the noise bound and the largest noise that decrypts.
+constexpr double spare_bits = 1.5;
+
+double last_level_log2(std::size_t degree, std::uint64_t plain_modulus) {
+  return rlwe::rounding_noise_log2(degree, uniform_secret, 2, switching_half_range(plain_modulus)) + 1 +
+         room_log2 + spare_bits;
+}
+
+// Whether the noise bound of a circuit in automatic mode fits a chain of `primes` primes of `bits` bits.
+bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plain_modulus, std::size_t primes,
+           double bits) {
+  const double last = last_level_log2(degree, plain_modulus);
+  std::vector<double> log_moduli;
+  for (std::size_t count = 1; count <= primes; ++count) {
+    const double size = bits * static_cast<double>(count);
+    if (size >= last) log_moduli.push_back(size);
+  }
+  if (log_moduli.empty()) return false;
+  const double switching = rlwe::expected_switching_noise_log2(degree, sigma, primes, plain_modulus);
+  const LevelSetting setting{.degree = degree,
+                             .log_moduli = log_moduli,
+                             .rounding_log2 = rlwe::rounding_noise_log2(degree, uniform_secret, 2,
+                                                                        switching_half_range(plain_modulus)),
+                             .switching_log2 = [&](std::size_t) { return switching; }};
+  const double terms = std::log2(static_cast<double>(request.terms));
+  Operand noise{log_moduli.size() - 1, rlwe::add_log2(rlwe::fresh_noise_log2(degree, sigma, true), -1) +
+                                           std::log2(static_cast<double>(plain_modulus))};
+  for (std::size_t i = 0; i < request.depth; ++i) {
+    const std::size_t level = multiplication_level(setting, noise, noise);
+    const double operand = noise_at_level(setting, noise, level);
+    const double product = product_noise_log2(degree, operand, operand);
+    // The terms may be rotations of the product: one more key switch each.
+    noise = {level, terms + rlwe::add_log2(product, 1 + switching)};
+  }
+  return noise.noise_log2 + room_log2 + spare_bits <= log_moduli[noise.level];
+}
+
+}  // namespace
+
+rlwe::Parameters parameters_for(const CircuitRequest& request) {
+  const auto sizes = [&](std::size_t degree, std::uint64_t plain_modulus) {
+    // For each number of primes the smallest size that does; a tenth of a bit is exact enough.
+    std::vector<rlwe::ChainSize> result;
+    double smallest = 0;
+    for (std::size_t primes = 1; primes <= 128; ++primes) {
+      for (double bits = rlwe::least_prime_bits(degree); bits <= rlwe::most_prime_bits; bits += 0.1) {
+        if (!holds(request, degree, plain_modulus, primes, bits)) continue;
+        const double total = bits * static_cast<double>(primes);
+        if (result.empty() || total < smallest) {
+          result.push_back({primes, bits});
+          smallest = total;
+        }
+        break;
+      }
+      // More primes only make the chain longer once the smallest ones do.
+      if (!result.empty() && static_cast<double>(primes) * rlwe::least_prime_bits(degree) > smallest) break;
+    }
+    return result;
+  };
+  return rlwe::search_parameters(rlwe::Scheme::bgv, request, sizes, last_level_log2);
+}
+
+rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
+  return rlwe::chain_parameters(rlwe::Scheme::bgv, request, last_level_log2);
+}
+
+}  // namespace hemera::bgv
