@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/rlwe/gadget_choice.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::ckks {
+namespace {
+
+using Primes = std::vector<std::uint64_t>;
+
+constexpr int fast_bits = 50;  // primes below 2^50 run on IFMA and FP64 units
+constexpr int largest_bits = 60;
+constexpr int smallest_bits = 20;
+
+std::uint64_t bound_for(int bits) {
+  return std::uint64_t{1} << (bits <= fast_bits ? fast_bits : largest_bits + 1);
+}
+
+std::uint64_t require_one(const Primes& found, std::size_t degree, double bits) {
+  if (found.empty()) {
+    throw ParameterError("there is no NTT prime left of about " + std::to_string(std::lround(bits)) +
+                         " bits for degree " + std::to_string(degree) + "; use another prime size or degree");
+  }
+  return found.front();
+}
+
+// The primes of the levels above the last, top level first: each as near as possible to S_l^2 / scale, so
+// that the scales S_(l-1) = S_l^2 / q_l of automatic mode stay near `scale`.
+Primes rescaling_primes(std::size_t degree, double scale, std::size_t count, Primes taken) {
+  const std::uint64_t step = 2 * degree;
+  const int bits = static_cast<int>(std::lround(std::log2(scale)));
+  // A scale within a hair of 2^50 needs primes on both sides of it.
+  const std::uint64_t bound = bound_for(bits + 1);
+  Primes primes;
+  double level_scale = scale;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double target = level_scale * level_scale / scale;
+    const std::uint64_t prime =
+        require_one(arith::primes_nearest(target, step, 1, step, bound, taken), degree, std::log2(target));
+    primes.push_back(prime);
+    taken.push_back(prime);
+    level_scale = level_scale * level_scale / static_cast<double>(prime);
+  }
+  return primes;
+}
+
+// The primes of the last base: as few as hold `bits` bits, below 2^50 if they can be.
+Primes last_base_primes(std::size_t degree, int bits) {
+  const auto count = static_cast<std::size_t>((bits + fast_bits - 1) / fast_bits);
+  const int each = (bits + static_cast<int>(count) - 1) / static_cast<int>(count);
+  Primes primes = arith::primes_below(std::uint64_t{1} << each, 2 * degree, count);
+  if (primes.size() < count || std::log2(primes.back()) < each - 0.5) {
+    throw ParameterError("there are not " + std::to_string(count) + " NTT primes of " + std::to_string(each) +
+                         " bits for degree " + std::to_string(degree) + "; use a larger scale");
+  }
+  return primes;
+}
+
+// Levels of one prime each above a last base; `upper` is top level first.
+std::vector<Primes> prime_levels(const Primes& last, const Primes& upper) {
+  std::vector<Primes> levels = {last};
+  for (auto prime = upper.rbegin(); prime != upper.rend(); ++prime) {
+    levels.push_back(levels.back());
+    levels.back().push_back(*prime);
+  }
+  return levels;
+}
+
+}  // namespace
+
+rlwe::Parameters parameters_for(const CircuitRequest& request) {
+  if (request.scale_bits < smallest_bits || request.scale_bits > largest_bits) {
+    throw ParameterError("scale_bits must be from " + std::to_string(smallest_bits) + " to " +
+                         std::to_string(largest_bits) + ", not " + std::to_string(request.scale_bits));
+  }
+  if (request.range_bits < 1 || request.range_bits > largest_bits) {
+    throw ParameterError("range_bits must be from 1 to 60, not " + std::to_string(request.range_bits));
+  }
+  if (request.slots < 1 || request.slots > poly::max_degree / 2) {
+    throw ParameterError("slots must be from 1 to 2^16, not " + std::to_string(request.slots));
+  }
+  if (request.depth > 1000) {
+    throw ParameterError("a depth of " + std::to_string(request.depth) +
+                         " needs bootstrapping, not more levels");
+  }
+  std::size_t degree = std::max({poly::min_degree, 2 * std::bit_ceil(request.slots), request.degree});
+  if (!std::has_single_bit(degree)) {
+    throw ParameterError("degree " + std::to_string(degree) + " is not a power of two");
+  }
+  const double scale = std::exp2(request.scale_bits);
+  const auto wanted_bits = static_cast<double>(request.scale_bits) * static_cast<double>(request.depth + 1) +
+                           static_cast<double>(request.range_bits);
+  for (; degree <= poly::max_degree; degree *= 2) {
+    const double limit =
+        !request.security ? HUGE_VAL : rlwe::max_log_modulus(degree, *request.security).value_or(0);
+    if (wanted_bits > limit) continue;
+    const Primes last = last_base_primes(degree, request.scale_bits + request.range_bits);
+    const Primes upper = rescaling_primes(degree, scale, request.depth, last);
+    rlwe::ParametersLiteral literal;
+    literal.scheme = rlwe::Scheme::ckks;
+    literal.degree = degree;
+    literal.levels = prime_levels(last, upper);
+    const auto gadget = rlwe::choose_gadget(degree, literal.levels.back(), limit, request.digits);
+    if (!gadget) continue;
+    literal.digits = gadget->digits;
+    literal.special_primes = gadget->special_primes;
+    literal.scale = scale;
+    literal.range_bits = request.range_bits;
+    literal.security = request.security;
+    return rlwe::Parameters(std::move(literal));
+  }
+  throw ParameterError("no degree up to 2^17 is secure for depth " + std::to_string(request.depth) +
+                       " at a scale of " + std::to_string(request.scale_bits) +
+                       " bits; use less depth, a smaller scale, more digits or bootstrapping");
+}
+
+rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
+  const std::size_t degree = request.degree;
+  if (!std::has_single_bit(degree) || degree < poly::min_degree || degree > poly::max_degree) {
+    throw ParameterError("degree " + std::to_string(degree) + " is not a power of two from 2^10 to 2^17");
+  }
+  if (request.last_base < 1 || request.last_base > request.prime_bits.size()) {
+    throw ParameterError("the last base has " + std::to_string(request.last_base) +
+                         " primes, but the chain " + std::to_string(request.prime_bits.size()));
+  }
+  Primes taken;
+  const auto largest_of_bits = [&](int bits) {
+    if (bits < 2 || bits > arith::max_modulus_bits) {
+      throw ParameterError("a prime of " + std::to_string(bits) + " bits is outside 2 to 61 bits");
+    }
+    const std::uint64_t prime =
+        require_one(arith::primes_below(std::uint64_t{1} << bits, 2 * degree, 1, taken), degree, bits);
+    taken.push_back(prime);
+    return prime;
+  };
+  rlwe::ParametersLiteral literal;
+  literal.scheme = rlwe::Scheme::ckks;
+  literal.degree = degree;
+  literal.scale = request.scale;
+  literal.security = request.security;
+  for (const int bits : request.special_bits) literal.special_primes.push_back(largest_of_bits(bits));
+  Primes primes;
+  double level_scale = request.scale;
+  // From the top down, so that primes of the scale's size keep the level scales steady.
+  for (std::size_t i = request.prime_bits.size(); i-- > 0;) {
+    const int bits = request.prime_bits[i];
+    const double target = level_scale * level_scale / request.scale;
+    if (i >= request.last_base && std::abs(std::log2(target) - bits) < 0.5) {
+      const std::uint64_t prime = require_one(
+          arith::primes_nearest(target, 2 * degree, 1, 2 * degree, bound_for(bits + 1), taken), degree, bits);
+      taken.push_back(prime);
+      primes.push_back(prime);
+    } else {
+      primes.push_back(largest_of_bits(bits));
+    }
+    level_scale = level_scale * level_scale / static_cast<double>(primes.back());
+  }
+  std::reverse(primes.begin(), primes.end());
+  const auto last_end = primes.begin() + static_cast<std::ptrdiff_t>(request.last_base);
+  literal.levels = prime_levels(Primes(primes.begin(), last_end),
+                                Primes(primes.rbegin(), std::make_reverse_iterator(last_end)));
+  if (request.digits != 0) {
+    const std::size_t group = (primes.size() + request.digits - 1) / request.digits;
+    for (std::size_t first = 0; first < primes.size(); first += group) {
+      const std::size_t end = std::min(first + group, primes.size());
+      literal.digits.emplace_back(primes.begin() + static_cast<std::ptrdiff_t>(first),
+                                  primes.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+  }
+  return rlwe::Parameters(std::move(literal));
+}
+
+}  // namespace hemera::ckks

@@ -1,0 +1,323 @@
+// CKKS: every operation is a homomorphism up to the stated error.
+#include "hemera/schemes/ckks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::ckks {
+namespace {
+
+using Complex = std::complex<double>;
+using Values = std::vector<Complex>;
+using rlwe::Ciphertext;
+
+Values random_values(std::size_t count, std::uint64_t seed, double magnitude = 1) {
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<double> uniform(-magnitude, magnitude);
+  Values values(count);
+  for (Complex& value : values) value = {uniform(generator), uniform(generator)};
+  return values;
+}
+
+double largest_difference(const Values& a, const Values& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+template <typename Function>
+Values map2(const Values& a, const Values& b, Function function) {
+  Values result(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) result[i] = function(a[i], b[i]);
+  return result;
+}
+
+// A client with all keys and a server's evaluator.
+struct Session {
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  rlwe::EvaluationKeys keys;
+  std::unique_ptr<Evaluator> evaluator;
+  std::unique_ptr<Encoder> encoder;
+
+  explicit Session(const rlwe::Parameters& parameters, rlwe::KeyRequest request = {},
+                 rlwe::Relinearization relinearization = rlwe::Relinearization::eager)
+      : context(rlwe::Context::make(parameters)), secret(rlwe::generate_secret_key(context)) {
+    keys = rlwe::generate_keys(secret, request);
+    evaluator = std::make_unique<Evaluator>(context, keys, relinearization);
+    encoder = std::make_unique<Encoder>(context);
+  }
+
+  [[nodiscard]] Ciphertext encrypt(const Values& values, const rlwe::BatchShape& batch = {}) const {
+    return ckks::encrypt(encoder->encode(values, batch), *keys.public_key);
+  }
+  [[nodiscard]] Values decrypt(const Ciphertext& ciphertext) const {
+    return encoder->decode(ckks::decrypt(ciphertext, secret));
+  }
+};
+
+rlwe::Parameters small_parameters(std::size_t depth, std::size_t digits = 0, int scale_bits = 40) {
+  return parameters_for({.depth = depth,
+                         .scale_bits = scale_bits,
+                         .slots = 512,
+                         .digits = digits,
+                         .degree = 1024,
+                         .security = std::nullopt});
+}
+
+constexpr double tolerance = 0x1p-20;
+
+TEST(CkksParameters, ForCircuitAreSecureAndBelow2To50) {
+  const auto parameters = parameters_for({.depth = 6, .scale_bits = 40, .slots = 4096});
+  EXPECT_EQ(parameters.security(), rlwe::Security::at_least_128);
+  EXPECT_EQ(parameters.levels(), 7U);
+  EXPECT_GE(parameters.degree(), 8192U);
+  for (const auto& level : parameters.literal().levels) {
+    for (const std::uint64_t prime : level) EXPECT_LT(prime, std::uint64_t{1} << 50);
+  }
+  for (const std::uint64_t prime : parameters.literal().special_primes)
+    EXPECT_LT(prime, std::uint64_t{1} << 50);
+}
+
+TEST(CkksParameters, WeakOnesAreRefusedUnlessAskedFor) {
+  ChainRequest request{.degree = 4096, .prime_bits = {50, 40, 40}, .special_bits = {50}, .scale = 0x1p40};
+  EXPECT_THROW(parameters_from_bits(request), SecurityError);
+  request.security.reset();
+  EXPECT_EQ(parameters_from_bits(request).security(), rlwe::Security::below_128);
+}
+
+TEST(CkksParameters, RoundTripThroughBytes) {
+  const auto parameters = small_parameters(3);
+  runtime::ByteWriter out;
+  parameters.write(out);
+  runtime::ByteReader in(out.view());
+  const auto again = rlwe::Parameters::read(in);
+  EXPECT_EQ(again.fingerprint(), parameters.fingerprint());
+  EXPECT_EQ(in.remaining(), 0U);
+}
+
+TEST(Ckks, EncryptionIsInvertedByDecryption) {
+  const Session session(small_parameters(2));
+  for (const std::size_t slots : {1U, 2U, 64U, 512U}) {
+    const Values values = random_values(3 * slots, slots);
+    const auto plaintext = session.encoder->encode(values, {3});
+    const auto with_public = ckks::encrypt(plaintext, *session.keys.public_key);
+    const auto with_secret = ckks::encrypt(plaintext, session.secret);
+    EXPECT_TRUE(with_secret.seed.has_value());
+    EXPECT_LT(largest_difference(session.decrypt(with_public), values), tolerance);
+    EXPECT_LT(largest_difference(session.decrypt(with_secret), values), tolerance);
+  }
+}
+
+TEST(Ckks, LinearOperations) {
+  const Session session(small_parameters(2));
+  const Values a = random_values(512, 1);
+  const Values b = random_values(512, 2);
+  const auto x = session.encrypt(a);
+  const auto y = session.encrypt(b);
+  const Evaluator& ev = *session.evaluator;
+  EXPECT_LT(largest_difference(session.decrypt(ev.add(x, y)), map2(a, b, std::plus<>())), tolerance);
+  EXPECT_LT(largest_difference(session.decrypt(ev.subtract(x, y)), map2(a, b, std::minus<>())), tolerance);
+  EXPECT_LT(largest_difference(session.decrypt(ev.negate(x)), map2(a, b, [](auto u, auto) { return -u; })),
+            tolerance);
+  auto sum = x.clone();
+  ev.add_inplace(sum, sum);
+  EXPECT_LT(largest_difference(session.decrypt(sum), map2(a, a, std::plus<>())), tolerance);
+}
+
+TEST(Ckks, ProductsOfDifferentDepthAddUp) {
+  const Session session(small_parameters(4));
+  const Values a = random_values(512, 3);
+  const auto x = session.encrypt(a);
+  const Evaluator& ev = *session.evaluator;
+  // x + x^2 + x^3 + x^4, in both orders of addition.
+  const auto x2 = ev.square(x);
+  const auto x3 = ev.multiply(x2, x);
+  const auto x4 = ev.square(x2);
+  const auto up = ev.add(ev.add(ev.add(x, x2), x3), x4);
+  const auto down = ev.add(ev.add(ev.add(x4, x3), x2), x);
+  const Values expected = map2(a, a, [](auto u, auto) { return u + u * u + u * u * u + u * u * u * u; });
+  EXPECT_LT(largest_difference(session.decrypt(up), expected), tolerance);
+  EXPECT_LT(largest_difference(session.decrypt(down), expected), tolerance);
+}
+
+TEST(Ckks, PowersUseLogarithmicDepth) {
+  const Session session(small_parameters(4));
+  const Values a = random_values(512, 4, 0.7);
+  const auto x = session.encrypt(a);
+  for (const std::uint64_t exponent : {1U, 2U, 3U, 5U, 7U, 8U, 15U, 16U}) {
+    const auto power = session.evaluator->power(x, exponent);
+    const Values expected =
+        map2(a, a, [&](auto u, auto) { return std::pow(u, static_cast<double>(exponent)); });
+    EXPECT_LT(largest_difference(session.decrypt(power), expected), tolerance) << exponent;
+  }
+  EXPECT_THROW(static_cast<void>(session.evaluator->power(x, 33)), LevelError);
+}
+
+TEST(Ckks, ScalarsAndPlaintexts) {
+  const Session session(small_parameters(3));
+  const Values a = random_values(512, 5);
+  const Values b = random_values(512, 6);
+  const auto x = session.encrypt(a);
+  const Evaluator& ev = *session.evaluator;
+  for (const Complex c : {Complex(0.5), Complex(-3), Complex(0), Complex(0.25, -1.5), Complex(0, 1)}) {
+    auto product = x.clone();
+    ev.multiply_scalar_inplace(product, {.value = c});
+    EXPECT_LT(largest_difference(session.decrypt(product), map2(a, a, [&](auto u, auto) { return u * c; })),
+              tolerance);
+    auto sum = x.clone();
+    ev.add_scalar_inplace(sum, {.value = c});
+    EXPECT_LT(largest_difference(session.decrypt(sum), map2(a, a, [&](auto u, auto) { return u + c; })),
+              tolerance);
+  }
+  const auto plaintext = session.encoder->encode(b, {});
+  auto product = x.clone();
+  ev.multiply_plain_inplace(product, plaintext);
+  EXPECT_LT(largest_difference(session.decrypt(product), map2(a, b, std::multiplies<>())), tolerance);
+  auto difference = x.clone();
+  ev.subtract_plain_inplace(difference, plaintext);
+  EXPECT_LT(largest_difference(session.decrypt(difference), map2(a, b, std::minus<>())), tolerance);
+}
+
+class CkksGadget : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(CkksGadget, RotationsAndConjugation) {
+  const auto parameters = small_parameters(3, GetParam());
+  const Session session(parameters, {.rotations = {1, 2, 4, -1, 37}, .conjugation = true});
+  const Values a = random_values(512, 7);
+  const auto x = session.encrypt(a);
+  const Evaluator& ev = *session.evaluator;
+  const auto rotated = [&](std::int64_t steps) {
+    Values result(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      result[i] = a[static_cast<std::size_t>(static_cast<std::int64_t>(i + 1024) + steps) % a.size()];
+    }
+    return result;
+  };
+  for (const std::int64_t steps : {0, 1, 2, 3, -1, 37, 6, 512, -511}) {
+    EXPECT_LT(largest_difference(session.decrypt(ev.rotate(x, steps)), rotated(steps)), tolerance) << steps;
+  }
+  const std::vector<std::int64_t> steps = {1, 37, 0, 3};
+  const auto hoisted = ev.rotate_hoisted(x, steps);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_LT(largest_difference(session.decrypt(hoisted[i]), rotated(steps[i])), tolerance);
+  }
+  Values conjugated = a;
+  for (Complex& value : conjugated) value = std::conj(value);
+  EXPECT_LT(largest_difference(session.decrypt(ev.conjugate(x)), conjugated), tolerance);
+  EXPECT_THROW(static_cast<void>(ev.rotate(x, 100)), MissingKeyError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Digits, CkksGadget, testing::Values(1, 2, 4));
+
+TEST(Ckks, HoistedRotationsAreBitIdentical) {
+  const Session session(small_parameters(3, 2), {.rotations = {1, 5}});
+  const auto x = session.encrypt(random_values(512, 8));
+  const std::vector<std::int64_t> steps = {1, 5};
+  const auto hoisted = session.evaluator->rotate_hoisted(x, steps);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto single = session.evaluator->rotate(x, steps[i]);
+    const auto words = [&](const Ciphertext& c) {
+      std::vector<std::uint64_t> host(c.poly.shape().words());
+      session.context->backend().download(session.context->queue(), host, c.poly.view(), c.poly.form());
+      return host;
+    };
+    EXPECT_EQ(words(single), words(hoisted[i]));
+  }
+}
+
+TEST(Ckks, SumOfSlots) {
+  const Session session(small_parameters(2), {.rotations = {1, 2, 4, 8, 16, 32}});
+  const Values a = random_values(64, 9);
+  const auto sum = session.evaluator->sum_slots(session.encrypt(a));
+  Complex total = 0;
+  for (const Complex& value : a) total += value;
+  EXPECT_LT(largest_difference(session.decrypt(sum), Values(64, total)), 64 * tolerance);
+}
+
+TEST(Ckks, BatchesActElementByElement) {
+  const Session session(small_parameters(2), {.rotations = {1}});
+  const Values a = random_values(4 * 32, 10);
+  const Values b = random_values(32, 11);
+  const auto x = session.encrypt(a, {4});
+  const auto y = session.encrypt(b);
+  const auto product = session.evaluator->multiply(x, y);
+  EXPECT_EQ(product.meta.batch, (rlwe::BatchShape{4}));
+  Values expected(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) expected[i] = a[i] * b[i % 32];
+  EXPECT_LT(largest_difference(session.decrypt(product), expected), tolerance);
+  const auto sum = session.evaluator->add(y, x);
+  for (std::size_t i = 0; i < a.size(); ++i) expected[i] = a[i] + b[i % 32];
+  EXPECT_LT(largest_difference(session.decrypt(sum), expected), tolerance);
+  const auto third = rlwe::take(x, 2);
+  EXPECT_LT(largest_difference(session.decrypt(third), Values(a.begin() + 64, a.begin() + 96)), tolerance);
+  const auto joined = rlwe::concatenate({&x, &x});
+  EXPECT_EQ(joined.meta.batch, (rlwe::BatchShape{8}));
+  EXPECT_THROW(static_cast<void>(session.evaluator->add(x, joined)), MismatchError);
+}
+
+TEST(Ckks, LazyRelinearization) {
+  const Session session(small_parameters(3), {.rotations = {1}}, rlwe::Relinearization::lazy);
+  const Values a = random_values(512, 12);
+  const auto x = session.encrypt(a);
+  const Evaluator& ev = *session.evaluator;
+  const auto square = ev.square(x);
+  EXPECT_EQ(square.size(), 3U);
+  const auto sum = ev.add(square, x);
+  EXPECT_EQ(sum.size(), 3U);
+  EXPECT_LT(largest_difference(session.decrypt(sum), map2(a, a, [](auto u, auto) { return u * u + u; })),
+            tolerance);
+  const auto cube = ev.multiply(square, x);
+  EXPECT_LT(largest_difference(session.decrypt(cube), map2(a, a, [](auto u, auto) { return u * u * u; })),
+            tolerance);
+}
+
+TEST(Ckks, ShrinkGoesToTheSmallestSafeBase) {
+  const Session session(small_parameters(4));
+  const Values a = random_values(512, 13);
+  const auto small = session.evaluator->shrink(session.evaluator->square(session.encrypt(a)));
+  EXPECT_EQ(small.meta.level, 0U);
+  EXPECT_EQ(small.size(), 2U);
+  EXPECT_LT(largest_difference(session.decrypt(small), map2(a, a, std::multiplies<>())), tolerance);
+}
+
+TEST(Ckks, ExhaustedLevelsAreNamed) {
+  const Session session(small_parameters(1));
+  const auto x = session.encrypt(random_values(512, 14));
+  const auto square = session.evaluator->square(x);
+  try {
+    static_cast<void>(session.evaluator->square(square));
+    FAIL() << "no level was left";
+  } catch (const LevelError& error) {
+    EXPECT_NE(std::string(error.what()).find("no level is left"), std::string::npos);
+  }
+}
+
+TEST(Ckks, DecryptForSharingAddsTheDeviationItPromises) {
+  const Session session(
+      parameters_for({.depth = 2, .scale_bits = 49, .slots = 512, .degree = 1024, .security = std::nullopt}));
+  const Values a = random_values(512, 15);
+  const auto x = session.encrypt(a);
+  const double bound = 0x1p-38;
+  const int statistical_bits = 20;
+  const auto exact = session.decrypt(x);
+  const auto shared =
+      session.encoder->decode(ckks::decrypt_for_sharing(x, session.secret, bound, statistical_bits));
+  double variance = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    variance += std::norm(shared[i] - exact[i]) / static_cast<double>(a.size());
+  // A slot is a sum of N uniform integers of b = ceil(log2(N bound scale 2^20)) bits, over the scale.
+  const double bits = std::ceil(10 - 38 + 49 + statistical_bits);
+  const double expected = std::sqrt(1024.0 / 12) * std::exp2(bits - 49);
+  EXPECT_NEAR(std::sqrt(variance) / expected, 1, 0.2);
+  EXPECT_THROW(static_cast<void>(ckks::decrypt_for_sharing(x, session.secret, 0x1p-10, 40)), NoiseError);
+}
+
+}  // namespace
+}  // namespace hemera::ckks
