@@ -105,7 +105,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section) {
   }
   fields.meta.slots = in.u64();
   fields.meta.noise_log2 = in.f64();
-  if (std::isnan(fields.meta.noise_log2) || (ckks && fields.meta.noise_log2 != 0)) {
+  if (std::isnan(fields.meta.noise_log2)) {
     in.fail("a noise bound of 2^" + std::to_string(fields.meta.noise_log2));
   }
   std::size_t elements = 1;

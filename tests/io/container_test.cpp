@@ -11,6 +11,7 @@
 #include "io/allocation_guard.hpp"
 #include "io/compression.hpp"
 #include "io/corruption.hpp"
+#include "io/reseal.hpp"
 
 namespace hemera::io {
 namespace {

@@ -4,25 +4,10 @@
 #include <array>
 #include <cstdint>
 
-#include "hemera/io/container.hpp"
-#include "io/checksum.hpp"
+#include "io/reseal.hpp"
 
 namespace hemera::io::test {
 namespace {
-
-std::uint64_t load(const std::vector<std::byte>& file, std::size_t at, std::size_t bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    value |= std::to_integer<std::uint64_t>(file[at + i]) << (8 * i);
-  }
-  return value;
-}
-
-void store(std::vector<std::byte>& file, std::size_t at, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes && at + i < file.size(); ++i) {
-    file[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xFF);
-  }
-}
 
 std::string change(std::vector<std::byte>& file, std::mt19937_64& random) {
   // Half of the changes hit the first 512 bytes, where headers and lengths are.
@@ -87,24 +72,6 @@ std::string corrupt(std::vector<std::byte>& file, std::mt19937_64& random) {
     what = change(file, random);
   }
   return what;
-}
-
-void reseal(std::vector<std::byte>& file) {
-  if (file.size() < Header::bytes) {
-    return;
-  }
-  const std::span<const std::byte> view(file);
-  const std::uint64_t header_checksum = checksum(0, view.first(Header::bytes - 8));
-  store(file, Header::bytes - 8, header_checksum, 8);
-  std::size_t at = Header::bytes;
-  for (std::uint64_t index = 0; file.size() - at >= Section::header_bytes; ++index) {
-    const std::size_t payload = at + Section::header_bytes;
-    const std::uint64_t stored = std::min<std::uint64_t>(load(file, at + 8, 8), file.size() - payload);
-    store(file, at + 8, stored, 8);
-    store(file, at + 24,
-          checksum(header_checksum + index, view.subspan(at, 24), view.subspan(payload, stored)), 8);
-    at = payload + static_cast<std::size_t>(stored);
-  }
 }
 
 }  // namespace hemera::io::test

@@ -1,0 +1,198 @@
+// Damaged files of every kind of object.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "hemera/io/describe.hpp"
+#include "hemera/io/objects.hpp"
+#include "hemera/runtime/error.hpp"
+#include "io/allocation_guard.hpp"
+#include "io/corruption.hpp"
+#include "io/reseal.hpp"
+#include "io/samples.hpp"
+
+namespace hemera::io {
+namespace {
+
+using rlwe::Scheme;
+using test::SampleFile;
+
+// Primes of 25 bits: small files, so that many fit into a short test.
+class DamageTest : public testing::TestWithParam<Scheme> {
+ protected:
+  void SetUp() override { samples_ = test::make_samples(test::small_context(GetParam(), 25)); }
+
+  test::Samples samples_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, DamageTest, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
+                         [](const auto& tested) { return rlwe::name(tested.param); });
+
+TEST_P(DamageTest, EveryTruncationIsAFormatError) {
+  for (const SampleFile& sample : test::sample_files(samples_)) {
+    // Ends of large files differ only in the section that is cut: every length of small ones, then every
+    // 97th.
+    for (std::size_t size = 0; size < sample.file.size(); size += size < 10000 ? 1 : 97) {
+      ASSERT_THROW(sample.reload(std::span(sample.file).first(size)), FormatError)
+          << sample.name << " " << size;
+    }
+  }
+}
+
+TEST_P(DamageTest, EveryRandomCorruptionIsAFormatErrorWithoutLargeAllocations) {
+  std::mt19937_64 random(static_cast<unsigned>(GetParam()));
+  for (const SaveOptions& options : {SaveOptions{}, SaveOptions{.compression_level = 1, .packed = false}}) {
+    for (const SampleFile& sample : test::sample_files(samples_, options)) {
+      for (int round = 0; round < 1000; ++round) {
+        auto file = sample.file;
+        const std::string what = test::corrupt(file, random);
+        const test::AllocationGuard guard;
+        ASSERT_THROW(sample.reload(file), FormatError) << sample.name << ": " << what;
+        ASSERT_LT(guard.total(), file.size() + 8192) << sample.name << ": " << what;
+      }
+    }
+  }
+}
+
+// With fitting checksums damage may go unseen in places where all values are good (residues, a scale), but
+// nothing else than a typed error may come of it.
+TEST_P(DamageTest, CorruptionWithFittingChecksumsIsATypedErrorOrLoads) {
+  std::mt19937_64 random(100 + static_cast<unsigned>(GetParam()));
+  for (const SaveOptions& options : {SaveOptions{}, SaveOptions{.compression_level = 1, .packed = false}}) {
+    for (const SampleFile& sample : test::sample_files(samples_, options)) {
+      int refused = 0;
+      for (int round = 0; round < 300; ++round) {
+        auto file = sample.file;
+        const std::string what = test::corrupt(file, random);
+        test::reseal(file);
+        try {
+          const auto again = sample.reload(file);
+          EXPECT_EQ(sample.reload(again), again) << sample.name << ": " << what;
+        } catch (const FormatError&) {
+          ++refused;
+        } catch (const MismatchError&) {  // the header names another kind or other parameters
+          ++refused;
+        }
+        try {
+          static_cast<void>(describe(file));
+        } catch (const FormatError&) {
+        }
+      }
+      EXPECT_GT(refused, 50) << sample.name;
+    }
+  }
+}
+
+// Sets a field of the first section to a bad value, with fitting checksums.
+struct BadField {
+  std::size_t offset;
+  std::size_t bytes;
+  std::uint64_t value;
+  const char* message;
+};
+
+void expect_refused(const SampleFile& sample, const std::vector<BadField>& fields) {
+  for (const BadField& field : fields) {
+    auto file = sample.file;
+    test::store(file, Header::bytes + Section::header_bytes + field.offset, field.value, field.bytes);
+    test::reseal(file);
+    try {
+      sample.reload(file);
+      ADD_FAILURE() << sample.name << " loads with " << field.value << " at " << field.offset;
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find(field.message), std::string::npos)
+          << error.what() << " for " << field.value << " at " << field.offset;
+    }
+  }
+}
+
+TEST_P(DamageTest, FieldsOutOfRangeAreFormatErrors) {
+  const auto files = test::sample_files(samples_);
+  const bool ckks = GetParam() == Scheme::ckks;
+  const bool bgv = GetParam() == Scheme::bgv;
+  constexpr std::uint64_t not_a_number = 0x7FF8000000000000;
+  constexpr std::uint64_t infinity = 0x7FF0000000000000;
+  // META without a seed: scheme 0, encoding 1, noise-scale degree 2, seeded 3, level 4, scale 8, correction
+  // 16, slots 24, noise 32, batch 40.
+  std::vector<BadField> fields = {{0, 1, 0, "unknown scheme"},
+                                  {0, 1, 4, "unknown scheme"},
+                                  {1, 1, 2, "yes-or-no"},
+                                  {2, 1, 0, "noise-scale degree"},
+                                  {2, 1, 3, "noise-scale degree"},
+                                  {3, 1, 2, "yes-or-no"},
+                                  {4, 4, 2, "above the top level"},
+                                  {4, 4, 0xFFFFFFFF, "above the top level"},
+                                  {4, 4, 0, "moduli of the residues"},
+                                  {8, 8, 0, "a scale of"},
+                                  {8, 8, not_a_number, "a scale of"},
+                                  {8, 8, infinity, "a scale of"},
+                                  {16, 8, 0, "correction factor"},
+                                  {16, 8, 12289, "correction factor"},
+                                  {24, 8, 0, "values"},
+                                  {24, 8, 1025, "values"},
+                                  {32, 8, not_a_number, "noise bound"},
+                                  {40, 4, 1, "can not fit"},
+                                  {40, 4, 0xFFFFFFFF, "can not fit"}};
+  if (ckks) {
+    fields.insert(fields.end(), {{1, 1, 1, "slot encoding"}, {24, 8, 300, "values"}});
+  } else {
+    fields.insert(fields.end(), {{2, 1, 2, "noise-scale degree"}, {8, 8, 0x4000000000000000, "a scale of"}});
+  }
+  if (!bgv) {
+    fields.push_back({16, 8, 2, "correction factor"});
+  }
+  expect_refused(files[2], fields);
+  // META with a seed of 40 bytes from byte 4 on; the batch (2, 1) from byte 80 on.
+  expect_refused(files[3], {{4, 4, 2, "sampling rule"},
+                            {8, 4, 0xFFFFFFFF, "stream of the seed"},
+                            {84, 8, 0, "extent of 0"},
+                            {84, 8, 3, "3"},
+                            {92, 8, ~std::uint64_t{0}, "extent of"}});
+  expect_refused(files[4], {{0, 1, 9, "unknown scheme"}, {1, 4, 1, "level"}, {5, 1, 1, "ends too early"}});
+  expect_refused(files[6], {{1, 4, 2, "above the top level"}, {1, 4, 1, "moduli of the residues"}});
+  // KEYS: public key 0, relinearization key 1, count 2, elements 5 and 2047 from 6 on.
+  expect_refused(files[7], {{0, 1, 0, "lists 3 keys"},
+                            {1, 1, 2, "yes-or-no"},
+                            {6, 8, 1, "Galois elements"},
+                            {6, 8, 6, "Galois elements"},
+                            {6, 8, 2047, "Galois elements"},
+                            {14, 8, 2049, "not below 2N"}});
+}
+
+TEST_P(DamageTest, AResidueAtItsModulusIsAFormatError) {
+  // In words: the last residue of each file but the parameters and the (packed) secret key.
+  const auto files = test::sample_files(samples_, {.packed = false});
+  for (const std::size_t index : {1, 2, 3, 5, 6, 7}) {
+    auto file = files[index].file;
+    test::store(file, file.size() - 8, (std::uint64_t{1} << 25) - 1, 8);
+    test::reseal(file);
+    try {
+      files[index].reload(file);
+      ADD_FAILURE() << files[index].name;
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find("not below its modulus"), std::string::npos) << error.what();
+    }
+    EXPECT_THROW(static_cast<void>(describe(file)), FormatError) << files[index].name;
+  }
+  auto secret = save(samples_.secret);
+  secret.back() |= std::byte{0xC0};
+  test::reseal(secret);
+  EXPECT_THROW(static_cast<void>(load_secret_key(samples_.context, secret)), FormatError);
+}
+
+TEST_P(DamageTest, ParametersThatAreInvalidAreAFormatError) {
+  auto file = save(samples_.context->parameters());
+  const std::size_t degree = Header::bytes + Section::header_bytes + 1;
+  test::store(file, degree, 2048, 8);  // the primes are 1 modulo 2048 only by chance modulo 4096
+  test::reseal(file);
+  EXPECT_THROW(static_cast<void>(load_parameters(file)), FormatError);
+  // Valid, but not those of the header.
+  auto other = save(test::small_parameters(GetParam(), 26));
+  std::copy_n(save(samples_.context->parameters()).begin() + 16, 32, other.begin() + 16);
+  test::reseal(other);
+  EXPECT_THROW(static_cast<void>(load_parameters(other)), FormatError);
+  EXPECT_THROW(static_cast<void>(describe(other)), FormatError);
+}
+
+}  // namespace
+}  // namespace hemera::io

@@ -1,0 +1,262 @@
+#include "hemera/io/objects.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "hemera/io/describe.hpp"
+#include "hemera/rlwe/encryption.hpp"
+#include "hemera/runtime/error.hpp"
+#include "io/reseal.hpp"
+#include "io/samples.hpp"
+
+namespace hemera::io {
+namespace {
+
+using rlwe::Scheme;
+using test::Samples;
+
+class ObjectsTest : public testing::TestWithParam<Scheme> {
+ protected:
+  void SetUp() override { samples_ = test::make_samples(test::small_context(GetParam(), 50)); }
+
+  Samples samples_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, ObjectsTest, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
+                         [](const auto& tested) { return rlwe::name(tested.param); });
+
+void expect_equal(const rlwe::Metadata& a, const rlwe::Metadata& b) {
+  EXPECT_EQ(a.batch, b.batch);
+  EXPECT_EQ(a.level, b.level);
+  EXPECT_EQ(a.scale, b.scale);
+  EXPECT_EQ(a.noise_scale_degree, b.noise_scale_degree);
+  EXPECT_EQ(a.correction, b.correction);
+  EXPECT_EQ(a.slots, b.slots);
+  EXPECT_EQ(a.encoding, b.encoding);
+  EXPECT_EQ(a.noise_log2, b.noise_log2);
+}
+
+void expect_equal(const poly::Poly& a, const rlwe::Context& of_a, const poly::Poly& b,
+                  const rlwe::Context& of_b) {
+  EXPECT_EQ(a.shape(), b.shape());
+  EXPECT_EQ(a.form(), b.form());
+  EXPECT_EQ(a.base().values(), b.base().values());
+  EXPECT_EQ(test::words(of_a, a), test::words(of_b, b));
+}
+
+void expect_equal(const rlwe::SwitchingKey& a, const rlwe::SwitchingKey& b) {
+  EXPECT_EQ(a.level, b.level);
+  expect_equal(a.poly, *a.context, b.poly, *b.context);
+}
+
+void expect_equal(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) {
+  expect_equal(a.meta, b.meta);
+  expect_equal(a.poly, *a.context, b.poly, *b.context);
+}
+
+TEST_P(ObjectsTest, EveryObjectRoundTripsIntoAnotherContextOfTheSameParameters) {
+  const auto other = test::small_context(GetParam(), 50);
+  const Samples& s = samples_;
+  for (const bool seeded : {true, false}) {
+    for (const bool packed : {true, false}) {
+      for (const int level : {0, 3}) {
+        const SaveOptions options{.compression_level = level, .packed = packed, .seeded = seeded};
+        EXPECT_EQ(load_parameters(save(s.context->parameters(), options)), s.context->parameters());
+
+        const auto plaintext = load_plaintext(other, save(s.plaintext, options));
+        expect_equal(plaintext.meta, s.plaintext.meta);
+        expect_equal(plaintext.poly, *other, s.plaintext.poly, *s.context);
+
+        const auto ciphertext = load_ciphertext(other, save(s.ciphertext, options));
+        expect_equal(ciphertext, s.ciphertext);
+        EXPECT_EQ(ciphertext.context, other);
+        EXPECT_FALSE(ciphertext.seed.has_value());
+        const auto from_seed = load_ciphertext(other, save(s.seeded, options));
+        expect_equal(from_seed, s.seeded);
+        EXPECT_EQ(from_seed.seed.has_value(), seeded);
+
+        const auto secret = load_secret_key(other, save(s.secret, options));
+        expect_equal(secret.poly, *other, s.secret.poly, *s.context);
+        EXPECT_EQ(secret.poly.secrecy(), runtime::Secrecy::secret);
+
+        const auto public_key = load_public_key(other, save(s.public_key, options));
+        expect_equal(public_key.poly, *other, s.public_key.poly, *s.context);
+        EXPECT_EQ(public_key.seed.has_value(), seeded);
+        expect_equal(load_switching_key(other, save(s.switching, options)), s.switching);
+
+        const auto keys = load_evaluation_keys(other, save(s.keys, options));
+        expect_equal(keys.public_key->poly, *other, s.keys.public_key->poly, *s.context);
+        expect_equal(*keys.relinearization, *s.keys.relinearization);
+        ASSERT_EQ(keys.galois.size(), s.keys.galois.size());
+        for (const auto& [element, key] : s.keys.galois) {
+          expect_equal(*keys.galois.at(element), *key);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ObjectsTest, SavingWhatWasLoadedGivesTheSameBytes) {
+  for (const auto& sample : test::sample_files(samples_)) {
+    EXPECT_EQ(sample.reload(sample.file), sample.file) << sample.name;
+  }
+}
+
+TEST_P(ObjectsTest, ASetMayHoldAnyKeys) {
+  rlwe::EvaluationKeys keys = samples_.keys;
+  keys.public_key.reset();
+  auto loaded = load_evaluation_keys(samples_.context, save(keys));
+  EXPECT_EQ(loaded.public_key, nullptr);
+  EXPECT_NE(loaded.relinearization, nullptr);
+  keys.relinearization.reset();
+  keys.galois.clear();
+  loaded = load_evaluation_keys(samples_.context, save(keys));
+  EXPECT_EQ(loaded.relinearization, nullptr);
+  EXPECT_TRUE(loaded.galois.empty());
+}
+
+TEST_P(ObjectsTest, ACiphertextOfThreeComponentsRoundTrips) {
+  rlwe::Ciphertext product = rlwe::make_ciphertext(samples_.context, samples_.ciphertext.meta, 3);
+  samples_.context->backend().sample_uniform(samples_.context->queue(), product.poly.view(),
+                                             poly::RandomStream{poly::Seed::fresh(), 0}, product.poly.base());
+  expect_equal(load_ciphertext(samples_.context, save(product)), product);
+}
+
+TEST_P(ObjectsTest, SizesAreThoseOfThePackedResidues) {
+  constexpr std::size_t limb = 1024 * 50 / 8;
+  const auto size = [](const auto& object, const SaveOptions& options = {}) {
+    return save(object, options).size();
+  };
+  const auto near = [](std::size_t actual, std::size_t residues) {
+    return actual >= residues && actual < residues + 400;
+  };
+  EXPECT_TRUE(near(size(samples_.ciphertext), 2 * 2 * limb));
+  EXPECT_TRUE(near(size(samples_.seeded), 2 * limb));
+  EXPECT_TRUE(near(size(samples_.seeded, {.seeded = false}), 2 * 2 * limb));
+  EXPECT_TRUE(near(size(samples_.ciphertext, {.packed = false}), 2 * 2 * 1024 * 8));
+  EXPECT_TRUE(near(size(samples_.secret), 1024 / 4));
+  EXPECT_TRUE(near(size(samples_.public_key), 2 * limb));
+  EXPECT_TRUE(near(size(samples_.switching), 2 * limb));
+}
+
+TEST_P(ObjectsTest, ZerosCompress) {
+  rlwe::Plaintext& plaintext = samples_.plaintext;
+  samples_.context->backend().fill_zero(samples_.context->queue(), plaintext.poly.view());
+  const auto file = save(plaintext, {.compression_level = 3});
+  EXPECT_LT(file.size(), 2 * 1024 * 8 / Reader::expansion_limit + 400);
+  expect_equal(load_plaintext(samples_.context, file).poly, *samples_.context, plaintext.poly,
+               *samples_.context);
+  EXPECT_THROW(save(plaintext, {.compression_level = 20}), ParameterError);
+}
+
+TEST_P(ObjectsTest, ASecretKeyDecryptsAfterLoading) {
+  const auto other = test::small_context(GetParam(), 50);
+  const auto secret = load_secret_key(other, save(samples_.secret));
+  const auto ciphertext = load_ciphertext(other, save(samples_.seeded));
+  const poly::Poly phase = rlwe::decrypt_phase(ciphertext, secret);
+  const std::uint64_t modulus = other->base(0).modulus(0).value();
+  for (const std::uint64_t word : test::words(*other, phase)) {
+    // An encryption of zero: errors, times t for BGV.
+    EXPECT_LT(std::min(word, modulus - word), 64U * 12289U);
+  }
+}
+
+TEST_P(ObjectsTest, OtherParametersAndOtherKindsAreMismatches) {
+  const auto other = test::small_context(GetParam(), 49);
+  const auto file = save(samples_.ciphertext);
+  try {
+    static_cast<void>(load_ciphertext(other, file));
+    FAIL();
+  } catch (const MismatchError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find(samples_.context->parameters().short_fingerprint()), std::string::npos) << message;
+    EXPECT_NE(message.find(other->parameters().short_fingerprint()), std::string::npos) << message;
+  }
+  EXPECT_THROW(static_cast<void>(load_plaintext(samples_.context, file)), MismatchError);
+  EXPECT_THROW(static_cast<void>(load_secret_key(samples_.context, file)), MismatchError);
+  EXPECT_THROW(static_cast<void>(load_parameters(file)), MismatchError);
+}
+
+TEST_P(ObjectsTest, ObjectsThatBreakTheirRulesAreNotSaved) {
+  rlwe::Ciphertext broken = samples_.ciphertext.clone();
+  broken.meta.slots = 0;
+  EXPECT_THROW(static_cast<void>(save(broken)), MismatchError);
+  broken = samples_.ciphertext.clone();
+  broken.poly.set_form(poly::Form::coefficient);
+  EXPECT_THROW(static_cast<void>(save(broken)), MismatchError);
+  // A uniform polynomial is no ternary secret.
+  const rlwe::Context& context = *samples_.context;
+  context.backend().sample_uniform(context.queue(), samples_.secret.poly.view(),
+                                   poly::RandomStream{poly::Seed::fresh(), 0}, context.key_base());
+  EXPECT_THROW(static_cast<void>(save(samples_.secret)), MismatchError);
+}
+
+TEST_P(ObjectsTest, ASecretOfFixedWeightMustHaveIt) {
+  auto literal = samples_.context->parameters().literal();
+  literal.secret.weight = 64;
+  const auto context = rlwe::Context::make(rlwe::Parameters(literal), {}, 1);
+  auto file = save(rlwe::generate_secret_key(context));
+  EXPECT_NO_THROW(static_cast<void>(load_secret_key(context, file)));
+  // One coefficient more or less: the first becomes 1, or 0 if it was not 0.
+  const std::size_t data = file.size() - 1024 / 4;
+  const auto first = std::to_integer<unsigned>(file[data]);
+  file[data] = static_cast<std::byte>((first & ~3U) | ((first & 3U) == 0 ? 1U : 0U));
+  test::reseal(file);
+  EXPECT_THROW(static_cast<void>(load_secret_key(context, file)), FormatError);
+}
+
+TEST_P(ObjectsTest, FilesOnDiskRoundTrip) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("hemera-objects-" + rlwe::name(GetParam()) +
+                     std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
+  save_file(path, samples_.keys);
+  EXPECT_EQ(load_file(path), save(samples_.keys));
+  save_file(path, samples_.secret);
+  EXPECT_EQ(load_file(path), save(samples_.secret));
+  EXPECT_EQ(std::filesystem::status(path).permissions() & std::filesystem::perms::others_read,
+            std::filesystem::perms::none);
+  std::filesystem::remove(path);
+}
+
+std::string field(const Description& description, const std::string& name) {
+  for (const auto& [key, value] : description.fields) {
+    if (key == name) {
+      return value;
+    }
+  }
+  return "missing";
+}
+
+TEST_P(ObjectsTest, DescriptionsNeedNoContext) {
+  for (const auto& sample : test::sample_files(samples_)) {
+    const Description description = describe(sample.file);
+    EXPECT_EQ(description.kind, sample.name == "seeded ciphertext" ? "ciphertext" : sample.name);
+    EXPECT_EQ(description.version, 1U);
+    EXPECT_EQ(description.fingerprint, runtime::to_hex(samples_.context->parameters().fingerprint()));
+    EXPECT_EQ(description.bytes, sample.file.size());
+    EXPECT_EQ(field(description, "scheme"), rlwe::name(GetParam())) << sample.name;
+    EXPECT_EQ(field(description, "degree"), "1024") << sample.name;
+    std::uint64_t bytes = Header::bytes;
+    for (const auto& section : description.sections) {
+      bytes += Section::header_bytes + section.stored_bytes;
+    }
+    EXPECT_EQ(bytes, sample.file.size()) << sample.name;
+  }
+  const Description ciphertext = describe(save(samples_.seeded));
+  EXPECT_EQ(field(ciphertext, "batch"), "(2, 1)");
+  EXPECT_EQ(field(ciphertext, "level"), "0");
+  EXPECT_EQ(field(ciphertext, "components"), "2");
+  EXPECT_EQ(field(ciphertext, "seeded"), "yes");
+  EXPECT_EQ(field(ciphertext, "array"), "2 x 1 x 1 x 1024");
+  EXPECT_EQ(field(ciphertext, "scale"), GetParam() == Scheme::ckks ? "2^40" : "missing");
+  EXPECT_EQ(field(ciphertext, "correction factor"), GetParam() == Scheme::bgv ? "77" : "missing");
+  const Description keys = describe(save(samples_.keys));
+  EXPECT_EQ(field(keys, "public key"), "yes");
+  EXPECT_EQ(field(keys, "Galois keys"), "2");
+  EXPECT_EQ(field(keys, "Galois elements"), "5, 2047");
+  EXPECT_EQ(field(keys, "seeded keys"), "4 of 4");
+}
+
+}  // namespace
+}  // namespace hemera::io
