@@ -7,6 +7,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/chacha20.hpp"
+#include "poly/shapes.hpp"
 
 namespace hemera::poly::cpu {
 namespace {
@@ -16,7 +17,15 @@ constexpr std::size_t range_size = 4096;  // coefficients of one loop iteration 
 constexpr std::size_t per_block = 4;      // coefficients of one ChaCha20 block
 static_assert(chunk % per_block == 0 && range_size % chunk == 0 && min_degree % chunk == 0);
 
-// The random bits of one limb of one polynomial, a chunk at a time. Zeroes what it held.
+// Zeroes the stack that calls have used which have returned: registers that they saved there may have held
+// secrets.
+__attribute__((noinline)) void zero_stack_below() {
+  std::uint8_t area[4096];
+  runtime::secure_zero(area, sizeof area);
+}
+
+// The random bits of one limb of one polynomial, a chunk at a time. Zeroes in the end what it held and what
+// the kernels left on the stack.
 class RandomBits {
  public:
   RandomBits(const SamplingKernels& kernels, const Seed& seed, Purpose purpose, std::uint32_t polynomial,
@@ -29,6 +38,9 @@ class RandomBits {
   ~RandomBits() {
     runtime::secure_zero(key_, sizeof key_);
     runtime::secure_zero(words_, sizeof words_);
+    zero_stack_below();
+    // Not a tail call: that would zero the stack from a higher place on.
+    __asm__ __volatile__("" : : : "memory");
   }
 
   // The wide integers of the `chunk` coefficients from `first`, which a chunk divides.
@@ -45,21 +57,8 @@ class RandomBits {
   alignas(64) std::uint64_t words_[2 * chunk];
 };
 
-// Zeroes the stack that returned calls have used: registers that they saved there may have held secrets.
-__attribute__((noinline)) void zero_stack_below() {
-  std::uint8_t area[4096];
-  runtime::secure_zero(area, sizeof area);
-}
-
 void check(const PolyView& out, const RandomStream& stream, const RnsBase& base) {
-  if (base.empty() || out.shape.limbs != base.size() || out.shape.degree != base.ring()->degree() ||
-      out.word != base.word()) {
-    throw MismatchError(
-        "sampling: the output has " + std::to_string(out.shape.limbs) + " limbs of degree " +
-        std::to_string(out.shape.degree) + ", the base " + std::to_string(base.size()) +
-        (base.empty() ? std::string(" limbs") : " limbs of degree " + std::to_string(base.ring()->degree())) +
-        "; make the output over the base it is sampled for");
-  }
+  check_view("sampling", "the output", out, base);
   const std::uint64_t polynomials = out.shape.batch * out.shape.components;
   const std::uint64_t numbers = std::uint64_t{1} << 32;
   if (polynomials > numbers - stream.first_polynomial) {
@@ -105,6 +104,17 @@ void write_residues(const SamplingKernels& kernels, const PolyView& out, std::si
   }
 }
 
+// An array on the stack that is zeroed at the end of its scope.
+template <typename T, std::size_t size>
+struct SecretArray {
+  alignas(64) T data[size];
+
+  SecretArray() = default;
+  SecretArray(const SecretArray&) = delete;
+  SecretArray& operator=(const SecretArray&) = delete;
+  ~SecretArray() { runtime::secure_zero(data, sizeof data); }
+};
+
 // Polynomials whose coefficients are fill(values, wide), |values| <= bound, the same in all limbs.
 template <typename Fill>
 void sample_small(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
@@ -113,17 +123,48 @@ void sample_small(runtime::ThreadPool& pool, const SamplingKernels& kernels, con
   check(out, stream, base);
   for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
                  [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
-                   {
-                     RandomBits bits(kernels, stream.seed, purpose, number(stream, polynomial), 0);
-                     alignas(64) std::int64_t values[chunk];
-                     for (std::size_t i = first; i < first + count; i += chunk) {
-                       fill(values, bits.at(i));
-                       write_residues(kernels, out, polynomial, i, values, chunk, bound, base);
-                     }
-                     runtime::secure_zero(values, sizeof values);
+                   RandomBits bits(kernels, stream.seed, purpose, number(stream, polynomial), 0);
+                   SecretArray<std::int64_t, chunk> values;
+                   for (std::size_t i = first; i < first + count; i += chunk) {
+                     fill(values.data, bits.at(i));
+                     write_residues(kernels, out, polynomial, i, values.data, chunk, bound, base);
                    }
-                   zero_stack_below();
                  });
+}
+
+// top = floor(wide / 2^(128 - bits)) for a chunk of wide integers, 1 <= bits <= 127.
+void keep_top_bits(std::uint64_t* top, const std::uint64_t* wide, int bits) {
+  for (std::size_t n = 0; n < chunk; ++n) {
+    const arith::uint128 r = (static_cast<arith::uint128>(wide[2 * n + 1]) << 64) | wide[2 * n];
+    const arith::uint128 shifted = r >> (128 - bits);
+    top[2 * n] = static_cast<std::uint64_t>(shifted);
+    top[2 * n + 1] = static_cast<std::uint64_t>(shifted >> 64);
+  }
+}
+
+// Each entry is 2 key + sign; it becomes the coefficient 1 - 2 sign if its key is among the `weight` lowest,
+// else 0.
+__attribute__((noinline)) void choose_lowest(const SamplingKernels& kernels, std::uint64_t* entries,
+                                             std::size_t degree, std::size_t weight) {
+  // The key at position `weight` of the sorted keys is the largest t with fewer than `weight` keys below it.
+  // Its bits are found by counting: that reads the same addresses whatever the keys are, and sorts nothing.
+  std::uint64_t threshold = 0;
+  for (int bit = 61; bit >= 0; --bit) {
+    const std::uint64_t candidate = threshold | (std::uint64_t{1} << bit);
+    const std::uint64_t below = kernels.count_below(entries, degree, 2 * candidate);
+    threshold |= ((below - weight) >> 63) << bit;
+  }
+  // Of the keys equal to t, the first ones fill up the weight.
+  std::uint64_t missing = weight - kernels.count_below(entries, degree, 2 * threshold);
+  for (std::size_t i = 0; i < degree; ++i) {
+    const std::uint64_t key = entries[i] >> 1;
+    const std::uint64_t negative = 0 - (entries[i] & 1);
+    const std::uint64_t below = (key - threshold) >> 63;
+    const std::uint64_t equal = ((key ^ threshold) - 1) >> 63;
+    const std::uint64_t fills = equal & ((0 - missing) >> 63);
+    missing -= fills;
+    entries[i] = ((below | fills) ^ negative) - negative;
+  }
 }
 
 }  // namespace
@@ -166,32 +207,21 @@ void sample_flooding(runtime::ThreadPool& pool, const SamplingKernels& kernels, 
   }
   check(out, stream, base);
   const arith::uint128 half = static_cast<arith::uint128>(1) << (bits - 1);
-  for_each_range(
-      pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
-      [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
-        {
-          RandomBits random(kernels, stream.seed, Purpose::flooding, number(stream, polynomial), 0);
-          alignas(64) std::uint64_t top[2 * chunk];  // wide integers of `bits` bits
-          for (std::size_t i = first; i < first + count; i += chunk) {
-            const std::uint64_t* wide = random.at(i);
-            for (std::size_t n = 0; n < chunk; ++n) {
-              const arith::uint128 r = (static_cast<arith::uint128>(wide[2 * n + 1]) << 64) | wide[2 * n];
-              const arith::uint128 shifted = r >> (128 - bits);
-              top[2 * n] = static_cast<std::uint64_t>(shifted);
-              top[2 * n + 1] = static_cast<std::uint64_t>(shifted >> 64);
-            }
-            for (std::size_t limb = 0; limb < base.size(); ++limb) {
-              const arith::Modulus& q = base.modulus(limb);
-              const std::uint64_t offset = q.reduce(half);
-              std::uint64_t* target = limb_of(out, polynomial, limb) + i;
-              kernels.reduce_wide(target, top, chunk, q);
-              for (std::size_t n = 0; n < chunk; ++n) target[n] = q.subtract(target[n], offset);
-            }
-          }
-          runtime::secure_zero(top, sizeof top);
-        }
-        zero_stack_below();
-      });
+  for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
+                 [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
+                   RandomBits random(kernels, stream.seed, Purpose::flooding, number(stream, polynomial), 0);
+                   SecretArray<std::uint64_t, 2 * chunk> top;  // wide integers of `bits` bits
+                   for (std::size_t i = first; i < first + count; i += chunk) {
+                     keep_top_bits(top.data, random.at(i), bits);
+                     for (std::size_t limb = 0; limb < base.size(); ++limb) {
+                       const arith::Modulus& q = base.modulus(limb);
+                       const std::uint64_t offset = q.reduce(half);
+                       std::uint64_t* target = limb_of(out, polynomial, limb) + i;
+                       kernels.reduce_wide(target, top.data, chunk, q);
+                       for (std::size_t n = 0; n < chunk; ++n) target[n] = q.subtract(target[n], offset);
+                     }
+                   }
+                 });
 }
 
 std::size_t sample_fixed_weight_workspace(std::size_t degree) {
@@ -210,42 +240,20 @@ void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kerne
   constexpr std::uint64_t key_mask = (std::uint64_t{1} << 62) - 1;
   const runtime::Workspace::Frame frame(workspace);
   const std::size_t bytes = sample_fixed_weight_workspace(degree);
-  // Each entry is 2 key + sign, then the coefficient.
   auto* const entries = reinterpret_cast<std::uint64_t*>(workspace.take(bytes));
   for (std::size_t polynomial = 0; polynomial < out.shape.batch * out.shape.components; ++polynomial) {
     for_each_range(pool, 1, 1, degree, [&](std::size_t, std::size_t, std::size_t first, std::size_t count) {
-      {
-        RandomBits bits(kernels, stream.seed, Purpose::fixed_weight, number(stream, polynomial), 0);
-        for (std::size_t i = first; i < first + count; i += chunk) {
-          const std::uint64_t* wide = bits.at(i);
-          for (std::size_t n = 0; n < chunk; ++n) {
-            entries[i + n] = ((wide[2 * n] & key_mask) << 1) | (wide[2 * n + 1] >> 63);
-          }
+      RandomBits bits(kernels, stream.seed, Purpose::fixed_weight, number(stream, polynomial), 0);
+      for (std::size_t i = first; i < first + count; i += chunk) {
+        const std::uint64_t* wide = bits.at(i);
+        for (std::size_t n = 0; n < chunk; ++n) {
+          entries[i + n] = ((wide[2 * n] & key_mask) << 1) | (wide[2 * n + 1] >> 63);
         }
       }
-      zero_stack_below();
     });
 
-    // The key at position `weight` of the sorted keys is the largest t with fewer than `weight` keys below
-    // it: found bit by bit by counting, which needs no sorting and reads the same addresses whatever the keys
-    // are.
-    std::uint64_t threshold = 0;
-    for (int bit = 61; bit >= 0; --bit) {
-      const std::uint64_t candidate = threshold | (std::uint64_t{1} << bit);
-      const std::uint64_t below = kernels.count_below(entries, degree, 2 * candidate);
-      threshold |= ((below - weight) >> 63) << bit;
-    }
-    // Of the keys equal to t, the first ones fill up the weight.
-    std::uint64_t missing = weight - kernels.count_below(entries, degree, 2 * threshold);
-    for (std::size_t i = 0; i < degree; ++i) {
-      const std::uint64_t key = entries[i] >> 1;
-      const std::uint64_t negative = 0 - (entries[i] & 1);
-      const std::uint64_t below = (key - threshold) >> 63;
-      const std::uint64_t equal = ((key ^ threshold) - 1) >> 63;
-      const std::uint64_t fills = equal & ((0 - missing) >> 63);
-      missing -= fills;
-      entries[i] = ((below | fills) ^ negative) - negative;
-    }
+    choose_lowest(kernels, entries, degree, weight);
+    zero_stack_below();
 
     for_each_range(pool, 1, 1, degree, [&](std::size_t, std::size_t, std::size_t first, std::size_t count) {
       const auto* values = reinterpret_cast<const std::int64_t*>(entries);
