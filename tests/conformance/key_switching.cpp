@@ -206,6 +206,30 @@ TEST_P(BackendTest, ModUpOfManyDigits) {
   check_gadget(GetParam(), gadget, 1024, 1);
 }
 
+// Sums of products that are as large as they get: (q - 1)^2 each, more of them than 128 bits hold.
+TEST_P(BackendTest, KeyInnerProductOfMaximalResidues) {
+  for (const int bits : {50, 61}) {
+    Rig rig(GetParam(), 1024, {bits, bits});
+    std::vector<GadgetDigit> windows;
+    for (std::size_t d = 0; d < 200; ++d) {
+      windows.push_back(
+          {.key_digit = d, .moduli = rig.primes(0, 1), .shift = static_cast<int>(d % 40), .width = 1});
+    }
+    const ModUp plan(rig.primes(0, 1), rig.primes(1, 1), windows, rig.all());
+    Host digits(plan.extended(), 1, 200), key(rig.all(), 200, 2), expected(plan.extended(), 1, 2);
+    for (Host* host : {&digits, &key}) {
+      for (std::size_t i = 0; i < host->words.size(); ++i) {
+        host->words[i] = rig.all().modulus(i / 1024 % 2).value() - 1;
+      }
+    }
+    std::fill(expected.words.begin(), expected.words.end(), 200);
+    poly::Poly out = rig.output(plan.extended(), 1, 2);
+    rig.backend->key_inner_product(*rig.queue, out.view(), rig.upload(digits).view(), rig.upload(key).view(),
+                                   plan);
+    EXPECT_TRUE(same(rig.download(out), expected));
+  }
+}
+
 // Rotating before or after the extension gives the same bits: hoisted rotations rely on it.
 TEST_P(BackendTest, ModUpCommutesWithAutomorphisms) {
   Rig rig(GetParam(), 1024, gadgets()[1].bits);

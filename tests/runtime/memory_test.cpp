@@ -1,0 +1,163 @@
+#include "hemera/runtime/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hemera/runtime/error.hpp"
+#include "hemera/runtime/queue.hpp"
+
+namespace hemera::runtime {
+namespace {
+
+bool aligned(const std::byte* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 64 == 0; }
+
+TEST(HostMemory, GivesAlignedDistinctBlocks) {
+  const auto memory = make_host_memory();
+  std::vector<Buffer> buffers;
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{4097},
+                                  std::size_t{1} << 20, (std::size_t{5} << 20) + 1}) {
+    buffers.emplace_back(memory, bytes);
+    ASSERT_TRUE(aligned(buffers.back().data()));
+    std::memset(buffers.back().data(), static_cast<int>(buffers.size()), bytes);
+  }
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = buffers[i];
+    EXPECT_TRUE(std::all_of(buffer.data(), buffer.data() + buffer.size(),
+                            [&](std::byte value) { return value == std::byte(i + 1); }));
+  }
+}
+
+TEST(HostMemory, CountsWhatIsInUse) {
+  const auto memory = make_host_memory();
+  EXPECT_EQ(memory->used(), 0U);
+  {
+    const Buffer first(memory, 100000);
+    EXPECT_GE(memory->used(), 100000U);
+    const std::size_t before = memory->used();
+    Buffer second(memory, 5000);
+    EXPECT_GE(memory->used(), before + 5000);
+    second = Buffer(memory, 10);
+    EXPECT_LT(memory->used(), before + 5000);
+  }
+  EXPECT_EQ(memory->used(), 0U);
+}
+
+TEST(HostMemory, ReusesFreedBlocksButNoMoreThanItsLimit) {
+  const auto memory = make_host_memory(1 << 20);
+  const std::byte* first = nullptr;
+  {
+    const Buffer buffer(memory, 70000);
+    first = buffer.data();
+  }
+  const Buffer again(memory, 70000);
+  EXPECT_EQ(again.data(), first);
+}
+
+TEST(HostMemory, ZeroesSecretBlocksBeforeReuse) {
+  const auto memory = make_host_memory();
+  const std::byte* freed = nullptr;
+  {
+    Buffer secret(memory, 65536, Secrecy::secret);
+    std::memset(secret.data(), 0x5a, secret.size());
+    freed = secret.data();
+  }
+  const Buffer next(memory, 65536);
+  ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
+  EXPECT_TRUE(std::all_of(next.data(), next.data() + next.size(),
+                          [](std::byte value) { return value == std::byte{0}; }));
+}
+
+TEST(HostMemory, SaysHowMuchWasAskedForWhenThereIsNone) {
+  const auto memory = make_host_memory();
+  try {
+    const Buffer buffer(memory, SIZE_MAX / 2 + 1);
+    FAIL() << "no error";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find(std::to_string(SIZE_MAX / 2 + 1)), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(memory->used(), 0U);
+}
+
+TEST(HostMemory, ServesManyThreads) {
+  const auto memory = make_host_memory();
+  std::vector<std::thread> threads;
+  std::atomic<int> damaged{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 2000; ++i) {
+        Buffer buffer(memory, static_cast<std::size_t>(1000 + (i * 37 + t * 101) % 9000));
+        std::memset(buffer.data(), t, buffer.size());
+        if (std::any_of(buffer.data(), buffer.data() + buffer.size(),
+                        [&](std::byte b) { return b != std::byte(t); })) {
+          ++damaged;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(damaged, 0);
+  EXPECT_EQ(memory->used(), 0U);
+}
+
+TEST(Buffer, MovesItsBlock) {
+  const auto memory = make_host_memory();
+  Buffer first(memory, 128, Secrecy::secret);
+  const std::byte* data = first.data();
+  Buffer second(std::move(first));
+  EXPECT_EQ(second.data(), data);
+  EXPECT_EQ(second.secrecy(), Secrecy::secret);
+  Buffer third;
+  EXPECT_FALSE(third);
+  third = std::move(second);
+  EXPECT_TRUE(third);
+  EXPECT_EQ(third.data(), data);
+  EXPECT_EQ(third.size(), 128U);
+}
+
+TEST(SecureZero, Zeroes) {
+  std::vector<unsigned char> bytes(1000, 7);
+  secure_zero(bytes.data(), bytes.size());
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 0), 1000);
+  secure_zero(nullptr, 0);
+}
+
+TEST(Workspace, HandsOutInStackOrder) {
+  Workspace workspace(make_host_memory(), 1024);
+  EXPECT_EQ(workspace.size(), 1024U);
+  std::byte* outer = workspace.take(100);
+  EXPECT_TRUE(aligned(outer));
+  std::byte* inner = nullptr;
+  {
+    const Workspace::Frame frame(workspace);
+    inner = workspace.take(10);
+    EXPECT_EQ(inner, outer + Workspace::aligned(100));
+    workspace.take(1024 - 128 - 64);
+    EXPECT_THROW(workspace.take(1), OutOfMemoryError);
+    EXPECT_NO_THROW(workspace.take(0));
+  }
+  EXPECT_EQ(workspace.take(64), inner);
+  EXPECT_EQ(Workspace::aligned(0), 0U);
+  EXPECT_EQ(Workspace::aligned(1), 64U);
+  EXPECT_EQ(Workspace::aligned(64), 64U);
+}
+
+TEST(Device, ParsesAndNames) {
+  EXPECT_EQ(Device::parse("cpu"), (Device{Device::Kind::cpu, 0}));
+  EXPECT_EQ(Device::parse("cuda"), (Device{Device::Kind::cuda, 0}));
+  EXPECT_EQ(Device::parse("cuda:3"), (Device{Device::Kind::cuda, 3}));
+  for (const char* name : {"cpu", "cuda:2"})
+    EXPECT_EQ(Device::parse(Device::parse(name).name()), Device::parse(name));
+  for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "CPU", "cpu:1x"}) {
+    EXPECT_THROW(Device::parse(name), DeviceError) << name;
+  }
+}
+
+}  // namespace
+}  // namespace hemera::runtime

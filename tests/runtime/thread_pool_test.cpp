@@ -1,0 +1,95 @@
+#include "hemera/runtime/thread_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace hemera::runtime {
+namespace {
+
+TEST(ThreadPool, RunsEveryIterationOnce) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const std::size_t count : {0, 1, 2, 3, 1000}) {
+      std::vector<std::atomic<int>> calls(count);
+      pool.parallel_for(count, [&](std::size_t i) { ++calls[i]; });
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(calls[i], 1) << i;
+    }
+  }
+}
+
+TEST(ThreadPool, DefaultsToTheProcessorsOfTheProcess) {
+  EXPECT_GE(available_processors(), 1);
+  EXPECT_EQ(ThreadPool(0).threads(), available_processors());
+}
+
+TEST(ThreadPool, SharesWorkBetweenThreads) {
+  ThreadPool pool(3);
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  // Each thread waits until three have come: it ends only if three threads take part.
+  std::atomic<int> arrived{0};
+  pool.parallel_for(3, [&](std::size_t) {
+    ++arrived;
+    while (arrived < 3) std::this_thread::yield();
+    const std::lock_guard lock(mutex);
+    seen.insert(std::this_thread::get_id());
+  });
+  EXPECT_EQ(seen.size(), 3U);
+  EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
+}
+
+TEST(ThreadPool, RunsNestedLoopsInPlace) {
+  ThreadPool pool(3);
+  std::atomic<int> calls{0};
+  pool.parallel_for(8, [&](std::size_t) {
+    const auto outer = std::this_thread::get_id();
+    pool.parallel_for(8, [&](std::size_t) {
+      EXPECT_EQ(std::this_thread::get_id(), outer);
+      ++calls;
+    });
+  });
+  EXPECT_EQ(calls, 64);
+}
+
+TEST(ThreadPool, ThrowsTheBodysExceptionAndStaysUsable) {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 20; ++round) {
+      EXPECT_THROW(pool.parallel_for(100,
+                                     [](std::size_t i) {
+                                       if (i == 57) throw std::invalid_argument("57");
+                                     }),
+                   std::invalid_argument);
+      std::atomic<int> calls{0};
+      pool.parallel_for(10, [&](std::size_t) { ++calls; });
+      ASSERT_EQ(calls, 10);
+    }
+  }
+}
+
+TEST(ThreadPool, ServesManyCallersAtOnce) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (std::size_t round = 0; round < 200; ++round) {
+        std::atomic<std::size_t> sum{0};
+        pool.parallel_for(round, [&](std::size_t i) { sum += i; });
+        if (sum != round * (round - 1) / 2 && round > 0) ++wrong;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace hemera::runtime
