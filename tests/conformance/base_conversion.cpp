@@ -66,7 +66,7 @@ TEST_P(BackendTest, ApproximateConversionIsItsFormulaWithABoundedMultiple) {
       const BigInteger value = exact.approximate(residues);
       const BigInteger multiple = value - centered(exact.combine(residues), exact.product());
       EXPECT_EQ(multiple % exact.product(), 0);
-      EXPECT_LE(2 * abs(multiple), (source.size() + 1) * exact.product());
+      EXPECT_LE(abs(multiple), source.size() / 2 * exact.product());
       return value;
     });
     ASSERT_TRUE(same(out, expected));
