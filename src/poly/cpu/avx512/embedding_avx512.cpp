@@ -168,23 +168,27 @@ void quotient(__m512i (&v)[2], __m512i t0, __m512i t1, __m512i t2, const Centeri
   v[1] = _mm512_or_si512(_mm512_srli_epi64(column3, 51), _mm512_slli_epi64(column4, 1));
 }
 
-// Highest word that is not zero, the next one, and whether anything is below: updated word by word from the
-// lowest.
+// Highest word that is not zero, the two next ones, and whether anything is below: updated word by word from
+// the lowest.
 struct Leading {
   __m512i first = _mm512_setzero_si512();
   __m512i second = _mm512_setzero_si512();
+  __m512i third = _mm512_setzero_si512();
   __m512i rest = _mm512_setzero_si512();
   __m512i position = _mm512_setzero_si512();
   __m512i before = _mm512_setzero_si512();
+  __m512i before_that = _mm512_setzero_si512();
   __m512i lower = _mm512_setzero_si512();
 
   void add(__m512i word, std::size_t index) {
     const __mmask8 found = _mm512_test_epi64_mask(word, word);
     first = _mm512_mask_mov_epi64(first, found, word);
     second = _mm512_mask_mov_epi64(second, found, before);
+    third = _mm512_mask_mov_epi64(third, found, before_that);
     rest = _mm512_mask_mov_epi64(rest, found, lower);
     position = _mm512_mask_mov_epi64(position, found, constant(index));
-    lower = _mm512_or_si512(lower, before);
+    lower = _mm512_or_si512(lower, before_that);
+    before_that = before;
     before = word;
   }
 };
@@ -267,21 +271,25 @@ __m512d center_sum(std::uint64_t* sum, std::size_t row, const Centering& c) {
     borrow = _mm512_srai_epi64(difference, 63);
     leading.add(_mm512_mask_and_epi64(value, negative, difference, mask), w);
   }
-  // The highest bit of the leading word, e, from its exponent as a double; then 63 bits from two words.
+  // The highest bit of the leading word, e, from its exponent as a double. Then the 63 highest bits: e + 1 of
+  // the first word, up to 52 of the second and 10 - e of the third; what is cut off sets the lowest bit.
   const __m512i e = _mm512_sub_epi64(
       _mm512_srli_epi64(_mm512_castpd_si512(_mm512_cvtepi64_pd(_mm512_or_si512(leading.first, constant(1)))),
                         52),
       _mm512_set1_epi64(1023));
-  // Shifts by a count that is negative, that is large as an unsigned one, give zero.
+  // A shift by a count that is negative, so large as an unsigned one, gives zero.
   const __m512i distance = _mm512_sub_epi64(e, _mm512_set1_epi64(10));
   const __m512i right = _mm512_srlv_epi64(leading.second, distance);
   const __m512i left = _mm512_sllv_epi64(leading.second, _mm512_sub_epi64(zero, distance));
   const __m512i top = _mm512_sllv_epi64(leading.first, _mm512_sub_epi64(_mm512_set1_epi64(62), e));
+  const __m512i third_distance = _mm512_add_epi64(distance, _mm512_set1_epi64(52));
+  const __m512i third = _mm512_srlv_epi64(leading.third, third_distance);
   const __mmask8 cut_second = _mm512_cmpgt_epi64_mask(distance, zero);
   const __m512i cut =
       _mm512_mask_xor_epi64(zero, cut_second, leading.second, _mm512_sllv_epi64(right, distance));
-  const __m512i below = _mm512_or_si512(cut, leading.rest);
-  __m512i magnitude = _mm512_or_si512(top, _mm512_or_si512(left, right));
+  const __m512i cut_third = _mm512_xor_si512(leading.third, _mm512_sllv_epi64(third, third_distance));
+  const __m512i below = _mm512_or_si512(_mm512_or_si512(cut, cut_third), leading.rest);
+  __m512i magnitude = _mm512_or_si512(_mm512_or_si512(top, third), _mm512_or_si512(left, right));
   magnitude = _mm512_mask_or_epi64(magnitude, _mm512_test_epi64_mask(below, below), magnitude, constant(1));
   const __m512i exponent =
       _mm512_add_epi64(_mm512_add_epi64(_mm512_mullo_epi64(leading.position, constant(52)), e),
