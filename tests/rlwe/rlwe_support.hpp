@@ -1,0 +1,92 @@
+// What the tests of the RLWE core share: gadgets to try, exact norms, words on the host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "hemera/arith/big_integer.hpp"
+#include "hemera/arith/primes.hpp"
+#include "hemera/rlwe/context.hpp"
+
+namespace hemera::rlwe {
+
+/// A gadget over four ciphertext primes of 45 bits.
+struct Gadget {
+  std::string name;
+  std::size_t digits = 4;
+  std::size_t special_primes = 1;
+  int window_bits = 0;
+  Scheme scheme = Scheme::ckks;
+};
+
+inline std::vector<Gadget> gadgets() {
+  return {{.name = "OneDigit", .digits = 1, .special_primes = 4},
+          {.name = "TwoDigits", .digits = 2, .special_primes = 2},
+          {.name = "OneSpecialPrime", .digits = 4, .special_primes = 1},
+          {.name = "NoSpecialPrime", .digits = 4, .special_primes = 0},
+          {.name = "WindowsWithoutSpecialPrime", .digits = 4, .special_primes = 0, .window_bits = 10},
+          {.name = "WindowsAndSpecialPrime", .digits = 4, .special_primes = 1, .window_bits = 23},
+          {.name = "Bgv", .digits = 2, .special_primes = 2, .scheme = Scheme::bgv}};
+}
+
+inline Parameters parameters_with(const Gadget& gadget) {
+  constexpr std::size_t degree = 1024;
+  ParametersLiteral literal;
+  literal.scheme = gadget.scheme;
+  literal.degree = degree;
+  const auto primes = arith::primes_below(std::uint64_t{1} << 45, 2 * degree, 4);
+  // The last level keeps two primes: room for the noise of digits without a special prime.
+  for (std::size_t count = 2; count <= primes.size(); ++count) {
+    literal.levels.emplace_back(primes.begin(), primes.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  literal.special_primes = arith::primes_below(std::uint64_t{1} << 50, 2 * degree, gadget.special_primes);
+  const std::size_t group = primes.size() / gadget.digits;
+  for (std::size_t first = 0; first < primes.size(); first += group) {
+    literal.digits.emplace_back(primes.begin() + static_cast<std::ptrdiff_t>(first),
+                                primes.begin() + static_cast<std::ptrdiff_t>(first + group));
+  }
+  literal.window_bits = gadget.window_bits;
+  if (gadget.scheme == Scheme::ckks) {
+    literal.scale = 0x1p40;
+  } else {
+    literal.plain_modulus = 65537;
+  }
+  literal.security.reset();
+  return Parameters(std::move(literal));
+}
+
+inline std::vector<std::uint64_t> host_words(const Context& context, const poly::Poly& poly) {
+  std::vector<std::uint64_t> words(poly.shape().words());
+  context.backend().download(context.queue(), words, poly.view(), poly.form());
+  return words;
+}
+
+/// log2 of the largest centred coefficient, by exact integers; the polynomial is in coefficient form.
+inline double largest_coefficient_log2(const Context& context, const poly::Poly& poly) {
+  const auto words = host_words(context, poly);
+  const auto moduli = poly.base().values();
+  const arith::BigInteger product = arith::product(moduli);
+  std::vector<arith::BigInteger> weights;
+  for (const std::uint64_t q : moduli) {
+    const arith::BigInteger punctured = product / q;
+    weights.push_back(punctured * arith::inverse(arith::modulo(punctured, q), q));
+  }
+  const std::size_t degree = poly.shape().degree;
+  arith::BigInteger largest = 1;
+  for (std::size_t b = 0; b < poly.shape().batch; ++b) {
+    for (std::size_t n = 0; n < degree; ++n) {
+      arith::BigInteger x = 0;
+      for (std::size_t limb = 0; limb < moduli.size(); ++limb) {
+        x += weights[limb] * words[(b * moduli.size() + limb) * degree + n];
+      }
+      x %= product;
+      if (2 * x > product) x = product - x;
+      largest = std::max(largest, x);
+    }
+  }
+  return arith::log2(largest);
+}
+
+}  // namespace hemera::rlwe
