@@ -1,4 +1,17 @@
-// The extension module hemera._core.
+// The extension module hemera._core: a thin layer over the C++ classes. The package `hemera` builds its
+// public interface on it.
 #include <nanobind/nanobind.h>
 
-NB_MODULE(_core, m) { m.doc() = "The compiled core of Hemera; use the package `hemera` instead."; }
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of Hemera; use the package `hemera` instead.";
+  hemera::python::bind_errors(m);
+  hemera::python::bind_parameters(m);
+  hemera::python::bind_context(m);
+  hemera::python::bind_keys(m);
+  hemera::python::bind_ciphertext(m);
+  hemera::python::bind_schemes(m);
+  hemera::python::bind_evaluator(m);
+  hemera::python::bind_io(m);
+}

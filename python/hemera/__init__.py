@@ -1,5 +1,51 @@
-"""Hemera: computing on encrypted numbers with BGV, BFV and CKKS."""
+"""Hemera: computing on encrypted numbers with BGV, BFV and CKKS.
+
+import hemera as hm
+
+params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=4)
+ctx = hm.Context(params)
+sk = ctx.generate_secret_key()
+ev = ctx.bind(ctx.generate_keys(sk, rotations=[1]))
+x = ev.encrypt([1.0, 2.0, 3.0, 4.0])
+y = (x * x + 0.5).rotate(1)
+ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
+"""
 
 from importlib.metadata import version
 
+from hemera import bfv, bgv, ckks, errors
+from hemera._load import inspect, load_parameters
+from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
+from hemera.context import Context, devices, rotations_for_sum, rotations_needed
+from hemera.errors import Error
+from hemera.evaluator import Evaluator
+from hemera.keys import Keys, SecretKey, SwitchingKey
+from hemera.parameters import Parameters
+
 __version__ = version("hemera")
+
+__all__ = [
+    "Ciphertext",
+    "Context",
+    "Error",
+    "Evaluator",
+    "Keys",
+    "Parameters",
+    "Plaintext",
+    "SecretKey",
+    "SwitchingKey",
+    "__version__",
+    "add_many",
+    "bfv",
+    "bgv",
+    "ckks",
+    "concatenate",
+    "devices",
+    "errors",
+    "inspect",
+    "load_parameters",
+    "multiply_many",
+    "rotations_for_sum",
+    "rotations_needed",
+    "stack",
+]

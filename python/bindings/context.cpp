@@ -1,0 +1,58 @@
+// Contexts, and what they tell about the machine.
+#include "hemera/rlwe/context.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/poly/backend.hpp"
+#include "hemera/runtime/device.hpp"
+#include "hemera/runtime/thread_pool.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+
+ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads) {
+  return {rlwe::Context::make(parameters, runtime::Device::parse(device), threads)};
+}
+
+/// What a CPU backend of a small ring says of itself.
+std::string describe_cpu(int threads) {
+  return poly::make_cpu_backend(poly::Ring::make(poly::min_degree, {}), threads)->description();
+}
+
+double level_scale(const ContextHandle& self, std::size_t level) {
+  return ckks::level_scale(*self.context, level);
+}
+
+}  // namespace
+
+void bind_context(nb::module_& m) {
+  nb::class_<ContextHandle>(m, "Context")
+      .def_prop_ro("parameters", [](const ContextHandle& self) { return self.context->parameters(); })
+      .def_prop_ro("device",
+                   [](const ContextHandle& self) { return self.context->backend().device().name(); })
+      .def_prop_ro("description",
+                   [](const ContextHandle& self) { return self.context->backend().description(); })
+      .def_prop_ro("memory_used", [](const ContextHandle& self) { return self.context->memory()->used(); })
+      .def("level_scale", &level_scale, "level"_a)
+      .def("galois_element",
+           [](const ContextHandle& self, std::int64_t steps) { return self.context->galois_element(steps); })
+      .def("conjugation_element",
+           [](const ContextHandle& self) { return self.context->conjugation_element(); });
+
+  m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, ReleaseGil());
+  // The CPU is the only backend of this build.
+  m.def("devices", [] { return std::vector<std::string>{runtime::Device{}.name()}; });
+  m.def("available_processors", &runtime::available_processors);
+  m.def("describe_cpu", &describe_cpu, "threads"_a, ReleaseGil());
+}
+
+}  // namespace hemera::python

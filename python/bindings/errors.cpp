@@ -1,0 +1,105 @@
+// Every exception class of hemera/runtime/error.hpp as a Python exception of the same name and ancestry.
+#include <nanobind/stl/string.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "bindings.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::python {
+namespace {
+
+/// The Python classes, in the order in which a C++ exception is compared with them: a derived class stands
+/// before its base.
+struct ErrorTypes {
+  nb::object error, parameter, security, mismatch, missing_key, level, scale, noise, format, file,
+      out_of_memory, device;
+};
+
+nb::object make_type(nb::module_& m, const char* name, const char* doc, nb::handle base, nb::handle builtin) {
+  const nb::object bases = builtin.is_valid() ? nb::object(nb::make_tuple(base, builtin)) : nb::borrow(base);
+  const std::string qualified = nb::cast<std::string>(m.attr("__name__")) + "." + name;
+  PyObject* type = PyErr_NewExceptionWithDoc(qualified.c_str(), doc, bases.ptr(), nullptr);
+  if (type == nullptr) throw nb::python_error();
+  nb::object result = nb::steal(type);
+  m.attr(name) = result;
+  return result;
+}
+
+void translate(const std::exception_ptr& pointer, void* payload) {
+  const auto& types = *static_cast<const ErrorTypes*>(payload);
+  const auto raise = [](const nb::object& type, const std::exception& error) {
+    PyErr_SetString(type.ptr(), error.what());
+  };
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const SecurityError& error) {
+    raise(types.security, error);
+  } catch (const ParameterError& error) {
+    raise(types.parameter, error);
+  } catch (const MismatchError& error) {
+    raise(types.mismatch, error);
+  } catch (const MissingKeyError& error) {
+    raise(types.missing_key, error);
+  } catch (const LevelError& error) {
+    raise(types.level, error);
+  } catch (const ScaleError& error) {
+    raise(types.scale, error);
+  } catch (const NoiseError& error) {
+    raise(types.noise, error);
+  } catch (const FormatError& error) {
+    raise(types.format, error);
+  } catch (const FileError& error) {
+    raise(types.file, error);
+  } catch (const OutOfMemoryError& error) {
+    raise(types.out_of_memory, error);
+  } catch (const DeviceError& error) {
+    raise(types.device, error);
+  } catch (const Error& error) {
+    raise(types.error, error);
+  }
+}
+
+}  // namespace
+
+void bind_errors(nb::module_& m) {
+  auto types = std::make_unique<ErrorTypes>();
+  types->error = make_type(m, "Error", "Base of every exception that Hemera raises on purpose.",
+                           nb::handle(PyExc_Exception), {});
+  const nb::handle base = types->error;
+  types->parameter =
+      make_type(m, "ParameterError", "A parameter is out of its range, or parameters do not fit together.",
+                base, PyExc_ValueError);
+  types->security = make_type(m, "SecurityError", "Parameters are weaker than the security level asked for.",
+                              types->parameter, {});
+  types->mismatch = make_type(
+      m, "MismatchError", "Two objects do not belong together: different contexts, shapes, levels or forms.",
+      base, PyExc_ValueError);
+  types->missing_key =
+      make_type(m, "MissingKeyError", "An operation needs an evaluation key that was not given.", base,
+                PyExc_LookupError);
+  types->level = make_type(m, "LevelError", "No level is left for the operation.", base, PyExc_ValueError);
+  types->scale =
+      make_type(m, "ScaleError",
+                "The scales of two CKKS operands differ by more than rounding, or a scale leaves no room.",
+                base, PyExc_ValueError);
+  types->noise =
+      make_type(m, "NoiseError", "The noise leaves no exact or precise result.", base, PyExc_ArithmeticError);
+  types->format = make_type(m, "FormatError", "Bytes are not a well-formed object of Hemera's file format.",
+                            base, PyExc_ValueError);
+  types->file = make_type(m, "FileError", "A file could not be read or written.", base, PyExc_OSError);
+  types->out_of_memory = make_type(
+      m, "OutOfMemoryError", "Memory was asked for that the device does not have.", base, PyExc_MemoryError);
+  types->device = make_type(m, "DeviceError", "A device is missing, unknown or reported a failure.", base,
+                            PyExc_RuntimeError);
+
+  // The module keeps the table for as long as the translator can be called.
+  ErrorTypes* table = types.release();
+  m.attr("_error_types") =
+      nb::capsule(table, [](void* pointer) noexcept { delete static_cast<ErrorTypes*>(pointer); });
+  nb::register_exception_translator(translate, table);
+}
+
+}  // namespace hemera::python

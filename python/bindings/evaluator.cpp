@@ -1,0 +1,118 @@
+// Evaluators: one class for the three schemes.
+#include "hemera/rlwe/evaluator.hpp"
+
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+using rlwe::Ciphertext;
+using rlwe::Evaluator;
+using rlwe::Plaintext;
+
+EvaluatorHandle make_evaluator(const rlwe::EvaluationKeys& keys, bool lazy) {
+  const auto relinearization = lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager;
+  switch (keys.context->scheme()) {
+    case rlwe::Scheme::bfv:
+      return {std::make_shared<const bfv::Evaluator>(keys.context, keys, relinearization)};
+    case rlwe::Scheme::bgv:
+      return {std::make_shared<const bgv::Evaluator>(keys.context, keys, relinearization)};
+    case rlwe::Scheme::ckks:
+      break;
+  }
+  return {std::make_shared<const ckks::Evaluator>(keys.context, keys, relinearization)};
+}
+
+/// CKKS: with the scale that automatic mode has at `level`; otherwise by modulus switching.
+void adjust_to_level(const EvaluatorHandle& self, Ciphertext& a, std::size_t level) {
+  if (const auto* evaluator = dynamic_cast<const ckks::Evaluator*>(self.evaluator.get())) {
+    evaluator->adjust_to_level_inplace(a, level);
+  } else {
+    self.evaluator->drop_to_level_inplace(a, level);
+  }
+}
+
+rlwe::Scalar scalar(std::complex<double> value, std::int64_t integer) {
+  return {.value = value, .integer = integer};
+}
+
+}  // namespace
+
+void bind_evaluator(nb::module_& m) {
+  // clang-format off
+  nb::class_<EvaluatorHandle>(m, "Evaluator")
+      .def("add", [](const EvaluatorHandle& self, const Ciphertext& a, const Ciphertext& b) {
+            return self.evaluator->add(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("subtract", [](const EvaluatorHandle& self, const Ciphertext& a, const Ciphertext& b) {
+            return self.evaluator->subtract(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("add_inplace", [](const EvaluatorHandle& self, Ciphertext& a, const Ciphertext& b) {
+            self.evaluator->add_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("subtract_inplace", [](const EvaluatorHandle& self, Ciphertext& a, const Ciphertext& b) {
+            self.evaluator->subtract_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("negate_inplace", [](const EvaluatorHandle& self, Ciphertext& a) {
+            self.evaluator->negate_inplace(a); }, "a"_a, ReleaseGil())
+      .def("add_many", [](const EvaluatorHandle& self, const std::vector<const Ciphertext*>& terms) {
+            return self.evaluator->add_many(terms); }, "terms"_a, ReleaseGil())
+      .def("add_plain_inplace", [](const EvaluatorHandle& self, Ciphertext& a, const Plaintext& b) {
+            self.evaluator->add_plain_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("subtract_plain_inplace", [](const EvaluatorHandle& self, Ciphertext& a, const Plaintext& b) {
+            self.evaluator->subtract_plain_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("multiply_plain_inplace", [](const EvaluatorHandle& self, Ciphertext& a, const Plaintext& b) {
+            self.evaluator->multiply_plain_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("add_scalar_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::complex<double> value,
+                                    std::int64_t integer) {
+            self.evaluator->add_scalar_inplace(a, scalar(value, integer)); },
+           "a"_a, "value"_a, "integer"_a, ReleaseGil())
+      .def("multiply_scalar_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::complex<double> value,
+                                         std::int64_t integer) {
+            self.evaluator->multiply_scalar_inplace(a, scalar(value, integer)); },
+           "a"_a, "value"_a, "integer"_a, ReleaseGil())
+      .def("multiply", [](const EvaluatorHandle& self, const Ciphertext& a, const Ciphertext& b) {
+            return self.evaluator->multiply(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("square", [](const EvaluatorHandle& self, const Ciphertext& a) {
+            return self.evaluator->square(a); }, "a"_a, ReleaseGil())
+      .def("relinearize_inplace", [](const EvaluatorHandle& self, Ciphertext& a) {
+            self.evaluator->relinearize_inplace(a); }, "a"_a, ReleaseGil())
+      .def("power", [](const EvaluatorHandle& self, const Ciphertext& a, std::uint64_t exponent) {
+            return self.evaluator->power(a, exponent); }, "a"_a, "exponent"_a, ReleaseGil())
+      .def("multiply_many", [](const EvaluatorHandle& self, const std::vector<const Ciphertext*>& factors) {
+            return self.evaluator->multiply_many(factors); }, "factors"_a, ReleaseGil())
+      .def("rescale_inplace", [](const EvaluatorHandle& self, Ciphertext& a) {
+            self.evaluator->rescale_inplace(a); }, "a"_a, ReleaseGil())
+      .def("drop_to_level_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::size_t level) {
+            self.evaluator->drop_to_level_inplace(a, level); }, "a"_a, "level"_a, ReleaseGil())
+      .def("adjust_to_level_inplace", &adjust_to_level, "a"_a, "level"_a, ReleaseGil())
+      .def("shrink", [](const EvaluatorHandle& self, const Ciphertext& a) {
+            return self.evaluator->shrink(a); }, "a"_a, ReleaseGil())
+      .def("rotate", [](const EvaluatorHandle& self, const Ciphertext& a, std::int64_t steps) {
+            return self.evaluator->rotate(a, steps); }, "a"_a, "steps"_a, ReleaseGil())
+      .def("rotation_plan", [](const EvaluatorHandle& self, std::int64_t steps, const Ciphertext& a) {
+            return self.evaluator->rotation_plan(steps, a); }, "steps"_a, "a"_a, ReleaseGil())
+      .def("rotate_hoisted", [](const EvaluatorHandle& self, const Ciphertext& a,
+                                const std::vector<std::int64_t>& steps) {
+            return self.evaluator->rotate_hoisted(a, steps); }, "a"_a, "steps"_a, ReleaseGil())
+      .def("conjugate", [](const EvaluatorHandle& self, const Ciphertext& a) {
+            return self.evaluator->conjugate(a); }, "a"_a, ReleaseGil())
+      .def("sum_slots", [](const EvaluatorHandle& self, const Ciphertext& a) {
+            return self.evaluator->sum_slots(a); }, "a"_a, ReleaseGil())
+      .def("reencrypt", [](const EvaluatorHandle& self, const Ciphertext& a, const SwitchingKeyHandle& key) {
+            return self.evaluator->reencrypt(a, *key.key); }, "a"_a, "key"_a, ReleaseGil());
+  // clang-format on
+
+  m.def("make_evaluator", &make_evaluator, "keys"_a, "lazy_relinearization"_a, ReleaseGil());
+}
+
+}  // namespace hemera::python

@@ -1,0 +1,207 @@
+// Encoding, encryption and decryption, by the scheme of the context.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/rlwe/integer_encoder.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+using rlwe::Ciphertext;
+using rlwe::EvaluationKeys;
+using rlwe::Plaintext;
+using rlwe::Scheme;
+using rlwe::SecretKey;
+
+template <typename T>
+using Values = nb::ndarray<const T, nb::numpy, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Result = nb::ndarray<nb::numpy, T, nb::c_contig>;
+
+/// A NumPy array that owns the values: no copy.
+template <typename T>
+Result<T> to_array(std::vector<T> values, const rlwe::Metadata& meta) {
+  std::vector<std::size_t> shape = meta.batch;
+  shape.push_back(meta.slots);
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owned->data();
+  nb::capsule owner(owned.get(),
+                    [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+  owned.release();
+  return Result<T>(data, shape.size(), shape.data(), owner);
+}
+
+/// All axes but the last, which holds the values of one object.
+template <typename T>
+rlwe::BatchShape batch_of(const Values<T>& values) {
+  if (values.ndim() == 0)
+    throw MismatchError("encode: a number has no axis of values; give an array of at least one");
+  rlwe::BatchShape batch;
+  for (std::size_t axis = 0; axis + 1 < values.ndim(); ++axis) batch.push_back(values.shape(axis));
+  return batch;
+}
+
+template <typename T>
+std::span<const T> span_of(const Values<T>& values) {
+  return {values.data(), values.size()};
+}
+
+Plaintext encode_complex(const ckks::Encoder& encoder, const Values<std::complex<double>>& values,
+                         std::optional<std::size_t> level, std::optional<double> scale) {
+  return encoder.encode(span_of(values), batch_of(values), level, scale);
+}
+
+Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const Plaintext& plaintext) {
+  std::vector<std::complex<double>> values;
+  {
+    const nb::gil_scoped_release release;
+    values = encoder.decode(plaintext);
+  }
+  return to_array(std::move(values), plaintext.meta);
+}
+
+Plaintext encode_integers(const rlwe::IntegerEncoder& encoder, const Values<std::int64_t>& values,
+                          bool slots) {
+  return encoder.encode(span_of(values), batch_of(values),
+                        slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients);
+}
+
+Result<std::int64_t> decode_integers(const rlwe::IntegerEncoder& encoder, const Plaintext& plaintext,
+                                     bool is_signed) {
+  std::vector<std::int64_t> values;
+  {
+    const nb::gil_scoped_release release;
+    values = encoder.decode(plaintext, is_signed);
+  }
+  return to_array(std::move(values), plaintext.meta);
+}
+
+template <typename Key>
+Ciphertext encrypt_by_scheme(const Plaintext& plaintext, const Key& key) {
+  switch (plaintext.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::encrypt(plaintext, key);
+    case Scheme::bgv:
+      return bgv::encrypt(plaintext, key);
+    case Scheme::ckks:
+      break;
+  }
+  return ckks::encrypt(plaintext, key);
+}
+
+Ciphertext encrypt_with_keys(const Plaintext& plaintext, const EvaluationKeys& keys) {
+  if (!keys.public_key) {
+    throw MissingKeyError(
+        "encrypt: these keys have no public key; make them with generate_keys(secret_key, public_key=True), "
+        "or "
+        "encrypt with the secret key");
+  }
+  return encrypt_by_scheme(plaintext, *keys.public_key);
+}
+
+Plaintext decrypt(const Ciphertext& ciphertext, const SecretKey& key) {
+  switch (ciphertext.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::decrypt(ciphertext, key);
+    case Scheme::bgv:
+      return bgv::decrypt(ciphertext, key);
+    case Scheme::ckks:
+      break;
+  }
+  return ckks::decrypt(ciphertext, key);
+}
+
+Plaintext decrypt_for_sharing(const Ciphertext& ciphertext, const SecretKey& key,
+                              std::optional<double> noise_bound, int statistical_bits) {
+  const Scheme scheme = ciphertext.context->scheme();
+  if (scheme == Scheme::ckks) {
+    if (!noise_bound) {
+      throw ParameterError(
+          "decrypt_for_sharing: CKKS needs noise_bound, a worst-case bound of the circuit on the error of a "
+          "slot");
+    }
+    return ckks::decrypt_for_sharing(ciphertext, key, *noise_bound, statistical_bits);
+  }
+  if (noise_bound) {
+    throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
+                         " takes no noise_bound; a ciphertext carries its own bound");
+  }
+  return scheme == Scheme::bfv ? bfv::decrypt_for_sharing(ciphertext, key, statistical_bits)
+                               : bgv::decrypt_for_sharing(ciphertext, key, statistical_bits);
+}
+
+double guaranteed_noise_budget(const Ciphertext& ciphertext) {
+  switch (ciphertext.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::guaranteed_noise_budget(ciphertext);
+    case Scheme::bgv:
+      return bgv::guaranteed_noise_budget(ciphertext);
+    case Scheme::ckks:
+      break;
+  }
+  throw ParameterError("guaranteed_noise_budget: CKKS results are approximate and have no budget");
+}
+
+double noise_budget(const Ciphertext& ciphertext, const SecretKey& key) {
+  switch (ciphertext.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::noise_budget(ciphertext, key);
+    case Scheme::bgv:
+      return bgv::noise_budget(ciphertext, key);
+    case Scheme::ckks:
+      break;
+  }
+  throw ParameterError(
+      "noise_budget: CKKS results are approximate and have no budget; compare with the clear result by "
+      "hemera.ckks.precision");
+}
+
+}  // namespace
+
+void bind_schemes(nb::module_& m) {
+  nb::class_<ckks::Encoder>(m, "ComplexEncoder")
+      .def(
+          "__init__",
+          [](ckks::Encoder* self, const ContextHandle& context) {
+            new (self) ckks::Encoder(context.context);
+          },
+          "context"_a, ReleaseGil())
+      .def("encode", &encode_complex, "values"_a, "level"_a.none(), "scale"_a.none(), ReleaseGil())
+      .def("decode", &decode_complex, "plaintext"_a);
+  nb::class_<rlwe::IntegerEncoder>(m, "IntegerEncoder")
+      .def(
+          "__init__",
+          [](rlwe::IntegerEncoder* self, const ContextHandle& context) {
+            new (self) rlwe::IntegerEncoder(context.context);
+          },
+          "context"_a, ReleaseGil())
+      .def("encode", &encode_integers, "values"_a, "slots"_a, ReleaseGil())
+      .def("decode", &decode_integers, "plaintext"_a, "signed"_a);
+
+  m.def("encrypt_with_keys", &encrypt_with_keys, "plaintext"_a, "keys"_a, ReleaseGil());
+  m.def("encrypt_with_secret", &encrypt_by_scheme<SecretKey>, "plaintext"_a, "secret"_a, ReleaseGil());
+  m.def("decrypt", &decrypt, "ciphertext"_a, "secret"_a, ReleaseGil());
+  m.def("decrypt_for_sharing", &decrypt_for_sharing, "ciphertext"_a, "secret"_a, "noise_bound"_a.none(),
+        "statistical_bits"_a, ReleaseGil());
+  m.def("guaranteed_noise_budget", &guaranteed_noise_budget, "ciphertext"_a);
+  m.def("noise_budget", &noise_budget, "ciphertext"_a, "secret"_a, ReleaseGil());
+}
+
+}  // namespace hemera::python

@@ -1,0 +1,61 @@
+"""What every object that has a file form shares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar, Union
+
+from hemera import _core
+
+T = TypeVar("T")
+
+Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
+"""Bytes of an object, or the path of a file that holds them."""
+
+
+def read(source: Source, from_bytes: Callable[[bytes], T], from_file: Callable[[bytes], T]) -> T:
+    """What the reader for bytes, or the one for a file of this path, makes of the source."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return from_bytes(bytes(source))
+    if isinstance(source, (str, os.PathLike)):
+        return from_file(os.fsencode(source))
+    raise TypeError(f"load takes bytes or the path of a file, not {type(source).__name__}")
+
+
+class Stored:
+    """An object with a form in Hemera's file format."""
+
+    __slots__ = ("_native",)
+
+    _native: Any
+
+    def to_bytes(self, *, compression: int = 0) -> bytes:
+        """The object in Hemera's file format.
+
+        Args:
+            compression: 0 stores residues in as many bits as their moduli have; 1 to 19 tries zstd at that
+                level. Residues of ciphertexts and keys look random, so it helps for small plaintexts only.
+
+        Raises:
+            ParameterError: for another compression level.
+        """
+        return _core.save(self._native, compression)
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
+
+    def save(self, path: str | os.PathLike[str], *, compression: int = 0) -> None:
+        """Write the object to a file, which appears under its name only when it is complete.
+
+        Raises:
+            FileError: when it can not be written; a good file of that name is then still there.
+        """
+        _core.save_file(os.fsencode(path), self._native, compression)
+
+    def __reduce__(self) -> NoReturn:
+        name = type(self).__name__
+        raise TypeError(
+            f"{name} does not pickle: it belongs to a context and its device. Send bytes(x) or x.save(path), "
+            "and read them with load() of a context that has the same parameters"
+        )

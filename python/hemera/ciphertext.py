@@ -1,0 +1,381 @@
+"""Plaintexts and ciphertexts: arrays of encoded and of encrypted messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera._stored import Stored
+
+if TYPE_CHECKING:
+    from hemera.context import Context
+    from hemera.evaluator import Evaluator
+
+__all__ = ["Ciphertext", "Operand", "Plaintext", "add_many", "concatenate", "multiply_many", "stack"]
+
+Operand = Union["Ciphertext", "Plaintext", complex, ArrayLike]
+"""What a ciphertext is added to or multiplied by: another one, a plaintext, a number, or an array of them."""
+
+Index = int | slice | EllipsisType | None | NDArray[Any] | Sequence[int] | tuple[Any, ...]
+
+
+class Plaintext(Stored):
+    """A batch of encoded messages. `Context.encode` and `Context.load` make one."""
+
+    __slots__ = ("_context",)
+
+    _native: _core.Plaintext
+
+    def __init__(self, core: _core.Plaintext, context: Context) -> None:
+        self._native = core
+        self._context = context
+
+    @property
+    def context(self) -> Context:
+        """The context that the plaintext belongs to."""
+        return self._context
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the batch; () for a single message."""
+        return tuple(self._native.batch)
+
+    @property
+    def slots(self) -> int:
+        """Number of values in each message."""
+        return self._native.slots
+
+    @property
+    def level(self) -> int:
+        """CKKS: the level that it is encoded at; 0 otherwise."""
+        return self._native.level
+
+    @property
+    def scale(self) -> float:
+        """CKKS: the factor between values and polynomial; 1 otherwise."""
+        return self._native.scale
+
+    @property
+    def encoding(self) -> str:
+        """How values lie in the polynomial: "slots", or "coefficients" (BFV and BGV)."""
+        return self._native.encoding
+
+    def __repr__(self) -> str:
+        return f"<Plaintext of shape {self.shape}, {self.slots} {self.encoding}>"
+
+
+class Ciphertext(Stored):
+    """A batch of encrypted messages, with the operators of an array.
+
+    `shape` is the shape of the batch: encrypting an array of shape `(B, slots)` gives a ciphertext of shape
+    `(B,)`. Every operation acts on the whole batch, and operands broadcast as in NumPy: an array operand has
+    the batch axes first and the slots last.
+
+    Operators return new ciphertexts; `+=`, `-=` and `*=` change the one on the left. They work by the
+    evaluator that the ciphertext is bound to (see `Context.bind`), whose methods take the same operands and
+    an `out=`.
+    """
+
+    __slots__ = ("_evaluator",)
+
+    _native: _core.Ciphertext
+
+    # NumPy arrays on the left leave the operation to the ciphertext.
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, core: _core.Ciphertext, evaluator: Evaluator) -> None:
+        self._native = core
+        self._evaluator = evaluator
+
+    # --- What it is. ---
+
+    @property
+    def context(self) -> Context:
+        """The context that the ciphertext belongs to."""
+        return self._evaluator.context
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator that its operators use."""
+        return self._evaluator
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the batch; () for a single ciphertext."""
+        return tuple(self._native.batch)
+
+    @property
+    def ndim(self) -> int:
+        """Number of batch axes."""
+        return len(self._native.batch)
+
+    @property
+    def slots(self) -> int:
+        """Number of values in each ciphertext of the batch."""
+        return self._native.slots
+
+    @property
+    def level(self) -> int:
+        """Level of the whole batch; 0 is the last, where no rescaling is possible any more."""
+        return self._native.level
+
+    @property
+    def scale(self) -> float:
+        """CKKS: the factor between values and polynomial; 1 otherwise."""
+        return self._native.scale
+
+    @property
+    def size(self) -> int:
+        """Polynomials of each ciphertext: 2, or 3 for a product that is not relinearized yet."""
+        return self._native.size
+
+    @property
+    def encoding(self) -> str:
+        """How values lie in the polynomial: "slots", or "coefficients" (BFV and BGV)."""
+        return self._native.encoding
+
+    @property
+    def noise_bits(self) -> float:
+        """BFV and BGV: log2 of a bound on the noise that follows from the circuit alone; 0 for CKKS."""
+        return self._native.noise_log2
+
+    @property
+    def guaranteed_noise_budget(self) -> float:
+        """BFV and BGV: bits of noise that every ciphertext of the batch can still take for certain, 0 or
+        more. Follows from the circuit and needs no secret; where it is 0, decrypted values may be wrong.
+
+        Raises:
+            ParameterError: for CKKS, which has no budget.
+        """
+        return _core.guaranteed_noise_budget(self._native)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the residues take in the device's memory."""
+        return self._native.memory_bytes
+
+    def __len__(self) -> int:
+        if not self._native.batch:
+            raise TypeError("a single ciphertext has no length; its values are its slots")
+        return int(self._native.batch[0])
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.context.params.scheme.upper()} Ciphertext of shape {self.shape}, {self.slots} "
+            f"{self.encoding}, level {self.level}>"
+        )
+
+    # --- The batch as an array. ---
+
+    def __getitem__(self, index: Index) -> Ciphertext:
+        """Elements of the batch, by any index that NumPy takes; always a copy.
+
+        Raises:
+            IndexError: for an index that is out of range, or one that selects nothing.
+        """
+        shape = self.shape
+        if not shape and not (index is ... or (isinstance(index, tuple) and index == ())):
+            raise IndexError(
+                "a single ciphertext has no batch to index; its slots can not be taken out singly"
+            )
+        chosen = np.arange(self._count).reshape(shape)[index]
+        if chosen.size == 0:
+            raise IndexError(f"index {index!r} selects nothing of a batch of shape {shape}")
+        return self._gather(chosen)
+
+    def __iter__(self) -> Iterator[Ciphertext]:
+        for position in range(len(self)):
+            yield self[position]
+
+    def reshape(self, *shape: int | Sequence[int]) -> Ciphertext:
+        """The same elements in another batch shape; one extent may be -1. A copy.
+
+        Raises:
+            MismatchError: when the number of elements would change.
+        """
+        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        try:
+            extents = np.empty(self.shape, dtype=np.uint8).reshape(wanted).shape
+        except ValueError:
+            raise _core.MismatchError(
+                f"reshape: a batch of shape {self.shape} cannot become {wanted}; the number of elements must "
+                "stay"
+            ) from None
+        result = self.copy()
+        _core.reshape_inplace(result._native, list(extents))
+        return result
+
+    def copy(self) -> Ciphertext:
+        """A deep copy."""
+        return Ciphertext(self._native.clone(), self._evaluator)
+
+    def __copy__(self) -> Ciphertext:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ciphertext:
+        return self.copy()
+
+    @property
+    def _count(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def _gather(self, chosen: NDArray[np.intp]) -> Ciphertext:
+        core = _core.gather(self._native, chosen.ravel().tolist(), list(chosen.shape))
+        return Ciphertext(core, self._evaluator)
+
+    def _broadcast_to(self, shape: tuple[int, ...]) -> Ciphertext:
+        """This batch repeated along new axes and axes of extent 1."""
+        return self._gather(np.broadcast_to(np.arange(self._count).reshape(self.shape), shape))
+
+    # --- Arithmetic. ---
+
+    def __add__(self, other: Operand) -> Ciphertext:
+        return self._pick(other).add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Operand) -> Ciphertext:
+        return self._pick(other).subtract(self, other)
+
+    def __rsub__(self, other: Operand) -> Ciphertext:
+        negative = self._evaluator.negate(self)
+        return self._evaluator.add(negative, other, out=negative)
+
+    def __mul__(self, other: Operand) -> Ciphertext:
+        return self._pick(other).multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: complex | ArrayLike) -> Ciphertext:
+        """CKKS: division by plain numbers."""
+        return self._evaluator.divide(self, other)
+
+    def __iadd__(self, other: Operand) -> Ciphertext:
+        return self._pick(other).add(self, other, out=self)
+
+    def __isub__(self, other: Operand) -> Ciphertext:
+        return self._pick(other).subtract(self, other, out=self)
+
+    def __imul__(self, other: Operand) -> Ciphertext:
+        return self._pick(other).multiply(self, other, out=self)
+
+    def __neg__(self) -> Ciphertext:
+        return self._evaluator.negate(self)
+
+    def __pos__(self) -> Ciphertext:
+        return self.copy()
+
+    def __pow__(self, exponent: int) -> Ciphertext:
+        """The power by repeated squaring, in ceil(log2 exponent) levels; exponent >= 1."""
+        return self._evaluator.power(self, exponent)
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("ciphertexts can not be compared: equal messages have different encryptions")
+
+    def square(self) -> Ciphertext:
+        """The product with itself, slot by slot."""
+        return self._evaluator.square(self)
+
+    def relinearize(self) -> Ciphertext:
+        """A ciphertext of size 2 with the same message. Raises MissingKeyError without the key."""
+        return self._evaluator.relinearize(self)
+
+    def rescale(self) -> Ciphertext:
+        """One level down: CKKS divides the scale, BFV and BGV switch the modulus. Raises LevelError at level
+        0."""
+        return self._evaluator.rescale(self)
+
+    def at_level(self, level: int) -> Ciphertext:
+        """The same values at a lower level. Raises LevelError for a higher one."""
+        return self._evaluator.at_level(self, level)
+
+    def shrink(self) -> Ciphertext:
+        """The same values in the smallest ciphertext that holds them safely: what to send."""
+        return self._evaluator.shrink(self)
+
+    # --- Slots. ---
+
+    def rotate(self, steps: int) -> Ciphertext:
+        """Slots turned left by `steps` (right if negative): slot i of the result is slot i + steps. BFV and
+        BGV turn within the two rows of N/2. Takes one key if it is there, else a few power-of-two steps.
+
+        Raises:
+            MissingKeyError: when the keys do not suffice.
+        """
+        return self._evaluator.rotate(self, steps)
+
+    def rotate_many(self, steps: Sequence[int]) -> list[Ciphertext]:
+        """Rotations by each of `steps`. Those that have a key of their own share most of the work."""
+        return self._evaluator.rotate_many(self, steps)
+
+    def conjugate(self) -> Ciphertext:
+        """CKKS: the complex conjugate of each slot. Needs generate_keys(..., conjugation=True)."""
+        return self._evaluator.conjugate(self)
+
+    def swap_rows(self) -> Ciphertext:
+        """BFV and BGV: the two rows of N/2 slots exchanged. Needs generate_keys(..., swap_rows=True)."""
+        return self._evaluator.swap_rows(self)
+
+    def sum(self) -> Ciphertext:
+        """Every slot becomes the sum of all slots. Needs generate_keys(..., sum_slots=True)."""
+        return self._evaluator.sum(self)
+
+    def _pick(self, other: object) -> Evaluator:
+        """The evaluator for an operation of the two: the one with keys."""
+        if isinstance(other, Ciphertext) and not self._evaluator.has_keys:
+            return other._evaluator
+        return self._evaluator
+
+
+def _all_parts(parts: Sequence[Ciphertext], operation: str) -> list[Ciphertext]:
+    found = list(parts)
+    if not found:
+        raise _core.ParameterError(f"{operation} needs at least one ciphertext")
+    for part in found:
+        if not isinstance(part, Ciphertext):
+            raise TypeError(f"{operation} takes ciphertexts, not {type(part).__name__}")
+    return found
+
+
+def _evaluator_of(parts: list[Ciphertext]) -> Evaluator:
+    return next((part._evaluator for part in parts if part._evaluator.has_keys), parts[0]._evaluator)
+
+
+def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Ciphertexts of equal shape as one, along a new first axis.
+
+    Raises:
+        MismatchError: when shapes, levels, scales or slots differ.
+        ParameterError: without any part.
+    """
+    found = _all_parts(parts, "stack")
+    return Ciphertext(_core.stack([part._native for part in found]), _evaluator_of(found))
+
+
+def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Ciphertexts joined along their first axis.
+
+    Raises:
+        MismatchError: when other axes, levels, scales or slots differ, or one has no axis.
+        ParameterError: without any part.
+    """
+    found = _all_parts(parts, "concatenate")
+    return Ciphertext(_core.concatenate([part._native for part in found]), _evaluator_of(found))
+
+
+def add_many(terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+    """The sum of all terms, slot by slot. Raises ParameterError without any term."""
+    found = _all_parts(terms, "add_many")
+    return _evaluator_of(found).add_many(found, out=out)
+
+
+def multiply_many(factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+    """The product of all factors, slot by slot, in ceil(log2 count) levels. ParameterError without any."""
+    found = _all_parts(factors, "multiply_many")
+    return _evaluator_of(found).multiply_many(found, out=out)

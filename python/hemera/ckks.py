@@ -1,0 +1,213 @@
+"""CKKS: approximate arithmetic on real and complex numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hemera import _core, parameters
+from hemera.parameters import chain_levels
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Parameters", "Precision", "precision"]
+
+
+class Parameters(parameters.Parameters):
+    """Parameters of CKKS. The constructor takes explicit primes; `for_circuit` chooses them for a circuit and
+    `from_bits` from their sizes."""
+
+    __slots__ = ()
+    scheme = "ckks"
+
+    def __init__(
+        self,
+        *,
+        degree: int,
+        primes: Sequence[int],
+        special_primes: Sequence[int],
+        scale: float,
+        last_base: int = 1,
+        levels: Sequence[Sequence[int]] | None = None,
+        range_bits: int = 10,
+        digits: Sequence[Sequence[int]] = (),
+        window_bits: int = 0,
+        roots: Mapping[int, int] | None = None,
+        galois_generator: int = 5,
+        secret_weight: int = 0,
+        sigma: float = 3.19,
+        security: int | None = 128,
+    ) -> None:
+        """Parameters from explicit primes, each 1 modulo 2N and below 2^61.
+
+        Args:
+            degree: N, a power of two from 2^10 to 2^17.
+            primes: ciphertext primes, the last level's first; each level above has one more.
+            special_primes: primes of key-switching; may be empty.
+            scale: factor between values and polynomial at the top level, above 1 and at most 2^120.
+            last_base: how many of `primes` the last level has.
+            levels: the primes of each level, last level first, instead of `primes` and `last_base` (then ()),
+                for chains that do not drop one prime a level.
+            range_bits: bits of integer range that the last level leaves above the scale.
+            digits: partition of the ciphertext primes for key-switching; empty: as many a digit as fit under
+                the special primes.
+            window_bits: w of a base-2^w split of single-prime digits; 0: none.
+            roots: primitive 2N-th roots of unity by prime; the minimal one where there is no entry.
+            galois_generator: 5, or 3 for objects of SEAL.
+            secret_weight: non-zero coefficients of the secret; 0: uniform ternary.
+            sigma: standard deviation of the error.
+            security: bits to insist on (128, 192, 256), or None for any.
+
+        Raises:
+            ParameterError: naming what clashes.
+            SecurityError: when the parameters are weaker than `security`.
+        """
+        self._native = _core.parameters_from_literal(
+            scheme=_core.Scheme.ckks,
+            degree=degree,
+            levels=chain_levels(primes, last_base, levels),
+            special_primes=list(special_primes),
+            digits=[list(digit) for digit in digits],
+            window_bits=window_bits,
+            roots=dict(roots or {}),
+            plain_modulus=0,
+            scale=scale,
+            range_bits=range_bits,
+            galois_generator=galois_generator,
+            secret_weight=secret_weight,
+            sigma=sigma,
+            bfv_multiplication=_core.BfvMultiplication.none,
+            rescaling=_core.Rescaling.automatic,
+            security=security,
+        )
+
+    @classmethod
+    def for_circuit(
+        cls,
+        depth: int,
+        *,
+        scale_bits: int = 40,
+        slots: int = 1,
+        range_bits: int = 10,
+        digits: int = 0,
+        degree: int = 0,
+        security: int | None = 128,
+    ) -> Self:
+        """Parameters for a circuit, every prime below 2^50 where scale and range allow it.
+
+        Args:
+            depth: multiplications one after the other; products by non-integer plain numbers count too.
+            scale_bits: log2 of the factor between values and polynomial; a result has about 15 to 20 bits
+                less than this after the point.
+            slots: slots needed in one ciphertext.
+            range_bits: bits before the point that a result may have.
+            digits: digits of key-switching; 0: chosen.
+            degree: least degree N; 0: the smallest that is secure and has the slots.
+            security: bits to insist on (128, 192, 256), or None for any.
+
+        Raises:
+            ParameterError: saying what does not fit.
+        """
+        return cls._wrap(
+            _core.ckks_for_circuit(depth, scale_bits, slots, range_bits, digits, degree, security)
+        )
+
+    @classmethod
+    def from_bits(
+        cls,
+        *,
+        degree: int,
+        prime_bits: Sequence[int],
+        special_bits: Sequence[int],
+        scale_bits: float,
+        last_base: int = 1,
+        digits: int = 0,
+        security: int | None = 128,
+    ) -> Self:
+        """Parameters from the sizes of their primes.
+
+        Args:
+            degree: N, a power of two from 2^10 to 2^17.
+            prime_bits: bits of each ciphertext prime, the last level's first; each level above has one more.
+            special_bits: bits of each special prime.
+            scale_bits: log2 of the scale at the top level.
+            last_base: primes of the last level.
+            digits: digits of key-switching; 0: as many primes a digit as fit under the special primes.
+            security: bits to insist on (128, 192, 256), or None for any.
+
+        Raises:
+            ParameterError: when there are not enough such primes, or they do not fit together.
+            SecurityError: when the parameters are weaker than `security`.
+        """
+        return cls._wrap(
+            _core.ckks_from_bits(
+                degree, list(prime_bits), list(special_bits), 2.0**scale_bits, last_base, digits, security
+            )
+        )
+
+    @property
+    def scale(self) -> float:
+        """The factor between values and polynomial of fresh encodings at the top level."""
+        return self._native.scale
+
+    @property
+    def range_bits(self) -> int:
+        """Bits of integer range that the last level leaves above the scale."""
+        return self._native.range_bits
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How far a result is from the exact one. Bits are -log2 of an absolute error, infinite for an error of
+    0."""
+
+    worst_bits: float
+    """Of the largest error of all values."""
+    mean_bits: float
+    """Of the mean error."""
+    largest_error: float
+    """max |result - expected|."""
+    mean_error: float
+    """mean |result - expected|."""
+    standard_deviation: float
+    """Root of the mean square of |result - expected|."""
+
+    def __str__(self) -> str:
+        return f"{self.worst_bits:.1f} bits at worst, {self.mean_bits:.1f} bits in the mean"
+
+
+def precision(result: ArrayLike, expected: ArrayLike) -> Precision:
+    """Compare decrypted values with exact ones.
+
+    Args:
+        result: real or complex values of any shape.
+        expected: values of the same shape.
+
+    Raises:
+        MismatchError: when the shapes differ or there are no values.
+    """
+    found = np.asarray(result)
+    exact = np.asarray(expected)
+    if found.shape != exact.shape or found.size == 0:
+        raise _core.MismatchError(
+            f"precision compares equal shapes that are not empty, not {found.shape} and {exact.shape}"
+        )
+    errors = np.abs(found - exact)
+    largest, mean = float(errors.max()), float(errors.mean())
+    return Precision(
+        worst_bits=_bits(largest),
+        mean_bits=_bits(mean),
+        largest_error=largest,
+        mean_error=mean,
+        standard_deviation=float(np.sqrt(np.mean(errors**2))),
+    )
+
+
+def _bits(error: float) -> float:
+    return math.inf if error == 0 else -math.log2(error)

@@ -1,0 +1,420 @@
+"""A context: parameters made ready on a device, and the client's side of encryption."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from hemera import _core
+from hemera._encoding import as_complex, as_integers, pad_slots, power_of_two
+from hemera._stored import Source, read
+from hemera.ciphertext import Ciphertext, Plaintext
+from hemera.evaluator import Evaluator, Relinearization
+from hemera.keys import Keys, SecretKey, SwitchingKey
+from hemera.parameters import Parameters
+
+__all__ = ["Context", "devices"]
+
+
+def devices() -> list[str]:
+    """The devices that contexts can be made on, best first."""
+    return _core.devices()
+
+
+class Context:
+    """Parameters made ready on a device. Immutable: any number may live at once, used from any threads.
+
+    Args:
+        params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
+        device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which.
+        threads: how many threads the CPU may use; None: as many as the process may run on.
+
+    Raises:
+        DeviceError: for a device that is not there.
+    """
+
+    def __init__(self, params: Parameters, device: str = "auto", *, threads: int | None = None) -> None:
+        if threads is not None and threads < 1:
+            raise _core.ParameterError(
+                f"threads must be 1 or more, or None for all processors, not {threads}"
+            )
+        self._params = params
+        chosen = devices()[0] if device == "auto" else device
+        self._native = _core.make_context(params._native, chosen, threads or 0)
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters."""
+        return self._params
+
+    @property
+    def device(self) -> str:
+        """The device that the context lives on: "cpu", "cuda:0", ..."""
+        return self._native.device
+
+    @property
+    def description(self) -> str:
+        """The device with its instruction set and number of threads, for people."""
+        return self._native.description
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes of device memory that objects of this context hold now."""
+        return self._native.memory_used
+
+    def __repr__(self) -> str:
+        return f"<Context of {self._params!r} on {self.device}>"
+
+    # --- Keys. ---
+
+    def generate_secret_key(self) -> SecretKey:
+        """A fresh secret key, from the operating system's randomness."""
+        return SecretKey(_core.generate_secret_key(self._native), self)
+
+    def generate_keys(
+        self,
+        secret_key: SecretKey,
+        *,
+        public_key: bool = True,
+        relinearization: bool = True,
+        rotations: Iterable[int] = (),
+        sum_slots: bool | int = False,
+        conjugation: bool = False,
+        swap_rows: bool = False,
+        galois_level: int | None = None,
+    ) -> Keys:
+        """Keys for a server: they encrypt and evaluate, and can not decrypt.
+
+        Args:
+            secret_key: of this context.
+            public_key: whether the keys can encrypt.
+            relinearization: whether they can relinearize products.
+            rotations: steps of slot rotations (to the left if positive).
+            sum_slots: also what `Ciphertext.sum` needs: for all slots (True), or for ciphertexts of so many.
+            conjugation: CKKS: also the key of `Ciphertext.conjugate`.
+            swap_rows: BFV and BGV: also the key of `Ciphertext.swap_rows`.
+            galois_level: highest level that rotation keys work at; None: the top. Lower ones are smaller.
+
+        Raises:
+            MismatchError: when the secret key is of other parameters.
+            ParameterError: when the scheme has no such key.
+        """
+        ckks = self._params.scheme == "ckks"
+        if conjugation and not ckks:
+            raise _core.ParameterError("conjugation is of CKKS; BFV and BGV take swap_rows=True")
+        if swap_rows and ckks:
+            raise _core.ParameterError("swap_rows is of BFV and BGV; CKKS takes conjugation=True")
+        steps = {int(step) for step in rotations}
+        if sum_slots:
+            slots = self._params.max_slots if sum_slots is True else int(sum_slots)
+            steps |= set(rotations_for_sum(self._params, slots))
+            # BFV and BGV sum over both rows.
+            swap_rows = swap_rows or not ckks
+        self._require_secret(secret_key, "generate_keys")
+        core = _core.generate_keys(
+            secret_key._native,
+            public_key=public_key,
+            relinearization=relinearization,
+            rotations=sorted(steps),
+            conjugation=conjugation or swap_rows,
+            galois_level=galois_level,
+        )
+        return Keys(core, self)
+
+    def generate_switching_key(
+        self, source: SecretKey, target: SecretKey, *, level: int | None = None
+    ) -> SwitchingKey:
+        """A key that turns ciphertexts under `source` into ones under `target`, up to `level` (None: the
+        top)."""
+        self._require_secret(source, "generate_switching_key")
+        self._require_secret(target, "generate_switching_key")
+        top = self._params.levels - 1
+        chosen = top if level is None else level
+        if not 0 <= chosen <= top:
+            raise _core.ParameterError(f"level {level} is not in 0 to {top}")
+        return SwitchingKey(_core.generate_switching_key(source._native, target._native, chosen), self)
+
+    def bind(self, keys: Keys, *, relinearization: Relinearization = "eager") -> Evaluator:
+        """An evaluator with these keys.
+
+        Args:
+            keys: of this context.
+            relinearization: "eager": products have size 2 again; "lazy": only when an operation needs it.
+
+        Raises:
+            MismatchError: when the keys are of other parameters.
+        """
+        if keys.context.params != self._params:
+            raise _core.MismatchError(f"bind: the keys belong to {keys.context!r}, not to {self!r}")
+        return Evaluator(self, keys, relinearization)
+
+    # --- Encoding. ---
+
+    def encode(
+        self,
+        values: ArrayLike,
+        *,
+        encoding: str = "slots",
+        level: int | None = None,
+        scale: float | None = None,
+    ) -> Plaintext:
+        """Encode values without encrypting them, for example to multiply by them more than once.
+
+        Args:
+            values: an array of shape (..., slots). CKKS: real or complex numbers, padded with zeros to a
+                power of two; BFV and BGV: integers in (-t, t).
+            encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
+            level: CKKS: level to encode at; None: the top.
+            scale: CKKS: factor between values and polynomial; None: the level's.
+
+        Returns:
+            A plaintext of shape (...).
+
+        Raises:
+            ParameterError: when values are too large, too many or not finite.
+            TypeError: when they are no numbers of the scheme.
+        """
+        return Plaintext(self._encode(values, encoding, level, scale), self)
+
+    def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
+        """The values of a plaintext, of shape (..., slots); for `dtype` see `decrypt`."""
+        return self._decode(plaintext._native, dtype)
+
+    # --- The client. ---
+
+    def encrypt(
+        self, values: ArrayLike | Plaintext, key: SecretKey | Keys, *, encoding: str = "slots"
+    ) -> Ciphertext:
+        """Encrypt an array.
+
+        Args:
+            values: an array of shape (..., slots) as for `encode`, or a plaintext.
+            key: the secret key (the result is then stored in half the bytes), or keys with a public key.
+            encoding: "slots", or "coefficients" (BFV and BGV).
+
+        Returns:
+            A ciphertext of shape (...). It is bound to no keys: `Evaluator.bind` does that.
+
+        Raises:
+            MissingKeyError: when `key` has no public key.
+            ParameterError: when values are too large, too many or not finite.
+            TypeError: when they are no numbers of the scheme.
+        """
+        return self._encrypt(values, key, encoding, self._keyless)
+
+    def decrypt(
+        self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
+    ) -> NDArray[Any]:
+        """The values of a ciphertext, as an array of shape (..., slots).
+
+        CKKS results are approximate, and their error tells about the secret key: show them to nobody who may
+        know the ciphertext, or use `decrypt_for_sharing`.
+
+        Args:
+            ciphertext: a ciphertext of this context.
+            secret_key: the key it was encrypted for.
+            dtype: CKKS: float64 (None; the imaginary parts are left out) or complex128. BFV and BGV: int64
+                (None; values in [-(t-1)/2, t/2]) or uint64 (values in [0, t)).
+
+        Raises:
+            MismatchError: when ciphertext or key belong to other parameters.
+            ParameterError: for another dtype.
+        """
+        self._require_secret(secret_key, "decrypt")
+        return self._decode(_core.decrypt(ciphertext._native, secret_key._native), dtype)
+
+    def decrypt_for_sharing(
+        self,
+        ciphertext: Ciphertext,
+        secret_key: SecretKey,
+        *,
+        noise_bound: float | None = None,
+        statistical_bits: int = 40,
+        dtype: DTypeLike | None = None,
+    ) -> NDArray[Any]:
+        """Decryption whose result may be shown to others (B. Li and D. Micciancio, ePrint 2020/1533).
+
+        CKKS adds noise that drowns the error of the result. BFV and BGV results are exact, and are given out
+        when their noise bound leaves `statistical_bits` of budget.
+
+        Args:
+            ciphertext: a ciphertext of this context.
+            secret_key: the key it was encrypted for.
+            noise_bound: CKKS: a worst-case bound of the circuit on the error of a slot, never a measured one.
+            statistical_bits: how much larger than the error the noise is, in bits.
+            dtype: as for `decrypt`.
+
+        Raises:
+            NoiseError: when no precision, or too small a budget, would be left.
+            ParameterError: when `noise_bound` is missing (CKKS) or given (BFV and BGV).
+        """
+        self._require_secret(secret_key, "decrypt_for_sharing")
+        plain = _core.decrypt_for_sharing(
+            ciphertext._native, secret_key._native, noise_bound, statistical_bits
+        )
+        return self._decode(plain, dtype)
+
+    def noise_budget(self, ciphertext: Ciphertext, secret_key: SecretKey) -> float:
+        """BFV and BGV: bits of noise that the worst ciphertext of the batch can still take before decryption
+        fails. Tells about the secret key, so keep it to yourself.
+
+        Raises:
+            ParameterError: for CKKS, which has no budget.
+        """
+        self._require_secret(secret_key, "noise_budget")
+        return _core.noise_budget(ciphertext._native, secret_key._native)
+
+    # --- Files. ---
+
+    def load(self, source: Source) -> Any:
+        """A ciphertext, plaintext or key from its bytes or a file's path: what `bytes(x)` or `x.save` wrote.
+
+        Returns:
+            Ciphertext (bound to no keys: `Evaluator.load` binds), Plaintext, SecretKey, Keys or SwitchingKey.
+
+        Raises:
+            FormatError: when the bytes are damaged.
+            MismatchError: when they belong to other parameters.
+            FileError: when the file can not be read.
+        """
+        core: object = read(
+            source,
+            functools.partial(_core.load_object, self._native),
+            functools.partial(_core.load_object_file, self._native),
+        )
+        if isinstance(core, _core.Ciphertext):
+            return Ciphertext(core, self._keyless)
+        if isinstance(core, _core.Plaintext):
+            return Plaintext(core, self)
+        if isinstance(core, _core.SecretKey):
+            return SecretKey(core, self)
+        if isinstance(core, _core.EvaluationKeys):
+            return Keys(core, self)
+        assert isinstance(core, _core.SwitchingKey)
+        return SwitchingKey(core, self)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Context does not pickle: pickle its params, and make a context of them elsewhere")
+
+    # --- What the other classes use. ---
+
+    @functools.cached_property
+    def _keyless(self) -> Evaluator:
+        """An evaluator for ciphertexts that are bound to no keys."""
+        return Evaluator(self, Keys(_core.EvaluationKeys(self._native), self))
+
+    @functools.cached_property
+    def _encoder(self) -> _core.ComplexEncoder | _core.IntegerEncoder:
+        if self._params.scheme == "ckks":
+            return _core.ComplexEncoder(self._native)
+        return _core.IntegerEncoder(self._native)
+
+    def _require_secret(self, key: SecretKey, operation: str) -> None:
+        if not isinstance(key, SecretKey):
+            raise TypeError(f"{operation} needs a SecretKey, not {type(key).__name__}")
+
+    def _encode(
+        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        if encoding not in ("slots", "coefficients"):
+            raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
+        encoder = self._encoder
+        if isinstance(encoder, _core.ComplexEncoder):
+            if encoding != "slots":
+                raise _core.ParameterError("CKKS encodes slots only")
+            array = as_complex(values, "encode")
+            _require_values(array)
+            return encoder.encode(pad_slots(array, power_of_two(array.shape[-1]), "encode"), level, scale)
+        if level is not None or scale is not None:
+            raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
+        integers = as_integers(values, "encode", self._params.scheme)
+        _require_values(integers)
+        return encoder.encode(integers, encoding == "slots")
+
+    def _encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
+        """An array that is added to or multiplied with `a`, at the level and scale that this takes."""
+        encoder = self._encoder
+        if isinstance(encoder, _core.IntegerEncoder):
+            integers = as_integers(values, "array operand", self._params.scheme)
+            return encoder.encode(_fit(integers, a.slots), a.encoding == "slots")
+        array = _fit(as_complex(values, "array operand"), a.slots)
+        level = a.level
+        if not product:
+            return encoder.encode(array, level, a.scale)
+        if self._params.rescaling == "automatic" and a._native.noise_scale_degree > 1:
+            # The evaluator rescales before the next product.
+            level = max(level - 1, 0)
+        return encoder.encode(array, level, None)
+
+    def _scalar(self, number: complex) -> tuple[complex, int]:
+        """The two forms of a plain number that the core takes."""
+        if self._params.scheme == "ckks":
+            return complex(number), 0
+        if not isinstance(number, int):
+            raise TypeError(
+                f"{self._params.scheme.upper()} computes with integers, not {number!r}; round it to an "
+                "integer first, or use CKKS"
+            )
+        # Any integer will do: the core works modulo t, which is below 2^60.
+        return 0j, number % self._params._native.plain_modulus
+
+    def _decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
+        encoder = self._encoder
+        if isinstance(encoder, _core.ComplexEncoder):
+            if dtype is not None and np.dtype(dtype) not in (np.float64, np.complex128):
+                raise _core.ParameterError(
+                    f"CKKS decrypts to float64 or complex128, not to {np.dtype(dtype)}"
+                )
+            values = encoder.decode(plaintext)
+            return values.real if dtype is None or np.dtype(dtype) == np.float64 else values
+        if dtype is not None and np.dtype(dtype) not in (np.int64, np.uint64):
+            raise _core.ParameterError(f"BFV and BGV decrypt to int64 or uint64, not to {np.dtype(dtype)}")
+        if dtype is None or np.dtype(dtype) == np.int64:
+            return encoder.decode(plaintext, True)
+        return encoder.decode(plaintext, False).view(np.uint64)
+
+    def _encrypt(
+        self, values: ArrayLike | Plaintext, key: SecretKey | Keys, encoding: str, evaluator: Evaluator
+    ) -> Ciphertext:
+        plain = (
+            values._native if isinstance(values, Plaintext) else self._encode(values, encoding, None, None)
+        )
+        if isinstance(key, SecretKey):
+            core = _core.encrypt_with_secret(plain, key._native)
+        elif isinstance(key, Keys):
+            core = _core.encrypt_with_keys(plain, key._native)
+        else:
+            raise TypeError(f"encrypt needs a SecretKey or Keys, not {type(key).__name__}")
+        return Ciphertext(core, evaluator)
+
+
+def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]:
+    """The rotations that `Ciphertext.sum` uses for ciphertexts of `slots` slots (None: all there are)."""
+    return _core.rotations_for_sum(params._native, params.max_slots if slots is None else slots)
+
+
+def rotations_needed(params: Parameters, steps: Iterable[int]) -> list[int]:
+    """The fewest power-of-two rotations that make up each of `steps`: keys for these serve them all.
+
+    With a key for each step itself a rotation is faster; with these there are fewer keys to send.
+    """
+    return _core.rotations_needed([int(step) for step in steps], params.degree // 2)
+
+
+def _require_values(array: NDArray[Any]) -> None:
+    if array.ndim == 0 or array.size == 0:
+        raise _core.MismatchError(
+            f"an array of shape {array.shape} has no values to encode: the last axis holds the slots"
+        )
+
+
+def _fit(array: NDArray[Any], slots: int) -> NDArray[Any]:
+    """An array operand for ciphertexts of `slots` slots: one value spreads over them, fewer get zeros."""
+    _require_values(array)
+    if array.shape[-1] == 1 and slots != 1:
+        return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:-1], slots)))
+    return pad_slots(array, slots, "array operand")

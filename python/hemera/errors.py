@@ -1,0 +1,39 @@
+"""The exceptions that Hemera raises. Each message says what clashed and the way out.
+
+All derive from `Error`, and from the builtin exception that comes nearest, so that `except ValueError` or
+`except OSError` works where it is expected. The names are those of the C++ classes.
+"""
+
+from hemera._core import (
+    DeviceError,
+    Error,
+    FileError,
+    FormatError,
+    LevelError,
+    MismatchError,
+    MissingKeyError,
+    NoiseError,
+    OutOfMemoryError,
+    ParameterError,
+    ScaleError,
+    SecurityError,
+)
+
+__all__ = [
+    "DeviceError",
+    "Error",
+    "FileError",
+    "FormatError",
+    "LevelError",
+    "MismatchError",
+    "MissingKeyError",
+    "NoiseError",
+    "OutOfMemoryError",
+    "ParameterError",
+    "ScaleError",
+    "SecurityError",
+]
+
+# Tracebacks name the public module.
+for _name in __all__:
+    globals()[_name].__module__ = __name__

@@ -1,0 +1,332 @@
+"""The server's side: evaluation on ciphertexts with keys that can not decrypt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hemera import _core
+from hemera._encoding import as_number
+from hemera._stored import Source
+from hemera.ciphertext import Ciphertext, Operand, Plaintext
+
+if TYPE_CHECKING:
+    from hemera.context import Context
+    from hemera.keys import Keys, SwitchingKey
+
+__all__ = ["Evaluator", "Relinearization"]
+
+Relinearization = Literal["eager", "lazy"]
+_Operation = Literal["add", "subtract", "multiply"]
+
+
+class Evaluator:
+    """Evaluates with the keys it is bound to; `Context.bind` makes one. Stateless: any number of threads may
+    use it at once.
+
+    Every operation takes `out=`: a ciphertext that gets the result, and may be one of the operands. Without
+    it a new ciphertext is returned. Operands must belong to the evaluator's context (MismatchError).
+    """
+
+    def __init__(self, context: Context, keys: Keys, relinearization: Relinearization = "eager") -> None:
+        if relinearization not in ("eager", "lazy"):
+            raise _core.ParameterError(f"relinearization must be 'eager' or 'lazy', not {relinearization!r}")
+        self._context = context
+        self._keys = keys
+        self._native = _core.make_evaluator(keys._native, relinearization == "lazy")
+
+    @property
+    def context(self) -> Context:
+        """The context that it evaluates in."""
+        return self._context
+
+    @property
+    def keys(self) -> Keys:
+        """The keys that it is bound to."""
+        return self._keys
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether it has any key; one without still adds and multiplies by plain values."""
+        return bool(self._keys.has_public_key or self._keys.has_relinearization or self._keys.galois_elements)
+
+    def __repr__(self) -> str:
+        return f"<Evaluator of {self._context!r} with {self._keys!r}>"
+
+    # --- Into and out of ciphertexts. ---
+
+    def encrypt(self, values: ArrayLike | Plaintext, *, encoding: str = "slots") -> Ciphertext:
+        """Encrypt with the public key.
+
+        Args:
+            values: an array of shape (..., slots), or a plaintext. CKKS pads the last axis with zeros to a
+                power of two.
+            encoding: "slots", or "coefficients" (BFV and BGV).
+
+        Returns:
+            A ciphertext of shape (...), bound to this evaluator.
+
+        Raises:
+            MissingKeyError: when the keys have no public key.
+            ParameterError: when values are too large or too many.
+            TypeError: when they are no numbers of the scheme.
+        """
+        return self._context._encrypt(values, self._keys, encoding, self)
+
+    def encode(
+        self,
+        values: ArrayLike,
+        *,
+        encoding: str = "slots",
+        level: int | None = None,
+        scale: float | None = None,
+    ) -> Plaintext:
+        """Encode without encrypting: see `Context.encode`."""
+        return self._context.encode(values, encoding=encoding, level=level, scale=scale)
+
+    def load(self, source: Source) -> Ciphertext:
+        """A ciphertext from its bytes or a file's path, bound to this evaluator.
+
+        Raises:
+            FormatError: when the bytes are damaged.
+            MismatchError: when they are not a ciphertext of this context's parameters.
+            FileError: when the file can not be read.
+        """
+        loaded = self._context.load(source)
+        if not isinstance(loaded, Ciphertext):
+            raise _core.MismatchError(
+                f"an evaluator loads ciphertexts, but this is a {type(loaded).__name__}; use the context's "
+                "load"
+            )
+        return self.bind(loaded)
+
+    def bind(self, ciphertext: Ciphertext) -> Ciphertext:
+        """The same ciphertext, its operators working by this evaluator. No residues are copied."""
+        if ciphertext.context.params != self._context.params:
+            raise _core.MismatchError(
+                f"bind: the ciphertext belongs to {ciphertext.context!r}, the evaluator to {self._context!r}"
+            )
+        return Ciphertext(ciphertext._native, self)
+
+    # --- Addition, subtraction and products. ---
+
+    def add(self, a: Ciphertext, b: Operand, *, out: Ciphertext | None = None) -> Ciphertext:
+        """a + b, slot by slot; b a ciphertext, plaintext, number or array of shape (..., slots)."""
+        return self._binary("add", a, b, out)
+
+    def subtract(self, a: Ciphertext, b: Operand, *, out: Ciphertext | None = None) -> Ciphertext:
+        """a - b, slot by slot; b a ciphertext, plaintext, number or array of shape (..., slots)."""
+        return self._binary("subtract", a, b, out)
+
+    def multiply(self, a: Ciphertext, b: Operand, *, out: Ciphertext | None = None) -> Ciphertext:
+        """a * b, slot by slot; b a ciphertext, plaintext, number or array of shape (..., slots).
+
+        Raises:
+            MissingKeyError: when a product of ciphertexts needs a relinearization key that is not there.
+            LevelError: when no level is left.
+        """
+        return self._binary("multiply", a, b, out)
+
+    def divide(self, a: Ciphertext, b: complex | ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: a / b for a plain number or array b of shape (..., slots)."""
+        if self._context.params.scheme != "ckks":
+            raise TypeError(
+                "BFV and BGV have no division; multiply by an inverse modulo the plaintext modulus"
+            )
+        if isinstance(b, (Ciphertext, Plaintext)):
+            raise TypeError("a ciphertext can only be divided by plain numbers")
+        number = as_number(b)
+        if number is not None:
+            return self.multiply(a, 1 / number, out=out)
+        return self.multiply(a, 1 / np.asarray(b, dtype=np.complex128), out=out)
+
+    def negate(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """-a."""
+        core = self._copy(a, out)
+        self._native.negate_inplace(core)
+        return self._finish(core, out)
+
+    def square(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """a * a."""
+        return self._finish(self._native.square(a._native), out)
+
+    def power(self, a: Ciphertext, exponent: int, *, out: Ciphertext | None = None) -> Ciphertext:
+        """a to the power of `exponent` >= 1, in ceil(log2 exponent) levels. ParameterError for others."""
+        number = as_number(exponent)
+        if not isinstance(number, int) or number < 1:
+            raise _core.ParameterError(f"a ciphertext can be raised to 1, 2, 3, ..., not to {exponent!r}")
+        return self._finish(self._native.power(a._native, number), out)
+
+    def add_many(self, terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+        """The sum of all terms; ParameterError without any."""
+        return self._finish(self._native.add_many([term._native for term in terms]), out)
+
+    def multiply_many(self, factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
+        """The product of all factors, in ceil(log2 count) levels; ParameterError without any."""
+        return self._finish(self._native.multiply_many([factor._native for factor in factors]), out)
+
+    # --- Size, level and scale. ---
+
+    def relinearize(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """The same message in a ciphertext of size 2. Raises MissingKeyError without the key."""
+        core = self._copy(a, out)
+        self._native.relinearize_inplace(core)
+        return self._finish(core, out)
+
+    def rescale(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """One level down: CKKS divides the scale, BFV and BGV switch the modulus. LevelError at level 0."""
+        core = self._copy(a, out)
+        self._native.rescale_inplace(core)
+        return self._finish(core, out)
+
+    def at_level(self, a: Ciphertext, level: int, *, out: Ciphertext | None = None) -> Ciphertext:
+        """The same values at `level`. With CKKS in automatic mode at the scale of that level (which takes a
+        rescaling), in manual mode at the same scale.
+
+        Raises:
+            LevelError: when `level` is above the ciphertext's, or not there.
+        """
+        if not 0 <= level <= a.level:
+            raise _core.LevelError(
+                f"at_level: a ciphertext of level {a.level} can go to levels 0 to {a.level}, not {level}"
+            )
+        core = self._copy(a, out)
+        if self._context.params.rescaling == "automatic":
+            self._native.adjust_to_level_inplace(core, level)
+        else:
+            self._native.drop_to_level_inplace(core, level)
+        return self._finish(core, out)
+
+    def shrink(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """The same values in the smallest ciphertext that holds them safely: what to send."""
+        return self._finish(self._native.shrink(a._native), out)
+
+    # --- Slots. ---
+
+    def rotate(self, a: Ciphertext, steps: int, *, out: Ciphertext | None = None) -> Ciphertext:
+        """Slots turned left by `steps`: see `Ciphertext.rotate`."""
+        return self._finish(self._native.rotate(a._native, steps), out)
+
+    def rotate_many(self, a: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
+        """Rotations by each of `steps`. Those that have a key of their own share most of the work."""
+        return [Ciphertext(core, self) for core in self._native.rotate_hoisted(a._native, list(steps))]
+
+    def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
+        """The rotations that `rotate(a, steps)` will do with the keys there are.
+
+        Raises:
+            MissingKeyError: when they do not suffice.
+        """
+        return self._native.rotation_plan(steps, a._native)
+
+    def conjugate(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: the complex conjugate of each slot. Raises MissingKeyError without the key."""
+        if self._context.params.scheme != "ckks":
+            raise TypeError("BFV and BGV have no conjugation; swap_rows exchanges their two rows of slots")
+        return self._finish(self._native.conjugate(a._native), out)
+
+    def swap_rows(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """BFV and BGV: the two rows of N/2 slots exchanged. Raises MissingKeyError without the key."""
+        if self._context.params.scheme == "ckks":
+            raise TypeError("CKKS slots are one row; conjugate is what the same key does there")
+        return self._finish(self._native.conjugate(a._native), out)
+
+    def sum(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """Every slot becomes the sum of all slots. Raises MissingKeyError without the keys."""
+        return self._finish(self._native.sum_slots(a._native), out)
+
+    def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
+        """The same message under the secret that `key` ends at. The result is bound to no keys."""
+        core = self._native.reencrypt(a._native, key._native)
+        return Ciphertext(core, self._context._keyless)
+
+    # --- How operands are brought together. ---
+
+    def _binary(self, operation: _Operation, a: Ciphertext, b: Operand, out: Ciphertext | None) -> Ciphertext:
+        if not isinstance(a, Ciphertext):
+            raise TypeError(f"{operation}: the first operand must be a Ciphertext, not {type(a).__name__}")
+        if isinstance(b, Ciphertext):
+            return self._with_ciphertext(operation, a, b, out)
+        number = as_number(b)
+        if number is not None:
+            core = self._copy(a, out)
+            self._with_number(operation, core, number)
+            return self._finish(core, out)
+        return self._with_plaintext(operation, a, b, out)
+
+    def _with_ciphertext(
+        self, operation: _Operation, a: Ciphertext, b: Ciphertext, out: Ciphertext | None
+    ) -> Ciphertext:
+        shape = _broadcast_shape(operation, a.shape, b.shape)
+        self._check_out(operation, a, shape, out)
+        if a.shape != b.shape and a._count != 1 and b._count != 1:
+            a, b = (part if part.shape == shape else part._broadcast_to(shape) for part in (a, b))
+        if out is a and a.shape == shape and operation != "multiply":
+            if operation == "add":
+                self._native.add_inplace(a._native, b._native)
+            else:
+                self._native.subtract_inplace(a._native, b._native)
+            return a
+        core: _core.Ciphertext = getattr(self._native, operation)(a._native, b._native)
+        if tuple(core.batch) != shape:
+            _core.reshape_inplace(core, list(shape))
+        return self._finish(core, out)
+
+    def _with_number(self, operation: _Operation, core: _core.Ciphertext, number: complex) -> None:
+        value, integer = self._context._scalar(number)
+        if operation == "multiply":
+            self._native.multiply_scalar_inplace(core, value, integer)
+        elif operation == "add":
+            self._native.add_scalar_inplace(core, value, integer)
+        else:
+            self._native.add_scalar_inplace(core, -value, -integer)
+
+    def _with_plaintext(
+        self, operation: _Operation, a: Ciphertext, b: Plaintext | ArrayLike, out: Ciphertext | None
+    ) -> Ciphertext:
+        if isinstance(b, Plaintext):
+            plain, plain_shape = b._native, b.shape
+        else:
+            plain = self._context._encode_operand(b, a, product=operation == "multiply")
+            plain_shape = tuple(plain.batch)
+        shape = _broadcast_shape(operation, a.shape, plain_shape)
+        self._check_out(operation, a, shape, out)
+        core = self._copy(a, out) if a.shape == shape else a._broadcast_to(shape)._native
+        if operation == "multiply":
+            self._native.multiply_plain_inplace(core, plain)
+        elif operation == "add":
+            self._native.add_plain_inplace(core, plain)
+        else:
+            self._native.subtract_plain_inplace(core, plain)
+        return self._finish(core, out)
+
+    def _check_out(
+        self, operation: _Operation, a: Ciphertext, shape: tuple[int, ...], out: Ciphertext | None
+    ) -> None:
+        if out is a and shape != a.shape:
+            raise _core.MismatchError(
+                f"{operation}: the result has shape {shape} and can not replace an operand of shape {a.shape}"
+            )
+
+    def _copy(self, a: Ciphertext, out: Ciphertext | None) -> _core.Ciphertext:
+        """The residues to work on in place: those of `a` itself when it takes the result."""
+        return a._native if out is a else a._native.clone()
+
+    def _finish(self, core: _core.Ciphertext, out: Ciphertext | None) -> Ciphertext:
+        if out is None:
+            return Ciphertext(core, self)
+        out._native = core
+        out._evaluator = self
+        return out
+
+
+def _broadcast_shape(operation: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise _core.MismatchError(
+            f"{operation}: batches of shape {a} and {b} do not fit; as in NumPy, extents must be equal or 1"
+        ) from None

@@ -1,0 +1,366 @@
+"""Parameters: everything that two parties must agree on, validated. Each scheme adds its constructors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from hemera import _core
+from hemera._stored import Source, read
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Scheme = Literal["bfv", "bgv", "ckks"]
+Rescaling = Literal["automatic", "manual"]
+Multiplication = Literal["hps_over_q", "hps", "behz"]
+
+T = TypeVar("T")
+Name = TypeVar("Name", bound=str)
+
+SCHEMES: Mapping[str, _core.Scheme] = {
+    "bfv": _core.Scheme.bfv,
+    "bgv": _core.Scheme.bgv,
+    "ckks": _core.Scheme.ckks,
+}
+RESCALING: Mapping[Rescaling, _core.Rescaling] = {
+    "automatic": _core.Rescaling.automatic,
+    "manual": _core.Rescaling.manual,
+}
+MULTIPLICATION: Mapping[Multiplication, _core.BfvMultiplication] = {
+    "hps_over_q": _core.BfvMultiplication.hps_over_q,
+    "hps": _core.BfvMultiplication.hps,
+    "behz": _core.BfvMultiplication.behz,
+}
+
+
+def choose(choices: Mapping[Name, T], name: Name, what: str) -> T:
+    """The value of a named choice; ParameterError that lists the names for one that is not there."""
+    if name not in choices:
+        raise _core.ParameterError(f"{what} must be one of {', '.join(map(repr, choices))}, not {name!r}")
+    return choices[name]
+
+
+def prefix_levels(primes: Sequence[int], last_base: int) -> list[list[int]]:
+    """The bases of a chain that drops one prime a level: all primes, all but the last, ... the first ones."""
+    if not 1 <= last_base <= len(primes):
+        raise _core.ParameterError(
+            f"the last base needs 1 to {len(primes)} of the {len(primes)} primes, not {last_base}"
+        )
+    return [list(primes[:count]) for count in range(last_base, len(primes) + 1)]
+
+
+def chain_levels(
+    primes: Sequence[int], last_base: int, levels: Sequence[Sequence[int]] | None
+) -> list[list[int]]:
+    """The bases of a chain: `levels`, or else the ones that drop one of `primes` a level."""
+    if levels is None:
+        return prefix_levels(primes, last_base)
+    if len(primes) != 0:
+        raise _core.ParameterError("give primes or levels, not both")
+    return [list(level) for level in levels]
+
+
+class Parameters:
+    """Immutable, validated parameters of one scheme: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or
+    `hemera.bgv.Parameters`, whose constructors make them.
+
+    Two contexts whose parameters have one fingerprint exchange objects. Parameters compare, hash and pickle.
+    """
+
+    __slots__ = ("_native",)
+
+    scheme: ClassVar[Scheme]
+    _native: _core.Parameters
+
+    def __init__(self) -> None:
+        raise TypeError("use hemera.ckks.Parameters, hemera.bfv.Parameters or hemera.bgv.Parameters")
+
+    @classmethod
+    def _wrap(cls, core: _core.Parameters) -> Self:
+        if core.scheme != SCHEMES[cls.scheme]:
+            raise _core_mismatch(cls.scheme, core.scheme.name)
+        self = cls.__new__(cls)
+        self._native = core
+        return self
+
+    @classmethod
+    def load(cls, source: Source) -> Self:
+        """Parameters from their bytes, or from a file's path. Weak ones load too: look at `security`.
+
+        Raises:
+            FormatError: when the bytes are damaged or not Hemera's.
+            MismatchError: when they hold something else, or another scheme's parameters.
+            FileError: when the file can not be read.
+        """
+        return cls._wrap(read(source, _core.load_parameters, _core.load_parameters_file))
+
+    def to_bytes(self) -> bytes:
+        """The parameters in Hemera's file format."""
+        return _core.save(self._native, 0)
+
+    def __bytes__(self) -> bytes:
+        return self.to_bytes()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the parameters to a file. Raises FileError when it can not be written."""
+        _core.save_file(os.fsencode(path), self._native, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).load, (self.to_bytes(),)
+
+    @property
+    def degree(self) -> int:
+        """N: the number of coefficients of a polynomial, a power of two from 2^10 to 2^17."""
+        return self._native.degree
+
+    @property
+    def levels(self) -> int:
+        """Number of levels. A fresh ciphertext has level `levels - 1`; level 0 is the last."""
+        return self._native.levels
+
+    @property
+    def max_slots(self) -> int:
+        """Largest number of slots of one ciphertext: N/2 (CKKS), N (BFV and BGV), or 0 where the plaintext
+        modulus allows coefficient encoding only."""
+        return self._native.max_slots
+
+    @property
+    def primes(self) -> list[list[int]]:
+        """The primes of each level, the last (smallest) level first."""
+        return self._native.primes
+
+    @property
+    def special_primes(self) -> list[int]:
+        """The special primes of key-switching; may be empty."""
+        return self._native.special_primes
+
+    @property
+    def digits(self) -> list[list[int]]:
+        """The digits of the key-switching gadget: a partition of the ciphertext primes."""
+        return self._native.digits
+
+    @property
+    def log_modulus(self) -> float:
+        """log2 of the product of all primes, special ones included: what the security level depends on."""
+        return self._native.log_union + self._native.log_special
+
+    def level_bits(self, level: int) -> float:
+        """log2 of the product of the primes of a level. ParameterError for a level that is not there."""
+        if not 0 <= level < self.levels:
+            raise _core.ParameterError(f"level {level} is not in 0 to {self.levels - 1}")
+        return self._native.log_modulus(level)
+
+    @property
+    def rescaling(self) -> Rescaling:
+        """Who rescales and aligns operands: the evaluator ("automatic") or the caller ("manual")."""
+        return "automatic" if self._native.rescaling == _core.Rescaling.automatic else "manual"
+
+    def with_rescaling(self, rescaling: Rescaling) -> Self:
+        """The same parameters under another policy: "automatic" or "manual". The fingerprint stays."""
+        policy = choose(RESCALING, rescaling, "rescaling")
+        return self._wrap(self._native.with_policies(rescaling=policy))
+
+    @property
+    def security(self) -> str:
+        """Class of classical security: ">=256", ">=192", ">=128", ">=128 (2018 table)" or "below 128"."""
+        return self._native.security
+
+    @property
+    def security_bits(self) -> int:
+        """The same as a number: 256, 192, 128 (either table) or 0."""
+        return self._native.security_bits
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what decides whether two parties' objects fit together, in 64 hexadecimal digits."""
+        return self._native.fingerprint.hex()
+
+    @property
+    def ciphertext_bytes(self) -> int:
+        """Bytes of the residues of one fresh ciphertext."""
+        return self._native.ciphertext_bytes
+
+    @property
+    def switching_key_bytes(self) -> int:
+        """Bytes in memory of one relinearization or rotation key."""
+        return self._native.switching_key_bytes
+
+    def describe(self) -> str:
+        """Several lines for people: degree, modulus, security, sizes of ciphertexts and keys."""
+        return self._native.describe()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parameters):
+            return NotImplemented
+        return self._native.fingerprint == other._native.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self._native.fingerprint)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.scheme}.Parameters N={self.degree}, {self.levels} levels, "
+            f"log2(QP)={self.log_modulus:.1f}, security {self.security}>"
+        )
+
+
+def _core_mismatch(wanted: str, found: str) -> Exception:
+    return _core.MismatchError(
+        f"these are parameters of {found.upper()}, not of {wanted.upper()}: load them with "
+        f"hemera.{found}.Parameters.load or hemera.load_parameters"
+    )
+
+
+class IntegerParameters(Parameters):
+    """What BFV and BGV share: arithmetic modulo a plaintext modulus t. The constructor takes explicit primes;
+    `for_circuit` chooses them for a circuit and `from_bits` from their sizes."""
+
+    __slots__ = ()
+
+    _core_for_circuit: ClassVar[Callable[..., _core.Parameters]]
+    _core_from_bits: ClassVar[Callable[..., _core.Parameters]]
+
+    def __init__(
+        self,
+        *,
+        degree: int,
+        plain_modulus: int,
+        primes: Sequence[int],
+        special_primes: Sequence[int],
+        last_base: int = 1,
+        levels: Sequence[Sequence[int]] | None = None,
+        digits: Sequence[Sequence[int]] = (),
+        window_bits: int = 0,
+        roots: Mapping[int, int] | None = None,
+        galois_generator: int = 5,
+        secret_weight: int = 0,
+        sigma: float = 3.19,
+        security: int | None = 128,
+    ) -> None:
+        """Parameters from explicit primes, each 1 modulo 2N and below 2^61.
+
+        Args:
+            degree: N, a power of two from 2^10 to 2^17.
+            plain_modulus: t, from 2 to 2^60; slots need a prime t = 1 modulo 2N.
+            primes: ciphertext primes, the last level's first; each level above has one more.
+            special_primes: primes of key-switching; may be empty.
+            last_base: how many of `primes` the last level has.
+            levels: the primes of each level, last level first, instead of `primes` and `last_base` (then ()),
+                for chains that do not drop one prime a level.
+            digits: partition of the ciphertext primes for key-switching; empty: as many a digit as fit under
+                the special primes.
+            window_bits: w of a base-2^w split of single-prime digits; 0: none.
+            roots: primitive 2N-th roots of unity by modulus; the minimal one where there is no entry.
+            galois_generator: 5, or 3 for objects of SEAL.
+            secret_weight: non-zero coefficients of the secret; 0: uniform ternary.
+            sigma: standard deviation of the error.
+            security: bits to insist on (128, 192, 256), or None for any.
+
+        Raises:
+            ParameterError: naming what clashes.
+            SecurityError: when the parameters are weaker than `security`.
+        """
+        self._native = _core.parameters_from_literal(
+            scheme=SCHEMES[self.scheme],
+            degree=degree,
+            levels=chain_levels(primes, last_base, levels),
+            special_primes=list(special_primes),
+            digits=[list(digit) for digit in digits],
+            window_bits=window_bits,
+            roots=dict(roots or {}),
+            plain_modulus=plain_modulus,
+            scale=0.0,
+            range_bits=0,
+            galois_generator=galois_generator,
+            secret_weight=secret_weight,
+            sigma=sigma,
+            bfv_multiplication=_core.BfvMultiplication.none,
+            rescaling=_core.Rescaling.automatic,
+            security=security,
+        )
+
+    @classmethod
+    def for_circuit(
+        cls,
+        depth: int,
+        *,
+        plain_bits: int | None = None,
+        plain_modulus: int | None = None,
+        slots: int = 1,
+        terms: int = 16,
+        digits: int = 0,
+        degree: int = 0,
+        security: int | None = 128,
+    ) -> Self:
+        """Parameters for a circuit: primes below 2^50, as many as its noise bound needs.
+
+        Args:
+            depth: multiplications one after the other, of ciphertexts or by plaintexts in slots.
+            plain_bits: bits of the plaintext modulus; a prime that has slots is searched. Default 20.
+            plain_modulus: the plaintext modulus itself, instead of `plain_bits`.
+            slots: slots needed in one ciphertext.
+            terms: products or rotated copies that are added up after each multiplication.
+            digits: digits of key-switching; 0: chosen.
+            degree: least degree N; 0: the smallest that is secure and has the slots.
+            security: bits to insist on (128, 192, 256), or None for any.
+
+        Raises:
+            ParameterError: saying what does not fit.
+        """
+        if plain_bits is not None and plain_modulus is not None:
+            raise _core.ParameterError("give plain_bits or plain_modulus, not both")
+        return cls._wrap(
+            cls._core_for_circuit(
+                depth=depth,
+                plain_bits=20 if plain_bits is None else plain_bits,
+                plain_modulus=plain_modulus or 0,
+                slots=slots,
+                terms=terms,
+                digits=digits,
+                degree=degree,
+                security=security,
+            )
+        )
+
+    @classmethod
+    def from_bits(
+        cls,
+        *,
+        degree: int,
+        plain_modulus: int,
+        prime_bits: Sequence[int],
+        special_bits: Sequence[int],
+        digits: int = 0,
+        security: int | None = 128,
+    ) -> Self:
+        """Parameters from the sizes of their primes.
+
+        Args:
+            degree: N, a power of two from 2^10 to 2^17.
+            plain_modulus: t, from 2 to 2^60; slots need a prime t = 1 modulo 2N.
+            prime_bits: bits of each ciphertext prime, the last level's first; each level above has one more.
+            special_bits: bits of each special prime.
+            digits: digits of key-switching; 0: as many primes a digit as fit under the special primes.
+            security: bits to insist on (128, 192, 256), or None for any.
+
+        Raises:
+            ParameterError: when there are not enough such primes, or they do not fit together.
+            SecurityError: when the parameters are weaker than `security`.
+        """
+        return cls._wrap(
+            cls._core_from_bits(
+                degree=degree,
+                plain_modulus=plain_modulus,
+                prime_bits=list(prime_bits),
+                special_bits=list(special_bits),
+                digits=digits,
+                security=security,
+            )
+        )
+
+    @property
+    def plain_modulus(self) -> int:
+        """t: values are integers modulo t, below 2^60. Slots need a prime t = 1 modulo 2N."""
+        return self._native.plain_modulus
