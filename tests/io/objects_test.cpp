@@ -123,6 +123,19 @@ TEST_P(ObjectsTest, ACiphertextOfThreeComponentsRoundTrips) {
   expect_equal(load_ciphertext(samples_.context, save(product)), product);
 }
 
+TEST_P(ObjectsTest, ASwitchingKeyOfWindowsRoundTrips) {
+  auto literal = samples_.context->parameters().literal();
+  literal.window_bits = 20;
+  literal.digits.clear();
+  const auto context = rlwe::Context::make(rlwe::Parameters(literal), {}, 1);
+  const auto secret = rlwe::generate_secret_key(context);
+  for (const std::size_t level : {0, 1}) {
+    const auto key = rlwe::generate_relinearization_key(secret, level);
+    EXPECT_EQ(key.poly.shape().batch, 3 * (level + 1));
+    expect_equal(load_switching_key(context, save(key)), key);
+  }
+}
+
 TEST_P(ObjectsTest, SizesAreThoseOfThePackedResidues) {
   constexpr std::size_t limb = 1024 * 50 / 8;
   const auto size = [](const auto& object, const SaveOptions& options = {}) {

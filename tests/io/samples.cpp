@@ -1,34 +1,10 @@
 #include "io/samples.hpp"
 
-#include <cmath>
-
-#include "hemera/arith/primes.hpp"
 #include "hemera/rlwe/encryption.hpp"
 
 namespace hemera::io::test {
 
 using rlwe::Scheme;
-
-rlwe::Parameters small_parameters(Scheme scheme, int bits) {
-  constexpr std::size_t degree = 1024;
-  const auto primes = arith::primes_below(std::uint64_t{1} << bits, 2 * degree, 3, {});
-  rlwe::ParametersLiteral literal;
-  literal.scheme = scheme;
-  literal.degree = degree;
-  literal.levels = {{primes[0]}, {primes[0], primes[1]}};
-  literal.special_primes = {primes[2]};
-  literal.security.reset();
-  if (scheme == Scheme::ckks) {
-    literal.scale = std::exp2(bits - 10);
-  } else {
-    literal.plain_modulus = 12289;
-  }
-  return rlwe::Parameters(std::move(literal));
-}
-
-std::shared_ptr<const rlwe::Context> small_context(Scheme scheme, int bits) {
-  return rlwe::Context::make(small_parameters(scheme, bits), {}, 1);
-}
 
 std::vector<std::uint64_t> words(const rlwe::Context& context, const poly::Poly& poly) {
   std::vector<std::uint64_t> out(poly.shape().words());

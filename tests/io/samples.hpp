@@ -8,12 +8,9 @@
 #include <vector>
 
 #include "hemera/io/objects.hpp"
+#include "io/small_parameters.hpp"
 
 namespace hemera::io::test {
-
-/// Degree 1024, two levels of one and two primes, one special prime; `bits` bits each.
-rlwe::Parameters small_parameters(rlwe::Scheme scheme, int bits);
-std::shared_ptr<const rlwe::Context> small_context(rlwe::Scheme scheme, int bits);
 
 /// Residues in standard order, all of an array.
 std::vector<std::uint64_t> words(const rlwe::Context& context, const poly::Poly& poly);

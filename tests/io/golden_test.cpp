@@ -1,0 +1,172 @@
+// Files that were written once and must load forever: tests/vectors/format-v<version>/<scheme>/. Beside them
+// lies the SHA-256 of what each held when it was written (digests.txt).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+
+#include "hemera/io/describe.hpp"
+#include "hemera/io/objects.hpp"
+#include "hemera/rlwe/encryption.hpp"
+#include "hemera/runtime/sha256.hpp"
+#include "io/samples.hpp"
+
+namespace hemera::io {
+namespace {
+
+using rlwe::Scheme;
+
+std::filesystem::path folder_of(unsigned version, Scheme scheme) {
+  return std::filesystem::path(HEMERA_TEST_VECTORS) / ("format-v" + std::to_string(version)) /
+         rlwe::name(scheme);
+}
+
+// What an object holds, whatever way it is stored.
+class Digest {
+ public:
+  Digest& add(const rlwe::Metadata& meta) {
+    const std::vector<std::uint64_t> batch(meta.batch.begin(), meta.batch.end());
+    out_.u64s(batch);
+    out_.u64(meta.level);
+    out_.f64(meta.scale);
+    out_.u64(static_cast<std::uint64_t>(meta.noise_scale_degree));
+    out_.u64(meta.correction);
+    out_.u64(meta.slots);
+    out_.u64(static_cast<std::uint64_t>(meta.encoding));
+    out_.f64(meta.noise_log2);
+    return *this;
+  }
+  Digest& add(const rlwe::Context& context, const poly::Poly& poly) {
+    out_.u64s(poly.base().values());
+    out_.u64(static_cast<std::uint64_t>(poly.form()));
+    out_.u64s(test::words(context, poly));
+    return *this;
+  }
+  Digest& add(const rlwe::Context& context, const rlwe::SwitchingKey& key) {
+    out_.u64(key.level);
+    return add(context, key.poly);
+  }
+  [[nodiscard]] std::string hex() const { return runtime::to_hex(runtime::sha256(out_.view())); }
+
+ private:
+  runtime::ByteWriter out_;
+};
+
+std::string digest_of(const ContextPointer& context, std::span<const std::byte> file) {
+  const rlwe::Context& c = *context;
+  Digest digest;
+  switch (read_header(file).kind) {
+    case Kind::parameters:
+      return runtime::to_hex(load_parameters(file).fingerprint());
+    case Kind::plaintext: {
+      const auto object = load_plaintext(context, file);
+      return digest.add(object.meta).add(c, object.poly).hex();
+    }
+    case Kind::ciphertext: {
+      const auto object = load_ciphertext(context, file);
+      return digest.add(object.meta).add(c, object.poly).hex();
+    }
+    case Kind::secret_key:
+      return digest.add(c, load_secret_key(context, file).poly).hex();
+    case Kind::public_key:
+      return digest.add(c, load_public_key(context, file).poly).hex();
+    case Kind::switching_key:
+      return digest.add(c, load_switching_key(context, file)).hex();
+    case Kind::evaluation_keys: {
+      const auto keys = load_evaluation_keys(context, file);
+      digest.add(c, keys.public_key->poly).add(c, *keys.relinearization);
+      for (const auto& [element, key] : keys.galois) {
+        digest.add(c, *key);
+      }
+      return digest.hex();
+    }
+  }
+  return "unknown kind";
+}
+
+std::map<std::string, std::string> read_digests(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> digests;
+  std::ifstream in(folder / "digests.txt");
+  for (std::string name, digest; in >> name >> digest;) {
+    digests[name] = digest;
+  }
+  return digests;
+}
+
+class GoldenFiles : public testing::TestWithParam<Scheme> {};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, GoldenFiles, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
+                         [](const auto& tested) { return rlwe::name(tested.param); });
+
+TEST_P(GoldenFiles, OfEveryVersionLoadAndHoldWhatTheyHeld) {
+  for (unsigned version = 1; version <= format_version; ++version) {
+    const auto folder = folder_of(version, GetParam());
+    const auto digests = read_digests(folder);
+    ASSERT_GE(digests.size(), 10U) << folder;
+    const auto context = rlwe::Context::make(load_parameters(load_file(folder / "parameters.hemera")), {}, 1);
+    std::size_t files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".hemera") {
+        continue;
+      }
+      ++files;
+      const auto file = load_file(entry.path());
+      const std::string name = entry.path().filename().string();
+      ASSERT_TRUE(digests.contains(name)) << name;
+      EXPECT_EQ(digest_of(context, file), digests.at(name)) << name;
+      EXPECT_EQ(describe(file).version, version) << name;
+    }
+    EXPECT_EQ(files, digests.size());
+  }
+}
+
+// The secret key of the files still opens their ciphertexts, of which one needs the stream of its seed.
+TEST_P(GoldenFiles, CiphertextsDecrypt) {
+  for (unsigned version = 1; version <= format_version; ++version) {
+    const auto folder = folder_of(version, GetParam());
+    const auto context = rlwe::Context::make(load_parameters(load_file(folder / "parameters.hemera")), {}, 1);
+    const auto secret = load_secret_key(context, load_file(folder / "secret-key.hemera"));
+    for (const char* name : {"ciphertext.hemera", "seeded-ciphertext.hemera"}) {
+      const auto ciphertext = load_ciphertext(context, load_file(folder / name));
+      const poly::Poly phase = rlwe::decrypt_phase(ciphertext, secret);
+      const auto words = test::words(*context, phase);
+      const std::size_t degree = context->degree();
+      const double bound = std::exp2(ciphertext.meta.noise_log2) * (GetParam() == Scheme::bgv ? 12289 : 1);
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::uint64_t modulus = phase.base().modulus(i / degree % phase.base().size()).value();
+        // The files hold encryptions of zero.
+        ASSERT_LE(static_cast<double>(std::min(words[i], modulus - words[i])), bound) << name << " " << i;
+      }
+    }
+  }
+}
+
+// Writes the files of the current version to the folder that HEMERA_GOLDEN_FILES names
+// (tests/vectors/format-v1). To be run once for each version, before it is first released, with the options
+// --gtest_also_run_disabled_tests --gtest_filter=*GoldenFiles.DISABLED_Write*
+TEST_P(GoldenFiles, DISABLED_Write) {
+  const char* target = std::getenv("HEMERA_GOLDEN_FILES");
+  ASSERT_NE(target, nullptr) << "set HEMERA_GOLDEN_FILES to the folder to write to";
+  const std::filesystem::path folder = std::filesystem::path(target) / rlwe::name(GetParam());
+  std::filesystem::create_directories(folder);
+  const auto samples = test::make_samples(test::small_context(GetParam(), test::golden_bits(GetParam())));
+  std::vector<std::pair<std::string, std::vector<std::byte>>> files;
+  for (auto& sample : test::sample_files(samples)) {
+    std::replace(sample.name.begin(), sample.name.end(), ' ', '-');
+    files.emplace_back(sample.name, std::move(sample.file));
+  }
+  files.emplace_back("words-ciphertext", save(samples.seeded, {.packed = false, .seeded = false}));
+  files.emplace_back("compressed-plaintext",
+                     save(samples.plaintext, {.compression_level = 3, .packed = false}));
+  std::ofstream digests(folder / "digests.txt");
+  for (const auto& [name, file] : files) {
+    save_file(folder / (name + ".hemera"), std::span<const std::byte>(file));
+    digests << name << ".hemera " << digest_of(samples.context, file) << "\n";
+  }
+}
+
+}  // namespace
+}  // namespace hemera::io
