@@ -144,7 +144,7 @@ TEST_P(EmbeddingKernels, ReduceIsTheCanonicalResidue) {
       }
     }
     for (int i = 0; i < 300; ++i) {
-      const auto value = static_cast<std::int64_t>(random() >> (63 - bits));
+      const auto value = static_cast<std::int64_t>(random() >> (64 - bits));
       values.push_back(random() % 2 != 0 ? value : -value);
     }
     for (const std::uint64_t q : moduli) {

@@ -11,6 +11,7 @@
 #include "poly/cpu/embedding_centering.hpp"
 #include "poly/cpu/embedding_kernels.hpp"
 #include "poly/cpu/embedding_scalar.hpp"
+#include "poly/cpu/kernels.hpp"
 #include "poly/embedding_tables.hpp"
 
 namespace hemera::poly::cpu {
@@ -27,7 +28,11 @@ constexpr std::size_t chunk_size = 1024;
 // From here on one transform is worth spreading over threads.
 constexpr std::size_t min_parallel_slots = std::size_t{1} << 12;
 
-constexpr int max_narrow_bits = 62;
+constexpr int max_narrow_bits = digit_bits;
+// Coefficients that the wide path takes at a time, and the digits of the largest double times the largest
+// scale.
+constexpr std::size_t wide_block = 64;
+constexpr std::size_t max_digits = (1024 + 1024 + 1) / digit_bits + 1;
 
 std::size_t log2_exact(std::size_t n) { return static_cast<std::size_t>(std::countr_zero(n)); }
 
@@ -98,37 +103,30 @@ void scatter(std::uint64_t* out, std::size_t gap, std::size_t first, const std::
   for (std::size_t i = 0; i < count; ++i) out[(first + i) * gap] = values[i];
 }
 
-// Coefficients times scale of any size, a word of 64 bits at a time: Horner's rule modulo each limb from the
-// highest of `words` words down. Constant-time but for the number of words. `values` become ScaledIntegers in
-// scratch first.
+// Coefficients times scale of any size: digits of 62 bits with the coefficient's sign, and Horner's rule
+// modulo each limb from the highest of `digits` down. Constant-time but for the number of digits.
 void embed_wide(const PolyView& out, std::size_t batch, const Range& range, std::size_t gap,
-                const double* values, const Scale& scale, std::size_t words, const RnsBase& base,
-                std::uint64_t* scratch) {
-  constexpr std::size_t block = chunk_size / 4;
-  std::uint64_t* const low = scratch;
-  std::uint64_t* const high = scratch + block;
-  std::uint64_t* const shift = scratch + 2 * block;
-  std::uint64_t* const negative = scratch + 3 * block;
-  for (std::size_t done = 0; done < range.count; done += block) {
-    const std::size_t count = std::min(block, range.count - done);
-    for (std::size_t i = 0; i < count; ++i) {
-      const ScaledInteger value = scaled_integer(values[done + i], scale);
-      low[i] = value.low;
-      high[i] = value.high;
-      shift[i] = static_cast<std::uint64_t>(value.shift);
-      negative[i] = value.negative;
+                const double* values, const Scale& scale, std::size_t digits, const RnsBase& base,
+                const EmbeddingKernels& kernels, const Kernels& arithmetic, std::uint64_t* scratch) {
+  auto* const digit = reinterpret_cast<std::int64_t*>(scratch);  // [digit, wide_block]
+  std::uint64_t* const residues = scratch + max_digits * wide_block;
+  std::uint64_t* const term = residues + wide_block;
+  for (std::size_t done = 0; done < range.count; done += wide_block) {
+    const std::size_t count = std::min(wide_block, range.count - done);
+    for (std::size_t i = 0; i < wide_block; ++i) {
+      const ScaledInteger value = scaled_integer(i < count ? values[done + i] : 0.0, scale);
+      for (std::size_t d = 0; d < digits; ++d) digit[d * wide_block + i] = digit_of(value, d);
     }
     for (std::size_t limb = 0; limb < base.size(); ++limb) {
       const arith::Modulus& q = base.modulus(limb);
-      auto* const target = out.limb<std::uint64_t>(batch, 0, limb) + (range.first + done) * gap;
-      for (std::size_t i = 0; i < count; ++i) {
-        std::uint64_t residue = 0;
-        for (std::size_t w = words; w-- > 0;) {
-          const std::uint64_t word = shifted_word(low[i], high[i], static_cast<int>(shift[i]), w);
-          residue = q.reduce((static_cast<arith::uint128>(residue) << 64) | word);
-        }
-        target[i * gap] = (q.negate(residue) & negative[i]) | (residue & ~negative[i]);
+      const arith::ShoupFactor radix(q.reduce(std::uint64_t{1} << digit_bits), q);
+      kernels.reduce(residues, digit + (digits - 1) * wide_block, wide_block, digit_bits, q);
+      for (std::size_t d = digits - 1; d-- > 0;) {
+        arithmetic.multiply_scalar(residues, residues, radix, wide_block, q);
+        kernels.reduce(term, digit + d * wide_block, wide_block, digit_bits, q);
+        arithmetic.add(residues, residues, term, wide_block, q);
       }
+      scatter(out.limb<std::uint64_t>(batch, 0, limb), gap, range.first + done, residues, count);
     }
   }
 }
@@ -153,7 +151,7 @@ void embed_narrow(const PolyView& out, std::size_t batch, const Range& range, st
   }
 }
 
-constexpr std::size_t embed_scratch_words = 2 * chunk_size;
+constexpr std::size_t embed_scratch_words = std::max(2 * chunk_size, (max_digits + 2) * wide_block);
 
 std::size_t unembed_scratch_words(std::size_t limbs, int word_bits) {
   return center_scratch_words(limbs, max_centering_words(limbs, word_bits));
@@ -175,6 +173,7 @@ const double* doubles(const std::vector<std::complex<double>>& values) {
 struct Embedding::State {
   std::size_t degree;
   const EmbeddingKernels* kernels;
+  const Kernels* arithmetic;
   std::vector<std::complex<double>> roots;
   std::vector<std::vector<double>> leaves;  // [log2 n]
 
@@ -308,6 +307,7 @@ Embedding::Embedding(std::size_t degree, const char* isa) {
   auto state = std::make_unique<State>();
   state->degree = degree;
   state->kernels = &select_embedding_kernels(isa);
+  state->arithmetic = &select_kernels(isa);
   state->roots = embedding_roots(degree);
   for (std::size_t n = 1; n <= degree / 2; n *= 2) {
     state->leaves.push_back(leaf_roots(n, state->kernels->log_width, state->roots));
@@ -353,8 +353,8 @@ void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slo
     if (bits[source] <= max_narrow_bits && moderate(scale_over_n)) {
       embed_narrow(out, b, range, gap, values, scale_over_n, bits[source], base, kernels, own);
     } else {
-      const auto words = static_cast<std::size_t>(bits[source]) / 64 + 1;
-      embed_wide(out, b, range, gap, values, scale_over_n, words, base, own);
+      const auto digits = static_cast<std::size_t>(bits[source]) / digit_bits + 1;
+      embed_wide(out, b, range, gap, values, scale_over_n, digits, base, kernels, *state_->arithmetic, own);
     }
   });
 }

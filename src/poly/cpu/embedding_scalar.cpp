@@ -252,8 +252,15 @@ void round_scaled_scalar(std::int64_t* out, const double* values, std::size_t co
   }
 }
 
-void reduce_scalar(std::uint64_t* out, const std::int64_t* values, std::size_t count, int,
+void reduce_scalar(std::uint64_t* out, const std::int64_t* values, std::size_t count, int magnitude_bits,
                    const arith::Modulus& q) {
+  if (smaller_than_modulus(magnitude_bits, q.value())) {
+    for (std::size_t i = 0; i < count; ++i) {
+      out[i] =
+          static_cast<std::uint64_t>(values[i]) + (q.value() & static_cast<std::uint64_t>(values[i] >> 63));
+    }
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce_signed(values[i]);
 }
 

@@ -42,15 +42,26 @@ inline ScaledInteger scaled_integer(double value, const Scale& scale) {
           0 - (bits >> 63)};
 }
 
-/// Word `index` of (high 2^64 + low) * 2^shift; constant-time in the three.
-inline std::uint64_t shifted_word(std::uint64_t low, std::uint64_t high, int shift, std::size_t index) {
-  const int distance = 64 * static_cast<int>(index) - shift;  // to the right
-  const auto value = (static_cast<arith::uint128>(high) << 64) | low;
-  const auto right = static_cast<std::uint64_t>(value >> (distance & 127));
-  const std::uint64_t left = low << (-distance & 63);
+/// Size of the digits that integers beyond one word are cut into.
+inline constexpr int digit_bits = 62;
+
+/// Digit `index` of the magnitude, with the sign; constant-time in the value.
+inline std::int64_t digit_of(const ScaledInteger& value, std::size_t index) {
+  const int distance = digit_bits * static_cast<int>(index) - value.shift;  // to the right
+  const auto wide = (static_cast<arith::uint128>(value.high) << 64) | value.low;
+  const auto right = static_cast<std::uint64_t>(wide >> (distance & 127));
+  const std::uint64_t left = value.low << (-distance & 63);
   const std::uint64_t take_right = 0 - static_cast<std::uint64_t>((distance >= 0) & (distance < 128));
   const std::uint64_t take_left = 0 - static_cast<std::uint64_t>((distance < 0) & (distance > -64));
-  return (right & take_right) | (left & take_left);
+  const std::uint64_t digit =
+      ((right & take_right) | (left & take_left)) & ((std::uint64_t{1} << digit_bits) - 1);
+  return static_cast<std::int64_t>((digit ^ value.negative) - value.negative);
+}
+
+/// Whether values of up to magnitude_bits bits are smaller than q: then only negative ones change. Of
+/// internal linkage, as it is compiled with several sets of machine flags.
+static inline bool smaller_than_modulus(int magnitude_bits, std::uint64_t q) {
+  return q > (std::uint64_t{1} << magnitude_bits);
 }
 
 void center_scalar(double* out, const std::uint64_t* const* limbs, std::size_t stride, std::size_t count,

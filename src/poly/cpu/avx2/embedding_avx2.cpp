@@ -102,12 +102,26 @@ void round_scaled(std::int64_t* out, const double* values, std::size_t count, co
   round_scaled_scalar(out + i, values + i, count - i, scale);
 }
 
+void lift(std::uint64_t* out, const std::int64_t* values, std::size_t count, int magnitude_bits,
+          const arith::Modulus& modulus) {
+  const __m256i q = _mm256_set1_epi64x(static_cast<std::int64_t>(modulus.value()));
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const __m256i value = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + i));
+    const __m256i negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), value);
+    const __m256i residue = _mm256_add_epi64(value, _mm256_and_si256(negative, q));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), residue);
+  }
+  reduce_scalar(out + i, values + i, count - i, magnitude_bits, modulus);
+}
+
 // For values and moduli up to 2^50 all is exact in doubles: the quotient is at most 1/2 + 2^-1 off, the
 // remainder lies in
 // [-q, q] and comes from one fused operation.
 void reduce(std::uint64_t* out, const std::int64_t* values, std::size_t count, int magnitude_bits,
             const arith::Modulus& modulus) {
   const std::uint64_t q = modulus.value();
+  if (smaller_than_modulus(magnitude_bits, q)) return lift(out, values, count, magnitude_bits, modulus);
   if (magnitude_bits > 50 || q > (std::uint64_t{1} << 50) || q < 16) {
     return reduce_scalar(out, values, count, magnitude_bits, modulus);
   }

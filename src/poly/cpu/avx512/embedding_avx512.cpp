@@ -100,11 +100,21 @@ void round_scaled(std::int64_t* out, const double* values, std::size_t count, co
   }
 }
 
+void lift(std::uint64_t* out, const std::int64_t* values, std::size_t count, const arith::Modulus& modulus) {
+  const __m512i q = _mm512_set1_epi64(static_cast<std::int64_t>(modulus.value()));
+  for (std::size_t i = 0; i < count; i += 8) {
+    const __mmask8 active = lanes(count - i);
+    const __m512i value = _mm512_maskz_loadu_epi64(active, values + i);
+    _mm512_mask_storeu_epi64(out + i, active, _mm512_min_epu64(value, _mm512_add_epi64(value, q)));
+  }
+}
+
 // The quotient by a product of doubles is at most 7/8 off for |value| <= 2^62 and q >= 2^12, so the remainder
 // lies in
 // (-q, q).
 void reduce(std::uint64_t* out, const std::int64_t* values, std::size_t count, int magnitude_bits,
             const arith::Modulus& modulus) {
+  if (smaller_than_modulus(magnitude_bits, modulus.value())) return lift(out, values, count, modulus);
   if (modulus.value() < 4096) return reduce_scalar(out, values, count, magnitude_bits, modulus);
   const __m512i q = _mm512_set1_epi64(static_cast<std::int64_t>(modulus.value()));
   const __m512d inverse = _mm512_set1_pd(1.0 / static_cast<double>(modulus.value()));
