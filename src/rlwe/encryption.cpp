@@ -91,7 +91,7 @@ Ciphertext encrypt_zero(const SecretKey& key, Metadata meta) {
   return result;
 }
 
-poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key) {
+poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key, Form form) {
   require_same_context(*ciphertext.context, *key.context, "decrypt");
   const Context& context = *key.context;
   const poly::Backend& backend = context.backend();
@@ -102,15 +102,19 @@ poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key) {
   // Horner's rule from the highest component down.
   poly::Poly phase = context.make_poly(batch, 1, base, Form::evaluation, Secrecy::secret);
   const poly::ConstPolyView components = ciphertext.poly.view();
-  backend.copy(queue, phase.view(), components.components(ciphertext.size() - 1, 1));
   with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& s) {
+    poly::ConstPolyView higher = components.components(ciphertext.size() - 1, 1);
+    if (ciphertext.size() == 1) backend.copy(queue, phase.view(), higher);
     for (std::size_t i = ciphertext.size() - 1; i-- > 0;) {
-      backend.multiply(queue, phase.view(), phase.view(), s, base);
+      backend.multiply(queue, phase.view(), higher, s, base);
       backend.add(queue, phase.view(), phase.view(), components.components(i, 1), base);
+      higher = std::as_const(phase).view();
     }
   });
-  backend.inverse_transform(queue, phase.view(), phase.view(), base);
-  phase.set_form(Form::coefficient);
+  if (form == Form::coefficient) {
+    backend.inverse_transform(queue, phase.view(), phase.view(), base);
+    phase.set_form(form);
+  }
   return phase;
 }
 

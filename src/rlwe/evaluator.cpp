@@ -11,27 +11,25 @@
 namespace hemera::rlwe {
 namespace {
 
-// Adds or subtracts b's components; `a` grows where b is larger in batch or size.
-void combine(Ciphertext& a, const Ciphertext& b, bool subtract) {
-  const char* const operation = subtract ? "subtract" : "add";
+// a + b or a - b of aligned operands of any sizes and fitting batches; `out` is `a` itself or another
+// ciphertext.
+void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) {
   const Context& context = *a.context;
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(a.meta.level);
 
   Metadata meta = a.meta;
-  meta.batch = broadcast(a.meta.batch, b.meta.batch, operation);
+  meta.batch = broadcast(a.meta.batch, b.meta.batch, subtract ? "subtract" : "add");
   meta.slots = std::max(a.meta.slots, b.meta.slots);
-  meta.noise_log2 = add_log2(a.meta.noise_log2, b.meta.noise_log2);
+  if (context.scheme() != Scheme::ckks) meta.noise_log2 = add_log2(a.meta.noise_log2, b.meta.noise_log2);
   const std::size_t common = std::min(a.size(), b.size());
-  const std::size_t size = std::max(a.size(), b.size());
-  const bool fits = a.size() == size && a.poly.shape().batch == batch_count(meta.batch);
-  Ciphertext grown;
-  if (!fits) grown = make_ciphertext(a.context, meta, size);
-  Ciphertext& out = fits ? a : grown;
-
-  const poly::PolyView target = out.poly.view();
-  const poly::ConstPolyView x = std::as_const(a.poly).view();
+  const std::size_t rest = std::max(a.size(), b.size()) - common;
+  const bool in_place = &out == &a && b.size() <= a.size() && a.poly.shape().batch == batch_count(meta.batch);
+  Ciphertext fresh;
+  if (!in_place) fresh = make_ciphertext(a.context, meta, common + rest);
+  const poly::PolyView target = (in_place ? out : fresh).poly.view();
+  const poly::ConstPolyView x = a.poly.view();
   const poly::ConstPolyView y = b.poly.view();
   if (subtract) {
     backend.subtract(queue, target.components(0, common), x.components(0, common), y.components(0, common),
@@ -39,28 +37,21 @@ void combine(Ciphertext& a, const Ciphertext& b, bool subtract) {
   } else {
     backend.add(queue, target.components(0, common), x.components(0, common), y.components(0, common), base);
   }
-  if (size > common) {
-    const poly::PolyView rest = target.components(common, size - common);
-    if (b.size() > a.size()) {
-      const poly::ConstPolyView source = y.components(common, size - common);
-      for (std::size_t i = 0; i < rest.shape.batch; ++i) {
-        const poly::ConstPolyView element = y.shape.batch == 1 ? source : source.batches(i, 1);
-        if (subtract) {
-          backend.negate(queue, rest.batches(i, 1), element, base);
-        } else {
-          backend.copy(queue, rest.batches(i, 1), element);
-        }
-      }
-    } else if (!fits) {
-      const poly::ConstPolyView source = x.components(common, size - common);
-      for (std::size_t i = 0; i < rest.shape.batch; ++i) {
-        backend.copy(queue, rest.batches(i, 1), x.shape.batch == 1 ? source : source.batches(i, 1));
-      }
+  // The higher components of the larger operand go over as they are, to each element of the batch.
+  for (std::size_t i = 0; rest != 0 && !in_place && i < target.shape.batch; ++i) {
+    const poly::PolyView element = target.components(common, rest).batches(i, 1);
+    const bool from_a = a.size() > b.size();
+    const poly::ConstPolyView larger = (from_a ? x : y).components(common, rest);
+    const poly::ConstPolyView source = larger.batches(larger.shape.batch == 1 ? 0 : i, 1);
+    if (subtract && !from_a) {
+      backend.negate(queue, element, source, base);
+    } else {
+      backend.copy(queue, element, source);
     }
   }
-  if (!fits) a = std::move(grown);
-  a.meta = std::move(meta);
-  a.seed.reset();
+  if (!in_place) out = std::move(fresh);
+  out.meta = std::move(meta);
+  out.seed.reset();
 }
 
 // Signed binary digits of `value` with the fewest non-zero ones (the non-adjacent form).
@@ -131,35 +122,34 @@ const SwitchingKey& Evaluator::galois_key(std::uint64_t element, std::int64_t st
                         ", which these keys do not have; ask for it when generating keys");
 }
 
-void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
-  require(a, "add");
-  require(b, "add");
-  if (aligned_for_addition(a, b)) return combine(a, b, false);
-  Ciphertext aligned = b.clone();
-  align_for_addition(a, aligned);
-  combine(a, aligned, false);
+void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b,
+                                bool subtract) const {
+  require(a, subtract ? "subtract" : "add");
+  require(b, subtract ? "subtract" : "add");
+  if (a.meta.encoding != b.meta.encoding) {
+    throw MismatchError("add: one operand is encoded in slots, the other in coefficients; encode both alike");
+  }
+  if (aligned_for_addition(a, b)) return combine(out, a, b, subtract);
+  Ciphertext aligned_a = a.clone();
+  Ciphertext aligned_b = b.clone();
+  align_for_addition(aligned_a, aligned_b);
+  combine(aligned_a, aligned_a, aligned_b, subtract);
+  out = std::move(aligned_a);
 }
 
-void Evaluator::subtract_inplace(Ciphertext& a, const Ciphertext& b) const {
-  require(a, "subtract");
-  require(b, "subtract");
-  if (aligned_for_addition(a, b)) return combine(a, b, true);
-  Ciphertext aligned = b.clone();
-  align_for_addition(a, aligned);
-  combine(a, aligned, true);
-}
+void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const { combine_aligned(a, a, b, false); }
+
+void Evaluator::subtract_inplace(Ciphertext& a, const Ciphertext& b) const { combine_aligned(a, a, b, true); }
 
 Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
-  require(a, "add");
-  Ciphertext result = a.clone();
-  add_inplace(result, b);
+  Ciphertext result;
+  combine_aligned(result, a, b, false);
   return result;
 }
 
 Ciphertext Evaluator::subtract(const Ciphertext& a, const Ciphertext& b) const {
-  require(a, "subtract");
-  Ciphertext result = a.clone();
-  subtract_inplace(result, b);
+  Ciphertext result;
+  combine_aligned(result, a, b, true);
   return result;
 }
 

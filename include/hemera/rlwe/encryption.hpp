@@ -13,7 +13,8 @@ namespace hemera::rlwe {
 Ciphertext encrypt_zero(const PublicKey& key, Metadata meta);
 Ciphertext encrypt_zero(const SecretKey& key, Metadata meta);
 
-/// sum c_i s^i over the ciphertext's base, coefficient form: message plus noise. The result is secret.
-poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key);
+/// sum c_i s^i over the ciphertext's base, in the form asked for: message plus noise. The result is secret.
+poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key,
+                         poly::Form form = poly::Form::coefficient);
 
 }  // namespace hemera::rlwe

@@ -109,6 +109,8 @@ class Evaluator {
   [[nodiscard]] const SwitchingKey& galois_key(std::uint64_t element, std::int64_t steps) const;
 
  private:
+  void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;
+
   std::shared_ptr<const Context> context_;
   EvaluationKeys keys_;
   Relinearization relinearization_;

@@ -30,7 +30,7 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey
 }
 
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  return {key.context, ciphertext.meta, rlwe::decrypt_phase(ciphertext, key)};
+  return {key.context, ciphertext.meta, rlwe::decrypt_phase(ciphertext, key, poly::Form::evaluation)};
 }
 
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
@@ -66,6 +66,7 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
                                           runtime::Secrecy::secret);
   backend.sample_flooding(context.queue(), flooding.view(), poly::RandomStream{poly::Seed::fresh(), 0},
                           std::max(bits, 1), base);
+  backend.forward_transform(context.queue(), flooding.view(), flooding.view(), base);
   const poly::PolyView out = plaintext.poly.view();
   backend.add(context.queue(), out, out, flooding.view(), base);
   return plaintext;

@@ -1,0 +1,191 @@
+"""Time of each operation of each scheme, at the deepest 128-bit secure parameters of each degree."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import hemera
+from hemera import _machine
+from hemera.commands import _options
+from hemera.errors import ParameterError
+from hemera.parameters import Parameters
+
+NAME = "operations"
+SCHEMES = ("bfv", "bgv", "ckks")
+PLAIN_BITS = 20
+SCALE_BITS = 40
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement. Times are of the whole batch, in microseconds."""
+
+    scheme: str
+    operation: str
+    n: int
+    log_modulus: float
+    primes: int
+    batch: int
+    median_us: float
+    least_us: float
+    repetitions: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    _options.add_machine(parser)
+    parser.add_argument(
+        "--scheme", choices=SCHEMES, action="append", help="only this scheme (may be repeated)"
+    )
+    parser.add_argument(
+        "--degrees", type=_options.integers, default=[8192, 16384], help="degrees N (default: 8192,16384)"
+    )
+    parser.add_argument("--operation", action="append", help="only this operation (may be repeated)")
+    parser.add_argument("--batch", type=_options.positive, default=1, help="ciphertexts a batch (default: 1)")
+    parser.add_argument(
+        "--seconds", type=float, default=0.2, help="least time to measure an operation (default: 0.2)"
+    )
+    parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
+
+
+def run(options: argparse.Namespace) -> int:
+    rows: list[Row] = []
+    progress = Console(stderr=True)
+    for scheme in options.scheme or SCHEMES:
+        for degree in options.degrees:
+            params = deepest(scheme, degree)
+            with progress.status(f"{scheme.upper()} at N = {degree}"):
+                rows.extend(measure(params, options))
+    if not rows:
+        raise ParameterError(f"no operation is called {' or '.join(options.operation)}")
+    show(rows, Console(stderr=options.json == "-"))
+    if options.json:
+        _options.write_json(
+            options.json,
+            {"machine": _machine.describe(options.threads), "rows": [asdict(row) for row in rows]},
+        )
+    return 0
+
+
+def deepest(scheme: str, degree: int) -> Parameters:
+    """The parameters of the deepest circuit that 128-bit security allows at this degree.
+
+    Raises:
+        ParameterError: when the degree allows none.
+    """
+    best: Parameters | None = None
+    depth = 0
+    while True:
+        depth += 1
+        try:
+            found = _for_depth(scheme, depth, degree)
+        except ParameterError:
+            break
+        if found.degree != degree:
+            break
+        best = found
+    if best is None:
+        raise ParameterError(f"{scheme.upper()} has no secure parameters with a product at degree {degree}")
+    return best
+
+
+def _for_depth(scheme: str, depth: int, degree: int) -> Parameters:
+    if scheme == "ckks":
+        return hemera.ckks.Parameters.for_circuit(depth, scale_bits=SCALE_BITS, degree=degree)
+    if scheme == "bfv":
+        return hemera.bfv.Parameters.for_circuit(depth, plain_bits=PLAIN_BITS, degree=degree)
+    return hemera.bgv.Parameters.for_circuit(depth, plain_bits=PLAIN_BITS, degree=degree)
+
+
+def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:
+    """The rows of all chosen operations for these parameters."""
+    for name, operation in operations(params, options).items():
+        if options.operation and name not in options.operation:
+            continue
+        times = sample(operation, options.seconds)
+        yield Row(
+            scheme=params.scheme,
+            operation=name,
+            n=params.degree,
+            log_modulus=round(params.log_modulus, 1),
+            primes=len(params.primes[-1]),
+            batch=options.batch,
+            median_us=1e6 * statistics.median(times),
+            least_us=1e6 * min(times),
+            repetitions=len(times),
+        )
+
+
+def operations(params: Parameters, options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
+    """What is measured, by name."""
+    context = hemera.Context(params, options.device, threads=options.threads)
+    secret_key = context.generate_secret_key()
+    keys = context.generate_keys(secret_key, rotations=[1, 2, 4, 8])
+    evaluator = context.bind(keys)
+    lazy = context.bind(keys, relinearization="lazy")
+
+    random = np.random.default_rng(1)
+    shape = (options.batch, params.max_slots)
+    values: np.ndarray[Any, Any] = (
+        random.uniform(-1, 1, shape) if params.scheme == "ckks" else random.integers(-1000, 1000, shape)
+    )
+    plain = context.encode(values)
+    x, y = evaluator.encrypt(values), evaluator.encrypt(values)
+    product = lazy.multiply(x, y)
+    data = bytes(x)
+    found: dict[str, Callable[[], Any]] = {
+        "generate_secret_key": context.generate_secret_key,
+        "generate_relinearization_key": lambda: context.generate_keys(secret_key, public_key=False),
+        "encode": lambda: context.encode(values),
+        "decode": lambda: context.decode(plain),
+        "encrypt": lambda: evaluator.encrypt(plain),
+        "encrypt_symmetric": lambda: context.encrypt(plain, secret_key),
+        "decrypt": lambda: context.decrypt(x, secret_key),
+        "add": lambda: evaluator.add(x, y),
+        "add_plain": lambda: evaluator.add(x, plain),
+        "multiply_plain": lambda: evaluator.multiply(x, plain),
+        "multiply": lambda: lazy.multiply(x, y),
+        "relinearize": lambda: evaluator.relinearize(product),
+        "multiply_relinearize": lambda: evaluator.multiply(x, y),
+        "rescale": lambda: evaluator.rescale(x),
+        "rotate": lambda: evaluator.rotate(x, 1),
+        "rotate_many_4": lambda: evaluator.rotate_many(x, [1, 2, 4, 8]),
+        "save": lambda: bytes(x),
+        "load": lambda: evaluator.load(data),
+    }
+    return found
+
+
+def sample(operation: Callable[[], Any], seconds: float) -> list[float]:
+    """Times of single calls: at least three, and until `seconds` have passed."""
+    operation()
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < seconds:
+        begin = time.perf_counter()
+        operation()
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+def show(rows: list[Row], console: Console) -> None:
+    """A table for people: one line an operation, one column a scheme and degree."""
+    columns = sorted({(row.scheme, row.n, row.primes) for row in rows})
+    table = Table(title=f"microseconds a batch of {rows[0].batch} (median)", title_justify="left")
+    table.add_column("operation")
+    for scheme, n, primes in columns:
+        table.add_column(f"{scheme.upper()} {n}\n{primes} primes", justify="right")
+    found = {(row.operation, row.scheme, row.n): row for row in rows}
+    for operation in dict.fromkeys(row.operation for row in rows):
+        cells = [found.get((operation, scheme, n)) for scheme, n, _ in columns]
+        table.add_row(operation, *("" if cell is None else f"{cell.median_us:,.0f}" for cell in cells))
+    console.print(table)
+    sys.stdout.flush()

@@ -1,0 +1,47 @@
+"""Timing one thing, or two side by side."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+__all__ = ["alternate", "median_seconds"]
+
+
+def _seconds(action: Callable[[], object], repeats: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeats):
+        action()
+    return (time.perf_counter() - start) / repeats
+
+
+def _repeats_for(action: Callable[[], object], least_seconds: float) -> int:
+    """How often to call an action so that one measurement lasts at least `least_seconds`."""
+    action()
+    once = _seconds(action, 1)
+    return max(1, int(least_seconds / max(once, 1e-7)))
+
+
+def alternate(
+    a: Callable[[], object], b: Callable[[], object], seconds: float, rounds: int = 7
+) -> tuple[float, float, float]:
+    """Medians of the times of one call of a and of b, in seconds, and the median of the ratio b / a.
+
+    The two alternate, a round each, so that a machine that changes its speed changes both; the ratio is taken
+    round by round. About `seconds` in all, never less than `rounds` rounds of one call each.
+    """
+    share = seconds / (2 * rounds)
+    repeats_a, repeats_b = _repeats_for(a, share), _repeats_for(b, share)
+    pairs = [(_seconds(a, repeats_a), _seconds(b, repeats_b)) for _ in range(rounds)]
+    return (
+        statistics.median(pair[0] for pair in pairs),
+        statistics.median(pair[1] for pair in pairs),
+        statistics.median(pair[1] / pair[0] for pair in pairs),
+    )
+
+
+def median_seconds(action: Callable[[], object], seconds: float, rounds: int = 7) -> float:
+    """Median time of one call, in seconds."""
+    repeats = _repeats_for(action, seconds / rounds)
+    return statistics.median(_seconds(action, repeats) for _ in range(rounds))
