@@ -64,11 +64,11 @@ struct KeyRequest {
   bool public_key = true;
   bool relinearization = true;
   /// Slot rotations; each gets the key of its Galois element.
-  std::vector<std::int64_t> rotations;
+  std::vector<std::int64_t> rotations = {};
   /// CKKS conjugation, BFV and BGV exchange of rows.
   bool conjugation = false;
   /// Highest level of the Galois keys; empty: the top.
-  std::optional<std::size_t> galois_level;
+  std::optional<std::size_t> galois_level = std::nullopt;
 };
 EvaluationKeys generate_keys(const SecretKey& secret, const KeyRequest& request);
 

@@ -1,0 +1,171 @@
+// CKKS beyond the defaults: manual rescaling, chains that add primes, SEAL's generator, large rings, edge
+// values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::ckks {
+namespace {
+
+rlwe::Parameters changed(const rlwe::Parameters& parameters, void (*change)(rlwe::ParametersLiteral&)) {
+  rlwe::ParametersLiteral literal = parameters.literal();
+  change(literal);
+  return rlwe::Parameters(std::move(literal));
+}
+
+TEST(CkksManual, RescalesOnlyWhenAsked) {
+  const Session session(changed(small_parameters(3), [](auto& l) { l.rescaling = rlwe::Rescaling::manual; }));
+  const Values a = random_values(512, 1);
+  const auto x = session.encrypt(a);
+  const Evaluator& ev = *session.evaluator;
+  auto square = ev.square(x);
+  EXPECT_EQ(square.meta.level, x.meta.level);
+  EXPECT_DOUBLE_EQ(square.meta.scale, x.meta.scale * x.meta.scale);
+  EXPECT_THROW(static_cast<void>(ev.add(square, x)), ScaleError);
+  ev.rescale_inplace(square);
+  EXPECT_EQ(square.meta.level, x.meta.level - 1);
+  EXPECT_THROW(static_cast<void>(ev.add(square, x)), MismatchError);
+  EXPECT_THROW(static_cast<void>(ev.multiply(square, x)), MismatchError);
+  auto lower = x.clone();
+  ev.drop_to_level_inplace(lower, square.meta.level);
+  const auto cube = ev.multiply(square, lower);
+  const Values expected = map2(a, a, [](auto u, auto) { return u * u * u; });
+  EXPECT_LT(largest_difference(session.decrypt(cube), expected), tolerance);
+}
+
+// Levels of about 40 bits out of 50-bit primes: going down drops two primes and adds one of 60 bits, and so
+// on.
+rlwe::Parameters rational_chain() {
+  constexpr std::size_t degree = 1024;
+  const auto wide = arith::primes_below(std::uint64_t{1} << 50, 2 * degree, 5);
+  const auto narrow = arith::primes_below(std::uint64_t{1} << 30, 2 * degree, 2);
+  rlwe::ParametersLiteral literal;
+  literal.scheme = rlwe::Scheme::ckks;
+  literal.degree = degree;
+  literal.scale = 0x1p40;
+  literal.special_primes = arith::primes_below(std::uint64_t{1} << 55, 2 * degree, 2);
+  literal.levels = {
+      {wide[0], narrow[0]},                                        // 80 bits
+      {wide[0], narrow[0], narrow[1], wide[1]},                    // 160: drops two, 80 bits
+      {wide[0], wide[1], wide[2], wide[3]},                        // 200: drops 100, adds 60
+      {wide[0], wide[1], wide[2], narrow[0], narrow[1], wide[4]},  // 260: drops 110, adds 50
+  };
+  literal.security.reset();
+  return rlwe::Parameters(std::move(literal));
+}
+
+TEST(CkksRationalRescaling, ProductsAndSumsAcrossLevelsThatAddPrimes) {
+  auto parameters = rational_chain();
+  const Session session(parameters, {.rotations = {1}});
+  const rlwe::Context& context = *session.context;
+  // One rescale from each level to the next keeps the values and divides the scale by the ratio of the bases.
+  const Values a = random_values(512, 2);
+  const Evaluator& ev = *session.evaluator;
+  for (std::size_t level = context.top_level(); level > 0; --level) {
+    const double scale = std::exp2(30) * context.chain().ratio(level);
+    auto x = ckks::encrypt(session.encoder->encode(a, {}, level, scale), *session.keys.public_key);
+    ev.rescale_inplace(x);
+    EXPECT_EQ(x.meta.level, level - 1);
+    EXPECT_DOUBLE_EQ(x.meta.scale, std::exp2(30));
+    EXPECT_LT(largest_difference(session.decrypt(x), a), 0x1p-14) << "level " << level;
+    const auto rotated = ev.rotate(x, 1);
+    EXPECT_LT(std::abs(session.decrypt(rotated)[0] - a[1]), 0x1p-14) << "level " << level;
+  }
+}
+
+TEST(CkksRationalRescaling, DroppingLevelsKeepsTheValues) {
+  const Session session(rational_chain());
+  const Values a = random_values(512, 3);
+  auto x = session.encrypt(a);
+  session.evaluator->drop_to_level_inplace(x, 0);
+  EXPECT_EQ(x.meta.level, 0U);
+  EXPECT_LT(largest_difference(session.decrypt(x), a), tolerance);
+}
+
+TEST(CkksGenerator, SlotsOfSealsGeneratorRotateAndConjugate) {
+  const Session session(changed(small_parameters(2), [](auto& l) { l.galois_generator = 3; }),
+                        {.rotations = {1, 2, 4, 8, 16, 32, 64, 128, 256}, .conjugation = true});
+  for (const std::size_t slots : {512U, 8U}) {
+    const Values a = random_values(slots, 4);
+    const auto x = session.encrypt(a);
+    EXPECT_LT(largest_difference(session.decrypt(x), a), tolerance);
+    Values rotated(slots);
+    for (std::size_t i = 0; i < slots; ++i) rotated[i] = a[(i + 5) % slots];
+    EXPECT_LT(largest_difference(session.decrypt(session.evaluator->rotate(x, 5)), rotated), tolerance);
+    Values conjugated = a;
+    for (Complex& value : conjugated) value = std::conj(value);
+    EXPECT_LT(largest_difference(session.decrypt(session.evaluator->conjugate(x)), conjugated), tolerance);
+    auto scaled = x.clone();
+    session.evaluator->multiply_scalar_inplace(scaled, {.value = Complex(0.5, 2)});
+    const Values expected = map2(a, a, [](auto u, auto) { return u * Complex(0.5, 2); });
+    EXPECT_LT(largest_difference(session.decrypt(scaled), expected), tolerance);
+  }
+}
+
+TEST(CkksEdges, ZeroLargestAndSingleValues) {
+  const Session session(small_parameters(2), {.rotations = {1}});
+  Values single(512, 0);
+  single[511] = Complex(1, -1);
+  for (const Values& a : {Values(512, 0), Values(512, 500), single}) {
+    const auto x = session.encrypt(a);
+    const double bound = tolerance * 1024 * 512;
+    EXPECT_LT(largest_difference(session.decrypt(x), a), tolerance);
+    EXPECT_LT(
+        largest_difference(session.decrypt(session.evaluator->square(x)), map2(a, a, std::multiplies<>())),
+        bound);
+    EXPECT_LT(std::abs(session.decrypt(session.evaluator->rotate(x, 1))[510] - a[511]), tolerance);
+  }
+}
+
+TEST(CkksEdges, EncodingRefusesWhatDoesNotFit) {
+  const Session session(small_parameters(1));
+  const Encoder& encoder = *session.encoder;
+  const auto encode = [&](const Values& values, const rlwe::BatchShape& batch = {}) {
+    static_cast<void>(encoder.encode(values, batch));
+  };
+  EXPECT_THROW(encode(Values(3)), ParameterError);
+  EXPECT_THROW(encode(Values(1024)), ParameterError);
+  EXPECT_THROW(encode(Values(8), {3}), ParameterError);
+  EXPECT_THROW(encode(Values(4, std::nan(""))), ParameterError);
+  EXPECT_THROW(encode(Values(4, 1e30)), ParameterError);
+  EXPECT_THROW(static_cast<void>(encoder.encode(Values(4), {}, 99)), LevelError);
+}
+
+TEST(CkksEdges, LastLevelStillAddsAndRotates) {
+  const Session session(small_parameters(2), {.rotations = {1}});
+  const Values a = random_values(512, 5);
+  auto x = session.encrypt(a);
+  session.evaluator->adjust_to_level_inplace(x, 0);
+  const auto sum = session.evaluator->add(x, session.evaluator->rotate(x, 1));
+  Values expected(512);
+  for (std::size_t i = 0; i < 512; ++i) expected[i] = a[i] + a[(i + 1) % 512];
+  EXPECT_LT(largest_difference(session.decrypt(sum), expected), tolerance);
+  EXPECT_THROW(session.evaluator->rescale_inplace(x), LevelError);
+}
+
+TEST(CkksLarge, DegreeTwoToTheFifteen) {
+  const Session session(parameters_for({.depth = 3, .scale_bits = 45, .slots = 16384}),
+                        {.rotations = {1, -1000}, .conjugation = false});
+  ASSERT_EQ(session.context->degree(), 32768U);
+  const Values a = random_values(16384, 6);
+  const auto x = session.encrypt(a);
+  const auto product = session.evaluator->multiply(session.evaluator->square(x), x);
+  const Values expected = map2(a, a, [](auto u, auto) { return u * u * u; });
+  EXPECT_LT(largest_difference(session.decrypt(product), expected), 0x1p-22);
+  const auto rotated = session.decrypt(session.evaluator->rotate(x, -1000));
+  EXPECT_LT(std::abs(rotated[1000] - a[0]), 0x1p-22);
+}
+
+TEST(CkksPrecision, PrimesAboveTwoToTheFifty) {
+  const Session session(small_parameters(2, 0, 58));
+  const Values a = random_values(512, 7);
+  const auto square = session.evaluator->square(session.encrypt(a));
+  EXPECT_LT(largest_difference(session.decrypt(square), map2(a, a, std::multiplies<>())), 0x1p-38);
+}
+
+}  // namespace
+}  // namespace hemera::ckks
