@@ -51,6 +51,12 @@ def prefix_levels(primes: Sequence[int], last_base: int) -> list[list[int]]:
     return [list(primes[:count]) for count in range(last_base, len(primes) + 1)]
 
 
+def max_log_modulus(degree: int, bits: int) -> int | None:
+    """The largest log2 of the product of all primes that has `bits` (128, 192 or 256) of classical security
+    at this degree with uniform ternary secrets (ePrint 2024/463, Table 5.2), or None without an entry."""
+    return _core.max_log_modulus(degree, bits)
+
+
 def chain_levels(
     primes: Sequence[int], last_base: int, levels: Sequence[Sequence[int]] | None
 ) -> list[list[int]]:

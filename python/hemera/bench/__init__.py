@@ -1,6 +1,6 @@
-"""Benchmarks from Python. A suite is a module with NAME, `add_arguments(parser)` and `run(options) -> exit
-status`; its docstring's first line is its summary on the command line."""
+"""Benchmarks from Python. A suite is a module with `add_arguments(parser)` and `run(options) -> exit status`;
+its docstring's first line is its summary on the command line."""
 
-from hemera.bench import operations
+from hemera.bench import against_seal, operations
 
-SUITES = (operations,)
+SUITES = (operations, against_seal)

@@ -20,7 +20,6 @@ from hemera.commands import _options
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 
-NAME = "operations"
 SCHEMES = ("bfv", "bgv", "ckks")
 PLAIN_BITS = 20
 SCALE_BITS = 40

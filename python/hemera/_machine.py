@@ -1,0 +1,62 @@
+"""What is known about this machine and this build, for reports."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+from hemera import _core
+
+
+def processor_name() -> str:
+    """The processor's name as the system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _git(*arguments: str) -> str:
+    """What git prints, run where the package lies; "" when it can not."""
+    try:
+        result = subprocess.run(
+            ["git", "-C", str(Path(__file__).parent), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return result.stdout.strip() if result.returncode == 0 else ""
+
+
+def commit() -> str | None:
+    """The commit of the checkout of Hemera that the package lies in ("-dirty" when it has changes), or None.
+    """
+    top = _git("rev-parse", "--show-toplevel")
+    # A virtual environment may lie in a checkout of something else.
+    if not top or not (Path(top) / "python" / "hemera" / Path(__file__).name).exists():
+        return None
+    return _git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*") or None
+
+
+def describe(threads: int | None = None) -> dict[str, str | int | None]:
+    """The machine and the build, for files of results."""
+    from hemera import __version__
+
+    return {
+        "hemera": __version__,
+        "commit": commit(),
+        "processor": processor_name(),
+        "architecture": platform.machine(),
+        "processors": _core.available_processors(),
+        "backend": _core.describe_cpu(threads or 0),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,58 @@
+"""Arguments that several commands have, and how they are read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hemera.errors import FileError
+
+
+def positive(text: str) -> int:
+    """An argument that is an integer of at least 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not 1 or more")
+    return value
+
+
+def integers(text: str) -> list[int]:
+    """An argument that is a list of integers with commas: "1,2,-4"."""
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of integers like 1,2,4") from None
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    """--device and --threads."""
+    parser.add_argument("--device", default="auto", help='"cpu", "cuda", "cuda:1", or "auto" (default)')
+    parser.add_argument("--threads", type=positive, help="threads of the CPU (default: all processors)")
+
+
+def write_json(path: str, value: Mapping[str, Any]) -> None:
+    """Write JSON to a file, or to standard output for "-". Raises FileError."""
+    text = json.dumps(value, indent=2) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"can not write {path}: {error.strerror}") from error
+
+
+def size_text(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.2f} GiB"

@@ -1,0 +1,71 @@
+"""Real data, scored under encryption by a server without the secret key, in all three schemes."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from hemera import _machine
+from hemera.commands import _options
+from hemera.demo import model, pipeline, report
+from hemera.errors import NoiseError, ParameterError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    _options.add_machine(parser)
+    parser.add_argument("--rows", type=_options.positive, help="held-out rows to score (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="of the split of the table (default: 0)")
+    parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.seed < 0 or options.seed >= 1 << 32:
+        raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")
+    # With the JSON on standard output, the table goes beside it.
+    console = Console(stderr=options.json == "-")
+    runs = []
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("training in the clear", total=len(pipeline.SCHEMES) * len(pipeline.STAGES) + 1)
+        table = model.Table.load(options.seed)
+        rows = _rows(options.rows, len(table.held_out))
+        models = model.train(table)
+
+        def progress(scheme: str, stage: str) -> None:
+            bar.update(task, advance=1, description=f"{scheme.upper()}: {stage}")
+
+        for scheme in pipeline.SCHEMES:
+            runs.append(
+                pipeline.run_scheme(
+                    scheme,
+                    table,
+                    models,
+                    rows,
+                    device=options.device,
+                    threads=options.threads,
+                    progress=progress,
+                )
+            )
+    report.show(console, runs)
+    if options.json:
+        _options.write_json(
+            options.json, {"runs": [run.to_json() for run in runs], "machine": _machine.describe()}
+        )
+    wrong = [run.scheme.upper() for run in runs if run.exact is False]
+    if wrong:
+        raise NoiseError(f"{' and '.join(wrong)} gave a score that differs from the clear one")
+    return 0
+
+
+def _rows(wanted: int | None, available: int) -> int:
+    if wanted is not None and wanted > available:
+        raise ParameterError(f"{wanted} rows were asked for, but {available} are held out")
+    return wanted or available

@@ -1,0 +1,38 @@
+"""What a file of Hemera holds; needs neither a context nor a key."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+
+from rich.console import Console
+from rich.table import Table
+
+import hemera
+from hemera.commands import _options
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file of Hemera's format")
+    parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+
+
+def run(options: argparse.Namespace) -> int:
+    description = hemera.inspect(options.file)
+    if options.json:
+        _options.write_json(options.json, dataclasses.asdict(description))
+        return 0
+    console = Console()
+    # Plain lines: values may be long lists, and the output may go to a program.
+    console.print(str(description), markup=False, highlight=False, soft_wrap=True)
+    sections = Table(title="sections", title_justify="left", box=None, pad_edge=False)
+    sections.add_column("tag")
+    sections.add_column("in the file", justify="right")
+    sections.add_column("unpacked", justify="right")
+    for section in description.sections:
+        sections.add_row(
+            section.tag, _options.size_text(section.stored_bytes), _options.size_text(section.raw_bytes)
+        )
+    console.print()
+    console.print(sections)
+    return 0
