@@ -15,26 +15,45 @@ std::uint64_t shoup_quotient(std::uint64_t w, const Modulus& q) {
   return estimate + static_cast<std::uint64_t>(remainder >= q.value());
 }
 
-void fill(const Modulus& q, std::uint64_t root, int log_degree, std::vector<std::uint64_t>& powers,
-          std::vector<std::uint64_t>& quotients, std::vector<std::uint64_t>& quotients52) {
+void fill(const Modulus& q, std::uint64_t root, int log_degree, TwiddleTable& powers,
+          TwiddleTable& quotients) {
   const std::size_t degree = std::size_t{1} << log_degree;
-  const bool narrow = q.value() < max_modulus_52;
   powers.resize(degree);
   quotients.resize(degree);
-  quotients52.resize(narrow ? degree : 0);
   const arith::ShoupFactor step(root, q);
   std::uint64_t power = 1;
   std::size_t position = 0;  // reverse_bits(i)
   for (std::size_t i = 0; i < degree; ++i) {
     powers[position] = power;
     quotients[position] = shoup_quotient(power, q);
-    if (narrow) quotients52[position] = quotients[position] >> 12;
     power = arith::multiply(power, step, q.value());
     // Count up in reversed order: the carry runs from the highest bit down.
     std::size_t bit = degree >> 1;
     for (; (position & bit) != 0; bit >>= 1) position ^= bit;
     position |= bit;
   }
+}
+
+// The order of the 52-bit tables, see LimbTables.
+template <typename Entry>
+TwiddleTable arranged52(std::size_t degree, const Entry& entry) {
+  TwiddleTable table(degree);
+  for (std::size_t i = 0; i < degree / 4; ++i) table[i] = entry(i);
+  std::uint64_t* next = table.data() + degree / 4;
+  for (std::size_t block = 0; block < degree / 8; block += 8) {
+    for (const std::size_t width : {std::size_t{2}, std::size_t{4}}) {
+      for (std::size_t h = 0; h < width; ++h) {
+        for (std::size_t l = 0; l < 8; ++l) *next++ = entry(width * (degree / 8 + block + l) + h);
+      }
+    }
+  }
+  return table;
+}
+
+void fill52(const TwiddleTable& powers, const TwiddleTable& quotients, TwiddleTable& powers52,
+            TwiddleTable& quotients52) {
+  powers52 = arranged52(powers.size(), [&](std::size_t i) { return powers[i]; });
+  quotients52 = arranged52(powers.size(), [&](std::size_t i) { return quotients[i] >> 12; });
 }
 
 }  // namespace
@@ -47,10 +66,16 @@ LimbTables make_limb_tables(const RingModulus& modulus, std::size_t degree) {
   tables.root = modulus.root;
   if (modulus.root == 0) return tables;
   const Modulus& q = modulus.modulus;
-  fill(q, modulus.root, tables.log_degree, tables.powers, tables.quotients, tables.quotients52);
+  fill(q, modulus.root, tables.log_degree, tables.powers, tables.quotients);
   fill(q, arith::inverse(modulus.root, q.value()), tables.log_degree, tables.inverse_powers,
-       tables.inverse_quotients, tables.inverse_quotients52);
+       tables.inverse_quotients);
+  if (q.value() < max_modulus_52) {
+    fill52(tables.powers, tables.quotients, tables.powers52, tables.quotients52);
+    fill52(tables.inverse_powers, tables.inverse_quotients, tables.inverse_powers52,
+           tables.inverse_quotients52);
+  }
   tables.inverse_degree = {arith::inverse(degree, q.value()), q};
+  tables.inverse_degree_twist = {q.multiply(tables.inverse_degree.operand, tables.inverse_powers[1]), q};
   return tables;
 }
 

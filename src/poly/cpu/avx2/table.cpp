@@ -8,6 +8,7 @@ const Kernels& avx2_kernels() {
   static const Kernels table = [] {
     Kernels kernels = scalar_kernels();
     kernels.name = "avx2";
+    kernels.sampling = &avx2_sampling;
     return kernels;
   }();
   return table;

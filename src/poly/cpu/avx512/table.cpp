@@ -1,15 +1,28 @@
 // The table of kernels for AVX-512 (F, DQ, VL, BW, IFMA).
-#include "poly/cpu/kernels.hpp"
+#include "poly/cpu/avx512/kernels_avx512.hpp"
 
 namespace hemera::poly::cpu {
 
 const Kernels& avx512_kernels() {
-  // What this instruction set does not improve stays scalar.
-  static const Kernels table = [] {
-    Kernels kernels = scalar_kernels();
-    kernels.name = "avx512";
-    return kernels;
-  }();
+  static constexpr Kernels table = {
+      .name = "avx512",
+      .forward_transform = avx512::forward_transform,
+      .inverse_transform = avx512::inverse_transform,
+      .add = avx512::add,
+      .subtract = avx512::subtract,
+      .negate = avx512::negate,
+      .multiply = avx512::multiply,
+      .multiply_add = avx512::multiply_add,
+      .multiply_scalar = avx512::multiply_scalar,
+      .add_scalar = avx512::add_scalar,
+      .subtract_multiply_scalar = avx512::subtract_multiply_scalar,
+      .inner_product = avx512::inner_product,
+      .tensor_2x2 = avx512::tensor_2x2,
+      .scale_residues = avx512::scale_residues,
+      .quotient = avx512::quotient,
+      .weighted_sum = avx512::weighted_sum,
+      .sampling = &avx512_sampling,
+  };
   return table;
 }
 

@@ -1,0 +1,209 @@
+// Element-wise kernels for AVX-512.
+#include "poly/cpu/avx512/arithmetic52.hpp"
+#include "poly/cpu/avx512/arithmetic64.hpp"
+#include "poly/cpu/avx512/kernels_avx512.hpp"
+
+namespace hemera::poly::cpu::avx512 {
+namespace {
+
+using arith::Modulus;
+using arith::ShoupFactor;
+using arith::uint128;
+
+// out[i] = operation(a[i]) and out[i] = operation(a[i], b[i]), eight at a time.
+template <typename Operation>
+[[gnu::always_inline]] inline void map(Word* out, const Word* a, std::size_t count,
+                                       const Operation& operation) {
+  for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i)));
+}
+template <typename Operation>
+[[gnu::always_inline]] inline void map(Word* out, const Word* a, const Word* b, std::size_t count,
+                                       const Operation& operation) {
+  for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i), load(b + i)));
+}
+
+// floor(2^bits / q) for bits <= 128.
+Word scaled_reciprocal(const Modulus& q, int bits) {
+  const uint128 ratio = static_cast<uint128>(q.ratio_high()) << 64 | q.ratio_low();
+  return static_cast<Word>(ratio >> (128 - bits));
+}
+
+// Barrett's product of two residues of L bits, for q < 2^50: with h = floor(a b / 2^(L-1)) the quotient
+// floor(h floor(2^(51+L) / q) / 2^52) is at most two too small.
+struct Barrett52 {
+  Vector q;
+  Vector twice_q;
+  Vector negative_q;
+  Vector reciprocal;
+  Vector mask;
+  __m128i shift;  // 52 - L
+
+  [[gnu::always_inline]] static inline Barrett52 make(const Modulus& modulus) {
+    const int bits = modulus.bits();
+    Word reciprocal = scaled_reciprocal(modulus, 51 + bits);
+    if (reciprocal > mask52) reciprocal = mask52;  // a power of two; the bound above still holds
+    return {broadcast(modulus.value()),
+            broadcast(2 * modulus.value()),
+            broadcast((Word{1} << 52) - modulus.value()),
+            broadcast(reciprocal),
+            broadcast(mask52),
+            _mm_cvtsi32_si128(52 - bits)};
+  }
+
+  [[gnu::always_inline]] inline Vector multiply(Vector a, Vector b) const {
+    const Vector head = add_high52(zero(), shift_left(a, shift), add(b, b));
+    const Vector quotient = add_high52(zero(), head, reciprocal);
+    Vector x = add_low52(zero(), a, b);
+    x = bit_and(add_low52(x, quotient, negative_q), mask);  // [0, 2.5 q)
+    return fold(fold(x, twice_q), q);
+  }
+};
+
+// The same for q < 2^61: h = floor(a b / 2^(L-2)), reciprocal floor(2^(L+62) / q), below 2^63 both. The
+// quotient is at most three too small, two of them by the missing carries of the high product.
+struct Barrett64 {
+  Vector q;
+  Vector twice_q;
+  Vector reciprocal;
+  Vector reciprocal_high;
+  __m128i left;   // 66 - L
+  __m128i right;  // L - 2
+
+  [[gnu::always_inline]] static inline Barrett64 make(const Modulus& modulus) {
+    const int bits = modulus.bits();
+    const Word reciprocal = scaled_reciprocal(modulus, bits + 62);
+    return {broadcast(modulus.value()),  broadcast(2 * modulus.value()), broadcast(reciprocal),
+            broadcast(reciprocal >> 32), _mm_cvtsi32_si128(66 - bits),   _mm_cvtsi32_si128(bits - 2)};
+  }
+
+  [[gnu::always_inline]] inline Vector multiply(Vector a, Vector b) const {
+    Vector high;
+    Vector low;
+    multiply_wide(a, b, high, low);
+    const Vector head = bit_or(shift_left(high, left), shift_right(low, right));
+    const Vector quotient = almost_multiply_high(head, reciprocal, reciprocal_high);
+    const Vector x = subtract(low, multiply_low(quotient, q));  // [0, 4q)
+    return fold(fold(x, twice_q), q);
+  }
+};
+
+bool is_narrow(const Modulus& q) { return q.value() < max_modulus_52; }
+
+}  // namespace
+
+void add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map(out, a, b, count, [=](Vector x, Vector y) { return fold(add(x, y), modulus); });
+}
+
+void subtract(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map(out, a, b, count, [=](Vector x, Vector y) { return lift(subtract(x, y), modulus); });
+}
+
+void negate(Word* out, const Word* a, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map(out, a, count, [=](Vector x) { return lift(subtract(zero(), x), modulus); });
+}
+
+void add_scalar(Word* out, const Word* a, Word scalar, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  const Vector addend = broadcast(scalar);
+  map(out, a, count, [=](Vector x) { return fold(add(x, addend), modulus); });
+}
+
+void multiply(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  if (is_narrow(q)) {
+    const Barrett52 barrett = Barrett52::make(q);
+    map(out, a, b, count, [&](Vector x, Vector y) { return barrett.multiply(x, y); });
+  } else {
+    const Barrett64 barrett = Barrett64::make(q);
+    map(out, a, b, count, [&](Vector x, Vector y) { return barrett.multiply(x, y); });
+  }
+}
+
+void multiply_add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  if (is_narrow(q)) {
+    const Modulus52 modulus = Modulus52::make(q);
+    for (std::size_t i = 0; i < count; i += lanes) {
+      const Vector x = load(a + i);
+      const Vector y = load(b + i);
+      store(out + i, reduce_sum52(add_high52(zero(), x, y), add_low52(load(out + i), x, y), modulus));
+    }
+  } else {
+    const Barrett64 barrett = Barrett64::make(q);
+    for (std::size_t i = 0; i < count; i += lanes) {
+      const Vector product = barrett.multiply(load(a + i), load(b + i));
+      store(out + i, fold(add(load(out + i), product), barrett.q));
+    }
+  }
+}
+
+void multiply_scalar(Word* out, const Word* a, const ShoupFactor& scalar, std::size_t count,
+                     const Modulus& q) {
+  if (is_narrow(q)) {
+    const Modulus52 modulus = Modulus52::make(q);
+    const Factor52 factor = Factor52::make(scalar);
+    map(out, a, count, [&](Vector x) {
+      return fold(multiply52_lazy(x, factor, modulus.negative_q, modulus.mask), modulus.q);
+    });
+  } else {
+    const Modulus64 modulus = Modulus64::make(q);
+    const Factor64 factor = Factor64::make(scalar);
+    map(out, a, count, [&](Vector x) { return canonical64(multiply64_lazy(x, factor, modulus.q), modulus); });
+  }
+}
+
+void subtract_multiply_scalar(Word* out, const Word* a, const Word* b, const ShoupFactor& scalar,
+                              std::size_t count, const Modulus& q) {
+  // (a - b + q) * scalar; a missing a is 0. The factor is in [0, 2q).
+  const auto apply = [&](const auto& scale, Vector modulus) __attribute__((always_inline)) {
+    if (a == nullptr) {
+      map(out, b, count, [&](Vector y) { return scale(subtract(modulus, y)); });
+    } else {
+      map(out, a, b, count, [&](Vector x, Vector y) { return scale(add(subtract(x, y), modulus)); });
+    }
+  };
+  if (is_narrow(q)) {
+    const Modulus52 modulus = Modulus52::make(q);
+    const Factor52 factor = Factor52::make(scalar);
+    apply(
+        [&](Vector x) {
+          return fold(multiply52_lazy(x, factor, modulus.negative_q, modulus.mask), modulus.q);
+        },
+        modulus.q);
+  } else {
+    const Modulus64 modulus = Modulus64::make(q);
+    const Factor64 factor = Factor64::make(scalar);
+    apply([&](Vector x) { return canonical64(multiply64_lazy(x, factor, modulus.q), modulus); }, modulus.q);
+  }
+}
+
+void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* a1, const Word* b0,
+                const Word* b1, std::size_t count, const Modulus& q) {
+  const auto apply = [&](const auto& barrett, const auto& cross) __attribute__((always_inline)) {
+    for (std::size_t i = 0; i < count; i += lanes) {
+      const Vector x0 = load(a0 + i);
+      const Vector x1 = load(a1 + i);
+      const Vector y0 = load(b0 + i);
+      const Vector y1 = load(b1 + i);
+      store(out0 + i, barrett.multiply(x0, y0));
+      store(out1 + i, cross(x0, x1, y0, y1));
+      store(out2 + i, barrett.multiply(x1, y1));
+    }
+  };
+  if (is_narrow(q)) {
+    const Modulus52 modulus = Modulus52::make(q);
+    apply(Barrett52::make(q), [&](Vector x0, Vector x1, Vector y0, Vector y1) {
+      return reduce_sum52(add_high52(add_high52(zero(), x0, y1), x1, y0),
+                          add_low52(add_low52(zero(), x0, y1), x1, y0), modulus);
+    });
+  } else {
+    const Barrett64 barrett = Barrett64::make(q);
+    apply(barrett, [&](Vector x0, Vector x1, Vector y0, Vector y1) {
+      return fold(add(barrett.multiply(x0, y1), barrett.multiply(x1, y0)), barrett.q);
+    });
+  }
+}
+
+}  // namespace hemera::poly::cpu::avx512

@@ -1,0 +1,243 @@
+// Forward transform for moduli below 2^50, with 52-bit multiplies.
+//
+// Cooley-Tukey with the twist in the twiddles (P. Longa and M. Naehrig, 2016/504, algorithm 1) and lazy
+// butterflies after D. Harvey, "Faster arithmetic for number-theoretic transforms" (2014), section 3, with
+// these differences:
+//  - The quotient of y w is floor(y w' / 2^52) + 1 with w' = floor(w 2^52 / q), so that t = y w - quotient q
+//  is in
+//    [-q, q): it comes out of the multiplies' own additions, and neither x + t nor x - t needs a correction.
+//    Both ends of the range of values grow by q a stage.
+//  - Values are modulo 2^52 (see arithmetic52.hpp), so no masks are needed.
+//  - Now and then a stage first brings x into [S q, S q + q + 2^49), S the number of stages until it is done
+//  again,
+//    by a table of multiples of q that is indexed with the upper three of the 52 bits.
+// With h = 52 - (bits of q), values stay in [0, 2^52): q + 2^49 + 2 S q <= 2^52, and q + 2 S0 q <= 2^52 for
+// the S0 stages before the first reduction, to which S0 q is added at the start.
+#include <cassert>
+
+#include "poly/cpu/avx512/transform52.hpp"
+#include "poly/cpu/avx512/transforms.hpp"
+
+namespace hemera::poly::cpu::avx512 {
+namespace {
+
+// S0 and S, from 1 + 2 S0 <= 2^h and 1 + 2^(h-3) + 2 S <= 2^h.
+constexpr int free_stages(int headroom) { return ((1 << headroom) - 1) / 2; }
+constexpr int period(int headroom) { return (7 * (1 << headroom) - 8) / 16; }
+
+constexpr bool reduces(int headroom, int stage) {
+  const int first = free_stages(headroom);
+  return stage >= first && (stage - first) % period(headroom) == 0;
+}
+
+// Bit s: stage first + s begins with a reduction.
+constexpr unsigned reductions(int headroom, int first, int stages) {
+  unsigned flags = 0;
+  for (int s = 0; s < stages; ++s) flags |= (reduces(headroom, first + s) ? 1U : 0U) << s;
+  return flags;
+}
+
+struct Constants {
+  Vector q;
+  Vector negative_q;
+  Vector ratio;
+  Vector mask;
+  Vector one;
+  Vector start;      // S0 q
+  Vector multiples;  // floor(i 2^49 / q) q - S q
+
+  template <int headroom>
+  [[gnu::always_inline]] static inline Constants make(const arith::Modulus& modulus) {
+    const Word q = modulus.value();
+    const Modulus52 base = Modulus52::make(modulus);
+    alignas(64) Word multiples[8];
+    const Word ratio49 = modulus.ratio_high() >> 15;  // floor(2^49 / q)
+    const Word rest49 = (Word{1} << 49) - ratio49 * q;
+    Word multiple = 0;
+    Word rest = 0;
+    for (Word& entry : multiples) {
+      entry = multiple - period(headroom) * q;
+      multiple += ratio49 * q;
+      rest += rest49;
+      if (rest >= q) {
+        rest -= q;
+        multiple += q;
+      }
+    }
+    return {base.q,         base.negative_q, base.ratio,
+            base.mask,      broadcast(1),    broadcast(free_stages(headroom) * q),
+            load(multiples)};
+  }
+};
+
+enum class Kind { plain, first, reducing };
+
+template <Kind kind>
+[[gnu::always_inline]] inline void butterfly(Vector& x, Vector& y, Vector w, Vector w_quotient,
+                                             const Constants& c) {
+  if constexpr (kind == Kind::first) x = add(x, c.start);
+  if constexpr (kind == Kind::reducing) {
+    x = subtract(x, _mm512_permutexvar_epi64(shift_right<49>(x), c.multiples));
+  }
+  const Vector quotient = add_high52(c.one, y, w_quotient);
+  const Vector sum = add_low52(add_low52(x, y, w), quotient, c.negative_q);
+  y = subtract(add(x, x), sum);
+  x = sum;
+}
+
+template <bool first, unsigned flags>
+constexpr Kind kind_of(int stage) {
+  if (first && stage == 0) return Kind::first;
+  return (flags >> stage & 1U) != 0 ? Kind::reducing : Kind::plain;
+}
+
+// `stages` stages on 2^stages vectors; `block`: 2^level + block of the first one.
+template <int stages, unsigned flags, bool first, int stage = 0>
+[[gnu::always_inline]] inline void butterflies(Vector* v, const Twiddles52& twiddles, std::size_t block,
+                                               const Constants& c) {
+  if constexpr (stage < stages) {
+    constexpr std::size_t half = (std::size_t{1} << stages) >> (stage + 1);
+#pragma GCC unroll 16
+    for (std::size_t group = 0; group < (std::size_t{1} << stage); ++group) {
+      const std::size_t index = (block << stage) + group;
+      const Vector w = broadcast(twiddles.powers[index]);
+      const Vector w_quotient = broadcast(twiddles.quotients[index]);
+#pragma GCC unroll 16
+      for (std::size_t i = 0; i < half; ++i) {
+        const std::size_t at = group * 2 * half + i;
+        butterfly<kind_of<first, flags>(stage)>(v[at], v[at + half], w, w_quotient, c);
+      }
+    }
+    butterflies<stages, flags, first, stage + 1>(v, twiddles, block, c);
+  }
+}
+
+// One sweep over a block of `length` words.
+template <int stages, unsigned flags, bool first>
+[[gnu::noinline]] void sweep(Word* out, const Word* in, const Twiddles52& twiddles, std::size_t block,
+                             std::size_t length, const Constants& c) {
+  constexpr std::size_t width = std::size_t{1} << stages;
+  const std::size_t stride = length / width;
+  for (std::size_t j = 0; j < stride; j += lanes) {
+    Vector v[width];
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < width; ++i) v[i] = load(in + i * stride + j);
+    butterflies<stages, flags, first>(v, reloaded(twiddles), block, c);
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < width; ++i) store(out + i * stride + j, v[i]);
+  }
+}
+
+// Any value to [0, q).
+[[gnu::always_inline]] inline Vector canonical(Vector x, const Constants& c) {
+  const Vector quotient = add_high52(zero(), x, c.ratio);  // at most one too small
+  return fold(bit_and(add_low52(x, quotient, c.negative_q), c.mask), c.q);
+}
+
+// One stage on eight vectors that hold one block of eight values in each lane; a vector of twiddles a group.
+template <Kind kind, int stage>
+[[gnu::always_inline]] inline void lane_butterflies(Vector* v, const Word* powers, const Word* quotients,
+                                                    const Constants& c) {
+  constexpr std::size_t half = std::size_t{4} >> stage;
+#pragma GCC unroll 4
+  for (std::size_t group = 0; group < (std::size_t{1} << stage); ++group) {
+    const Vector w = load(powers + group * lanes);
+    const Vector w_quotient = load(quotients + group * lanes);
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < half; ++i) {
+      const std::size_t at = group * 2 * half + i;
+      butterfly<kind>(v[at], v[at + half], w, w_quotient, c);
+    }
+  }
+}
+
+// The last six stages on `blocks` blocks of 64 words: three on whole vectors, three on the transposed block.
+template <unsigned flags>
+[[gnu::noinline]] void last_stages(Word* data, const Twiddles52& twiddles, std::size_t block,
+                                   std::size_t blocks, std::size_t degree, const Constants& c) {
+  std::size_t lane_tables = degree / 4 + 48 * (block - degree / 64);
+  for (const std::size_t end = block + blocks; block < end; ++block, data += 64, lane_tables += 48) {
+    const Twiddles52 t = reloaded(twiddles);
+    Vector v[8];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) v[i] = load(data + 8 * i);
+    butterflies<3, flags & 7U, false>(v, t, block, c);
+    transpose(v);
+    lane_butterflies<kind_of<false, flags>(3), 0>(v, t.powers + 8 * block, t.quotients + 8 * block, c);
+    const Word* powers = t.powers + lane_tables;
+    const Word* quotients = t.quotients + lane_tables;
+    lane_butterflies<kind_of<false, flags>(4), 1>(v, powers, quotients, c);
+    lane_butterflies<kind_of<false, flags>(5), 2>(v, powers + 16, quotients + 16, c);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) v[i] = canonical(v[i], c);
+    transpose(v);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) store(data + 8 * i, v[i]);
+  }
+}
+
+// Sweep number `number` on one block, then everything after it on each part of that block.
+template <int headroom, int log_degree, int number, int stage>
+[[gnu::always_inline]] inline void run(Word* out, const Word* in, const Twiddles52& twiddles,
+                                       std::size_t block, const Constants& c) {
+  constexpr Sweeps sweeps = sweeps_of(log_degree);
+  constexpr std::size_t length = std::size_t{1} << (log_degree - stage);
+  if constexpr (number < sweeps.count) {
+    constexpr int stages = sweeps.stages[number];
+    sweep<stages, reductions(headroom, stage, stages), stage == 0>(out, in, twiddles, block, length, c);
+    if constexpr (number + 1 == sweeps.count) {
+      last_stages<reductions(headroom, stage + stages, 6)>(
+          out, twiddles, block << stages, std::size_t{1} << stages, std::size_t{1} << log_degree, c);
+    } else {
+      for (std::size_t part = 0; part < (std::size_t{1} << stages); ++part) {
+        Word* start = out + part * (length >> stages);
+        run<headroom, log_degree, number + 1, stage + stages>(start, start, twiddles,
+                                                              (block << stages) + part, c);
+      }
+    }
+  }
+}
+
+template <int headroom>
+void transform(Word* out, const Word* in, const LimbTables& tables) {
+  const Constants c = Constants::make<headroom>(tables.modulus);
+  const Twiddles52 twiddles{tables.powers52.data(), tables.quotients52.data()};
+  switch (tables.log_degree) {
+    case 10:
+      return run<headroom, 10, 0, 0>(out, in, twiddles, 1, c);
+    case 11:
+      return run<headroom, 11, 0, 0>(out, in, twiddles, 1, c);
+    case 12:
+      return run<headroom, 12, 0, 0>(out, in, twiddles, 1, c);
+    case 13:
+      return run<headroom, 13, 0, 0>(out, in, twiddles, 1, c);
+    case 14:
+      return run<headroom, 14, 0, 0>(out, in, twiddles, 1, c);
+    case 15:
+      return run<headroom, 15, 0, 0>(out, in, twiddles, 1, c);
+    case 16:
+      return run<headroom, 16, 0, 0>(out, in, twiddles, 1, c);
+    default:
+      assert(tables.log_degree == 17);
+      return run<headroom, 17, 0, 0>(out, in, twiddles, 1, c);
+  }
+}
+
+}  // namespace
+
+void forward_transform52(Word* out, const Word* in, const LimbTables& tables) {
+  const int headroom = 52 - tables.modulus.bits();
+  assert(headroom >= 2);
+  switch (headroom) {
+    case 2:
+      return transform<2>(out, in, tables);
+    case 3:
+      return transform<3>(out, in, tables);
+    case 4:
+      return transform<4>(out, in, tables);
+    default:
+      return transform<5>(out, in, tables);
+  }
+}
+
+}  // namespace hemera::poly::cpu::avx512

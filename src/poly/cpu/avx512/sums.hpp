@@ -1,0 +1,72 @@
+// Sums of products modulo q, accumulated without reduction in 52-bit pieces.
+#pragma once
+
+#include "poly/cpu/avx512/arithmetic52.hpp"
+#include "poly/cpu/avx512/arithmetic64.hpp"
+
+namespace hemera::poly::cpu::avx512 {
+
+/// sum a_i b_i for q < 2^50, a_i < 2^52, b_i < q: sum = high * 2^52 + low.
+struct Sum52 {
+  Vector low = zero();
+  Vector high = zero();
+
+  using Constants = Modulus52;
+
+  /// How many products with a < a_bound <= 2^52 and b < q may be added before `fold`; at least 2.
+  static std::size_t capacity(Word a_bound, Word q) {
+    // high < terms * (a_bound * q / 2^52), low / 2^52 < terms + 1; both together stay below 2^52.
+    const Word high = static_cast<Word>((static_cast<arith::uint128>(a_bound) * q) >> 52) + 2;
+    const Word terms = ((Word{1} << 52) - 1) / high;
+    return terms < 2048 ? static_cast<std::size_t>(terms) - 1 : 2047;
+  }
+
+  [[gnu::always_inline]] inline void add_product(Vector a, Vector b) {
+    low = add_low52(low, a, b);
+    high = add_high52(high, a, b);
+  }
+  [[gnu::always_inline]] inline void fold_sum(const Modulus52& q) {
+    low = reduce_sum52_lazy(high, low, q);
+    high = zero();
+  }
+  [[gnu::always_inline]] inline Vector reduce(const Modulus52& q) const { return reduce_sum52(high, low, q); }
+};
+
+/// The same for q < 2^61 and a_i < 2^61: sum = high * 2^104 + middle * 2^52 + low.
+struct Sum64 {
+  Vector low = zero();
+  Vector middle = zero();
+  Vector high = zero();
+
+  using Constants = Modulus64;
+
+  /// The sum of 32 products, a residue and a last product fits 128 bits.
+  static std::size_t capacity(Word, Word) { return 32; }
+
+  [[gnu::always_inline]] inline void add_product(Vector a, Vector b) {
+    const Vector a_top = shift_right<52>(a);
+    const Vector b_top = shift_right<52>(b);
+    low = add_low52(low, a, b);
+    middle = add_high52(middle, a, b);
+    middle = add_low52(middle, a, b_top);
+    high = add_high52(high, a, b_top);
+    middle = add_low52(middle, a_top, b);
+    high = add_high52(high, a_top, b);
+    high = add_low52(high, a_top, b_top);
+  }
+  [[gnu::always_inline]] inline void fold_sum(const Modulus64& q) {
+    low = reduce(q);
+    middle = zero();
+    high = zero();
+  }
+  [[gnu::always_inline]] inline Vector reduce(const Modulus64& q) const {
+    const Vector mask = broadcast(mask52);
+    const Vector second = add(middle, shift_right<52>(low));
+    const Vector third = add(high, shift_right<52>(second));
+    const Vector first_word = bit_or(bit_and(low, mask), shift_left<52>(second));
+    const Vector second_word = add(shift_right<12>(bit_and(second, mask)), shift_left<40>(third));
+    return reduce_wide64(second_word, first_word, q);
+  }
+};
+
+}  // namespace hemera::poly::cpu::avx512

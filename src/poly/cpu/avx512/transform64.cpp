@@ -1,0 +1,196 @@
+// Transforms for moduli from 2^50 to 2^61, with 32-bit pieces.
+//
+// As the scalar ones (P. Longa and M. Naehrig, 2016/504, algorithms 1 and 2; D. Harvey, "Faster arithmetic
+// for number-theoretic transforms", section 3), but with Shoup products whose quotient may be 2 more too
+// small: products are in [0, 4q), values of the forward transform in [0, 8q), which is below 2^64, of the
+// inverse one in [0, 4q).
+#include <cassert>
+
+#include "poly/cpu/avx512/arithmetic64.hpp"
+#include "poly/cpu/avx512/transform52.hpp"
+#include "poly/cpu/avx512/transforms.hpp"
+
+namespace hemera::poly::cpu::avx512 {
+namespace {
+
+struct Constants {
+  Modulus64 modulus;
+  Factor64 last_sum;         // of the inverse: N^-1
+  Factor64 last_difference;  // of the inverse: N^-1 times the twiddle factor of the last stage
+
+  [[gnu::always_inline]] static inline Constants make(const LimbTables& tables) {
+    return {Modulus64::make(tables.modulus), Factor64::make(tables.inverse_degree),
+            Factor64::make(tables.inverse_degree_twist)};
+  }
+};
+
+struct Twiddles64 {
+  const Word* powers;
+  const Word* quotients;
+};
+
+[[gnu::always_inline]] inline Factor64 factor(Vector w, Vector w_quotient) {
+  return {w, w_quotient, shift_right<32>(w_quotient)};
+}
+
+// x, y in [0, 8q), and so are the results.
+[[gnu::always_inline]] inline void forward_butterfly(Vector& x, Vector& y, const Factor64& w,
+                                                     const Constants& c) {
+  const Vector reduced = fold(x, c.modulus.four_q);
+  const Vector product = multiply64_lazy(y, w, c.modulus.q);
+  x = add(reduced, product);
+  y = subtract(add(reduced, c.modulus.four_q), product);
+}
+
+// x, y in [0, 4q), and so are the results.
+[[gnu::always_inline]] inline void inverse_butterfly(Vector& x, Vector& y, const Factor64& w,
+                                                     const Constants& c) {
+  const Vector difference = subtract(add(x, c.modulus.four_q), y);
+  x = fold(add(x, y), c.modulus.four_q);
+  y = multiply64_lazy(difference, w, c.modulus.q);
+}
+
+[[gnu::always_inline]] inline void last_inverse_butterfly(Vector& x, Vector& y, const Constants& c) {
+  const Vector difference = subtract(add(x, c.modulus.four_q), y);
+  x = canonical64(multiply64_lazy(add(x, y), c.last_sum, c.modulus.q), c.modulus);
+  y = canonical64(multiply64_lazy(difference, c.last_difference, c.modulus.q), c.modulus);
+}
+
+enum class Direction { forward, inverse, inverse_end };
+
+// All `stages` stages on 2^stages vectors, with twiddle(stage, group); stage 0 is the one of the largest
+// distance.
+template <Direction direction, int stages, typename Twiddle>
+[[gnu::always_inline]] inline void butterflies(Vector* v, const Twiddle& twiddle, const Constants& c) {
+#pragma GCC unroll 4
+  for (int step = 0; step < stages; ++step) {
+    const int stage = direction == Direction::forward ? step : stages - 1 - step;
+    const int half = (1 << stages) >> (stage + 1);
+#pragma GCC unroll 8
+    for (int group = 0; group < 1 << stage; ++group) {
+      if (direction == Direction::inverse_end && stage == 0) {
+#pragma GCC unroll 8
+        for (int i = 0; i < half; ++i) last_inverse_butterfly(v[i], v[i + half], c);
+        continue;
+      }
+      const Factor64 w = twiddle(stage, group);
+#pragma GCC unroll 8
+      for (int i = group * 2 * half; i < group * 2 * half + half; ++i) {
+        if constexpr (direction == Direction::forward) {
+          forward_butterfly(v[i], v[i + half], w, c);
+        } else {
+          inverse_butterfly(v[i], v[i + half], w, c);
+        }
+      }
+    }
+  }
+}
+
+[[gnu::always_inline]] inline auto block_twiddles(const Twiddles64& t, std::size_t block) {
+  return [=](int stage, int group) __attribute__((always_inline)) {
+    const std::size_t index = (block << stage) + static_cast<std::size_t>(group);
+    return factor(broadcast(t.powers[index]), broadcast(t.quotients[index]));
+  };
+}
+
+// Lane l: entry (8 block + l) 2^stage + group.
+[[gnu::always_inline]] inline Vector lane_entries(const Word* table, std::size_t block, int stage,
+                                                  int group) {
+  const Word* p = table + ((8 * block) << stage);
+  if (stage == 0) return load(p);
+  const auto every_second = [](Vector a, Vector b, bool odd) __attribute__((always_inline)) {
+    return _mm512_permutex2var_epi64(
+        a, odd ? _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15) : _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
+        b);
+  };
+  const bool odd = (group & 1) != 0;
+  if (stage == 1) return every_second(load(p), load(p + 8), odd);
+  return every_second(every_second(load(p), load(p + 8), odd), every_second(load(p + 16), load(p + 24), odd),
+                      group >= 2);
+}
+
+[[gnu::always_inline]] inline auto lane_twiddles(const Twiddles64& t, std::size_t block) {
+  return [=](int stage, int group) __attribute__((always_inline)) {
+    return factor(lane_entries(t.powers, block, stage, group),
+                  lane_entries(t.quotients, block, stage, group));
+  };
+}
+
+template <Direction direction, int stages>
+void sweep(Word* out, const Word* in, const Twiddles64& twiddles, std::size_t block, std::size_t length,
+           const Constants& c) {
+  constexpr std::size_t width = std::size_t{1} << stages;
+  const std::size_t stride = length / width;
+  for (std::size_t j = 0; j < stride; j += lanes) {
+    Vector v[width];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < width; ++i) v[i] = load(in + i * stride + j);
+    butterflies<direction, stages>(v, block_twiddles(twiddles, block), c);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < width; ++i) store(out + i * stride + j, v[i]);
+  }
+}
+
+// The six stages of the smallest distances on all blocks of 64 words.
+template <Direction direction>
+void block_stages(Word* out, const Word* in, const Twiddles64& twiddles, std::size_t degree,
+                  const Constants& c) {
+  for (std::size_t block = degree / 64; block < degree / 32; ++block, out += 64, in += 64) {
+    Vector v[8];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) v[i] = load(in + 8 * i);
+    if constexpr (direction == Direction::forward)
+      butterflies<direction, 3>(v, block_twiddles(twiddles, block), c);
+    transpose(v);
+    butterflies<direction, 3>(v, lane_twiddles(twiddles, block), c);
+    if constexpr (direction == Direction::forward) {
+#pragma GCC unroll 8
+      for (std::size_t i = 0; i < 8; ++i) v[i] = canonical64(fold(v[i], c.modulus.four_q), c.modulus);
+    }
+    transpose(v);
+    if constexpr (direction == Direction::inverse)
+      butterflies<direction, 3>(v, block_twiddles(twiddles, block), c);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) store(out + 8 * i, v[i]);
+  }
+}
+
+// One sweep over all blocks of a level.
+template <Direction direction>
+void level(int stages, Word* out, const Word* in, const Twiddles64& twiddles, std::size_t blocks,
+           std::size_t degree, const Constants& c) {
+  const std::size_t length = degree / blocks;
+  for (std::size_t block = blocks; block < 2 * blocks; ++block, out += length, in += length) {
+    if (stages == 3) sweep<direction, 3>(out, in, twiddles, block, length, c);
+    if (stages == 2) sweep<direction, 2>(out, in, twiddles, block, length, c);
+    if (stages == 1) sweep<direction, 1>(out, in, twiddles, block, length, c);
+  }
+}
+
+}  // namespace
+
+void forward_transform64(Word* out, const Word* in, const LimbTables& tables) {
+  const Constants c = Constants::make(tables);
+  const Twiddles64 twiddles{tables.powers.data(), tables.quotients.data()};
+  for (int stage = 0; stage < tables.log_degree - 6;) {
+    const int left = tables.log_degree - 6 - stage;
+    const int stages = left < 3 ? left : 3;
+    level<Direction::forward>(stages, out, stage == 0 ? in : out, twiddles, std::size_t{1} << stage,
+                              tables.degree, c);
+    stage += stages;
+  }
+  block_stages<Direction::forward>(out, out, twiddles, tables.degree, c);
+}
+
+void inverse_transform64(Word* out, const Word* in, const LimbTables& tables) {
+  const Constants c = Constants::make(tables);
+  const Twiddles64 twiddles{tables.inverse_powers.data(), tables.inverse_quotients.data()};
+  block_stages<Direction::inverse>(out, in, twiddles, tables.degree, c);
+  for (int stage = tables.log_degree - 6; stage > 3; stage -= 3) {
+    level<Direction::inverse>(3, out, out, twiddles, std::size_t{1} << (stage - 3), tables.degree, c);
+  }
+  const int stages = (tables.log_degree - 6 - 1) % 3 + 1;
+  level<Direction::inverse_end>(stages, out, out, twiddles, 1, tables.degree, c);
+}
+
+}  // namespace hemera::poly::cpu::avx512

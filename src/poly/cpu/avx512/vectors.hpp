@@ -1,0 +1,65 @@
+// Eight 64-bit words at a time: names for the AVX-512 instructions that the kernels use.
+//
+// Everything here is static: an inline function with external linkage, compiled with AVX-512, could be the
+// copy that the linker keeps for all processors.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 warns about the deliberately undefined operands inside its own intrinsics (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#define HEMERA_VECTOR_FUNCTION [[gnu::always_inline]] static inline
+
+namespace hemera::poly::cpu::avx512 {
+
+using Word = std::uint64_t;
+using Vector = __m512i;
+
+inline constexpr std::size_t lanes = 8;
+
+HEMERA_VECTOR_FUNCTION Vector load(const Word* p) { return _mm512_loadu_si512(p); }
+HEMERA_VECTOR_FUNCTION void store(Word* p, Vector x) { _mm512_storeu_si512(p, x); }
+HEMERA_VECTOR_FUNCTION Vector broadcast(Word a) { return _mm512_set1_epi64(static_cast<long long>(a)); }
+HEMERA_VECTOR_FUNCTION Vector zero() { return _mm512_setzero_si512(); }
+
+HEMERA_VECTOR_FUNCTION Vector add(Vector a, Vector b) { return _mm512_add_epi64(a, b); }
+HEMERA_VECTOR_FUNCTION Vector subtract(Vector a, Vector b) { return _mm512_sub_epi64(a, b); }
+HEMERA_VECTOR_FUNCTION Vector bit_and(Vector a, Vector b) { return _mm512_and_si512(a, b); }
+HEMERA_VECTOR_FUNCTION Vector bit_or(Vector a, Vector b) { return _mm512_or_si512(a, b); }
+template <unsigned bits>
+HEMERA_VECTOR_FUNCTION Vector shift_right(Vector a) {
+  return _mm512_srli_epi64(a, bits);
+}
+template <unsigned bits>
+HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a) {
+  return _mm512_slli_epi64(a, bits);
+}
+/// The same shift in all lanes.
+HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a, __m128i bits) { return _mm512_sll_epi64(a, bits); }
+HEMERA_VECTOR_FUNCTION Vector shift_right(Vector a, __m128i bits) { return _mm512_srl_epi64(a, bits); }
+
+/// Low words of the products.
+HEMERA_VECTOR_FUNCTION Vector multiply_low(Vector a, Vector b) { return _mm512_mullo_epi64(a, b); }
+/// Products of the low halves.
+HEMERA_VECTOR_FUNCTION Vector multiply_halves(Vector a, Vector b) { return _mm512_mul_epu32(a, b); }
+/// sum + the low or high 52 bits of the 104-bit product of the low 52 bits of a and b.
+HEMERA_VECTOR_FUNCTION Vector add_low52(Vector sum, Vector a, Vector b) {
+  return _mm512_madd52lo_epu64(sum, a, b);
+}
+HEMERA_VECTOR_FUNCTION Vector add_high52(Vector sum, Vector a, Vector b) {
+  return _mm512_madd52hi_epu64(sum, a, b);
+}
+
+/// x in [0, 2 bound) to [0, bound). Also x in [-bound, bound) with bound added, if that is what is given.
+HEMERA_VECTOR_FUNCTION Vector fold(Vector x, Vector bound) { return _mm512_min_epu64(x, subtract(x, bound)); }
+/// x in [-bound, bound), modulo 2^64, to [0, bound).
+HEMERA_VECTOR_FUNCTION Vector lift(Vector x, Vector bound) { return _mm512_min_epu64(x, add(x, bound)); }
+
+}  // namespace hemera::poly::cpu::avx512
