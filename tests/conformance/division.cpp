@@ -97,6 +97,14 @@ TEST_P(BackendTest, DivisionInALargeRing) {
   check_divisions(GetParam(), 32768, {{"ModDown", {50, 45, 60, 50}, {0, 1, 2, 3}, {0, 1}}});
 }
 
+// So many limbs that a backend has reason to convert some of them together.
+TEST_P(BackendTest, DivisionByManyPrimesInALargeRing) {
+  DivisionCase division{"ModDown by five of 17", std::vector<int>(17, 50), {}, {}};
+  for (std::uint32_t i = 0; i < 17; ++i) division.source.push_back(i);
+  for (std::uint32_t i = 0; i < 12; ++i) division.target.push_back(i);
+  check_divisions(GetParam(), 16384, {division});
+}
+
 TEST_P(BackendTest, DivisionBroadcastsAndNeedsItsWorkspace) {
   Rig rig(GetParam(), 1024, {50, 50, 60});
   const Division plan(rig.all(), rig.primes(0, 1));

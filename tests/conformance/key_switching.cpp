@@ -189,6 +189,18 @@ TEST_P(BackendTest, ModUpExtendsDigitsAndMultipliesTheKey) {
 
 TEST_P(BackendTest, ModUpInALargeRing) { check_gadget(GetParam(), gadgets()[2], 32768, 1); }
 
+// Digits so large that a backend has reason to extend them to some limbs together.
+TEST_P(BackendTest, ModUpOfLargeDigitsInALargeRing) {
+  Gadget gadget{.name = "digits of five primes",
+                .bits = std::vector<int>(14, 50),
+                .base = {0, 1, 2, 3, 4, 5, 6, 7},
+                .special = {8, 9, 10, 11, 12, 13},
+                .key = {},
+                .digits = {{0, {0, 1, 2, 3, 4}, 0, 0}, {1, {5, 6, 7}, 0, 0}}};
+  for (std::uint32_t i = 0; i < 14; ++i) gadget.key.push_back(i);
+  check_gadget(GetParam(), gadget, 16384, 3);
+}
+
 TEST_P(BackendTest, ModUpOfManyDigits) {
   // One prime a digit, more digits than a lazy sum of 61-bit products holds.
   Gadget gadget{.name = "40 digits",

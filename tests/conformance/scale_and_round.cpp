@@ -19,15 +19,15 @@ BigInteger formula(const Problem& problem, const ExactBase& source, std::uint64_
   const std::vector<std::uint64_t> y = source.scaled(residues);
   const BigInteger kept = arith::product(problem.source.without(problem.divided).values());  // B
   BigInteger result = 0;
-  BigInteger fractions = BigInteger(1) << 63;
+  BigInteger fractions = BigInteger(1) << 127;
   for (std::size_t i = 0; i < source.size(); ++i) {
     if (!problem.divided.contains(problem.source.index(i))) continue;
     const BigInteger numerator = kept * problem.factor;
     const BigInteger fraction = ((numerator % source.modulus(i)) << 128) / source.modulus(i);
     result += numerator / source.modulus(i) * y[i];
-    fractions += (fraction * y[i]) >> 64;
+    fractions += fraction * y[i];
   }
-  result += fractions >> 64;
+  result += fractions >> 128;
   if (target_position >= 0) {
     result += kept / target_modulus * problem.factor * y[static_cast<std::size_t>(target_position)];
   }
@@ -55,9 +55,9 @@ void check(Rig& rig, const Problem& problem, std::size_t batch) {
         const std::vector<std::uint64_t> residues = in.residues(b, c, n);
         const BigInteger x = centered(source.combine(residues), source.product());
         const BigInteger rounded = round_divide(problem.factor * x, d);
-        // Distance of t x / D to the next tie, times 2 D: certain unless it is below 2 |D| 2^-64.
+        // Distance of t x / D to the next tie, times 2 D: certain unless it is below |D| 2^-67.
         const BigInteger remainder = ((2 * problem.factor * x) % (2 * d) + 2 * d) % (2 * d);
-        const bool certain = (abs(remainder - d) << 63) >= 2 * problem.divided.size() * d;
+        const bool certain = (abs(remainder - d) << 66) >= problem.divided.size() * d;
         for (std::size_t j = 0; j < problem.target.size(); ++j) {
           const std::uint64_t modulus = problem.target.modulus(j).value();
           const std::uint64_t value =

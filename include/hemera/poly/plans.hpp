@@ -126,11 +126,10 @@ class Division {
 ///
 /// With y_i the scaled residues modulo A (in [0, a_i)) and t B / d_i = w_i + f_i (integer and fraction, for
 /// d_i in D):
-///   out_j = y_j * t * (B / b_j) + sum_{i in D} y_i w_i + floor((sum_{i in D} floor(y_i * F_i / 2^64) + 2^63)
-///   / 2^64)
-/// modulo b_j, with F_i = floor(f_i * 2^128). Wrong by one only within 2 |D| * 2^-64 of a tie. The inner sum
-/// can pass 128 bits: integer parts (the words above the point) and fractions are summed apart. (Halevi,
-/// Polyakov, Shoup, 2018/117, section 2.3, with an integer sum in place of doubles.)
+///   out_j = y_j * t * (B / b_j) + sum_{i in D} y_i w_i + floor((sum_{i in D} y_i F_i + 2^127) / 2^128)
+/// modulo b_j, with F_i = floor(f_i * 2^128). Wrong by one only within |D| * 2^-67 above a tie. The last sum
+/// can pass 192 bits. (Halevi, Polyakov, Shoup, 2018/117, section 2.3, with an integer sum in place of
+/// doubles.)
 class ScaleAndRound {
  public:
   ScaleAndRound(const RnsBase& source, const RnsBase& divided, std::uint64_t factor, const RnsBase& target);

@@ -114,6 +114,10 @@ class CpuBackend final : public Backend {
   [[nodiscard]] const Embedding& embedding() const;
   /// The input of mod_up and mod_up_inner_product; throws MismatchError or ParameterError.
   void check_mod_up(const ConstPolyView& in, const PolyShape& out, const ModUp& plan) const;
+  /// Limb j of key_inner_product for polynomial b; digits: one limb each.
+  void key_inner_product_limb(const PolyView& out, const std::vector<const std::uint64_t*>& digits,
+                              const ConstPolyView& key, const ModUp& plan, std::size_t b,
+                              std::size_t j) const;
   /// Target limb j of finish_division for one polynomial; out may be delta.
   void finish_division_limb(std::uint64_t* out, const ConstPolyView& in, const std::uint64_t* delta,
                             std::size_t batch, std::size_t component, std::size_t j,

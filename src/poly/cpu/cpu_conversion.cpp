@@ -16,21 +16,25 @@ using arith::uint128;
 
 namespace {
 
-// floor((sum_i floor(y_i F_i / 2^64) + 2^63) / 2^64) with F_i = 2^64 high_i + low_i, as low 48 bits and the
-// rest. Integer parts and fractions are summed apart: each term may have 125 bits.
+// floor((sum_i y_i F_i + 2^127) / 2^128) with F_i = 2^64 high_i + low_i, as its low 48 bits and the rest. The
+// words of the products are summed apart: all terms together may pass 192 bits.
 void rounded_fractions(Limb* low48, Limb* rest, const Limb* const* y, const std::vector<std::uint64_t>& high,
                        const std::vector<std::uint64_t>& low, std::size_t count) {
   for (std::size_t n = 0; n < count; ++n) {
-    uint128 integers = 0;
-    uint128 fractions = std::uint64_t{1} << 63;
+    uint128 word0 = 0;
+    uint128 word1 = std::uint64_t{1} << 63;
+    uint128 word2 = 0;
     for (std::size_t i = 0; i < high.size(); ++i) {
-      const uint128 term = static_cast<uint128>(y[i][n]) * high[i] + arith::multiply_high(y[i][n], low[i]);
-      integers += static_cast<std::uint64_t>(term >> 64);
-      fractions += static_cast<std::uint64_t>(term);
+      const uint128 lower = static_cast<uint128>(y[i][n]) * low[i];
+      const uint128 upper = static_cast<uint128>(y[i][n]) * high[i] + static_cast<std::uint64_t>(lower >> 64);
+      word0 += static_cast<std::uint64_t>(lower);
+      word1 += static_cast<std::uint64_t>(upper);
+      word2 += static_cast<std::uint64_t>(upper >> 64);
     }
-    integers += fractions >> 64;
-    low48[n] = static_cast<std::uint64_t>(integers) & ((std::uint64_t{1} << 48) - 1);
-    rest[n] = static_cast<std::uint64_t>(integers >> 48);  // below 2^13 times the number of terms
+    word1 += word0 >> 64;
+    word2 += word1 >> 64;
+    low48[n] = static_cast<std::uint64_t>(word2) & ((std::uint64_t{1} << 48) - 1);
+    rest[n] = static_cast<std::uint64_t>(word2 >> 48);  // below 2^13 times the number of terms
   }
 }
 

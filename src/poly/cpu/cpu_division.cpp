@@ -103,21 +103,40 @@ void CpuBackend::divide_and_round(Queue& queue, const PolyView& out, const Const
   // 3. delta modulo each target modulus, then (E x - delta) / D.
   const std::uint64_t bound =
       std::max(largest_modulus(plan.dropped()), has_plaintext ? largest_modulus(plan.plaintext()) : 0);
-  for_each_limb(queue, out.shape, 8, [&](std::size_t b, std::size_t c, std::size_t j) {
+  std::vector<std::vector<std::uint64_t>> weights = conversion.punctured();
+  std::vector<std::uint64_t> shifts(targets, 0);
+  for (std::size_t j = 0; j < targets; ++j) {
     const arith::Modulus& q = plan.target().modulus(j);
-    std::vector<std::uint64_t> weights = conversion.punctured()[j];
-    std::uint64_t shift = converter.centered() ? conversion.center_shift()[j] : 0;
+    if (converter.centered()) shifts[j] = conversion.center_shift()[j];
     if (has_plaintext) {
       const std::uint64_t product = plan.dropped_product()[j].operand;
-      weights.push_back(product);
-      shift = q.add(shift, q.multiply(product, plan.plaintext_conversion().center_shift()[j]));
+      weights[j].push_back(product);
+      shifts[j] = q.add(shifts[j], q.multiply(product, plan.plaintext_conversion().center_shift()[j]));
     }
-    Limb* to = out.limb<Limb>(b, c, j);
-    kernels_.weighted_sum(to, row_pointers(b, c, 0).data(), weights.data(), rows.summed, bound,
-                          quotient_row(b, c), conversion.product()[j], shift, degree, q);
-    if (form == Form::evaluation) kernels_.forward_transform(to, to, tables(plan.target(), j));
-    finish_division_limb(to, in, to, b, c, j, plan);
-  });
+  }
+  const std::size_t group =
+      group_size(pool_of(queue), out.shape.batch * out.shape.components, targets, rows.total, degree);
+  const std::size_t block = group == 1 ? degree : 1024;
+  for_each_limb_group(queue, out.shape, group, 8,
+                      [&](std::size_t b, std::size_t c, std::size_t first_limb, std::size_t limbs) {
+                        for (std::size_t first = 0; first < degree; first += block) {
+                          const std::vector<const Limb*> y = row_pointers(b, c, first);
+                          const Limb* v = quotient_row(b, c);
+                          if (v != nullptr) v += first;
+                          for (std::size_t j = first_limb; j < first_limb + limbs; ++j) {
+                            kernels_.weighted_sum(out.limb<Limb>(b, c, j) + first, y.data(),
+                                                  weights[j].data(), rows.summed, bound, v,
+                                                  conversion.product()[j], shifts[j], block,
+                                                  plan.target().modulus(j));
+                          }
+                        }
+                        for (std::size_t j = first_limb; j < first_limb + limbs; ++j) {
+                          Limb* to = out.limb<Limb>(b, c, j);
+                          if (form == Form::evaluation)
+                            kernels_.forward_transform(to, to, tables(plan.target(), j));
+                          finish_division_limb(to, in, to, b, c, j, plan);
+                        }
+                      });
 }
 
 }  // namespace hemera::poly::cpu
