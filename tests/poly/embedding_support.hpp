@@ -142,7 +142,15 @@ inline double largest_size(const Slots& a) {
   return largest;
 }
 
-/// What one transform of n values may be off, relative to the largest slot (docs/arithmetic-embedding.md).
+inline double root_mean_square(const Slots& a) {
+  double sum = 0;
+  for (const auto& x : a) sum += std::norm(x);
+  return std::sqrt(sum / static_cast<double>(a.size()));
+}
+
+/// What the slots met here are off after one transform of n values, relative to the largest one. It is the
+/// proven bound of the root mean square, with room for the two roundings of a coefficient
+/// (docs/arithmetic-embedding.md).
 inline double transform_error(std::size_t n) { return 4 * (std::log2(static_cast<double>(n)) + 1) * unit; }
 
 /// The product of two doubles to the nearest integer, ties to even, by exact integers.

@@ -49,8 +49,9 @@ struct EmbeddingTransform {
 #pragma GCC unroll 3
     for (int level = 0; level < levels; ++level) {
       const std::size_t half = std::size_t{1} << (levels - level - 1);
+      const std::size_t blocks = std::size_t{1} << level;
 #pragma GCC unroll 4
-      for (std::size_t block = 0; block < (std::size_t{1} << level); ++block) {
+      for (std::size_t block = 0; block < blocks; ++block) {
 #pragma GCC unroll 4
         for (std::size_t i = 0; i < half; ++i) {
           forward_butterfly(x[2 * half * block + i], x[2 * half * block + i + half], root(level, block));
@@ -64,8 +65,9 @@ struct EmbeddingTransform {
 #pragma GCC unroll 3
     for (int level = levels - 1; level >= 0; --level) {
       const std::size_t half = std::size_t{1} << (levels - level - 1);
+      const std::size_t blocks = std::size_t{1} << level;
 #pragma GCC unroll 4
-      for (std::size_t block = 0; block < (std::size_t{1} << level); ++block) {
+      for (std::size_t block = 0; block < blocks; ++block) {
 #pragma GCC unroll 4
         for (std::size_t i = 0; i < half; ++i) {
           inverse_butterfly(x[2 * half * block + i], x[2 * half * block + i + half], root(level, block));
