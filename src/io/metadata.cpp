@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "hemera/runtime/error.hpp"
@@ -12,8 +13,10 @@
 namespace hemera::io {
 namespace {
 
-// More than any parameters within the format's degrees take; bounds the time that checking primes may take.
+// More than any parameters within the format's degrees have. They bound the time that loading may take: each
+// prime is tested and its root searched.
 constexpr std::size_t largest_parameters = std::size_t{1} << 18;
+constexpr std::size_t most_primes = 512;
 
 void write_seed(runtime::ByteWriter& out, const std::optional<poly::RandomStream>& seed) {
   out.boolean(seed.has_value());
@@ -191,11 +194,30 @@ void KeyList::check(const rlwe::Parameters& parameters) const {
   }
 }
 
-rlwe::Parameters read_parameters(std::span<const std::byte> section) {
+void check_parameters_size(std::span<const std::byte> section) {
   if (section.size() > largest_parameters) {
     throw FormatError("parameters of " + std::to_string(section.size()) + " bytes, more than the format's " +
                       std::to_string(largest_parameters));
   }
+  // The first fields of Parameters::write: scheme, degree, primes of each level, special primes.
+  runtime::ByteReader in(section, "the PARA section");
+  static_cast<void>(in.u8());
+  static_cast<void>(in.u64());
+  std::set<std::uint64_t> primes;
+  const auto add = [&](const std::vector<std::uint64_t>& list) {
+    primes.insert(list.begin(), list.end());
+    if (primes.size() > most_primes || list.size() > most_primes) {
+      in.fail("more than the format's " + std::to_string(most_primes) + " primes");
+    }
+  };
+  for (std::size_t levels = in.count(sizeof(std::uint32_t)); levels > 0; --levels) {
+    add(in.u64s());
+  }
+  add(in.u64s());
+}
+
+rlwe::Parameters read_parameters(std::span<const std::byte> section) {
+  check_parameters_size(section);
   runtime::ByteReader in(section, "the PARA section");
   try {
     auto parameters = rlwe::Parameters::read(in);

@@ -59,6 +59,9 @@ struct KeyList {
   void check(const rlwe::Parameters& parameters) const;
 };
 
+/// Throws FormatError for a PARA section with more bytes or primes than the format allows.
+void check_parameters_size(std::span<const std::byte> section);
+
 /// The parameters of a PARA section; every problem is a FormatError.
 rlwe::Parameters read_parameters(std::span<const std::byte> section);
 

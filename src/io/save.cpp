@@ -11,17 +11,21 @@
 namespace hemera::io {
 namespace {
 
+template <typename Check>
+void require_loadable(const Check& check) {
+  try {
+    check();
+  } catch (const FormatError& error) {
+    throw MismatchError(std::string("the object can not be saved: ") + error.what());
+  }
+}
+
 // Writes the fields after reading them back: what is saved must load.
 template <typename Fields>
 void write_fields(Writer& writer, Tag tag, const Fields& fields, const rlwe::Parameters& parameters) {
   runtime::ByteWriter out;
   fields.write(out);
-  try {
-    Fields::read(out.view()).check(parameters);
-  } catch (const FormatError& error) {
-    throw MismatchError(std::string("the object can not be saved, it does not fit its context: ") +
-                        error.what());
-  }
+  require_loadable([&] { Fields::read(out.view()).check(parameters); });
   writer.section(tag, out.view());
 }
 
@@ -63,9 +67,10 @@ const Fingerprint& fingerprint(const rlwe::Context& context) { return context.pa
 }  // namespace
 
 void save(Sink& sink, const rlwe::Parameters& parameters, const SaveOptions& options) {
-  Writer writer(sink, Kind::parameters, parameters.fingerprint(), 1);
   runtime::ByteWriter out;
   parameters.write(out);
+  require_loadable([&] { check_parameters_size(out.view()); });
+  Writer writer(sink, Kind::parameters, parameters.fingerprint(), 1);
   writer.section(parameters_tag, out.view(), options.compression_level);
   writer.finish();
 }

@@ -180,6 +180,25 @@ TEST_P(DamageTest, AResidueAtItsModulusIsAFormatError) {
   EXPECT_THROW(static_cast<void>(load_secret_key(samples_.context, secret)), FormatError);
 }
 
+TEST_P(DamageTest, ParametersOfTooManyPrimesAreRefusedAtOnce) {
+  // Well-formed and with fitting checksums: 30,000 NTT primes would take minutes to check.
+  runtime::ByteWriter out;
+  out.u8(static_cast<std::uint8_t>(GetParam()));
+  out.u64(1024);
+  out.u32(1);
+  out.u64s(std::vector<std::uint64_t>(513, 12289));
+  out.u64s({});
+  MemorySink sink;
+  Writer writer(sink, Kind::parameters, {}, 1);
+  writer.section(Tag("PARA"), out.view());
+  try {
+    static_cast<void>(load_parameters(sink.take()));
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_NE(std::string(error.what()).find("more than the format's 512 primes"), std::string::npos);
+  }
+}
+
 TEST_P(DamageTest, ParametersThatAreInvalidAreAFormatError) {
   auto file = save(samples_.context->parameters());
   const std::size_t degree = Header::bytes + Section::header_bytes + 1;
