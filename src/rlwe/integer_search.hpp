@@ -25,6 +25,8 @@ using LastLevel = std::function<double(std::size_t degree, std::uint64_t plain_m
 /// Bounds of the size of a prime that a search may use: NTT primes of a degree are rare below the lower one.
 double least_prime_bits(std::size_t degree);
 inline constexpr double most_prime_bits = 49.8;
+/// Bits of a chain beyond which a search stops: no degree in any table allows as many.
+inline constexpr double most_chain_bits = 4000;
 
 /// The smallest degree, then the fewest primes, then the fewest digits (two if possible, which is the
 /// cheapest number) that hold the circuit and are as secure as asked for. Throws ParameterError or

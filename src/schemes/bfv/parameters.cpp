@@ -46,8 +46,8 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
   const auto sizes = [&](std::size_t degree, std::uint64_t plain_modulus) {
     std::vector<rlwe::ChainSize> result;
     const double least = rlwe::least_prime_bits(degree);
-    for (std::size_t primes = 1; primes <= 128; ++primes) {
-      const auto most = rlwe::most_prime_bits * static_cast<double>(primes);
+    for (std::size_t primes = 1; static_cast<double>(primes) * least <= rlwe::most_chain_bits; ++primes) {
+      const double most = rlwe::most_prime_bits * static_cast<double>(primes);
       const double needed = final_noise_log2(request, degree, plain_modulus, most, primes) +
                             room_log2(plain_modulus) + spare_bits;
       const double bits = std::max(least, needed / static_cast<double>(primes));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "hemera/rlwe/noise.hpp"
@@ -9,6 +10,13 @@
 namespace hemera::bgv {
 
 using rlwe::add_log2;
+
+namespace {
+
+// Bits of budget that a lower level may cost.
+constexpr double tolerance = 0.5;
+
+}  // namespace
 
 double switching_half_range(std::uint64_t plain_modulus) {
   // delta / D of [-1/2, 1/2] plus a correction of [-(t-1)/2, t/2]; for even t one half more covers that the
@@ -31,21 +39,25 @@ double noise_at_level(const LevelSetting& setting, const Operand& operand, std::
 
 std::size_t multiplication_level(const LevelSetting& setting, const Operand& a, const Operand& b) {
   const std::size_t highest = std::min(a.level, b.level);
-  std::vector<double> budgets(highest + 1);
   Operand x{highest, noise_at_level(setting, a, highest)};
   Operand y{highest, noise_at_level(setting, b, highest)};
+  double best = -std::numeric_limits<double>::infinity();
+  std::vector<double> budgets;  // from `highest` down
   for (std::size_t level = highest;; --level) {
     x = {level, noise_at_level(setting, x, level)};
     y = {level, noise_at_level(setting, y, level)};
     const double product = add_log2(product_noise_log2(setting.degree, x.noise_log2, y.noise_log2),
                                     setting.switching_log2(level));
-    budgets[level] = setting.log_moduli[level] - room_log2 - product;
-    if (level == 0) break;
+    budgets.push_back(setting.log_moduli[level] - room_log2 - product);
+    best = std::max(best, budgets.back());
+    // The budget rises until the operands' noise is that of the switch, and falls from there on.
+    if (level == 0 || budgets.back() < best - tolerance) break;
   }
-  const double enough = *std::max_element(budgets.begin(), budgets.end()) - 0.5;
-  return static_cast<std::size_t>(
-      std::find_if(budgets.begin(), budgets.end(), [&](double budget) { return budget >= enough; }) -
-      budgets.begin());
+  std::size_t lowest = 0;
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    if (budgets[i] >= best - tolerance) lowest = i;
+  }
+  return highest - lowest;
 }
 
 }  // namespace hemera::bgv

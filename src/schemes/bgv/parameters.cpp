@@ -45,6 +45,7 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
     const double product = product_noise_log2(degree, operand, operand);
     // The terms may be rotations of the product: one more key switch each.
     noise = {level, terms + rlwe::add_log2(product, 1 + switching)};
+    if (noise.noise_log2 > log_moduli[level]) return false;
   }
   return noise.noise_log2 + room_log2 + spare_bits <= log_moduli[noise.level];
 }
@@ -53,21 +54,22 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
 
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
   const auto sizes = [&](std::size_t degree, std::uint64_t plain_modulus) {
-    // For each number of primes the smallest size that does; a tenth of a bit is exact enough.
+    // For each number of primes the smallest size that does.
     std::vector<rlwe::ChainSize> result;
-    double smallest = 0;
-    for (std::size_t primes = 1; primes <= 128; ++primes) {
-      for (double bits = rlwe::least_prime_bits(degree); bits <= rlwe::most_prime_bits; bits += 0.1) {
-        if (!holds(request, degree, plain_modulus, primes, bits)) continue;
-        const double total = bits * static_cast<double>(primes);
-        if (result.empty() || total < smallest) {
-          result.push_back({primes, bits});
-          smallest = total;
-        }
-        break;
+    const double least = rlwe::least_prime_bits(degree);
+    double smallest = rlwe::most_chain_bits;
+    for (std::size_t primes = 1; static_cast<double>(primes) * least <= smallest; ++primes) {
+      double too_small = least;
+      double bits = rlwe::most_prime_bits;
+      if (!holds(request, degree, plain_modulus, primes, bits)) continue;
+      while (bits - too_small > 0.05) {
+        const double middle = (too_small + bits) / 2;
+        (holds(request, degree, plain_modulus, primes, middle) ? bits : too_small) = middle;
       }
-      // More primes only make the chain longer once the smallest ones do.
-      if (!result.empty() && static_cast<double>(primes) * rlwe::least_prime_bits(degree) > smallest) break;
+      const double total = bits * static_cast<double>(primes);
+      if (!result.empty() && total >= smallest) continue;
+      result.push_back({primes, bits});
+      smallest = std::min(smallest, total);
     }
     return result;
   };

@@ -1,0 +1,203 @@
+// Properties of BFV's three multiplications.
+#include <algorithm>
+#include <utility>
+
+#include "hemera/arith/big_integer.hpp"
+#include "hemera/rlwe/noise.hpp"
+#include "schemes/bfv/multiplier.hpp"
+#include "schemes/bfv/noise.hpp"
+#include "schemes/integer_support.hpp"
+
+namespace hemera::testing {
+namespace {
+
+using rlwe::BfvMultiplication;
+
+constexpr BfvMultiplication variants[] = {BfvMultiplication::behz, BfvMultiplication::hps,
+                                          BfvMultiplication::hps_over_q};
+
+rlwe::Parameters with_variant(const rlwe::Parameters& parameters, BfvMultiplication variant) {
+  auto literal = parameters.literal();
+  literal.bfv_multiplication = variant;
+  return rlwe::Parameters(std::move(literal));
+}
+
+std::vector<std::uint64_t> residues_of(const rlwe::Context& context, const poly::Poly& poly) {
+  std::vector<std::uint64_t> host(poly.shape().words());
+  context.backend().download(context.queue(), host, poly.view(), poly::Form::evaluation);
+  return host;
+}
+
+struct ChainSetting {
+  std::uint64_t t;
+  std::size_t primes;
+  int bits;
+};
+
+const ChainSetting chains[] = {
+    {65537, 4, 50}, {65537, 6, 30}, {65537, 3, 60}, {1032193, 5, 45}, {std::uint64_t{1} << 16, 4, 50},
+    {3, 2, 50}};
+
+// 1. All variants decrypt to the same values at every level, each with its noise below its own bound; edge
+// inputs included.
+TEST(BfvMultiplicationTest, VariantsAgree) {
+  for (const ChainSetting& chain : chains) {
+    SCOPED_TRACE("t " + std::to_string(chain.t) + ", " + std::to_string(chain.bits) + "-bit primes");
+    const auto parameters = test_chain<Bfv>(chain.t, chain.primes, 1, 0, 1024, chain.bits);
+    for (const BfvMultiplication variant : variants) {
+      SCOPED_TRACE(static_cast<int>(variant));
+      Session<Bfv> session(with_variant(parameters, variant));
+      const Values b = session.uniform();
+      for (const Values& a : session.inputs()) {
+        rlwe::Ciphertext x = session.encrypt(a);
+        rlwe::Ciphertext y = session.encrypt(b);
+        const Values product = session.multiply(a, b);
+        for (std::size_t level = x.meta.level;; --level) {
+          session.evaluator.drop_to_level_inplace(x, level);
+          session.evaluator.drop_to_level_inplace(y, level);
+          const rlwe::Ciphertext xy = session.evaluator.multiply(x, y);
+          if (Bfv::guaranteed(xy) == 0) break;
+          session.expect(xy, product);
+          if (level == 0) break;
+        }
+      }
+    }
+  }
+}
+
+// 2. The variants' noise is the same up to the rounding that they differ in, for operands that are noisy and
+// for fresh ones.
+TEST(BfvMultiplicationTest, VariantsHaveSimilarNoise) {
+  const auto parameters = test_chain<Bfv>(65537, 5);
+  double noise[3][2];
+  for (std::size_t i = 0; i < 3; ++i) {
+    Session<Bfv> session(with_variant(parameters, variants[i]));
+    rlwe::Ciphertext x = session.encrypt(session.uniform());
+    for (double& value : noise[i]) {
+      x = session.evaluator.square(x);
+      value = Bfv::measured(x, session.secret);
+    }
+  }
+  for (std::size_t step = 0; step < 2; ++step) {
+    EXPECT_NEAR(noise[0][step], noise[1][step], 1.5);
+    EXPECT_NEAR(noise[2][step], noise[1][step], 1.5);
+  }
+}
+
+// 3. A square is the product of a ciphertext with its copy, bit for bit; and a batch, worked off in any
+// parts, is its elements one by one.
+TEST(BfvMultiplicationTest, SquaresAndBatchesGiveTheSameBits) {
+  for (const BfvMultiplication variant : variants) {
+    SCOPED_TRACE(static_cast<int>(variant));
+    Session<Bfv> session(with_variant(test_chain<Bfv>(65537, 3), variant));
+    const Values a = session.uniform(3 * session.degree());
+    const rlwe::Ciphertext x = session.encrypt(a, {3}, rlwe::Encoding::slots);
+    const rlwe::Ciphertext single = session.encrypt(session.uniform());
+    const rlwe::Ciphertext square = session.evaluator.square(x);
+    EXPECT_EQ(residues_of(*session.context, square.poly),
+              residues_of(*session.context, session.evaluator.multiply(x, x.clone()).poly));
+    const rlwe::Ciphertext product = session.evaluator.multiply(x, single);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const rlwe::Ciphertext element = rlwe::take(x, i);
+      EXPECT_EQ(residues_of(*session.context, rlwe::take(square, i).poly),
+                residues_of(*session.context, session.evaluator.square(element).poly));
+      EXPECT_EQ(residues_of(*session.context, rlwe::take(product, i).poly),
+                residues_of(*session.context, session.evaluator.multiply(element, single).poly));
+    }
+  }
+}
+
+// 4. The product before relinearization is round(t c c' / Q) up to the variant's rounding error and multiples
+// of Q: the extreme ciphertext, all coefficients nearly Q / 2, does not overflow the auxiliary base.
+TEST(BfvMultiplicationTest, ExtremeCiphertextsFitTheAuxiliaryBase) {
+  for (const ChainSetting& chain : chains) {
+    SCOPED_TRACE("t " + std::to_string(chain.t) + ", " + std::to_string(chain.bits) + "-bit primes");
+    const auto parameters = test_chain<Bfv>(chain.t, chain.primes, 1, 0, 1024, chain.bits);
+    const auto context = rlwe::Context::make(parameters);
+    const auto& backend = context->backend();
+    const std::size_t level = context->top_level();
+    const poly::RnsBase& base = context->base(level);
+    const std::size_t n = context->degree();
+    // Every coefficient of both components is nearly Q / 2: the last coefficient of the square adds all N
+    // products up with one sign. (At Q / 2 itself either representative would do.)
+    const arith::BigInteger q = arith::product(base.values());
+    const arith::BigInteger half = q / 2 - (q >> 20);
+    std::vector<std::uint64_t> host(2 * base.size() * n);
+    for (std::size_t c = 0; c < 2; ++c) {
+      for (std::size_t l = 0; l < base.size(); ++l) {
+        for (std::size_t i = 0; i < n; ++i) {
+          host[(c * base.size() + l) * n + i] = arith::modulo(half, base.modulus(l).value());  // [2, limb, N]
+        }
+      }
+    }
+    poly::Poly x = context->make_poly(1, 2, base, poly::Form::evaluation);
+    backend.upload(context->queue(), x.view(), host, poly::Form::coefficient);
+    backend.forward_transform(context->queue(), x.view(), std::as_const(x).view(), base);
+    // Component 0 of the product, coefficient N - 1: round(t N half^2 / Q) modulo Q.
+    const arith::BigInteger t = chain.t;
+    const arith::BigInteger sum = t * half * half * n;
+    for (const BfvMultiplication variant : variants) {
+      SCOPED_TRACE(static_cast<int>(variant));
+      const auto multiplier = bfv::make_multiplier(*context, level, variant);
+      poly::Poly out = context->make_poly(1, 3, base, poly::Form::evaluation);
+      multiplier->multiply(*context, out.view(), std::as_const(x).view(), std::as_const(x).view(), true);
+      backend.inverse_transform(context->queue(), out.view(), std::as_const(out).view(), base);
+      std::vector<std::uint64_t> result(out.shape().words());
+      backend.download(context->queue(), result, std::as_const(out).view(), poly::Form::coefficient);
+      // HPS over Q rounds an operand to P first: off by t N half / P in all.
+      const double rounded = multiplier->operand_rounding_log2();
+      const double slack =
+          multiplier->rounding_error() + 1 +
+          (std::isfinite(rounded) ? static_cast<double>(chain.t) * static_cast<double>(n) * std::exp2(rounded)
+                                  : 0.0);
+      for (std::size_t component = 0; component < 3; ++component) {
+        const arith::BigInteger factor = component == 1 ? 2 : 1;
+        const arith::BigInteger expected = (factor * sum + q / 2) / q;
+        // The same small difference modulo every prime.
+        std::int64_t difference = 0;
+        for (std::size_t l = 0; l < base.size(); ++l) {
+          const arith::Modulus& p = base.modulus(l);
+          const std::uint64_t actual = result[(component * base.size() + l) * n + n - 1];
+          const std::int64_t found = p.centered(p.subtract(actual, arith::modulo(expected, p.value())));
+          if (l == 0) difference = found;
+          EXPECT_EQ(found, difference);
+        }
+        EXPECT_LE(std::abs(static_cast<double>(difference)), slack);
+      }
+    }
+  }
+}
+
+// 5. The bound of a product is symmetric where the variant is, and grows with each of its parts.
+TEST(BfvMultiplicationTest, BoundIsMonotone) {
+  const bfv::ProductSetting setting{.degree = 4096,
+                                    .plain_modulus = 65537,
+                                    .log_modulus = 200,
+                                    .rounding_error = 0.5,
+                                    .operand_rounding_log2 = -std::numeric_limits<double>::infinity()};
+  EXPECT_DOUBLE_EQ(bfv::product_noise_log2(setting, 10, 30), bfv::product_noise_log2(setting, 30, 10));
+  EXPECT_LT(bfv::product_noise_log2(setting, 10, 30), bfv::product_noise_log2(setting, 10, 31));
+  bfv::ProductSetting rounded = setting;
+  rounded.operand_rounding_log2 = 40;
+  EXPECT_LT(bfv::product_noise_log2(setting, 10, 10), bfv::product_noise_log2(rounded, 10, 10));
+  rounded = setting;
+  rounded.rounding_error = 1e12;
+  EXPECT_LT(bfv::product_noise_log2(setting, 10, 10), bfv::product_noise_log2(rounded, 10, 10));
+}
+
+// 6. An evaluator needs a context of its scheme.
+TEST(BfvMultiplicationTest, RefusesOtherSchemes) {
+  const auto context = rlwe::Context::make(test_chain<Bgv>(65537, 2));
+  expect_error<MismatchError>([&] { const bfv::Evaluator evaluator(context, {}); }, {"BGV", "BFV"});
+  const auto own = rlwe::Context::make(test_chain<Bfv>(65537, 2));
+  expect_error<MismatchError>([&] { const bgv::Evaluator evaluator(own, {}); }, {"BGV", "BFV"});
+  const auto secret = rlwe::generate_secret_key(context);
+  const rlwe::Plaintext plain = rlwe::IntegerEncoder(context).encode(std::vector<std::int64_t>{1}, {});
+  expect_error<MismatchError>([&] { static_cast<void>(bfv::encrypt(plain, secret)); }, {"BGV", "BFV"});
+  const rlwe::Ciphertext x = bgv::encrypt(plain, secret);
+  expect_error<MismatchError>([&] { static_cast<void>(bfv::decrypt(x, secret)); }, {"BGV", "BFV"});
+  expect_error<MismatchError>([&] { static_cast<void>(bfv::noise_budget(x, secret)); }, {"BGV", "BFV"});
+}
+
+}  // namespace
+}  // namespace hemera::testing

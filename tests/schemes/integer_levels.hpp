@@ -1,0 +1,382 @@
+// Properties 10 to 17 of BFV and BGV: levels, noise bounds, key-switching gadgets, parameters, mistakes.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "schemes/integer_support.hpp"
+
+namespace hemera::testing {
+
+template <typename S>
+class IntegerLevels : public ::testing::Test {};
+TYPED_TEST_SUITE_P(IntegerLevels);
+
+// 10. Modulus switching keeps the values down to the last level, where every operation still works.
+TYPED_TEST_P(IntegerLevels, ModulusSwitchingKeepsValues) {
+  using S = TypeParam;
+  for (const std::uint64_t t : {std::uint64_t{65537}, std::uint64_t{1} << 16, std::uint64_t{3}}) {
+    SCOPED_TRACE(t);
+    Session<S> session(test_chain<S>(t, 4), t == 65537, rlwe::Relinearization::lazy);
+    const auto& evaluator = session.evaluator;
+    const Values a = session.uniform();
+    const Values b = session.uniform();
+    rlwe::Ciphertext x = session.encrypt(a);
+    const rlwe::Ciphertext y = session.encrypt(b);
+    rlwe::Ciphertext product = evaluator.multiply(x, y);
+    ASSERT_EQ(product.size(), 3U);
+    while (product.meta.level > 1) {
+      evaluator.rescale_inplace(product);
+      session.expect(product, session.multiply(a, b));
+    }
+    while (x.meta.level > 0) {
+      const std::size_t level = x.meta.level;
+      evaluator.rescale_inplace(x);
+      EXPECT_EQ(x.meta.level, level - 1);
+      session.expect(x, a);
+      // Operands of different levels meet.
+      session.expect(evaluator.add(x, y), session.add(a, b));
+      session.expect(evaluator.subtract(y, x), session.subtract(b, a));
+    }
+    // The last level.
+    const rlwe::Plaintext plain = session.encode(b);
+    rlwe::Ciphertext sum = x.clone();
+    evaluator.add_plain_inplace(sum, plain);
+    evaluator.add_scalar_inplace(sum, {.integer = 0});
+    session.expect(sum, session.add(a, b));
+    session.expect(evaluator.negate(x), session.negate(a));
+    session.expect(evaluator.add(x, x), session.add(a, a));
+    if (t == 65537) session.expect(evaluator.rotate(x, 4), session.rotate(a, 4));
+    rlwe::Ciphertext dropped = y.clone();
+    evaluator.drop_to_level_inplace(dropped, 0);
+    session.expect(evaluator.add(x, dropped), session.add(a, b));
+    expect_error<LevelError>([&] { evaluator.rescale_inplace(x); }, {"level 0"});
+    expect_error<LevelError>([&] { evaluator.drop_to_level_inplace(x, 2); }, {"level 0", "2"});
+  }
+}
+
+// 11. Chains of squares decrypt right for as long as the bound guarantees it, and the chain does end: with a
+// budget of 0, reported and guaranteed.
+TYPED_TEST_P(IntegerLevels, ChainsUntilTheBudgetIsSpent) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes + 2));
+    Values values = session.uniform();
+    // Sparse, so that the reference product of polynomials is quick.
+    if (session.natural_encoding() == rlwe::Encoding::coefficients)
+      std::fill(values.begin() + 9, values.end(), 0);
+    rlwe::Ciphertext x = session.encrypt(values);
+    std::size_t right = 0;
+    double reported = S::budget(x, session.secret);
+    for (int depth = 0; depth < 64 && reported > 0; ++depth) {
+      x = session.evaluator.square(x);
+      values = session.multiply(values, values);
+      const double budget = S::budget(x, session.secret);
+      EXPECT_LE(budget, reported);
+      reported = budget;
+      session.expect_honest(x);
+      if (S::guaranteed(x) > 0) {
+        EXPECT_EQ(session.decrypt(x), values);
+        ++right;
+      }
+    }
+    EXPECT_GE(right, 3U);
+    EXPECT_EQ(reported, 0);
+    EXPECT_EQ(S::guaranteed(x), 0);
+  }
+}
+
+// 12. Shrinking goes to the lowest level whose modulus still guarantees the result.
+TYPED_TEST_P(IntegerLevels, ShrinkKeepsWhatIsNeeded) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 5, 1, 0, 1024, 30), false, rlwe::Relinearization::lazy);
+  const Values a = session.uniform();
+  const rlwe::Ciphertext x = session.encrypt(a);
+  const auto check = [&](const rlwe::Ciphertext& ciphertext, const Values& values) {
+    const rlwe::Ciphertext small = session.evaluator.shrink(ciphertext);
+    EXPECT_EQ(small.size(), 2U);
+    session.expect(small, values);
+    EXPECT_GE(S::guaranteed(small), 1);
+    EXPECT_GE(S::budget(small, session.secret), 1);
+    if (small.meta.level > 0) {
+      rlwe::Ciphertext smaller = small.clone();
+      session.evaluator.rescale_inplace(smaller);
+      EXPECT_LT(S::guaranteed(smaller), 1);
+    }
+    return small.meta.level;
+  };
+  EXPECT_EQ(check(x, a), 0U);
+  EXPECT_EQ(check(session.evaluator.square(x), session.multiply(a, a)), 0U);
+  // Bit by bit until the budget is spent: then the last level no longer holds the result.
+  rlwe::Ciphertext noisy = x.clone();
+  Values values = a;
+  std::size_t level = 0;
+  while (S::guaranteed(noisy) >= 2) {
+    session.evaluator.multiply_scalar_inplace(noisy, {.integer = 2});
+    values = session.add(values, values);
+    const std::size_t next = check(noisy, values);
+    EXPECT_GE(next, level);
+    level = next;
+  }
+  EXPECT_GT(level, 0U);
+}
+
+// 13. The bound holds for polynomials chosen to make noise grow: all coefficients maximal and equal, so that
+// the product's energy gathers at few roots, and powers of one plaintext.
+TYPED_TEST_P(IntegerLevels, BoundsHoldForChosenPlaintexts) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 8));
+  const std::uint64_t half = session.t.value() / 2;
+  std::vector<std::pair<Values, rlwe::Encoding>> factors;
+  factors.emplace_back(session.constant(half), rlwe::Encoding::coefficients);
+  Values wave(session.degree());
+  for (std::size_t i = 0; i < wave.size(); ++i) {
+    const double angle = 3.14159265358979 * 7 * static_cast<double>(i) / static_cast<double>(wave.size());
+    wave[i] = session.t.reduce_signed(std::llround(static_cast<double>(half) * std::cos(angle)));
+  }
+  factors.emplace_back(wave, rlwe::Encoding::coefficients);
+  factors.emplace_back(session.uniform(), rlwe::Encoding::slots);
+  factors.emplace_back(session.single(0, 1), rlwe::Encoding::slots);
+  for (const auto& [values, encoding] : factors) {
+    const rlwe::Plaintext factor = session.encode(values, {}, encoding);
+    const Values a = session.uniform();
+    rlwe::Ciphertext x = session.encrypt(a, {}, encoding);
+    Values expected = a;
+    int products = 0;
+    for (;; ++products) {
+      session.evaluator.multiply_plain_inplace(x, factor);
+      expected = session.multiply(expected, values, encoding);
+      session.expect_honest(x);
+      if (S::guaranteed(x) == 0) break;
+      EXPECT_EQ(session.decrypt(x), expected);
+    }
+    EXPECT_GE(products, 5);
+    // The same polynomial as the message of a product.
+    const rlwe::Ciphertext y = session.encrypt(values, {}, encoding);
+    session.expect(session.evaluator.square(y), session.multiply(values, values, encoding));
+  }
+}
+
+// 14. Every gadget: any number of digits, no, one or several special primes, base-2^w windows; keys limited
+// to a level; secrets of fixed weight.
+TYPED_TEST_P(IntegerLevels, EveryGadget) {
+  using S = TypeParam;
+  std::vector<rlwe::ParametersLiteral> literals;
+  for (std::size_t digits = 1; digits <= 4; ++digits) {
+    literals.push_back(test_chain<S>(65537, 4, (4 + digits - 1) / digits, digits).literal());
+  }
+  // No special prime: digits of 25-bit primes cost as much noise.
+  literals.push_back(test_chain<S>(257, 8, 0, 0, 1024, 25).literal());
+  literals.back().plain_modulus = 12289;
+  literals.back().roots.clear();
+  for (const int window : {7, 20}) {
+    literals.push_back(test_chain<S>(65537, 4, 0).literal());
+    literals.back().window_bits = window;
+    literals.back().digits.clear();
+  }
+  literals.push_back(test_chain<S>(65537, 4, 1).literal());
+  literals.back().secret.weight = 64;
+  for (std::size_t i = 0; i < literals.size(); ++i) {
+    SCOPED_TRACE("literal " + std::to_string(i));
+    Session<S> session(rlwe::Parameters(literals[i]), true);
+    const Values a = session.uniform();
+    const Values b = session.uniform();
+    const rlwe::Ciphertext x = session.encrypt(a);
+    const rlwe::Ciphertext y = session.encrypt(b);
+    session.expect(session.evaluator.rotate(x, 1), session.rotate(a, 1));
+    session.expect(session.evaluator.multiply(x, y), session.multiply(a, b));
+    rlwe::Ciphertext low = x.clone();
+    session.evaluator.drop_to_level_inplace(low, 1);
+    session.expect(session.evaluator.rotate(low, 2), session.rotate(a, 2));
+
+    rlwe::EvaluationKeys limited;
+    limited.context = session.context;
+    const std::uint64_t element = session.context->galois_element(1);
+    limited.galois[element] =
+        std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_galois_key(session.secret, element, 1));
+    const typename S::Evaluator evaluator(session.context, limited);
+    session.expect(evaluator.rotate(low, 1), session.rotate(a, 1));
+    expect_error<LevelError>([&] { static_cast<void>(evaluator.rotate(x, 1)); }, {"limited to level 1"});
+  }
+}
+
+// 15. Sharing a decryption asks for a margin of the guaranteed budget, not of the measured one.
+TYPED_TEST_P(IntegerLevels, SharingNeedsAMargin) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 3));
+  const Values a = session.uniform();
+  rlwe::Ciphertext x = session.encrypt(a);
+  const auto guaranteed = static_cast<int>(S::guaranteed(x));
+  EXPECT_EQ(session.encoder.decode(S::share(x, session.secret, guaranteed), false),
+            session.encoder.decode(S::decrypt(x, session.secret), false));
+  expect_error<NoiseError>([&] { static_cast<void>(S::share(x, session.secret, guaranteed + 1)); },
+                           {std::to_string(guaranteed), std::to_string(guaranteed + 1)});
+  // A smaller true noise does not help.
+  x.meta.noise_log2 += 10;
+  expect_error<NoiseError>([&] { static_cast<void>(S::share(x, session.secret, guaranteed)); },
+                           {"bits of budget"});
+  expect_error<ParameterError>([&] { static_cast<void>(S::share(x, session.secret, 0)); }, {"at least 1"});
+}
+
+// 16. Parameters made for a circuit hold it: sums of so many rotated products, so many times.
+TYPED_TEST_P(IntegerLevels, ParametersHoldTheirCircuit) {
+  using S = TypeParam;
+  struct Case {
+    rlwe::IntegerCircuit request;
+    int security;
+  };
+  const std::vector<Case> cases = {
+      {{.depth = 1, .plain_bits = 17, .slots = 1000}, 128},
+      {{.depth = 2, .plain_bits = 20, .terms = 1}, 128},
+      {{.depth = 3, .plain_modulus = 3, .terms = 8}, 128},
+      {{.depth = 0, .plain_bits = 30}, 192},
+      {{.depth = 6, .plain_bits = 16, .terms = 4, .digits = 3, .degree = 1024, .security = std::nullopt}, 0},
+      {{.depth = 2, .plain_bits = 45, .degree = 2048, .security = std::nullopt}, 0}};
+  for (const Case& test : cases) {
+    rlwe::IntegerCircuit request = test.request;
+    if (request.security) request.security = test.security;
+    SCOPED_TRACE("depth " + std::to_string(request.depth) + ", bits " + std::to_string(request.plain_bits));
+    const rlwe::Parameters parameters = S::for_circuit(request);
+    EXPECT_GE(rlwe::bits(parameters.security()), test.security);
+    EXPECT_GE(parameters.degree(), std::max(request.slots, request.degree));
+    if (request.digits != 0) {
+      EXPECT_EQ(parameters.digit_count(), request.digits);
+    }
+    if (request.plain_modulus == 0) {
+      EXPECT_TRUE(parameters.has_slots());
+      EXPECT_EQ(std::bit_width(parameters.plain_modulus()), static_cast<unsigned>(request.plain_bits));
+    }
+    for (const std::uint64_t prime : parameters.literal().levels.back())
+      EXPECT_LT(prime, std::uint64_t{1} << 50);
+    for (const std::uint64_t prime : parameters.literal().special_primes)
+      EXPECT_LT(prime, std::uint64_t{1} << 50);
+
+    Session<S> session(parameters, parameters.has_slots());
+    Values values = session.uniform();
+    if (!parameters.has_slots()) std::fill(values.begin() + 8, values.end(), 0);
+    rlwe::Ciphertext x = session.encrypt(values);
+    for (std::size_t depth = 0; depth < request.depth; ++depth) {
+      values = session.multiply(values, values);
+      x = session.evaluator.square(x);
+      const Values product = values;
+      const rlwe::Ciphertext term = x.clone();
+      for (std::size_t i = 1; i < request.terms; ++i) {
+        const bool turn = parameters.has_slots() && i == 1;
+        session.evaluator.add_inplace(x, turn ? session.evaluator.rotate(term, 1) : term.clone());
+        values = session.add(values, turn ? session.rotate(product, 1) : product);
+      }
+    }
+    session.expect(x, values);
+    const rlwe::Ciphertext small = session.evaluator.shrink(x);
+    session.expect(small, values);
+  }
+}
+
+// 17. What no parameters hold is refused with the reason.
+TYPED_TEST_P(IntegerLevels, ImpossibleRequests) {
+  using S = TypeParam;
+  const auto refuse = [](const rlwe::IntegerCircuit& request, const std::vector<std::string>& parts) {
+    expect_error<ParameterError>([&] { static_cast<void>(S::for_circuit(request)); }, parts);
+  };
+  refuse({.depth = 200, .plain_bits = 50}, {"depth 200", "degree 131072", "security"});
+  refuse({.depth = 1, .plain_bits = 8}, {"no prime of 8 bits"});
+  refuse({.depth = 1, .plain_bits = 60}, {"plain_bits", "60"});
+  refuse({.depth = 1, .slots = std::size_t{1} << 18}, {"262144 slots"});
+  refuse({.depth = 1, .degree = 1000}, {"1000"});
+  refuse({.depth = 1, .terms = 0}, {"terms"});
+  refuse({.depth = 1, .digits = 64}, {"64 digits"});
+  const auto refuse_chain = [](const rlwe::IntegerChain& request, const std::vector<std::string>& parts) {
+    expect_error<ParameterError>([&] { static_cast<void>(S::from_bits(request)); }, parts);
+  };
+  refuse_chain({.degree = 1024, .plain_modulus = 65537}, {"prime_bits is empty"});
+  refuse_chain({.degree = 1000, .plain_modulus = 65537, .prime_bits = {50}}, {"degree 1000"});
+  refuse_chain({.degree = 32768, .plain_modulus = 65537, .prime_bits = {17, 17, 17}}, {"17 bits"});
+  refuse_chain({.degree = 1024, .plain_modulus = 65537, .prime_bits = {62}}, {"62 bits"});
+  refuse_chain({.degree = 1024, .plain_modulus = 65537, .prime_bits = {50, 50}, .digits = 3}, {"3 digits"});
+  refuse_chain({.degree = 1024, .prime_bits = {50, 50}}, {"plaintext modulus 0"});
+  expect_error<SecurityError>(
+      [] {
+        static_cast<void>(S::from_bits({.degree = 1024, .plain_modulus = 65537, .prime_bits = {50, 50}}));
+      },
+      {"128", "security=None"});
+}
+
+// 18. Mistakes have typed errors that name what clashes.
+TYPED_TEST_P(IntegerLevels, Mistakes) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 2));
+  Session<S> other(test_chain<S>(65537, 3));
+  const auto& evaluator = session.evaluator;
+  const Values a = session.uniform();
+  const rlwe::Ciphertext x = session.encrypt(a);
+  const rlwe::Ciphertext coefficients = session.encrypt(a, {}, rlwe::Encoding::coefficients);
+  const rlwe::Plaintext plain = session.encode(a, {}, rlwe::Encoding::coefficients);
+  const std::vector<std::string> both = {"slots", "coefficients"};
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.add(x, coefficients)); }, both);
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.multiply(x, coefficients)); }, both);
+  rlwe::Ciphertext y = x.clone();
+  expect_error<MismatchError>([&] { evaluator.add_plain_inplace(y, plain); }, both);
+  expect_error<MismatchError>([&] { evaluator.subtract_plain_inplace(y, plain); }, both);
+  expect_error<MismatchError>([&] { evaluator.multiply_plain_inplace(y, plain); }, both);
+  expect_error<MismatchError>([&] { evaluator.add_plain_inplace(y, rlwe::Plaintext{}); }, {"empty"});
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.add(x, other.encrypt(a))); }, {"contexts"});
+  expect_error<MismatchError>([&] { evaluator.add_plain_inplace(y, other.encode(a)); }, {"contexts"});
+  expect_error<MismatchError>(
+      [&] { static_cast<void>(S::encrypt(other.encode(a), *session.keys.public_key)); }, {"contexts"});
+  expect_error<MismatchError>([&] { static_cast<void>(S::decrypt(x, other.secret)); }, {"contexts"});
+  expect_error<MissingKeyError>([&] { static_cast<void>(evaluator.rotate(x, 1)); }, {"1", "key"});
+  expect_error<MissingKeyError>([&] { static_cast<void>(evaluator.conjugate(x)); }, {"rows"});
+  rlwe::EvaluationKeys none;
+  none.context = session.context;
+  const typename S::Evaluator keyless(session.context, none);
+  expect_error<MissingKeyError>([&] { static_cast<void>(keyless.multiply(x, x)); }, {"relinearization"});
+  const std::size_t n = session.degree();
+  const rlwe::Ciphertext two = session.encrypt(session.uniform(2 * n), {2}, rlwe::Encoding::slots);
+  const rlwe::Ciphertext three = session.encrypt(session.uniform(3 * n), {3}, rlwe::Encoding::slots);
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.multiply(two, three)); }, {"(2,)", "(3,)"});
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.add(two, three)); }, {"(2,)", "(3,)"});
+  EXPECT_EQ(session.decrypt(y), a);  // nothing above changed it
+}
+
+// 19. In manual mode the caller aligns levels.
+TYPED_TEST_P(IntegerLevels, ManualMode) {
+  using S = TypeParam;
+  auto literal = test_chain<S>(65537, 4).literal();
+  literal.rescaling = rlwe::Rescaling::manual;
+  Session<S> session{rlwe::Parameters(literal)};
+  const auto& evaluator = session.evaluator;
+  const Values a = session.uniform();
+  const rlwe::Ciphertext x = session.encrypt(a);
+  const rlwe::Ciphertext product = evaluator.multiply(x, x);
+  EXPECT_EQ(product.meta.level, x.meta.level);
+  rlwe::Ciphertext low = x.clone();
+  evaluator.rescale_inplace(low);
+  const std::string upper = std::to_string(x.meta.level);
+  const std::string lower = std::to_string(low.meta.level);
+  expect_error<LevelError>([&] { static_cast<void>(evaluator.add(x, low)); }, {upper, lower});
+  expect_error<LevelError>([&] { static_cast<void>(evaluator.multiply(x, low)); }, {upper, lower});
+  rlwe::Ciphertext down = x.clone();
+  evaluator.drop_to_level_inplace(down, low.meta.level);
+  session.expect(evaluator.add(down, low), session.add(a, a));
+  session.expect(evaluator.multiply(down, low), session.multiply(a, a));
+}
+
+// 20. Many threads may use one evaluator.
+TYPED_TEST_P(IntegerLevels, OneEvaluatorFromManyThreads) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 3));
+  const Values a = session.uniform();
+  const rlwe::Ciphertext x = session.encrypt(a);
+  std::vector<rlwe::Ciphertext> results(4);
+  runtime::ThreadPool pool(4);
+  pool.parallel_for(results.size(), [&](std::size_t i) { results[i] = session.evaluator.square(x); });
+  for (const rlwe::Ciphertext& result : results) session.expect(result, session.multiply(a, a));
+}
+
+REGISTER_TYPED_TEST_SUITE_P(IntegerLevels, ModulusSwitchingKeepsValues, ChainsUntilTheBudgetIsSpent,
+                            ShrinkKeepsWhatIsNeeded, BoundsHoldForChosenPlaintexts, EveryGadget,
+                            SharingNeedsAMargin, ParametersHoldTheirCircuit, ImpossibleRequests, Mistakes,
+                            ManualMode, OneEvaluatorFromManyThreads);
+
+}  // namespace hemera::testing

@@ -1,0 +1,268 @@
+// Properties 1 to 9 of BFV and BGV: every operation on ciphertexts is the operation on integers modulo t.
+#pragma once
+
+#include <utility>
+
+#include "schemes/integer_support.hpp"
+
+namespace hemera::testing {
+
+template <typename S>
+class IntegerOperations : public ::testing::Test {};
+TYPED_TEST_SUITE_P(IntegerOperations);
+
+// 1. Decryption inverts encryption, with the public and with the secret key, in slots and in coefficients.
+TYPED_TEST_P(IntegerOperations, DecryptionInvertsEncryption) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes));
+    for (const Values& values : session.inputs()) {
+      session.expect(session.encrypt(values), values);
+      session.expect(session.encrypt(values, {}, rlwe::Encoding::coefficients), values);
+      const rlwe::Ciphertext symmetric = S::encrypt(session.encode(values), session.secret);
+      session.expect(symmetric, values);
+      EXPECT_TRUE(symmetric.seed.has_value());
+    }
+  }
+}
+
+// 2. Addition, subtraction and negation act value by value.
+TYPED_TEST_P(IntegerOperations, SumsAreSums) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes));
+    const auto& evaluator = session.evaluator;
+    const Values b = session.uniform();
+    const rlwe::Ciphertext y = session.encrypt(b);
+    for (const Values& a : session.inputs()) {
+      const rlwe::Ciphertext x = session.encrypt(a);
+      session.expect(evaluator.add(x, y), session.add(a, b));
+      session.expect(evaluator.subtract(x, y), session.subtract(a, b));
+      session.expect(evaluator.subtract(y, x), session.subtract(b, a));
+      session.expect(evaluator.negate(x), session.negate(a));
+      session.expect(evaluator.add(x, x), session.add(a, a));
+      rlwe::Ciphertext inplace = x.clone();
+      evaluator.add_inplace(inplace, y);
+      evaluator.subtract_inplace(inplace, x);
+      evaluator.negate_inplace(inplace);
+      session.expect(inplace, session.negate(b));
+      const std::vector<const rlwe::Ciphertext*> terms = {&x, &y, &x};
+      session.expect(evaluator.add_many(terms), session.add(session.add(a, b), a));
+    }
+  }
+}
+
+// 3. Plaintexts and scalars: sums and products.
+TYPED_TEST_P(IntegerOperations, PlaintextsAndScalars) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes));
+    const auto& evaluator = session.evaluator;
+    const Values a = session.uniform();
+    const rlwe::Ciphertext x = session.encrypt(a);
+    for (const Values& b : session.inputs()) {
+      const rlwe::Plaintext plain = session.encode(b);
+      rlwe::Ciphertext sum = x.clone();
+      evaluator.add_plain_inplace(sum, plain);
+      session.expect(sum, session.add(a, b));
+      rlwe::Ciphertext difference = x.clone();
+      evaluator.subtract_plain_inplace(difference, plain);
+      session.expect(difference, session.subtract(a, b));
+      rlwe::Ciphertext product = x.clone();
+      evaluator.multiply_plain_inplace(product, plain);
+      session.expect(product, session.multiply(a, b));
+    }
+    const auto half = static_cast<std::int64_t>(setting.t / 2);
+    for (const std::int64_t factor :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, half, -half, std::int64_t{1} << 62}) {
+      rlwe::Ciphertext product = x.clone();
+      evaluator.multiply_scalar_inplace(product, {.integer = factor});
+      session.expect(product, session.scale(a, factor));
+      rlwe::Ciphertext sum = x.clone();
+      evaluator.add_scalar_inplace(sum, {.integer = factor});
+      // A number is the constant polynomial: every slot gets it, or coefficient 0.
+      Values term = session.constant(session.t.reduce_signed(factor));
+      if (session.natural_encoding() == rlwe::Encoding::coefficients) {
+        term = session.single(0, session.t.reduce_signed(factor));
+      }
+      session.expect(sum, session.add(a, term));
+    }
+  }
+}
+
+// 4. Products, squares and their sums; lazily relinearized ones too.
+TYPED_TEST_P(IntegerOperations, ProductsAreProducts) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes));
+    const auto& evaluator = session.evaluator;
+    const Values b = session.uniform();
+    const rlwe::Ciphertext y = session.encrypt(b);
+    for (const Values& a : session.inputs()) {
+      const rlwe::Ciphertext x = session.encrypt(a);
+      const Values product = session.multiply(a, b);
+      const rlwe::Ciphertext xy = evaluator.multiply(x, y);
+      EXPECT_EQ(xy.size(), 2U);
+      session.expect(xy, product);
+      session.expect(evaluator.square(x), session.multiply(a, a));
+      session.expect(evaluator.multiply(x, x.clone()), session.multiply(a, a));
+      // A product of depth 2, and a sum of results of different depth.
+      session.expect(evaluator.multiply(xy, y), session.multiply(product, b));
+      session.expect(evaluator.add(xy, x), session.add(product, a));
+      session.expect(evaluator.subtract(x, xy), session.subtract(a, product));
+    }
+    Session<S> lazy(test_chain<S>(setting.t, setting.primes), false, rlwe::Relinearization::lazy);
+    const rlwe::Ciphertext u = lazy.encrypt(b);
+    rlwe::Ciphertext triple = lazy.evaluator.multiply(u, u);
+    EXPECT_EQ(triple.size(), 3U);
+    lazy.expect(triple, lazy.multiply(b, b));
+    lazy.expect(lazy.evaluator.add(triple, u), lazy.add(lazy.multiply(b, b), b));
+    lazy.expect(lazy.evaluator.subtract(u, triple), lazy.subtract(b, lazy.multiply(b, b)));
+    lazy.expect(lazy.evaluator.multiply(triple, u), lazy.multiply(lazy.multiply(b, b), b));
+    lazy.evaluator.relinearize_inplace(triple);
+    EXPECT_EQ(triple.size(), 2U);
+    lazy.expect(triple, lazy.multiply(b, b));
+  }
+}
+
+// 5. Powers and products of many factors.
+TYPED_TEST_P(IntegerOperations, PowersAndLongProducts) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 5));
+  const Values a = session.uniform();
+  const rlwe::Ciphertext x = session.encrypt(a);
+  Values expected = a;
+  for (std::uint64_t exponent = 1; exponent <= 7; ++exponent) {
+    session.expect(session.evaluator.power(x, exponent), expected);
+    expected = session.multiply(expected, a);
+  }
+  std::vector<Values> factors;
+  std::vector<rlwe::Ciphertext> encrypted;
+  std::vector<const rlwe::Ciphertext*> pointers;
+  Values product = session.constant(1);
+  for (int i = 0; i < 5; ++i) {
+    factors.push_back(session.uniform());
+    encrypted.push_back(session.encrypt(factors.back()));
+    product = session.multiply(product, factors.back());
+  }
+  for (const rlwe::Ciphertext& factor : encrypted) pointers.push_back(&factor);
+  session.expect(session.evaluator.multiply_many(pointers), product);
+}
+
+// 6. Rotations turn both rows, conjugation exchanges them, sums run over all slots; hoisted rotations agree.
+TYPED_TEST_P(IntegerOperations, RotationsAndSums) {
+  using S = TypeParam;
+  for (const std::uint64_t generator : {5, 3}) {
+    auto literal = test_chain<S>(65537, 3).literal();
+    literal.galois_generator = generator;
+    Session<S> session(rlwe::Parameters(literal), true);
+    const auto& evaluator = session.evaluator;
+    const std::size_t row = session.degree() / 2;
+    for (const Values& a : session.inputs()) {
+      const rlwe::Ciphertext x = session.encrypt(a);
+      for (const std::int64_t steps : {0, 1, -1, 3, 256, -200, 511}) {
+        session.expect(evaluator.rotate(x, steps), session.rotate(a, steps));
+      }
+      Values swapped(a.begin() + static_cast<std::ptrdiff_t>(row), a.end());
+      swapped.insert(swapped.end(), a.begin(), a.begin() + static_cast<std::ptrdiff_t>(row));
+      session.expect(evaluator.conjugate(x), swapped);
+      std::uint64_t total = 0;
+      for (const std::uint64_t value : a) total = session.t.add(total, value);
+      session.expect(evaluator.sum_slots(x), session.constant(total));
+      const std::vector<std::int64_t> steps = {1, 4, 64};
+      const auto hoisted = evaluator.rotate_hoisted(x, steps);
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        session.expect(hoisted[i], session.rotate(a, steps[i]));
+      }
+    }
+  }
+}
+
+// 7. A batch is so many single ciphertexts; a single operand meets each element of a batch.
+TYPED_TEST_P(IntegerOperations, BatchesAndBroadcasting) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 3), true);
+  const auto& evaluator = session.evaluator;
+  const std::size_t n = session.degree();
+  const Values a = session.uniform(6 * n);
+  const Values b = session.uniform(n);
+  const Values c = session.uniform(6 * n);
+  const rlwe::Encoding slots = rlwe::Encoding::slots;
+  const rlwe::Ciphertext x = session.encrypt(a, {2, 3}, slots);
+  const rlwe::Ciphertext y = session.encrypt(b);
+  const rlwe::Ciphertext z = session.encrypt(c, {2, 3}, slots);
+  EXPECT_EQ(x.meta.batch, (rlwe::BatchShape{2, 3}));
+  session.expect(x, a);
+  session.expect(evaluator.multiply(x, z), session.multiply(a, c));
+  session.expect(evaluator.square(x), session.multiply(a, a));
+  for (const rlwe::Ciphertext& product : {evaluator.multiply(x, y), evaluator.multiply(y, x)}) {
+    EXPECT_EQ(product.meta.batch, (rlwe::BatchShape{2, 3}));
+    session.expect(product, session.multiply(a, b));
+  }
+  session.expect(evaluator.add(x, y), session.add(a, b));
+  session.expect(evaluator.add(y, x), session.add(a, b));
+  const rlwe::Plaintext single = session.encode(b);
+  const rlwe::Plaintext many = session.encode(c, {2, 3}, slots);
+  rlwe::Ciphertext product = x.clone();
+  evaluator.multiply_plain_inplace(product, single);
+  session.expect(product, session.multiply(a, b));
+  product = y.clone();
+  evaluator.multiply_plain_inplace(product, many);
+  EXPECT_EQ(product.meta.batch, (rlwe::BatchShape{2, 3}));
+  session.expect(product, session.multiply(c, b));
+  rlwe::Ciphertext sum = y.clone();
+  evaluator.add_plain_inplace(sum, many);
+  session.expect(sum, session.add(c, b));
+  const rlwe::Ciphertext part = rlwe::take(evaluator.rotate(x, 1), 1);
+  EXPECT_EQ(part.meta.batch, (rlwe::BatchShape{3}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto first = a.begin() + static_cast<std::ptrdiff_t>((3 + i) * n);
+    const Values row(first, first + static_cast<std::ptrdiff_t>(n));
+    session.expect(rlwe::take(part, i), session.rotate(row, 1));
+  }
+}
+
+// 8. Fewer values than slots: the others are zero, and lengths follow the operation.
+TYPED_TEST_P(IntegerOperations, ShortArrays) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 3));
+  const Values a = {1, 2, 3, 4, 5};
+  const Values b = {7, 65536, 9};
+  for (const auto encoding : {rlwe::Encoding::slots, rlwe::Encoding::coefficients}) {
+    const rlwe::Ciphertext x = session.encrypt(a, {}, encoding);
+    const rlwe::Ciphertext y = session.encrypt(b, {}, encoding);
+    session.expect(x, a);
+    session.expect(session.evaluator.add(x, y), {8, 1, 12, 4, 5});
+    const Values product = encoding == rlwe::Encoding::slots
+                               ? Values{7, 65535, 27, 0, 0}
+                               : Values{7, 13, 28, 43, 58, 31, 45};  // (1,2,3,4,5) * (7,-1,9)
+    session.expect(session.evaluator.multiply(x, y), product);
+    rlwe::Ciphertext plain = x.clone();
+    session.evaluator.multiply_plain_inplace(plain, session.encode(b, {}, encoding));
+    session.expect(plain, product);
+  }
+}
+
+// 9. Degree 2^15: the large ring works like the small one.
+TYPED_TEST_P(IntegerOperations, LargeDegree) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(786433, 3, 1, 0, std::size_t{1} << 15));
+  const Values a = session.uniform();
+  const Values b = session.constant(session.t.value() - 1);
+  const rlwe::Ciphertext x = session.encrypt(a);
+  const rlwe::Ciphertext product = session.evaluator.multiply(x, session.encrypt(b));
+  session.expect(product, session.negate(a));
+  rlwe::Ciphertext lowered = session.evaluator.shrink(product);
+  EXPECT_LT(lowered.meta.level, session.context->top_level());
+  session.expect(lowered, session.negate(a));
+}
+
+REGISTER_TYPED_TEST_SUITE_P(IntegerOperations, DecryptionInvertsEncryption, SumsAreSums, PlaintextsAndScalars,
+                            ProductsAreProducts, PowersAndLongProducts, RotationsAndSums,
+                            BatchesAndBroadcasting, ShortArrays, LargeDegree);
+
+}  // namespace hemera::testing
