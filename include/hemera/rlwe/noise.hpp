@@ -37,7 +37,7 @@ double rounding_noise_log2(std::size_t degree, const SecretDistribution& secret,
                            double half_range);
 
 /// Factor by which a product with a plaintext polynomial of coefficients in [-t/2, t/2] makes noise grow:
-/// sqrt(N) t for slots (2021/204, section 3: expansion 2 sqrt(N)), the worst case N t/2 for coefficients,
+/// sqrt(N) t for slots (2021/204: expansion factor 2 sqrt(N)), the worst case N t/2 for coefficients,
 /// where the caller chooses the polynomial.
 double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus, Encoding encoding);
 

@@ -1,7 +1,7 @@
 // BEHZ: J.-C. Bajard, J. Eynard, A. Hasan, V. Zucca, "A full RNS variant of FV like somewhat homomorphic
 // encryption schemes", 2016/510, section 4: fast (approximate) base conversions everywhere; their multiples
-// of Q are removed by a Montgomery reduction with m-tilde before the product (algorithm 2), stay as an error
-// of the floor (lemma 3), and of the auxiliary base are removed by m_sk (Shenoy and Kumaresan, lemma 6).
+// of Q are removed by a Montgomery reduction with m-tilde before the product, stay as an error
+// of the floor, and of the auxiliary base are removed by m_sk (Shenoy and Kumaresan).
 // Departures: m-tilde is an NTT prime of the auxiliary base instead of a power of two, residues are centred
 // before each conversion, and the factors m-tilde of both operands are taken out after the product.
 #include <cmath>

@@ -1,5 +1,5 @@
 // HPS over Q: A. Kim, Y. Polyakov, V. Zucca, "Revisiting homomorphic encryption schemes for finite fields",
-// 2021/204, section 4.2 (HPSPOVERQ): one operand is brought from Q to P = Q by modulus switching first, so
+// 2021/204, section 4 ("HPS over Q"): one operand is brought from Q to P = Q by modulus switching first, so
 // that the product need only be scaled by t/P, and lands in Q. P need not exceed Q: what wraps around Q P is
 // a multiple of t Q after scaling.
 #include <cmath>

@@ -40,7 +40,7 @@ double noise_at_level(const LevelSetting& setting, const Operand& operand, std::
 /// The level at which to multiply: of all levels that both operands can reach, the one whose product keeps
 /// the largest budget; a lower one if that costs at most half a bit, as it is faster. In effect operands are
 /// switched down until their noise is about that of the switch itself (C. Gentry, S. Halevi, N. Smart,
-/// "Homomorphic evaluation of the AES circuit", 2012/099, section 3).
+/// "Homomorphic evaluation of the AES circuit", 2012/099).
 std::size_t multiplication_level(const LevelSetting& setting, const Operand& a, const Operand& b);
 
 }  // namespace hemera::bgv
