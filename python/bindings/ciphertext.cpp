@@ -44,9 +44,21 @@ void reshape_inplace(Ciphertext& a, rlwe::BatchShape shape) {
   a.meta.batch = std::move(shape);
 }
 
+/// An object of another batch shape with room for its residues.
+Ciphertext make_like(const Ciphertext& a, rlwe::Metadata meta) {
+  return rlwe::make_ciphertext(a.context, std::move(meta), a.size());
+}
+Plaintext make_like(const Plaintext& a, rlwe::Metadata meta) {
+  const std::size_t count = rlwe::batch_count(meta.batch);
+  return {
+      a.context, std::move(meta),
+      a.context->make_poly(count, a.poly.shape().components, a.poly.base(), a.poly.form(), a.poly.secrecy())};
+}
+
 /// The elements of these flat indices (of the batch row by row) as a new batch: what every index and every
 /// broadcast of Python comes down to.
-Ciphertext gather(const Ciphertext& a, const std::vector<std::size_t>& indices, rlwe::BatchShape shape) {
+template <typename Object>
+Object gather(const Object& a, const std::vector<std::size_t>& indices, rlwe::BatchShape shape) {
   const std::size_t count = a.poly.shape().batch;
   if (indices.empty() || rlwe::batch_count(shape) != indices.size()) {
     throw MismatchError("gather: " + std::to_string(indices.size()) +
@@ -54,7 +66,7 @@ Ciphertext gather(const Ciphertext& a, const std::vector<std::size_t>& indices, 
   }
   rlwe::Metadata meta = a.meta;
   meta.batch = std::move(shape);
-  Ciphertext out = rlwe::make_ciphertext(a.context, std::move(meta), a.size());
+  Object out = make_like(a, std::move(meta));
   const rlwe::Context& context = *a.context;
   for (std::size_t first = 0; first < indices.size();) {
     // One copy for each run of consecutive elements.
@@ -82,7 +94,8 @@ void bind_ciphertext(nb::module_& m) {
       .def_prop_ro("has_seed", [](const Ciphertext& self) { return self.seed.has_value(); })
       .def("clone", &Ciphertext::clone, ReleaseGil());
 
-  m.def("gather", &gather, "ciphertext"_a, "indices"_a, "shape"_a, ReleaseGil());
+  m.def("gather", &gather<Ciphertext>, "a"_a, "indices"_a, "shape"_a, ReleaseGil());
+  m.def("gather", &gather<Plaintext>, "a"_a, "indices"_a, "shape"_a, ReleaseGil());
   m.def("stack", &rlwe::stack, "parts"_a, ReleaseGil());
   m.def("concatenate", &rlwe::concatenate, "parts"_a, ReleaseGil());
   m.def("reshape_inplace", &reshape_inplace, "ciphertext"_a, "shape"_a, ReleaseGil());

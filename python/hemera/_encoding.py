@@ -12,24 +12,34 @@ from hemera import _core
 
 
 def as_complex(values: ArrayLike, what: str) -> NDArray[np.complex128]:
-    """An array of real or complex numbers, contiguous; TypeError for anything else."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biufc":
-        raise TypeError(f"{what}: CKKS takes numbers, not an array of {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.complex128)
+    """An array (..., slots) of real or complex numbers, contiguous. Raises as `_as_numbers`."""
+    return np.asarray(_as_numbers(values, what), dtype=np.complex128, order="C")
 
 
 def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
-    """An array of integers, contiguous; TypeError for anything else, ParameterError beyond 64 bits."""
-    array = np.asarray(values)
+    """An array (..., slots) of integers, contiguous. Raises as `_as_numbers`; TypeError for other numbers,
+    ParameterError beyond 64 bits."""
+    array = _as_numbers(values, what)
     if array.dtype.kind not in "biu":
         raise TypeError(
             f"{what}: {scheme.upper()} computes with integers, not {array.dtype}; round the values to "
             "integers first, or use CKKS"
         )
-    if array.dtype == np.uint64 and array.size != 0 and array.max() > np.iinfo(np.int64).max:
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
         raise _core.ParameterError(f"{what}: values of 2^63 and more are beyond every plaintext modulus")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return np.asarray(array, dtype=np.int64, order="C")
+
+
+def _as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
+    """An array of numbers. TypeError for anything else, MismatchError without an axis or a value."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"{what}: an array of numbers is needed, not one of {array.dtype}")
+    if array.ndim == 0 or array.size == 0:
+        raise _core.MismatchError(
+            f"{what}: an array of shape {array.shape} has no values to encode; the last axis holds the slots"
+        )
+    return array
 
 
 def pad_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:
@@ -42,6 +52,13 @@ def pad_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:
     padded = np.zeros((*array.shape[:-1], slots), dtype=array.dtype)
     padded[..., :count] = array
     return padded
+
+
+def fit_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:
+    """An operand for ciphertexts of `slots` slots: one value spreads over them, fewer get zeros appended."""
+    if array.shape[-1] == 1 and slots != 1:
+        return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:-1], slots)))
+    return pad_slots(array, slots, what)
 
 
 def power_of_two(count: int) -> int:

@@ -37,8 +37,7 @@ def _git(*arguments: str) -> str:
 
 
 def commit() -> str | None:
-    """The commit of the checkout of Hemera that the package lies in ("-dirty" when it has changes), or None.
-    """
+    """The commit of the checkout of Hemera that the package lies in ("-dirty" with changes), or None."""
     top = _git("rev-parse", "--show-toplevel")
     # A virtual environment may lie in a checkout of something else.
     if not top or not (Path(top) / "python" / "hemera" / Path(__file__).name).exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Union
@@ -180,11 +181,14 @@ class Ciphertext(Stored):
             IndexError: for an index that is out of range, or one that selects nothing.
         """
         shape = self.shape
-        if not shape and not (index is ... or (isinstance(index, tuple) and index == ())):
+        try:
+            chosen = np.arange(self._count).reshape(shape)[index]
+        except IndexError as error:
+            if shape:
+                raise
             raise IndexError(
                 "a single ciphertext has no batch to index; its slots can not be taken out singly"
-            )
-        chosen = np.arange(self._count).reshape(shape)[index]
+            ) from error
         if chosen.size == 0:
             raise IndexError(f"index {index!r} selects nothing of a batch of shape {shape}")
         return self._gather(chosen)
@@ -223,7 +227,7 @@ class Ciphertext(Stored):
 
     @property
     def _count(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def _gather(self, chosen: NDArray[np.intp]) -> Ciphertext:
         core = _core.gather(self._native, chosen.ravel().tolist(), list(chosen.shape))

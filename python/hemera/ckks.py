@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core, parameters
-from hemera.parameters import chain_levels
+from hemera.parameters import chain_levels, check_security
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -114,6 +114,7 @@ class Parameters(parameters.Parameters):
         Raises:
             ParameterError: saying what does not fit.
         """
+        check_security(security)
         return cls._wrap(
             _core.ckks_for_circuit(depth, scale_bits, slots, range_bits, digits, degree, security)
         )

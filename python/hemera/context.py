@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera._encoding import as_complex, as_integers, pad_slots, power_of_two
+from hemera._encoding import as_complex, as_integers, fit_slots, pad_slots, power_of_two
 from hemera._stored import Source, read
 from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.evaluator import Evaluator, Relinearization
@@ -316,6 +316,8 @@ class Context:
     def _require_secret(self, key: SecretKey, operation: str) -> None:
         if not isinstance(key, SecretKey):
             raise TypeError(f"{operation} needs a SecretKey, not {type(key).__name__}")
+        if key.context.params != self._params:
+            raise _core.MismatchError(f"{operation}: the key belongs to {key.context!r}, not to {self!r}")
 
     def _encode(
         self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
@@ -327,12 +329,10 @@ class Context:
             if encoding != "slots":
                 raise _core.ParameterError("CKKS encodes slots only")
             array = as_complex(values, "encode")
-            _require_values(array)
             return encoder.encode(pad_slots(array, power_of_two(array.shape[-1]), "encode"), level, scale)
         if level is not None or scale is not None:
             raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
         integers = as_integers(values, "encode", self._params.scheme)
-        _require_values(integers)
         return encoder.encode(integers, encoding == "slots")
 
     def _encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
@@ -340,8 +340,8 @@ class Context:
         encoder = self._encoder
         if isinstance(encoder, _core.IntegerEncoder):
             integers = as_integers(values, "array operand", self._params.scheme)
-            return encoder.encode(_fit(integers, a.slots), a.encoding == "slots")
-        array = _fit(as_complex(values, "array operand"), a.slots)
+            return encoder.encode(fit_slots(integers, a.slots, "array operand"), a.encoding == "slots")
+        array = fit_slots(as_complex(values, "array operand"), a.slots, "array operand")
         level = a.level
         if not product:
             return encoder.encode(array, level, a.scale)
@@ -384,6 +384,7 @@ class Context:
             values._native if isinstance(values, Plaintext) else self._encode(values, encoding, None, None)
         )
         if isinstance(key, SecretKey):
+            self._require_secret(key, "encrypt")
             core = _core.encrypt_with_secret(plain, key._native)
         elif isinstance(key, Keys):
             core = _core.encrypt_with_keys(plain, key._native)
@@ -403,18 +404,3 @@ def rotations_needed(params: Parameters, steps: Iterable[int]) -> list[int]:
     With a key for each step itself a rotation is faster; with these there are fewer keys to send.
     """
     return _core.rotations_needed([int(step) for step in steps], params.degree // 2)
-
-
-def _require_values(array: NDArray[Any]) -> None:
-    if array.ndim == 0 or array.size == 0:
-        raise _core.MismatchError(
-            f"an array of shape {array.shape} has no values to encode: the last axis holds the slots"
-        )
-
-
-def _fit(array: NDArray[Any], slots: int) -> NDArray[Any]:
-    """An array operand for ciphertexts of `slots` slots: one value spreads over them, fewer get zeros."""
-    _require_values(array)
-    if array.shape[-1] == 1 and slots != 1:
-        return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:-1], slots)))
-    return pad_slots(array, slots, "array operand")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -295,6 +296,9 @@ class Evaluator:
         shape = _broadcast_shape(operation, a.shape, plain_shape)
         self._check_out(operation, a, shape, out)
         core = self._copy(a, out) if a.shape == shape else a._broadcast_to(shape)._native
+        if plain_shape != shape and math.prod(plain_shape) != 1:
+            elements = np.arange(math.prod(plain_shape)).reshape(plain_shape)
+            plain = _core.gather(plain, np.broadcast_to(elements, shape).ravel().tolist(), list(shape))
         if operation == "multiply":
             self._native.multiply_plain_inplace(core, plain)
         elif operation == "add":

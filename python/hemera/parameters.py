@@ -57,6 +57,12 @@ def max_log_modulus(degree: int, bits: int) -> int | None:
     return _core.max_log_modulus(degree, bits)
 
 
+def check_security(security: int | None) -> None:
+    """ParameterError for bits of security that there is no table for."""
+    if security not in (None, 128, 192, 256):
+        raise _core.ParameterError(f"security must be 128, 192, 256 or None, not {security!r}")
+
+
 def chain_levels(
     primes: Sequence[int], last_base: int, levels: Sequence[Sequence[int]] | None
 ) -> list[list[int]]:
@@ -317,6 +323,7 @@ class IntegerParameters(Parameters):
         """
         if plain_bits is not None and plain_modulus is not None:
             raise _core.ParameterError("give plain_bits or plain_modulus, not both")
+        check_security(security)
         return cls._wrap(
             cls._core_for_circuit(
                 depth=depth,

@@ -21,6 +21,26 @@ from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 
 SCHEMES = ("bfv", "bgv", "ckks")
+OPERATIONS = (
+    "generate_secret_key",
+    "generate_relinearization_key",
+    "encode",
+    "decode",
+    "encrypt",
+    "encrypt_symmetric",
+    "decrypt",
+    "add",
+    "add_plain",
+    "multiply_plain",
+    "multiply",
+    "relinearize",
+    "multiply_relinearize",
+    "rescale",
+    "rotate",
+    "rotate_many_4",
+    "save",
+    "load",
+)
 PLAIN_BITS = 20
 SCALE_BITS = 40
 
@@ -48,7 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--degrees", type=_options.integers, default=[8192, 16384], help="degrees N (default: 8192,16384)"
     )
-    parser.add_argument("--operation", action="append", help="only this operation (may be repeated)")
+    parser.add_argument(
+        "--operation",
+        choices=OPERATIONS,
+        metavar="OPERATION",
+        action="append",
+        help="only this operation (may be repeated)",
+    )
     parser.add_argument("--batch", type=_options.positive, default=1, help="ciphertexts a batch (default: 1)")
     parser.add_argument(
         "--seconds", type=float, default=0.2, help="least time to measure an operation (default: 0.2)"
@@ -64,8 +90,6 @@ def run(options: argparse.Namespace) -> int:
             params = deepest(scheme, degree)
             with progress.status(f"{scheme.upper()} at N = {degree}"):
                 rows.extend(measure(params, options))
-    if not rows:
-        raise ParameterError(f"no operation is called {' or '.join(options.operation)}")
     show(rows, Console(stderr=options.json == "-"))
     if options.json:
         _options.write_json(
@@ -107,10 +131,9 @@ def _for_depth(scheme: str, depth: int, degree: int) -> Parameters:
 
 def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:
     """The rows of all chosen operations for these parameters."""
-    for name, operation in operations(params, options).items():
-        if options.operation and name not in options.operation:
-            continue
-        times = sample(operation, options.seconds)
+    found = operations(params, options)
+    for name in options.operation or OPERATIONS:
+        times = sample(found[name], options.seconds)
         yield Row(
             scheme=params.scheme,
             operation=name,
@@ -125,7 +148,7 @@ def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:
 
 
 def operations(params: Parameters, options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
-    """What is measured, by name."""
+    """A call of each operation of OPERATIONS."""
     context = hemera.Context(params, options.device, threads=options.threads)
     secret_key = context.generate_secret_key()
     keys = context.generate_keys(secret_key, rotations=[1, 2, 4, 8])
@@ -141,7 +164,7 @@ def operations(params: Parameters, options: argparse.Namespace) -> dict[str, Cal
     x, y = evaluator.encrypt(values), evaluator.encrypt(values)
     product = lazy.multiply(x, y)
     data = bytes(x)
-    found: dict[str, Callable[[], Any]] = {
+    return {
         "generate_secret_key": context.generate_secret_key,
         "generate_relinearization_key": lambda: context.generate_keys(secret_key, public_key=False),
         "encode": lambda: context.encode(values),
@@ -161,7 +184,6 @@ def operations(params: Parameters, options: argparse.Namespace) -> dict[str, Cal
         "save": lambda: bytes(x),
         "load": lambda: evaluator.load(data),
     }
-    return found
 
 
 def sample(operation: Callable[[], Any], seconds: float) -> list[float]:

@@ -133,7 +133,7 @@ def train(table: Table) -> tuple[Preparation, LogisticModel, IntegerModel]:
 
 
 def sigmoid_coefficients(bound: float) -> Floats:
-    """Odd coefficients of the polynomial nearest to sigmoid(bound z) - 1/2 at Chebyshev's points of [-1, 1]."""
+    """Odd coefficients of the polynomial nearest to sigmoid(bound z) - 1/2 at Chebyshev points of [-1, 1]."""
     points = np.cos(np.pi * (np.arange(1000) + 0.5) / 1000)
     values = 1 / (1 + np.exp(-bound * points)) - 0.5
     series = np.polynomial.chebyshev.chebfit(points, values, SIGMOID_DEGREE)

@@ -25,8 +25,8 @@ CKKS_DEPTH = 5
 CKKS_SLOTS = 8192
 INTEGER_SLOTS = 8192
 
-Progress = Callable[[str, str], None]
-"""Called with the scheme and the stage that begins."""
+Progress = Callable[[str], None]
+"""Called with the stage that begins."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ def run_scheme(
 
     @contextmanager
     def stage(name: str) -> Iterator[None]:
-        progress(scheme, name)
+        progress(f"{scheme.upper()}: {name.replace('_', ' ')}")
         begin = time.perf_counter()
         yield
         seconds[name] = time.perf_counter() - begin

@@ -1,0 +1,108 @@
+"""Small parameters of each scheme, made once: tests check behaviour, not security."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+
+PLAIN_MODULUS = 12289  # prime, 1 modulo 2 N
+DEGREE = 1024
+
+
+def make_params(scheme: str) -> hm.Parameters:
+    """Three levels and more at N = 1024."""
+    if scheme == "ckks":
+        return hm.ckks.Parameters.from_bits(
+            degree=DEGREE,
+            prime_bits=[50, 40, 40, 40],
+            special_bits=[49, 49],
+            scale_bits=40,
+            security=None,
+        )
+    helper = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}[scheme]
+    return helper.from_bits(
+        degree=DEGREE,
+        plain_modulus=PLAIN_MODULUS,
+        prime_bits=[45, 45, 45, 44],
+        special_bits=[49, 49],
+        security=None,
+    )
+
+
+@dataclass
+class Party:
+    """A context with all keys, and random values of its scheme."""
+
+    scheme: str
+    ctx: hm.Context
+    sk: hm.SecretKey
+    ev: hm.Evaluator
+
+    @property
+    def exact(self) -> bool:
+        return self.scheme != "ckks"
+
+    def values(self, *shape: int, seed: int = 1) -> NDArray[Any]:
+        """Random values of a shape (..., slots): small integers, or reals in [-1, 1]."""
+        random = np.random.default_rng(seed)
+        if self.exact:
+            return random.integers(-20, 20, shape)
+        return random.uniform(-1, 1, shape)
+
+    def decrypt(self, ciphertext: hm.Ciphertext) -> NDArray[Any]:
+        return self.ctx.decrypt(ciphertext, self.sk)
+
+    def check(self, ciphertext: hm.Ciphertext, expected: NDArray[Any], *, tolerance: float = 2**-18) -> None:
+        """The decrypted values, exactly or within the tolerance."""
+        found = self.decrypt(ciphertext)
+        assert found.shape == expected.shape
+        if self.exact:
+            half = PLAIN_MODULUS // 2
+            np.testing.assert_array_equal(found, (expected + half) % PLAIN_MODULUS - half)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+
+
+def make_party(scheme: str) -> Party:
+    ctx = hm.Context(make_params(scheme), "cpu")
+    sk = ctx.generate_secret_key()
+    own = {"conjugation": True} if scheme == "ckks" else {"swap_rows": True}
+    keys = ctx.generate_keys(sk, rotations=[1, 2, 4, -1, 7], sum_slots=True, **own)
+    return Party(scheme, ctx, sk, ctx.bind(keys))
+
+
+@pytest.fixture(scope="session")
+def parties() -> Callable[[str], Party]:
+    """The party of a scheme; made when first asked for."""
+    made: dict[str, Party] = {}
+
+    def get(scheme: str) -> Party:
+        if scheme not in made:
+            made[scheme] = make_party(scheme)
+        return made[scheme]
+
+    return get
+
+
+@pytest.fixture(params=["ckks", "bfv", "bgv"])
+def party(request: pytest.FixtureRequest, parties: Callable[[str], Party]) -> Party:
+    """Each scheme in turn."""
+    return parties(request.param)
+
+
+@pytest.fixture
+def ckks(parties: Callable[[str], Party]) -> Party:
+    return parties("ckks")
+
+
+@pytest.fixture(params=["bfv", "bgv"])
+def integers(request: pytest.FixtureRequest, parties: Callable[[str], Party]) -> Party:
+    """BFV and BGV in turn."""
+    return parties(request.param)

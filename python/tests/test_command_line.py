@@ -1,0 +1,152 @@
+"""The command `hemera`: output, JSON, files and errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hemera as hm
+from hemera.bench import operations
+from hemera.cli import main
+
+
+def run_json(capsys: Any, *arguments: str) -> Any:
+    assert main([*arguments, "--json", "-"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_info(capsys: Any) -> None:
+    assert main(["info"]) == 0
+    text = capsys.readouterr().out
+    assert hm.__version__ in text
+    assert "threads" in text
+    found = run_json(capsys, "info")
+    assert found["hemera"] == hm.__version__
+    assert found["devices"] == hm.devices()
+    assert found["processors"] >= 1
+
+
+def test_params_prints_why_and_weights(capsys: Any) -> None:
+    assert main(["params", "ckks", "--depth", "4", "--slots", "4096", "--rotations", "1,2,-4"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "security" in text
+    assert "at 128-bit security" in text
+    assert "3 rotation keys" in text
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+def test_params_as_json_and_file(scheme: str, capsys: Any, tmp_path: Path) -> None:
+    path = tmp_path / "parameters.hemera"
+    found = run_json(capsys, "params", scheme, "--depth", "2", "--rotations", "1,3", "--save", str(path))
+    params = hm.load_parameters(path)
+    assert found["scheme"] == params.scheme == scheme
+    assert found["fingerprint"] == params.fingerprint
+    assert found["degree"] == params.degree
+    assert found["security_bits"] >= 128
+    assert found["rotations"] == [1, 3]
+    assert found["rotations_by_powers_of_two"] == hm.rotations_needed(params, [1, 3])
+    # The weights that it tells are those of real objects, up to headers.
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    real = {
+        "relinearization key": ctx.generate_keys(sk, public_key=False),
+        "2 rotation keys": ctx.generate_keys(sk, public_key=False, relinearization=False, rotations=[1, 3]),
+        "ciphertext, by the secret key": ctx.encrypt([1], sk),
+        "ciphertext, by the public key": ctx.bind(ctx.generate_keys(sk)).encrypt([1]),
+    }
+    for name, value in real.items():
+        assert found["bytes"][name]["file"] == pytest.approx(len(bytes(value)), rel=0.02)
+        assert found["bytes"][name]["memory"] == value.memory_bytes
+
+
+def test_params_refuses_weak_ones_unless_told(capsys: Any) -> None:
+    assert main(["params", "ckks", "--depth", "100", "--scale-bits", "50"]) == 1
+    assert "secure" in capsys.readouterr().err
+    assert main(["params", "ckks", "--depth", "10", "--security", "none"]) == 0
+    text = capsys.readouterr().out
+    assert "below 128" in text
+    assert "none" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["params", "bfv", "--scale-bits", "40"], "--scale-bits is no option of BFV"),
+        (["params", "ckks", "--plain-bits", "20"], "--plain-bits is no option of CKKS"),
+        (["inspect", "nowhere.hemera"], "nowhere.hemera"),
+        (["demo", "--rows", "100000"], "held out"),
+        (["demo", "--device", "cuda:77", "--rows", "1"], "cuda:77"),
+        (["demo", "--seed", "-1"], "--seed"),
+        (["bench", "--degrees", "512"], "512"),
+        (["info", "--json", "/nowhere/info.json"], "/nowhere/info.json"),
+    ],
+)
+def test_errors_are_said_in_a_line(arguments: list[str], text: str, capsys: Any) -> None:
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert error.strip().splitlines()[-1].startswith("hemera: ")
+    assert text in error
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["fly"], ["params"], ["params", "ckks", "--slots", "0"], ["bench", "--operation", "fly"]],
+)
+def test_wrong_usage(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+
+
+def test_inspect(party: Any, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "x.hemera"
+    party.ev.encrypt(party.values(3, 16)).save(path)
+    assert main(["inspect", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "ciphertext" in text
+    assert "(3,)" in text
+    assert party.ctx.params.fingerprint in text
+    found = run_json(capsys, "inspect", str(path))
+    assert found["kind"] == "ciphertext"
+    assert found["bytes"] == path.stat().st_size
+    path.write_bytes(path.read_bytes()[:-3])
+    assert main(["inspect", str(path)]) == 1
+
+
+def test_bench(capsys: Any) -> None:
+    found = run_json(capsys, "bench", "--scheme", "bgv", "--degrees", "4096", "--seconds", "0.001")
+    assert found["machine"]["hemera"] == hm.__version__
+    assert [row["operation"] for row in found["rows"]] == list(operations.OPERATIONS)
+    for row in found["rows"]:
+        assert (row["scheme"], row["n"], row["batch"]) == ("bgv", 4096, 1)
+        assert 0 < row["least_us"] <= row["median_us"]
+        assert row["repetitions"] >= 3
+    one = run_json(
+        capsys,
+        "bench",
+        "operations",
+        "--scheme",
+        "bgv",
+        "--degrees",
+        "4096",
+        "--operation",
+        "add",
+        "--batch",
+        "2",
+    )
+    assert [(row["operation"], row["batch"]) for row in one["rows"]] == [("add", 2)]
+
+
+def test_installed_command() -> None:
+    """As a program of its own: the version, and the help of every command."""
+    program = [sys.executable, "-c", "import sys; from hemera.cli import main; sys.exit(main())"]
+    shown = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"hemera {hm.__version__}\n"
+    shown = subprocess.run([*program, "--help"], capture_output=True, text=True, check=True)
+    for command in ("info", "params", "inspect", "demo", "bench"):
+        assert f"\n    {command} " in shown.stdout

@@ -1,0 +1,203 @@
+"""Mistakes: the type and the text of the error."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+
+HEADER = Path(__file__).parents[2] / "include" / "hemera" / "runtime" / "error.hpp"
+
+
+def test_every_class_of_the_core_is_there_with_its_base() -> None:
+    classes = re.findall(r"class (\w+) : public ([\w:]+)", HEADER.read_text())
+    assert len(classes) >= 12
+    for name, base in classes:
+        found = getattr(errors, name)
+        assert found.__module__ == "hemera.errors"
+        assert found.__doc__
+        assert issubclass(found, Exception if base.startswith("std") else getattr(errors, base))
+    assert set(errors.__all__) == {name for name, _ in classes}
+
+
+@pytest.mark.parametrize(
+    ("name", "builtin"),
+    [
+        ("ParameterError", ValueError),
+        ("MismatchError", ValueError),
+        ("FormatError", ValueError),
+        ("MissingKeyError", LookupError),
+        ("NoiseError", ArithmeticError),
+        ("FileError", OSError),
+        ("OutOfMemoryError", MemoryError),
+        ("DeviceError", RuntimeError),
+    ],
+)
+def test_builtin_ancestors(name: str, builtin: type[Exception]) -> None:
+    assert issubclass(getattr(errors, name), builtin)
+    assert issubclass(getattr(errors, name), hm.Error)
+    assert str(getattr(errors, name)("what clashed")) == "what clashed"
+
+
+def test_missing_keys(party: Any) -> None:
+    ev = party.ctx.bind(party.ctx.generate_keys(party.sk, public_key=False, relinearization=False))
+    x = party.ctx.encrypt(party.values(16), party.sk)
+    with pytest.raises(errors.MissingKeyError, match=r"no public key.*public_key=True"):
+        ev.encrypt(party.values(16))
+    with pytest.raises(errors.MissingKeyError, match="relinearization key"):
+        ev.bind(x).square()
+    with pytest.raises(errors.MissingKeyError, match="rotation by 3"):
+        ev.bind(x).rotate(3)
+    with pytest.raises(errors.MissingKeyError):
+        ev.bind(x).sum()
+    with pytest.raises(errors.MissingKeyError, match="no public key"):
+        ev.keys.public_only()
+    other = ev.bind(x).conjugate if party.scheme == "ckks" else ev.bind(x).swap_rows
+    with pytest.raises(errors.MissingKeyError, match=r"conjugation|swapping rows"):
+        other()
+    # A ciphertext of the client is bound to no keys, and still adds.
+    party.check(x + x, 2 * party.values(16))
+    with pytest.raises(errors.MissingKeyError):
+        x * x
+
+
+def test_different_contexts(ckks: Any, parties: Any) -> None:
+    bfv = parties("bfv")
+    x, y = ckks.ev.encrypt([1.0, 2.0]), bfv.ev.encrypt([1, 2])
+    with pytest.raises(errors.MismatchError, match=r"parameters|context"):
+        ckks.ev.add(x, y)
+    with pytest.raises(errors.MismatchError, match="belong"):
+        ckks.ctx.bind(bfv.ev.keys)
+    with pytest.raises(errors.MismatchError, match="belong"):
+        ckks.ev.bind(y)
+    with pytest.raises(errors.MismatchError):
+        ckks.ctx.decrypt(x, bfv.sk)
+    with pytest.raises(errors.MismatchError):
+        ckks.ctx.decrypt(y, ckks.sk)
+    with pytest.raises(errors.MismatchError):
+        ckks.ctx.generate_keys(bfv.sk)
+
+
+def test_exhausted_levels(ckks: Any) -> None:
+    x = ckks.ev.encrypt(ckks.values(16))
+    for _ in range(ckks.ctx.params.levels - 1):
+        x = x * x
+    with pytest.raises(errors.LevelError, match="no level is left"):
+        x.square()
+    with pytest.raises(errors.LevelError, match="level 0"):
+        x.at_level(0).rescale()
+    with pytest.raises(errors.LevelError, match=r"at_level.*not 9"):
+        ckks.ev.encrypt([1.0]).at_level(9)
+
+
+def test_operands_of_other_kinds(party: Any) -> None:
+    x = party.ev.encrypt(party.values(2, 16))
+    with pytest.raises(TypeError):
+        x + "one"
+    with pytest.raises(TypeError):
+        x + None
+    with pytest.raises(TypeError, match="first operand must be a Ciphertext"):
+        party.ev.add(3, x)
+    with pytest.raises(TypeError, match="can not be compared"):
+        x == x  # noqa: B015
+    with pytest.raises(TypeError):
+        hash(x)
+    with pytest.raises(errors.ParameterError, match="1, 2, 3"):
+        x**0
+    with pytest.raises(errors.ParameterError, match="1, 2, 3"):
+        x**1.5
+
+
+def test_operations_of_other_schemes(party: Any) -> None:
+    x = party.ev.encrypt(party.values(16))
+    if party.scheme == "ckks":
+        with pytest.raises(TypeError, match="conjugate"):
+            x.swap_rows()
+        with pytest.raises(errors.ParameterError, match="swap_rows"):
+            party.ctx.generate_keys(party.sk, swap_rows=True)
+        with pytest.raises(errors.ParameterError, match="slots only"):
+            party.ev.encode([1.0], encoding="coefficients")
+        with pytest.raises(errors.ParameterError, match=r"hemera\.ckks\.precision"):
+            party.ctx.noise_budget(x, party.sk)
+        with pytest.raises(errors.ParameterError, match="no budget"):
+            x.guaranteed_noise_budget  # noqa: B018
+        with pytest.raises(errors.ParameterError, match="float64 or complex128"):
+            party.ctx.decrypt(x, party.sk, dtype=int)
+    else:
+        with pytest.raises(TypeError, match="swap_rows"):
+            x.conjugate()
+        with pytest.raises(errors.ParameterError, match="conjugation"):
+            party.ctx.generate_keys(party.sk, conjugation=True)
+        with pytest.raises(TypeError, match="no division"):
+            x / 2
+        with pytest.raises(TypeError, match="integers"):
+            x + 0.5
+        with pytest.raises(TypeError, match="integers"):
+            party.ev.encrypt([0.5])
+        with pytest.raises(errors.ParameterError, match="neither"):
+            party.ev.encode([1], level=0)
+        with pytest.raises(errors.ParameterError, match="int64 or uint64"):
+            party.ctx.decrypt(x, party.sk, dtype=float)
+
+
+def test_values_that_do_not_encode(party: Any) -> None:
+    slots = party.ctx.params.max_slots
+    with pytest.raises(errors.MismatchError, match="no values"):
+        party.ev.encrypt([])
+    with pytest.raises(errors.MismatchError, match="last axis"):
+        party.ev.encrypt(1)
+    with pytest.raises(errors.ParameterError, match=str(slots)):
+        party.ev.encrypt(np.zeros(2 * slots + 1, dtype=int))
+    with pytest.raises(TypeError):
+        party.ev.encrypt(["one"])
+    with pytest.raises(errors.ParameterError, match="'slots' or 'coefficients'"):
+        party.ev.encrypt([1], encoding="rows")
+    with pytest.raises(TypeError, match="SecretKey or Keys"):
+        party.ctx.encrypt([1], None)
+    too_large = 2**40 if party.exact else 1e300
+    with pytest.raises(errors.ParameterError, match=r"plaintext modulus|does not fit"):
+        party.ev.encrypt([too_large])
+    if party.exact:
+        with pytest.raises(errors.ParameterError, match="2\\^63"):
+            party.ev.encrypt(np.array([2**64 - 1], dtype=np.uint64))
+    else:
+        with pytest.raises(errors.ParameterError, match="finite"):
+            party.ev.encrypt([np.nan])
+
+
+def test_devices() -> None:
+    params = hm.ckks.Parameters.for_circuit(1)
+    assert "cpu" in hm.devices()
+    assert hm.Context(params).device == hm.devices()[0]
+    with pytest.raises(errors.DeviceError, match="tpu"):
+        hm.Context(params, "tpu")
+    if "cuda:0" not in hm.devices():
+        with pytest.raises(errors.DeviceError, match="cuda"):
+            hm.Context(params, "cuda")
+    with pytest.raises(errors.ParameterError, match="threads"):
+        hm.Context(params, threads=0)
+
+
+def test_more_memory_than_there_is() -> None:
+    params = hm.ckks.Parameters.for_circuit(1, degree=2**17, slots=2**16)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.encrypt([1.0], sk)
+    # 2^20 copies of a ciphertext of megabytes: terabytes.
+    with pytest.raises(errors.OutOfMemoryError, match="bytes"):
+        x[np.newaxis][np.zeros(1 << 20, dtype=int)]
+
+
+def test_keyword_choices(party: Any) -> None:
+    with pytest.raises(errors.ParameterError, match="'eager' or 'lazy'"):
+        party.ctx.bind(party.ev.keys, relinearization="never")
+    with pytest.raises(errors.ParameterError, match="level 99"):
+        party.ctx.generate_switching_key(party.sk, party.sk, level=99)
+    with pytest.raises(TypeError, match="SecretKey"):
+        party.ctx.decrypt(party.ev.encrypt([1]), party.ev.keys)

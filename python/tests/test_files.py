@@ -1,0 +1,199 @@
+"""Saving and loading: every object, through bytes and files; what is refused, and how."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.errors import Error, FileError, FormatError, MismatchError
+
+from .conftest import make_params
+
+
+def objects(party: Any) -> dict[str, Any]:
+    a = party.values(2, 16)
+    return {
+        "ciphertext": party.ev.encrypt(a),
+        "seeded": party.ctx.encrypt(a, party.sk),
+        "plaintext": party.ctx.encode(a),
+        "secret": party.sk,
+        "keys": party.ctx.generate_keys(party.sk, rotations=[1]),
+        "switching": party.ctx.generate_switching_key(party.sk, party.ctx.generate_secret_key()),
+    }
+
+
+@pytest.mark.parametrize("name", ["ciphertext", "seeded", "plaintext", "secret", "keys", "switching"])
+def test_round_trip(party: Any, name: str, tmp_path: Path) -> None:
+    value = objects(party)[name]
+    data = bytes(value)
+    path = tmp_path / "object.hemera"
+    value.save(path)
+    assert path.read_bytes() == data
+    for source in (data, bytearray(data), memoryview(data), path, str(path)):
+        again = party.ctx.load(source)
+        assert type(again) is type(value)
+        assert bytes(again) == data
+    compressed = value.to_bytes(compression=3)
+    assert bytes(party.ctx.load(compressed)) == data
+
+
+def test_loaded_objects_work(party: Any) -> None:
+    a = party.values(2, 16)
+    ctx = hm.Context(hm.load_parameters(bytes(party.ctx.params)), "cpu")
+    sk = ctx.load(bytes(party.sk))
+    ev = ctx.bind(ctx.load(bytes(party.ev.keys)))
+    x = ev.load(bytes(party.ev.encrypt(a)))
+    assert x.evaluator is ev
+    found = ctx.decrypt(x * x.rotate(1), sk)
+    expected = party.decrypt(party.ev.encrypt(a) * party.ev.encrypt(a).rotate(1))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2**-18)
+    seeded = ctx.load(bytes(party.ctx.encrypt(a, party.sk)))
+    np.testing.assert_allclose(ctx.decrypt(seeded, sk), a, rtol=0, atol=2**-18)
+    public = ctx.bind(ctx.load(bytes(party.ev.keys.public_only())))
+    np.testing.assert_allclose(ctx.decrypt(public.encrypt(a), sk), a, rtol=0, atol=2**-18)
+
+
+def test_seeds_halve_what_is_sent(party: Any) -> None:
+    found = objects(party)
+    assert len(bytes(found["seeded"])) < 0.55 * len(bytes(found["ciphertext"]))
+
+
+@pytest.mark.parametrize("name", ["ciphertext", "plaintext", "secret", "keys", "switching"])
+def test_no_pickles(party: Any, name: str) -> None:
+    with pytest.raises(TypeError, match=r"does not pickle.*bytes\(x\).*load\(\)"):
+        pickle.dumps(objects(party)[name])
+
+
+def test_context_does_not_pickle(party: Any) -> None:
+    with pytest.raises(TypeError, match="pickle its params"):
+        pickle.dumps(party.ctx)
+    with pytest.raises(TypeError, match="pickle"):
+        copy.copy(party.sk)
+
+
+def test_other_parameters_are_refused(ckks: Any, parties: Any) -> None:
+    data = bytes(parties("bfv").sk)
+    with pytest.raises(MismatchError, match="parameters"):
+        ckks.ctx.load(data)
+    with pytest.raises(MismatchError, match=r"ciphertexts, but this is a SecretKey"):
+        ckks.ev.load(bytes(ckks.sk))
+    with pytest.raises(MismatchError, match="parameters"):
+        ckks.ctx.load(bytes(ckks.ctx.params))
+    with pytest.raises(MismatchError, match="ciphertext"):
+        hm.load_parameters(bytes(ckks.ev.encrypt([1.0])))
+
+
+def test_damaged_files(party: Any) -> None:
+    """A sample of truncations and flipped bits; the C++ tests try thousands of each."""
+    data = bytes(party.ctx.encrypt(party.values(16), party.sk))
+    random = np.random.default_rng(5)
+    for length in (0, 1, 63, 64, 100, len(data) // 2, len(data) - 1):
+        with pytest.raises(FormatError):
+            party.ctx.load(data[:length])
+    for position in random.integers(0, len(data), 50):
+        damaged = bytearray(data)
+        damaged[position] ^= 1 << int(random.integers(8))
+        with pytest.raises(Error):
+            party.ctx.load(damaged)
+    with pytest.raises(FormatError):
+        party.ctx.load(data + b"\0")
+    with pytest.raises(ValueError, match="Hemera"):
+        hm.load_parameters(b"not a file of Hemera's, but long enough to be looked at in some detail......")
+
+
+def test_files_that_can_not_be_read_or_written(party: Any, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.hemera"
+    with pytest.raises(FileError, match=r"missing\.hemera") as caught:
+        party.ctx.load(missing)
+    assert isinstance(caught.value, OSError)
+    with pytest.raises(FileError, match="nowhere"):
+        party.sk.save(tmp_path / "nowhere" / "key.hemera")
+    with pytest.raises(TypeError, match="bytes or the path"):
+        party.ctx.load(17)
+
+
+def test_a_full_disk_leaves_the_old_file(party: Any, tmp_path: Path) -> None:
+    """/dev/full stands for a full disk; a path on it can not be replaced by a half-written file."""
+    if not os.access("/dev/full", os.W_OK):
+        pytest.skip("this system has no /dev/full")
+    with pytest.raises(FileError, match="No space left"):
+        party.ev.encrypt(party.values(16)).save("/dev/full")
+    path = tmp_path / "good.hemera"
+    party.sk.save(path)
+    before = path.read_bytes()
+    path.parent.chmod(0o500)
+    try:
+        if os.geteuid() != 0:
+            with pytest.raises(FileError):
+                party.sk.save(path)
+    finally:
+        path.parent.chmod(0o700)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["good.hemera"]
+
+
+def test_secret_keys_are_for_their_owner(party: Any, tmp_path: Path) -> None:
+    path = tmp_path / "secret.hemera"
+    party.sk.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_paths_of_any_bytes(party: Any, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9 \xc3\xa9")
+    party.sk.save(path)
+    assert bytes(party.ctx.load(path)) == bytes(party.sk)
+
+
+def test_inspect(party: Any) -> None:
+    kinds = {
+        "ciphertext": "ciphertext",
+        "plaintext": "plaintext",
+        "secret": "secret key",
+        "keys": "evaluation keys",
+        "switching": "switching key",
+    }
+    found = objects(party)
+    for name, kind in kinds.items():
+        description = hm.inspect(bytes(found[name]))
+        assert description.kind == kind
+        assert description.fingerprint == party.ctx.params.fingerprint
+        assert description.bytes == len(bytes(found[name]))
+        assert description.sections
+        assert description.fields["degree"] == "1024"
+        assert kind in str(description)
+    params = hm.inspect(bytes(party.ctx.params))
+    assert params.kind == "parameters"
+    assert params.fields["scheme"] == party.scheme.upper()
+    with pytest.raises(FormatError):
+        hm.inspect(bytes(party.sk)[:-1])
+
+
+def test_keys_merge(party: Any) -> None:
+    first = party.ctx.generate_keys(party.sk, public_key=False, relinearization=False, rotations=[1])
+    second = party.ctx.generate_keys(party.sk, rotations=[2])
+    both = first | second
+    assert both.has_public_key
+    assert both.has_relinearization
+    assert both.has_rotation(1)
+    assert both.has_rotation(2)
+    assert not both.has_rotation(3)
+    assert not first.has_public_key
+    a = party.values(16)
+    party.check(party.ctx.bind(both).encrypt(a) * 2, a * 2)
+
+
+def test_contexts_of_one_fingerprint_exchange_objects(party: Any) -> None:
+    other = hm.Context(make_params(party.scheme), "cpu", threads=1)
+    if other.params != party.ctx.params:
+        pytest.fail("the same bits gave other parameters")
+    a = party.values(16)
+    moved = other.load(bytes(party.ev.encrypt(a)))
+    np.testing.assert_allclose(other.decrypt(moved, other.load(bytes(party.sk))), a, rtol=0, atol=2**-18)

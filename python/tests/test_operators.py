@@ -1,0 +1,199 @@
+"""Operators of ciphertexts against NumPy's, in all schemes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+SLOTS = 16
+
+
+@pytest.mark.parametrize("apply", [operator.add, operator.sub, operator.mul])
+@pytest.mark.parametrize(
+    "other", ["ciphertext", "plaintext", "array", "one value a row", "number", "numpy scalar"]
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_binary_operator(party: Any, apply: Callable[[Any, Any], Any], other: str, swapped: bool) -> None:
+    a, b = party.values(3, SLOTS), party.values(3, SLOTS, seed=2)
+    x = party.ev.encrypt(a)
+    operands: dict[str, tuple[Any, Any]] = {
+        "ciphertext": (party.ev.encrypt(b), b),
+        "plaintext": (party.ev.encode(b), b),
+        "array": (b, b),
+        "one value a row": (b[:, :1], b[:, :1]),
+        "number": (b[0, 0].item(), b[0, 0]),
+        "numpy scalar": (b[0, 0], b[0, 0]),
+    }
+    y, clear = operands[other]
+    result = apply(y, x) if swapped else apply(x, y)
+    assert isinstance(result, hm.Ciphertext)
+    party.check(result, apply(clear, a) if swapped else apply(a, clear))
+
+
+@pytest.mark.parametrize("apply", [operator.iadd, operator.isub, operator.imul])
+@pytest.mark.parametrize("other", ["ciphertext", "array", "number"])
+def test_in_place_operator(party: Any, apply: Callable[[Any, Any], Any], other: str) -> None:
+    a, b = party.values(2, SLOTS), party.values(2, SLOTS, seed=2)
+    x = party.ev.encrypt(a)
+    y = {"ciphertext": party.ev.encrypt(b), "array": b, "number": b[0, 0].item()}[other]
+    result = apply(x, y)
+    assert result is x
+    party.check(x, apply(a.copy(), b[0, 0] if other == "number" else b))
+
+
+def test_operands_stay_as_they_were(party: Any) -> None:
+    a, b = party.values(2, SLOTS), party.values(2, SLOTS, seed=2)
+    x, y = party.ev.encrypt(a), party.ev.encrypt(b)
+    before = bytes(x), bytes(y)
+    for _ in (x + y, x - y, x * y, -x, x**3, x.square(), x.rotate(1), x.sum(), x.shrink(), 1 - x, x * 3):
+        pass
+    assert (bytes(x), bytes(y)) == before
+
+
+def test_out_gets_the_result(party: Any) -> None:
+    a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
+    x, y = party.ev.encrypt(a), party.ev.encrypt(b)
+    out = party.ev.encrypt(a)
+    assert party.ev.multiply(x, y, out=out) is out
+    party.check(out, a * b)
+    assert party.ev.subtract(x, y, out=y) is y
+    party.check(y, a - b)
+    assert party.ev.rotate(x, 1, out=x) is x
+    assert party.decrypt(x)[0] == pytest.approx(a[1], abs=2**-18)
+
+
+def test_negation_power_and_square(party: Any) -> None:
+    a = party.values(2, SLOTS) // 4 if party.exact else party.values(2, SLOTS)
+    x = party.ev.encrypt(a)
+    party.check(-x, -a)
+    party.check(+x, a)
+    party.check(x.square(), a * a)
+    for exponent in (1, 2, 3, 4):
+        party.check(x**exponent, a**exponent)
+
+
+def test_chained_products_of_different_depth_add_up(party: Any) -> None:
+    a = party.values(SLOTS) // 4 if party.exact else party.values(SLOTS)
+    x = party.ev.encrypt(a)
+    party.check(x * x * x + x + x * x - 2, a**3 + a + a**2 - 2)
+
+
+def test_division_of_ckks(ckks: Any) -> None:
+    a, b = ckks.values(SLOTS), ckks.values(SLOTS, seed=2) + 3
+    x = ckks.ev.encrypt(a)
+    ckks.check(x / 4, a / 4)
+    ckks.check(x / b, a / b)
+
+
+def test_complex_slots(ckks: Any) -> None:
+    a = ckks.values(2, SLOTS) + 1j * ckks.values(2, SLOTS, seed=2)
+    x = ckks.ev.encrypt(a)
+    y = (x * (1 - 2j) + 1j).conjugate()
+    found = ckks.ctx.decrypt(y, ckks.sk, dtype=complex)
+    np.testing.assert_allclose(found, np.conj(a * (1 - 2j) + 1j), rtol=0, atol=2**-18)
+    real = ckks.decrypt(x)
+    assert real.dtype == np.float64
+    np.testing.assert_allclose(real, a.real, rtol=0, atol=2**-18)
+
+
+def test_integers_wrap_modulo_t(integers: Any) -> None:
+    t = integers.ctx.params.plain_modulus
+    x = integers.ev.encrypt([t - 1, 1 - t, 5])
+    np.testing.assert_array_equal(integers.decrypt(x), [-1, 1, 5])
+    unsigned = integers.ctx.decrypt(x, integers.sk, dtype=np.uint64)
+    assert unsigned.dtype == np.uint64
+    np.testing.assert_array_equal(unsigned, [t - 1, 1, 5])
+    # A scalar may be any integer.
+    integers.check(x * (10**30) + (-(10**25)), np.array([-1, 1, 5], dtype=object) * 10**30 - 10**25)
+
+
+def test_coefficients_multiply_as_polynomials(integers: Any) -> None:
+    x = integers.ev.encrypt([1, 2, 3, 0, 0], encoding="coefficients")
+    y = x * integers.ev.encrypt([0, 1, 0, 0, 0], encoding="coefficients")
+    assert y.encoding == "coefficients"
+    integers.check(y, np.array([0, 1, 2, 3, 0, 0, 0, 0, 0]))
+    integers.check(x + np.array([1, 0, 0, 0, 1]), np.array([2, 2, 3, 0, 1]))
+
+
+def test_add_many_and_multiply_many(party: Any) -> None:
+    values = [party.values(SLOTS, seed=seed) for seed in range(4)]
+    if party.exact:
+        values = [part // 4 for part in values]
+    parts = [party.ev.encrypt(value) for value in values]
+    party.check(hm.add_many(parts), np.sum(values, axis=0))
+    party.check(hm.multiply_many(parts), np.prod(values, axis=0))
+    party.check(sum(parts), np.sum(values, axis=0))
+
+
+def test_lazy_relinearization(party: Any) -> None:
+    lazy = party.ctx.bind(party.ev.keys, relinearization="lazy")
+    a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
+    x, y = lazy.encrypt(a), lazy.encrypt(b)
+    product = x * y
+    assert product.size == 3
+    assert (party.ev.encrypt(a) * party.ev.encrypt(b)).size == 2
+    party.check(product + x, a * b + a)
+    assert product.relinearize().size == 2
+    party.check(product.relinearize(), a * b)
+    assert product.rotate(1).size == 2
+
+
+def test_levels(party: Any) -> None:
+    a = party.values(SLOTS)
+    x = party.ev.encrypt(a)
+    top = party.ctx.params.levels - 1
+    assert x.level == top
+    lower = x.at_level(top - 2)
+    assert lower.level == top - 2
+    party.check(lower, a)
+    party.check(lower + x, 2 * a)
+    party.check(lower * x, a * a)
+    small = x.shrink()
+    assert small.level < top
+    assert len(bytes(small)) < len(bytes(x))
+    party.check(small, a)
+
+
+def test_rescale_of_ckks_divides_the_scale(ckks: Any) -> None:
+    a = ckks.values(SLOTS)
+    x = ckks.ev.encrypt(a)
+    product = ckks.ev.multiply(x, x)
+    rescaled = product.rescale()
+    assert rescaled.level == product.level - 1
+    assert rescaled.scale < product.scale
+    ckks.check(rescaled, a * a)
+
+
+def test_manual_rescaling() -> None:
+    params = hm.ckks.Parameters.from_bits(
+        degree=1024, prime_bits=[50, 40, 40], special_bits=[50], scale_bits=40, security=None
+    ).with_rescaling("manual")
+    assert params.rescaling == "manual"
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.bind(ctx.generate_keys(sk)).encrypt([0.5, 0.25])
+    product = x * x
+    with pytest.raises(hm.errors.ScaleError, match="rescale"):
+        product + x
+    with pytest.raises(hm.errors.MismatchError, match="level"):
+        product.rescale() + x
+    np.testing.assert_allclose(ctx.decrypt(product.rescale(), sk), [0.25, 0.0625], atol=2**-18)
+    np.testing.assert_allclose(ctx.decrypt(x.at_level(0), sk), [0.5, 0.25], atol=2**-18)
+
+
+@pytest.mark.parametrize("multiplication", ["hps_over_q", "hps", "behz"])
+def test_multiplication_of_bfv(multiplication: Any) -> None:
+    params = hm.bfv.Parameters.from_bits(
+        degree=1024, plain_modulus=12289, prime_bits=[45, 45, 45], special_bits=[49], security=None
+    ).with_multiplication(multiplication)
+    assert params.multiplication == multiplication
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.bind(ctx.generate_keys(sk)).encrypt(np.arange(10))
+    np.testing.assert_array_equal(ctx.decrypt(x * x, sk), np.arange(10) ** 2)

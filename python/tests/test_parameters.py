@@ -1,0 +1,169 @@
+"""Parameters: constructors, properties, security, pickling."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+import hemera as hm
+from hemera.errors import MismatchError, ParameterError, SecurityError
+
+from .conftest import make_params
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+def test_for_circuit_is_secure_and_prefers_fast_primes(scheme: str) -> None:
+    module = getattr(hm, scheme)
+    params = module.Parameters.for_circuit(depth=3, slots=1024)
+    assert params.scheme == scheme
+    assert params.security_bits >= 128
+    assert params.max_slots >= 1024
+    primes = [*params.primes[-1], *params.special_primes]
+    assert all(prime < 2**50 and prime % (2 * params.degree) == 1 for prime in primes)
+    assert sum(len(digit) for digit in params.digits) == len(params.primes[-1])
+    text = params.describe()
+    assert str(params.degree) in text
+    assert params.security in text
+    assert str(params.degree) in repr(params)
+
+
+def test_for_circuit_of_ckks_takes_what_the_user_wants() -> None:
+    params = hm.ckks.Parameters.for_circuit(depth=6, scale_bits=40, slots=4096)
+    assert params.levels == 7
+    assert params.scale == 2.0**40
+    assert params.level_bits(0) == pytest.approx(50, abs=0.1)
+    deeper = hm.ckks.Parameters.for_circuit(depth=7, scale_bits=40, slots=4096)
+    assert deeper.levels == 8
+    wide = hm.ckks.Parameters.for_circuit(depth=1, degree=32768, security=256)
+    assert wide.degree == 32768
+    assert wide.security == ">=256"
+
+
+def test_plain_modulus_by_bits_or_by_value(integers: Any) -> None:
+    module = getattr(hm, integers.scheme)
+    by_bits = module.Parameters.for_circuit(depth=1, plain_bits=22)
+    assert by_bits.plain_modulus.bit_length() == 22
+    assert by_bits.plain_modulus % (2 * by_bits.degree) == 1
+    by_value = module.Parameters.for_circuit(depth=1, plain_modulus=65537)
+    assert by_value.plain_modulus == 65537
+    with pytest.raises(ParameterError, match="not both"):
+        module.Parameters.for_circuit(depth=1, plain_bits=20, plain_modulus=65537)
+    powers = module.Parameters.for_circuit(depth=1, plain_modulus=2**16)
+    assert powers.max_slots == 0
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+def test_explicit_primes_give_the_same_parameters(scheme: str) -> None:
+    params: Any = make_params(scheme)
+    own: dict[str, Any] = (
+        {"scale": params.scale} if scheme == "ckks" else {"plain_modulus": params.plain_modulus}
+    )
+    again = type(params)(
+        degree=params.degree,
+        primes=(),
+        levels=params.primes,
+        special_primes=params.special_primes,
+        digits=params.digits,
+        security=None,
+        **own,
+    )
+    assert again == params
+    assert hash(again) == hash(params)
+    assert again.fingerprint == params.fingerprint
+    last_base = len(params.primes[0])
+    chain = type(params)(
+        degree=params.degree,
+        primes=params.primes[-1],
+        last_base=last_base,
+        special_primes=params.special_primes,
+        digits=params.digits,
+        security=None,
+        **own,
+    )
+    assert chain == params
+    with pytest.raises(ParameterError, match="not both"):
+        type(params)(
+            degree=1024,
+            primes=params.primes[-1],
+            levels=params.primes,
+            special_primes=(),
+            security=None,
+            **own,
+        )
+
+
+def test_weak_parameters_need_security_none() -> None:
+    arguments: dict[str, Any] = {
+        "degree": 2048,
+        "prime_bits": [40, 30],
+        "special_bits": [40],
+        "scale_bits": 30,
+    }
+    with pytest.raises(SecurityError, match=r"below 128.*degree 2048 allows 53.*security=None") as caught:
+        hm.ckks.Parameters.from_bits(**arguments)
+    assert isinstance(caught.value, ParameterError)
+    assert isinstance(caught.value, ValueError)
+    weak = hm.ckks.Parameters.from_bits(**arguments, security=None)
+    assert weak.security == "below 128"
+    assert weak.security_bits == 0
+    # Those that exist load, whatever their security.
+    assert hm.load_parameters(bytes(weak)) == weak
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+def test_bytes_and_pickle(scheme: str, tmp_path: Any) -> None:
+    params = make_params(scheme)
+    other = pickle.loads(pickle.dumps(params))
+    assert type(other) is type(params)
+    assert other == params
+    assert bytes(other) == bytes(params)
+    path = tmp_path / "parameters.hemera"
+    params.save(path)
+    assert path.read_bytes() == bytes(params)
+    for source in (path, str(path), bytes(params), bytearray(bytes(params)), memoryview(bytes(params))):
+        assert hm.load_parameters(source) == params
+        assert type(params).load(source) == params
+
+
+def test_parameters_of_another_scheme_do_not_load() -> None:
+    with pytest.raises(
+        MismatchError, match=r"parameters of CKKS, not of BFV.*hemera\.ckks\.Parameters\.load"
+    ):
+        hm.bfv.Parameters.load(bytes(make_params("ckks")))
+    assert make_params("bfv") != make_params("bgv")
+    assert make_params("bfv") != "bfv"
+
+
+def test_policies_keep_the_fingerprint() -> None:
+    ckks = make_params("ckks")
+    manual = ckks.with_rescaling("manual")
+    assert (ckks.rescaling, manual.rescaling) == ("automatic", "manual")
+    assert manual == ckks
+    with pytest.raises(ParameterError, match="'automatic', 'manual'"):
+        ckks.with_rescaling("never")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'behz'"):
+        hm.bfv.Parameters.for_circuit(1).with_multiplication("schoolbook")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"depth": 2000}, "bootstrapping"),
+        ({"depth": 1, "scale_bits": 5}, "scale_bits"),
+        ({"depth": 1, "slots": 2**20}, "slots"),
+        ({"depth": 1, "security": 100}, "128, 192"),
+        ({"depth": 200, "scale_bits": 50}, "secure"),
+    ],
+)
+def test_requests_that_can_not_be_met(arguments: Any, text: str) -> None:
+    with pytest.raises(ParameterError, match=text):
+        hm.ckks.Parameters.for_circuit(**arguments)
+
+
+def test_base_class_makes_no_parameters() -> None:
+    with pytest.raises(TypeError, match=r"hemera\.ckks\.Parameters"):
+        hm.Parameters()
+    with pytest.raises(ParameterError, match="level 9"):
+        make_params("ckks").level_bits(9)

@@ -1,0 +1,68 @@
+"""Many threads: one context from all of them, many contexts at once, and the interpreter free meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+import hemera as hm
+
+from .conftest import make_params
+
+
+def test_one_evaluator_from_many_threads(party: Any) -> None:
+    a = party.values(2, 16)
+    x = party.ev.encrypt(a)
+    expected = bytes((x * x).rotate(1) + 1)
+
+    def work(_: int) -> bytes:
+        return bytes((x * x).rotate(1) + 1)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(work, range(16))) == {expected}
+
+
+def test_many_contexts_at_once() -> None:
+    def work(scheme: str) -> bool:
+        ctx = hm.Context(make_params(scheme), "cpu", threads=1)
+        sk = ctx.generate_secret_key()
+        x = ctx.bind(ctx.generate_keys(sk)).encrypt([1, 2, 3, 4])
+        return bool(np.allclose(ctx.decrypt(x * x, sk), [1, 4, 9, 16], atol=2**-18))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, ["ckks", "bfv", "bgv"] * 4))
+
+
+def test_number_of_threads_changes_no_bit(party: Any) -> None:
+    data, keys = bytes(party.ev.encrypt(party.values(3, 16))), bytes(party.ev.keys)
+    results = set()
+    for threads in (1, 2, 3):
+        ctx = hm.Context(make_params(party.scheme), "cpu", threads=threads)
+        assert f"{threads} thread" in ctx.description
+        x = ctx.bind(ctx.load(keys)).load(data)
+        results.add(bytes((x * x + x.rotate(2)).shrink()))
+    assert len(results) == 1
+
+
+def test_other_threads_run_during_the_work() -> None:
+    """While one thread generates keys, another one must get the interpreter many times."""
+    ctx = hm.Context(hm.ckks.Parameters.for_circuit(4), "cpu", threads=1)
+    sk = ctx.generate_secret_key()
+    done = threading.Event()
+
+    def work() -> None:
+        ctx.generate_keys(sk, rotations=range(1, 9))
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    turns = 0
+    while not done.is_set():
+        turns += 1
+        time.sleep(0.0005)
+    worker.join()
+    assert turns > 5
