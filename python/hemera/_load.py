@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hemera import _core, bfv, bgv, ckks
 from hemera._stored import Source, read
-from hemera.parameters import Parameters
+from hemera.parameters import Parameters, warn_if_weak
 
 _CLASSES: dict[str, type[Parameters]] = {
     "bfv": bfv.Parameters,
@@ -57,7 +57,7 @@ class Description:
 
 
 def load_parameters(source: Source) -> Parameters:
-    """Parameters of any scheme from their bytes or a file's path. Weak ones load too: look at `security`.
+    """Parameters of any scheme from their bytes or a file's path. Weak ones load too, with a SecurityWarning.
 
     Raises:
         FormatError: when the bytes are damaged or not Hemera's.
@@ -65,7 +65,9 @@ def load_parameters(source: Source) -> Parameters:
         FileError: when the file can not be read.
     """
     core = read(source, _core.load_parameters, _core.load_parameters_file)
-    return _CLASSES[core.scheme.name]._wrap(core)
+    loaded = _CLASSES[core.scheme.name]._wrap(core)
+    warn_if_weak(loaded)
+    return loaded
 
 
 def inspect(source: Source) -> Description:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core, parameters
-from hemera.parameters import chain_levels, check_security
+from hemera.parameters import chain_levels, check_security, require_naturals
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -68,6 +68,7 @@ class Parameters(parameters.Parameters):
             ParameterError: naming what clashes.
             SecurityError: when the parameters are weaker than `security`.
         """
+        require_naturals(degree=degree, range_bits=range_bits, secret_weight=secret_weight)
         self._native = _core.parameters_from_literal(
             scheme=_core.Scheme.ckks,
             degree=degree,
@@ -114,6 +115,14 @@ class Parameters(parameters.Parameters):
         Raises:
             ParameterError: saying what does not fit.
         """
+        require_naturals(
+            depth=depth,
+            scale_bits=scale_bits,
+            slots=slots,
+            range_bits=range_bits,
+            digits=digits,
+            degree=degree,
+        )
         check_security(security)
         return cls._wrap(
             _core.ckks_for_circuit(depth, scale_bits, slots, range_bits, digits, degree, security)
@@ -146,6 +155,7 @@ class Parameters(parameters.Parameters):
             ParameterError: when there are not enough such primes, or they do not fit together.
             SecurityError: when the parameters are weaker than `security`.
         """
+        require_naturals(degree=degree, last_base=last_base, digits=digits)
         return cls._wrap(
             _core.ckks_from_bits(
                 degree, list(prime_bits), list(special_bits), 2.0**scale_bits, last_base, digits, security

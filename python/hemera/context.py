@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -100,6 +101,7 @@ class Context:
             galois_level: highest level that rotation keys work at; None: the top. Lower ones are smaller.
 
         Raises:
+            LevelError: when `galois_level` is not there.
             MismatchError: when the secret key is of other parameters.
             ParameterError: when the scheme has no such key.
         """
@@ -108,12 +110,14 @@ class Context:
             raise _core.ParameterError("conjugation is of CKKS; BFV and BGV take swap_rows=True")
         if swap_rows and ckks:
             raise _core.ParameterError("swap_rows is of BFV and BGV; CKKS takes conjugation=True")
-        steps = {int(step) for step in rotations}
+        steps = {self._steps(step) for step in rotations}
         if sum_slots:
             slots = self._params.max_slots if sum_slots is True else int(sum_slots)
             steps |= set(rotations_for_sum(self._params, slots))
             # BFV and BGV sum over both rows.
             swap_rows = swap_rows or not ckks
+        if galois_level is not None:
+            self._require_level(galois_level)
         self._require_secret(secret_key, "generate_keys")
         core = _core.generate_keys(
             secret_key._native,
@@ -132,10 +136,8 @@ class Context:
         top)."""
         self._require_secret(source, "generate_switching_key")
         self._require_secret(target, "generate_switching_key")
-        top = self._params.levels - 1
-        chosen = top if level is None else level
-        if not 0 <= chosen <= top:
-            raise _core.ParameterError(f"level {level} is not in 0 to {top}")
+        chosen = self._params.levels - 1 if level is None else level
+        self._require_level(chosen)
         return SwitchingKey(_core.generate_switching_key(source._native, target._native, chosen), self)
 
     def bind(self, keys: Keys, *, relinearization: Relinearization = "eager") -> Evaluator:
@@ -175,6 +177,7 @@ class Context:
             A plaintext of shape (...).
 
         Raises:
+            LevelError: for a level that is not there.
             ParameterError: when values are too large, too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
@@ -319,6 +322,15 @@ class Context:
         if key.context.params != self._params:
             raise _core.MismatchError(f"{operation}: the key belongs to {key.context!r}, not to {self!r}")
 
+    def _require_level(self, level: int) -> None:
+        if not 0 <= level < self._params.levels:
+            raise _core.LevelError(f"level {level} is not in 0 to {self._params.levels - 1}")
+
+    def _steps(self, steps: int) -> int:
+        """Steps of a rotation as a number that the core takes: they count modulo N/2."""
+        number = operator.index(steps)
+        return number if abs(number) < 1 << 62 else number % (self._params.degree // 2)
+
     def _encode(
         self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext:
@@ -328,6 +340,8 @@ class Context:
         if isinstance(encoder, _core.ComplexEncoder):
             if encoding != "slots":
                 raise _core.ParameterError("CKKS encodes slots only")
+            if level is not None:
+                self._require_level(level)
             array = as_complex(values, "encode")
             return encoder.encode(pad_slots(array, power_of_two(array.shape[-1]), "encode"), level, scale)
         if level is not None or scale is not None:

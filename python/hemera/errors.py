@@ -32,8 +32,13 @@ __all__ = [
     "ParameterError",
     "ScaleError",
     "SecurityError",
+    "SecurityWarning",
 ]
 
 # Tracebacks name the public module.
-for _name in __all__:
+for _name in __all__[:-1]:
     globals()[_name].__module__ = __name__
+
+
+class SecurityWarning(UserWarning):
+    """Parameters that came from elsewhere have less than 128 bits of security by the tables of 2024."""

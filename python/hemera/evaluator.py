@@ -157,7 +157,7 @@ class Evaluator:
     def power(self, a: Ciphertext, exponent: int, *, out: Ciphertext | None = None) -> Ciphertext:
         """a to the power of `exponent` >= 1, in ceil(log2 exponent) levels. ParameterError for others."""
         number = as_number(exponent)
-        if not isinstance(number, int) or number < 1:
+        if not isinstance(number, int) or not 1 <= number < 1 << 63:
             raise _core.ParameterError(f"a ciphertext can be raised to 1, 2, 3, ..., not to {exponent!r}")
         return self._finish(self._native.power(a._native, number), out)
 
@@ -209,11 +209,12 @@ class Evaluator:
 
     def rotate(self, a: Ciphertext, steps: int, *, out: Ciphertext | None = None) -> Ciphertext:
         """Slots turned left by `steps`: see `Ciphertext.rotate`."""
-        return self._finish(self._native.rotate(a._native, steps), out)
+        return self._finish(self._native.rotate(a._native, self._context._steps(steps)), out)
 
     def rotate_many(self, a: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
         """Rotations by each of `steps`. Those that have a key of their own share most of the work."""
-        return [Ciphertext(core, self) for core in self._native.rotate_hoisted(a._native, list(steps))]
+        wanted = [self._context._steps(step) for step in steps]
+        return [Ciphertext(core, self) for core in self._native.rotate_hoisted(a._native, wanted)]
 
     def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
         """The rotations that `rotate(a, steps)` will do with the keys there are.
@@ -221,7 +222,7 @@ class Evaluator:
         Raises:
             MissingKeyError: when they do not suffice.
         """
-        return self._native.rotation_plan(steps, a._native)
+        return self._native.rotation_plan(self._context._steps(steps), a._native)
 
     def conjugate(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """CKKS: the complex conjugate of each slot. Raises MissingKeyError without the key."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numbers
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from hemera import _core
 from hemera._stored import Source, read
+from hemera.errors import SecurityWarning
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,6 +60,23 @@ def max_log_modulus(degree: int, bits: int) -> int | None:
     return _core.max_log_modulus(degree, bits)
 
 
+def require_naturals(**values: int) -> None:
+    """ParameterError that names the first value that is no integer of 0 or more."""
+    for name, value in values.items():
+        if not isinstance(value, numbers.Integral) or value < 0:
+            raise _core.ParameterError(f"{name} must be an integer of 0 or more, not {value!r}")
+
+
+def warn_if_weak(params: Parameters) -> None:
+    """A SecurityWarning for parameters from elsewhere that are below 128 bits by the tables of 2024."""
+    if params.security in (">=128 (2018 table)", "below 128"):
+        warnings.warn(
+            f"the loaded parameters have security {params.security}: {params!r}",
+            SecurityWarning,
+            stacklevel=3,
+        )
+
+
 def check_security(security: int | None) -> None:
     """ParameterError for bits of security that there is no table for."""
     if security not in (None, 128, 192, 256):
@@ -91,6 +111,8 @@ class Parameters:
 
     @classmethod
     def _wrap(cls, core: _core.Parameters) -> Self:
+        if cls is Parameters:
+            raise TypeError("parameters of any scheme load by hemera.load_parameters")
         if core.scheme != SCHEMES[cls.scheme]:
             raise _core_mismatch(cls.scheme, core.scheme.name)
         self = cls.__new__(cls)
@@ -99,14 +121,16 @@ class Parameters:
 
     @classmethod
     def load(cls, source: Source) -> Self:
-        """Parameters from their bytes, or from a file's path. Weak ones load too: look at `security`.
+        """Parameters from their bytes, or from a file's path. Weak ones load too, with a SecurityWarning.
 
         Raises:
             FormatError: when the bytes are damaged or not Hemera's.
             MismatchError: when they hold something else, or another scheme's parameters.
             FileError: when the file can not be read.
         """
-        return cls._wrap(read(source, _core.load_parameters, _core.load_parameters_file))
+        loaded = cls._wrap(read(source, _core.load_parameters, _core.load_parameters_file))
+        warn_if_weak(loaded)
+        return loaded
 
     def to_bytes(self) -> bytes:
         """The parameters in Hemera's file format."""
@@ -274,6 +298,7 @@ class IntegerParameters(Parameters):
             ParameterError: naming what clashes.
             SecurityError: when the parameters are weaker than `security`.
         """
+        require_naturals(degree=degree, plain_modulus=plain_modulus, secret_weight=secret_weight)
         self._native = _core.parameters_from_literal(
             scheme=SCHEMES[self.scheme],
             degree=degree,
@@ -321,6 +346,15 @@ class IntegerParameters(Parameters):
         Raises:
             ParameterError: saying what does not fit.
         """
+        require_naturals(
+            depth=depth,
+            slots=slots,
+            terms=terms,
+            digits=digits,
+            degree=degree,
+            plain_bits=plain_bits or 0,
+            plain_modulus=plain_modulus or 0,
+        )
         if plain_bits is not None and plain_modulus is not None:
             raise _core.ParameterError("give plain_bits or plain_modulus, not both")
         check_security(security)
@@ -362,6 +396,7 @@ class IntegerParameters(Parameters):
             ParameterError: when there are not enough such primes, or they do not fit together.
             SecurityError: when the parameters are weaker than `security`.
         """
+        require_naturals(degree=degree, plain_modulus=plain_modulus, digits=digits)
         return cls._wrap(
             cls._core_from_bits(
                 degree=degree,

@@ -106,3 +106,8 @@ def ckks(parties: Callable[[str], Party]) -> Party:
 def integers(request: pytest.FixtureRequest, parties: Callable[[str], Party]) -> Party:
     """BFV and BGV in turn."""
     return parties(request.param)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The small parameters are weak, and loading them says so: no news here."""
+    config.addinivalue_line("filterwarnings", "ignore::hemera.errors.SecurityWarning")

@@ -23,7 +23,7 @@ def test_every_class_of_the_core_is_there_with_its_base() -> None:
         assert found.__module__ == "hemera.errors"
         assert found.__doc__
         assert issubclass(found, Exception if base.startswith("std") else getattr(errors, base))
-    assert set(errors.__all__) == {name for name, _ in classes}
+    assert set(errors.__all__) == {name for name, _ in classes} | {"SecurityWarning"}
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,11 @@ def test_operands_of_other_kinds(party: Any) -> None:
         hash(x)
     with pytest.raises(errors.ParameterError, match="1, 2, 3"):
         x**0
-    with pytest.raises(errors.ParameterError, match="1, 2, 3"):
-        x**1.5
+    for exponent in (1.5, -1, 2**64):
+        with pytest.raises(errors.ParameterError, match="1, 2, 3"):
+            x**exponent
+    with pytest.raises(TypeError, match="integer"):
+        x.rotate(1.5)
 
 
 def test_operations_of_other_schemes(party: Any) -> None:
@@ -127,6 +130,8 @@ def test_operations_of_other_schemes(party: Any) -> None:
             party.ctx.noise_budget(x, party.sk)
         with pytest.raises(errors.ParameterError, match="no budget"):
             x.guaranteed_noise_budget  # noqa: B018
+        with pytest.raises(errors.LevelError, match="level -1"):
+            party.ev.encode([1.0], level=-1)
         with pytest.raises(errors.ParameterError, match="float64 or complex128"):
             party.ctx.decrypt(x, party.sk, dtype=int)
     else:
@@ -197,7 +202,9 @@ def test_more_memory_than_there_is() -> None:
 def test_keyword_choices(party: Any) -> None:
     with pytest.raises(errors.ParameterError, match="'eager' or 'lazy'"):
         party.ctx.bind(party.ev.keys, relinearization="never")
-    with pytest.raises(errors.ParameterError, match="level 99"):
+    with pytest.raises(errors.LevelError, match="level 99"):
         party.ctx.generate_switching_key(party.sk, party.sk, level=99)
+    with pytest.raises(errors.LevelError, match="level -1"):
+        party.ctx.generate_keys(party.sk, galois_level=-1)
     with pytest.raises(TypeError, match="SecretKey"):
         party.ctx.decrypt(party.ev.encrypt([1]), party.ev.keys)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import hemera as hm
-from hemera.errors import MismatchError, ParameterError, SecurityError
+from hemera.errors import MismatchError, ParameterError, SecurityError, SecurityWarning
 
 from .conftest import make_params
 
@@ -108,8 +108,11 @@ def test_weak_parameters_need_security_none() -> None:
     weak = hm.ckks.Parameters.from_bits(**arguments, security=None)
     assert weak.security == "below 128"
     assert weak.security_bits == 0
-    # Those that exist load, whatever their security.
-    assert hm.load_parameters(bytes(weak)) == weak
+    # Those that exist load, whatever their security, and say it.
+    with pytest.warns(SecurityWarning, match="below 128"):
+        assert hm.load_parameters(bytes(weak)) == weak
+    with pytest.warns(SecurityWarning, match="below 128"):
+        assert hm.ckks.Parameters.load(bytes(weak)) == weak
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
@@ -154,6 +157,8 @@ def test_policies_keep_the_fingerprint() -> None:
         ({"depth": 1, "scale_bits": 5}, "scale_bits"),
         ({"depth": 1, "slots": 2**20}, "slots"),
         ({"depth": 1, "security": 100}, "128, 192"),
+        ({"depth": -1}, "depth must be an integer of 0 or more, not -1"),
+        ({"depth": 1, "slots": 2.5}, "slots must be an integer"),
         ({"depth": 200, "scale_bits": 50}, "secure"),
     ],
 )
@@ -165,5 +170,7 @@ def test_requests_that_can_not_be_met(arguments: Any, text: str) -> None:
 def test_base_class_makes_no_parameters() -> None:
     with pytest.raises(TypeError, match=r"hemera\.ckks\.Parameters"):
         hm.Parameters()
+    with pytest.raises(TypeError, match="load_parameters"):
+        hm.Parameters.load(bytes(hm.ckks.Parameters.for_circuit(1)))
     with pytest.raises(ParameterError, match="level 9"):
         make_params("ckks").level_bits(9)

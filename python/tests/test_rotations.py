@@ -22,7 +22,7 @@ def rolled(party: Any, values: np.ndarray[Any, Any], steps: int) -> np.ndarray[A
     return np.roll(rows, -steps, axis=-1).reshape(values.shape)
 
 
-@pytest.mark.parametrize("steps", [0, 1, -1, 7, 3, 5, -6, 512 - 1])
+@pytest.mark.parametrize("steps", [0, 1, -1, 7, 3, 5, -6, 511, 513, 3 - 2**70])
 def test_rotate(party: Any, steps: int) -> None:
     a = full(party)
     party.check(party.ev.encrypt(a).rotate(steps), rolled(party, a, steps))
