@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <random>
 #include <string>
+#include <vector>
 
+#include "hemera/arith/big_integer.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/kernels.hpp"
@@ -20,26 +23,75 @@ TEST(LimbTables, HoldThePowersInReversedOrderWithTheirQuotients) {
     const LimbTables tables = make_limb_tables(modulus, 1024);
     const bool narrow = q.value() < max_modulus_52;
     EXPECT_EQ(narrow, bits <= 50);
-    EXPECT_EQ(tables.quotients52.size(), narrow ? 1024U : 0U);
     for (std::size_t i = 0; i < 1024; ++i) {
       const std::uint64_t exponent = arith::reverse_bits(i, 10);
       const std::uint64_t power = q.power(modulus.root, exponent);
       ASSERT_EQ(tables.powers[i], power);
       ASSERT_EQ(q.multiply(tables.inverse_powers[i], power), 1U);
-      for (const bool inverse : {false, true}) {
-        const std::uint64_t w = (inverse ? tables.inverse_powers : tables.powers)[i];
-        const auto quotient = [&](int shift) {
-          return static_cast<std::uint64_t>((static_cast<arith::uint128>(w) << shift) / q.value());
-        };
-        ASSERT_EQ((inverse ? tables.inverse_quotients : tables.quotients)[i], quotient(64));
-        if (narrow) {
-          ASSERT_EQ((inverse ? tables.inverse_quotients52 : tables.quotients52)[i], quotient(52));
-        }
+      for (const auto& [powers, quotients] : {std::pair(&tables.powers, &tables.quotients),
+                                              {&tables.inverse_powers, &tables.inverse_quotients}}) {
+        ASSERT_EQ((*quotients)[i],
+                  static_cast<std::uint64_t>((static_cast<arith::uint128>((*powers)[i]) << 64) / q.value()));
       }
     }
+    const auto check52 = [&](const TwiddleTable& powers, const TwiddleTable& powers52,
+                             const TwiddleTable& quotients52) {
+      ASSERT_EQ(powers52.size(), narrow ? 1024U : 0U);
+      ASSERT_EQ(quotients52.size(), powers52.size());
+      for (std::size_t i = 0; i < powers52.size(); ++i) {
+        ASSERT_EQ(quotients52[i],
+                  static_cast<std::uint64_t>((static_cast<arith::uint128>(powers52[i]) << 52) / q.value()));
+        // The order that the header states.
+        std::size_t from = i;
+        if (i >= 256) {
+          const std::size_t block = (i - 256) / 48, within = (i - 256) % 48, lane = 8 * block + within % 8;
+          from = within < 16 ? 256 + 2 * lane + within / 8 : 512 + 4 * lane + (within - 16) / 8;
+        }
+        ASSERT_EQ(powers52[i], powers[from]) << i;
+      }
+    };
+    check52(tables.powers, tables.powers52, tables.quotients52);
+    check52(tables.inverse_powers, tables.inverse_powers52, tables.inverse_quotients52);
     EXPECT_EQ(q.multiply(tables.inverse_degree.operand, 1024), 1U);
   }
   EXPECT_TRUE(make_limb_tables({arith::Modulus(65536), 0}, 1024).powers.empty());
+}
+
+TEST(RoundedFractions, AreTheExactSumRounded) {
+  constexpr std::size_t count = 64 + 8;
+  std::mt19937_64 generator(5);
+  for (const char* name : {"scalar", "avx2", "avx512"}) {
+    const Kernels* kernels = nullptr;
+    try {
+      kernels = &select_kernels(name);
+    } catch (const DeviceError&) {
+      continue;  // this machine or this build does not have it
+    }
+    for (const int bits : {30, 50, 52, 53, 61}) {
+      for (const std::size_t sources : {1, 2, 7, 40, 1100}) {
+        const std::uint64_t bound = std::uint64_t{1} << bits;
+        std::vector<std::uint64_t> y(sources * count), high(sources), low(sources), low48(count), rest(count);
+        std::vector<const std::uint64_t*> rows;
+        for (std::size_t i = 0; i < sources; ++i) {
+          rows.push_back(y.data() + i * count);
+          high[i] = i % 3 == 0 ? ~std::uint64_t{0} : generator();
+          low[i] = i % 2 == 0 ? ~std::uint64_t{0} : generator();
+          for (std::size_t n = 0; n < count; ++n)
+            y[i * count + n] = n % 4 == 0 ? bound - 1 : generator() % bound;
+        }
+        kernels->rounded_fractions(low48.data(), rest.data(), rows.data(), high.data(), low.data(), sources,
+                                   bound, count);
+        for (std::size_t n = 0; n < count; ++n) {
+          arith::BigInteger sum = arith::BigInteger(1) << 127;
+          for (std::size_t i = 0; i < sources; ++i) {
+            sum += ((arith::BigInteger(high[i]) << 64) + low[i]) * y[i * count + n];
+          }
+          ASSERT_LT(low48[n], std::uint64_t{1} << 48);
+          ASSERT_EQ((arith::BigInteger(rest[n]) << 48) + low48[n], sum >> 128) << name << ", " << sources;
+        }
+      }
+    }
+  }
 }
 
 TEST(SelectKernels, TakesTheNamedOneOrTheBest) {

@@ -1,9 +1,6 @@
 // Changes of base: conversion, scale-and-round, division.
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
-#include "hemera/runtime/error.hpp"
 #include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
@@ -13,32 +10,6 @@ namespace hemera::poly::cpu {
 
 using Limb = std::uint64_t;
 using arith::uint128;
-
-namespace {
-
-// floor((sum_i y_i F_i + 2^127) / 2^128) with F_i = 2^64 high_i + low_i, as its low 48 bits and the rest. The
-// words of the products are summed apart: all terms together may pass 192 bits.
-void rounded_fractions(Limb* low48, Limb* rest, const Limb* const* y, const std::vector<std::uint64_t>& high,
-                       const std::vector<std::uint64_t>& low, std::size_t count) {
-  for (std::size_t n = 0; n < count; ++n) {
-    uint128 word0 = 0;
-    uint128 word1 = std::uint64_t{1} << 63;
-    uint128 word2 = 0;
-    for (std::size_t i = 0; i < high.size(); ++i) {
-      const uint128 lower = static_cast<uint128>(y[i][n]) * low[i];
-      const uint128 upper = static_cast<uint128>(y[i][n]) * high[i] + static_cast<std::uint64_t>(lower >> 64);
-      word0 += static_cast<std::uint64_t>(lower);
-      word1 += static_cast<std::uint64_t>(upper);
-      word2 += static_cast<std::uint64_t>(upper >> 64);
-    }
-    word1 += word0 >> 64;
-    word2 += word1 >> 64;
-    low48[n] = static_cast<std::uint64_t>(word2) & ((std::uint64_t{1} << 48) - 1);
-    rest[n] = static_cast<std::uint64_t>(word2 >> 48);  // below 2^13 times the number of terms
-  }
-}
-
-}  // namespace
 
 void CpuBackend::convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
                          const BaseConversion& plan) const {
@@ -102,7 +73,8 @@ void CpuBackend::scale_and_round(Queue& queue, const PolyView& out, const ConstP
           row += block;
         };
         for (const std::uint32_t position : plan.divided_positions()) scale(position);
-        rounded_fractions(row, row + block, y.data(), plan.fraction_high(), plan.fraction_low(), block);
+        kernels_.rounded_fractions(row, row + block, y.data(), plan.fraction_high().data(),
+                                   plan.fraction_low().data(), divided, bound, block);
         y.push_back(row);
         y.push_back(row + block);
         row += 2 * block;

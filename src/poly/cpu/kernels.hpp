@@ -63,6 +63,12 @@ struct Kernels {
                        std::uint64_t product, std::uint64_t shift, std::size_t count,
                        const arith::Modulus& q);
 
+  /// The low 48 bits and the rest of floor((sum_i y[i] * (2^64 high[i] + low[i]) + 2^127) / 2^128), the
+  /// rounded fractions of ScaleAndRound; y[i] < source_bound <= 2^61, sources < 2^16.
+  void (*rounded_fractions)(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
+                            const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
+                            std::uint64_t source_bound, std::size_t count);
+
   /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling or &avx512_sampling.
   const SamplingKernels* sampling;
 };

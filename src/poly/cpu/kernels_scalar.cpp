@@ -182,6 +182,29 @@ void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::
   }
 }
 
+// The words of the products are summed apart: all terms together may pass 192 bits.
+void rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
+                       const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
+                       std::uint64_t source_bound, std::size_t count) {
+  (void)source_bound;
+  for (std::size_t n = 0; n < count; ++n) {
+    uint128 word0 = 0;
+    uint128 word1 = std::uint64_t{1} << 63;
+    uint128 word2 = 0;
+    for (std::size_t i = 0; i < sources; ++i) {
+      const uint128 lower = static_cast<uint128>(y[i][n]) * low[i];
+      const uint128 upper = static_cast<uint128>(y[i][n]) * high[i] + static_cast<std::uint64_t>(lower >> 64);
+      word0 += static_cast<std::uint64_t>(lower);
+      word1 += static_cast<std::uint64_t>(upper);
+      word2 += static_cast<std::uint64_t>(upper >> 64);
+    }
+    word1 += word0 >> 64;
+    word2 += word1 >> 64;
+    low48[n] = static_cast<std::uint64_t>(word2) & ((std::uint64_t{1} << 48) - 1);
+    rest[n] = static_cast<std::uint64_t>(word2 >> 48);
+  }
+}
+
 constexpr Kernels table = {
     .name = "scalar",
     .forward_transform = forward_transform,
@@ -199,6 +222,7 @@ constexpr Kernels table = {
     .scale_residues = scale_residues,
     .quotient = quotient,
     .weighted_sum = weighted_sum,
+    .rounded_fractions = rounded_fractions,
     .sampling = &scalar_sampling,
 };
 

@@ -37,5 +37,8 @@ void quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64
 void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
                   std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
                   std::uint64_t product, std::uint64_t shift, std::size_t count, const arith::Modulus& q);
+void rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
+                       const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
+                       std::uint64_t source_bound, std::size_t count);
 
 }  // namespace hemera::poly::cpu::avx512

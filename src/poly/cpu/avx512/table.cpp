@@ -21,6 +21,7 @@ const Kernels& avx512_kernels() {
       .scale_residues = avx512::scale_residues,
       .quotient = avx512::quotient,
       .weighted_sum = avx512::weighted_sum,
+      .rounded_fractions = avx512::rounded_fractions,
       .sampling = &avx512_sampling,
   };
   return table;
