@@ -229,7 +229,9 @@ void colliding_blocks(std::uint8_t* out, const std::uint32_t key[8], std::uint32
                       const std::uint32_t nonce[3], std::size_t blocks) {
   cpu::chacha20_blocks_scalar(out, key, counter, nonce, blocks);
   for (std::size_t i = 0; i < 64 * blocks; ++i) {
-    if (i % 16 < 15) out[i] &= i % 16 == 3 ? 0x07 : 0x00;  // bits 24 to 26 of the key, bits 120 to 127 of r
+    // Bits 24 to 26 of the key and bits 120 to 127 of r stay.
+    const int kept = i % 16 == 15 ? 0xff : i % 16 == 3 ? 0x07 : 0x00;
+    out[i] = static_cast<std::uint8_t>(out[i] & kept);
   }
 }
 
