@@ -41,6 +41,12 @@ std::vector<BigInteger> integers(const Poly& poly, std::size_t batch = 0) {
   return result;
 }
 
+// An integer below 2^125 in size.
+Real to_real(const BigInteger& value) {
+  const BigInteger radix = BigInteger(1) << 62;
+  return Real(static_cast<std::int64_t>(value / radix)) * 0x1p62 + static_cast<std::int64_t>(value % radix);
+}
+
 // sum_i c_i zeta^(5^slot i), zeta = exp(2 pi i / 2N), by Horner's rule in 200 bits; a polynomial in X^gap.
 std::complex<double> value_at_slot(const std::vector<BigInteger>& coefficients, std::size_t slot,
                                    double scale, std::size_t gap) {
@@ -51,7 +57,7 @@ std::complex<double> value_at_slot(const std::vector<BigInteger>& coefficients, 
   const Real cosine = cos(angle), sine = sin(angle);
   Real x = 0, y = 0;
   for (std::size_t i = coefficients.size() / gap; i-- > 0;) {
-    const Real next = x * cosine - y * sine + Real(coefficients[i * gap]);
+    const Real next = x * cosine - y * sine + to_real(coefficients[i * gap]);
     y = x * sine + y * cosine;
     x = next;
   }
