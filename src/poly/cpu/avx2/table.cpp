@@ -1,16 +1,29 @@
 // The table of kernels for AVX2.
-#include "poly/cpu/kernels.hpp"
+#include "poly/cpu/avx2/kernels_avx2.hpp"
 
 namespace hemera::poly::cpu {
 
 const Kernels& avx2_kernels() {
-  // What this instruction set does not improve stays scalar.
-  static const Kernels table = [] {
-    Kernels kernels = scalar_kernels();
-    kernels.name = "avx2";
-    kernels.sampling = &avx2_sampling;
-    return kernels;
-  }();
+  static const Kernels table = {
+      .name = "avx2",
+      .forward_transform = avx2::forward_transform,
+      .inverse_transform = avx2::inverse_transform,
+      .add = avx2::add,
+      .subtract = avx2::subtract,
+      .negate = avx2::negate,
+      .multiply = avx2::multiply,
+      .multiply_add = avx2::multiply_add,
+      .multiply_scalar = avx2::multiply_scalar,
+      .add_scalar = avx2::add_scalar,
+      .subtract_multiply_scalar = avx2::subtract_multiply_scalar,
+      .inner_product = avx2::inner_product,
+      .tensor_2x2 = avx2::tensor_2x2,
+      .scale_residues = avx2::scale_residues,
+      .quotient = scalar_kernels().quotient,
+      .weighted_sum = avx2::weighted_sum,
+      .rounded_fractions = scalar_kernels().rounded_fractions,
+      .sampling = &avx2_sampling,
+  };
   return table;
 }
 

@@ -1,0 +1,119 @@
+// Element-wise kernels for AVX2.
+#include "poly/cpu/avx2/arithmetic50.hpp"
+#include "poly/cpu/avx2/kernels_avx2.hpp"
+
+namespace hemera::poly::cpu::avx2 {
+namespace {
+
+using arith::Modulus;
+using arith::ShoupFactor;
+
+template <typename Operation>
+[[gnu::always_inline]] inline void map(Word* out, const Word* a, std::size_t count,
+                                       const Operation& operation) {
+  for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i)));
+}
+template <typename Operation>
+[[gnu::always_inline]] inline void map(Word* out, const Word* a, const Word* b, std::size_t count,
+                                       const Operation& operation) {
+  for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i), load(b + i)));
+}
+
+bool is_narrow(const Modulus& q) { return q.value() < max_modulus_52; }
+
+}  // namespace
+
+void add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map(out, a, b, count, [=](Vector x, Vector y) { return fold(add(x, y), modulus); });
+}
+
+void subtract(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map(out, a, b, count, [=](Vector x, Vector y) { return lift(subtract(x, y), modulus); });
+}
+
+void negate(Word* out, const Word* a, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map(out, a, count, [=](Vector x) { return lift(subtract(zero(), x), modulus); });
+}
+
+void add_scalar(Word* out, const Word* a, Word scalar, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  const Vector addend = broadcast(scalar);
+  map(out, a, count, [=](Vector x) { return fold(add(x, addend), modulus); });
+}
+
+void multiply(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  if (!is_narrow(q)) return scalar_kernels().multiply(out, a, b, count, q);
+  const Modulus50 modulus = Modulus50::make(q);
+  map(out, a, b, count, [=](Vector x, Vector y) {
+    return canonical50(multiply50(to_doubles(x), to_doubles(y), modulus), modulus);
+  });
+}
+
+void multiply_add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  if (!is_narrow(q)) return scalar_kernels().multiply_add(out, a, b, count, q);
+  const Modulus50 modulus = Modulus50::make(q);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const Doubles product = multiply50(to_doubles(load(a + i)), to_doubles(load(b + i)), modulus);
+    store(out + i, fold(add(load(out + i), canonical50(product, modulus)), modulus.word));
+  }
+}
+
+void multiply_scalar(Word* out, const Word* a, const ShoupFactor& scalar, std::size_t count,
+                     const Modulus& q) {
+  if (!is_narrow(q)) return scalar_kernels().multiply_scalar(out, a, scalar, count, q);
+  const Modulus50 modulus = Modulus50::make(q);
+  const Factor50 factor = Factor50::make(scalar.operand, modulus);
+  map(out, a, count,
+      [=](Vector x) { return canonical50(multiply50(to_doubles(x), factor, modulus.q), modulus); });
+}
+
+void subtract_multiply_scalar(Word* out, const Word* a, const Word* b, const ShoupFactor& scalar,
+                              std::size_t count, const Modulus& q) {
+  if (!is_narrow(q)) return scalar_kernels().subtract_multiply_scalar(out, a, b, scalar, count, q);
+  const Modulus50 modulus = Modulus50::make(q);
+  const Factor50 factor = Factor50::make(scalar.operand, modulus);
+  if (a == nullptr) {
+    map(out, b, count, [=](Vector y) {
+      return canonical50(multiply50(subtract(_mm256_setzero_pd(), to_doubles(y)), factor, modulus.q),
+                         modulus);
+    });
+  } else {
+    map(out, a, b, count, [=](Vector x, Vector y) {
+      return canonical50(multiply50(subtract(to_doubles(x), to_doubles(y)), factor, modulus.q), modulus);
+    });
+  }
+}
+
+void scale_residues(Word* y, const Word* x, const ShoupFactor& factor, bool center, std::size_t count,
+                    const Modulus& a) {
+  if (!center) return multiply_scalar(y, x, factor, count, a);
+  if (!is_narrow(a)) return scalar_kernels().scale_residues(y, x, factor, center, count, a);
+  const Modulus50 modulus = Modulus50::make(a);
+  const Factor50 w = Factor50::make(factor.operand, modulus);
+  const Vector shift = broadcast((a.value() - 1) / 2);
+  map(y, x, count, [=](Vector value) {
+    const Vector scaled = canonical50(multiply50(to_doubles(value), w, modulus.q), modulus);
+    return fold(add(scaled, shift), modulus.word);
+  });
+}
+
+void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* a1, const Word* b0,
+                const Word* b1, std::size_t count, const Modulus& q) {
+  if (!is_narrow(q)) return scalar_kernels().tensor_2x2(out0, out1, out2, a0, a1, b0, b1, count, q);
+  const Modulus50 modulus = Modulus50::make(q);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const Doubles x0 = to_doubles(load(a0 + i));
+    const Doubles x1 = to_doubles(load(a1 + i));
+    const Doubles y0 = to_doubles(load(b0 + i));
+    const Doubles y1 = to_doubles(load(b1 + i));
+    store(out0 + i, canonical50(multiply50(x0, y0, modulus), modulus));
+    const Doubles cross = add(multiply50(x0, y1, modulus), multiply50(x1, y0, modulus));  // in (-2q, 2q)
+    store(out1 + i, canonical50(reduce50(cross, modulus), modulus));
+    store(out2 + i, canonical50(multiply50(x1, y1, modulus), modulus));
+  }
+}
+
+}  // namespace hemera::poly::cpu::avx2

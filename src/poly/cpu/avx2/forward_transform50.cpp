@@ -1,0 +1,134 @@
+// Forward transform for moduli below 2^50, in double precision.
+//
+// Cooley-Tukey with the twist in the twiddles (P. Longa and M. Naehrig, 2016/504, algorithm 1). A product is
+// in magnitude at most q (1/2 + |y / q| e) with e = 3/16 for centred factors, w <= q / 2, and 3/8 for others
+// (see multiply50; q 2^-50 <= 1), and is added to a value of either sign without correction. From q, six
+// stages with centred factors lead to 7.7 q; from the 0.51 q of a reduced value, three with centred and two
+// with other ones to 6.4 q. Both are below 8 q <= 2^53, where integers are exact. So all values are reduced
+// before each third sweep, and before the last stages.
+#include <cassert>
+
+#include "poly/cpu/avx2/kernels_avx2.hpp"
+#include "poly/cpu/avx2/transform50.hpp"
+
+namespace hemera::poly::cpu::avx2 {
+namespace {
+
+[[gnu::always_inline]] inline void butterfly(Doubles& x, Doubles& y, const Factor50& w, const Modulus50& q) {
+  const Doubles product = multiply50(y, w, q.q);
+  y = subtract(x, product);
+  x = add(x, product);
+}
+
+// `stages` stages on 2^stages vectors.
+template <int stages>
+[[gnu::always_inline]] inline void butterflies(Doubles* v, const BlockFactors<stages>& factors,
+                                               const Modulus50& q) {
+#pragma GCC unroll 3
+  for (int stage = 0; stage < stages; ++stage) {
+    const int half = (1 << stages) >> (stage + 1);
+#pragma GCC unroll 4
+    for (int group = 0; group < 1 << stage; ++group) {
+      const Factor50 w = factors.get(stage, group);
+#pragma GCC unroll 4
+      for (int i = group * 2 * half; i < group * 2 * half + half; ++i) butterfly(v[i], v[i + half], w, q);
+    }
+  }
+}
+
+// One sweep over a block of `length` words. The first one of all reads words, not doubles.
+template <int stages, bool first, bool reduced>
+void sweep(Word* out, const Word* in, const Word* powers, std::size_t block, std::size_t length,
+           const Modulus50& q, const arith::Modulus& modulus) {
+  constexpr std::size_t width = std::size_t{1} << stages;
+  const std::size_t stride = length / width;
+  const BlockFactors<stages> factors(powers, block, modulus.value(), _mm256_cvtsd_f64(q.inverse));
+  for (std::size_t j = 0; j < stride; j += lanes) {
+    Doubles v[width];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < width; ++i) {
+      const Word* p = in + i * stride + j;
+      v[i] = first ? to_doubles(load(p)) : load_doubles(p);
+      if (reduced) v[i] = reduce50(v[i], q);
+    }
+    butterflies<stages>(v, factors, q);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < width; ++i) store_doubles(out + i * stride + j, v[i]);
+  }
+}
+
+// The last five stages on `blocks` blocks of 32 words: three on whole vectors, two on each half, transposed.
+void last_stages(Word* data, const Word* powers, std::size_t block, std::size_t blocks, const Modulus50& q,
+                 const arith::Modulus& modulus) {
+  for (const std::size_t end = block + blocks; block < end; ++block, data += 32) {
+    Doubles v[8];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) v[i] = reduce50(load_doubles(data + lanes * i), q);
+    const BlockFactors<3> factors(powers, block, modulus.value(), _mm256_cvtsd_f64(q.inverse));
+    butterflies<3>(v, factors, q);
+#pragma GCC unroll 2
+    for (std::size_t part = 0; part < 2; ++part) {
+      Doubles* u = v + 4 * part;
+      const LaneFactors lane_factors = LaneFactors::make(powers, 8 * block + 4 * part, q);
+      transpose(u);
+      butterfly(u[0], u[2], lane_factors.distance_two, q);
+      butterfly(u[1], u[3], lane_factors.distance_two, q);
+      butterfly(u[0], u[1], lane_factors.distance_one[0], q);
+      butterfly(u[2], u[3], lane_factors.distance_one[1], q);
+      transpose(u);
+    }
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) store(data + lanes * i, canonical50(reduce50(v[i], q), q));
+  }
+}
+
+// Sweep number `number` on one block, then everything after it on each part of that block.
+template <int log_degree, int number, int stage>
+void run(Word* out, const Word* in, const Word* powers, std::size_t block, const Modulus50& q,
+         const arith::Modulus& modulus) {
+  constexpr Sweeps sweeps = sweeps_of(log_degree);
+  constexpr std::size_t length = std::size_t{1} << (log_degree - stage);
+  if constexpr (number < sweeps.count) {
+    constexpr int stages = sweeps.stages[number];
+    constexpr std::size_t parts = std::size_t{1} << stages;
+    sweep<stages, number == 0, number == 2>(out, in, powers, block, length, q, modulus);
+    if constexpr (number + 1 == sweeps.count) {
+      last_stages(out, powers, block << stages, parts, q, modulus);
+    } else {
+      for (std::size_t part = 0; part < parts; ++part) {
+        Word* start = out + part * (length / parts);
+        run<log_degree, number + 1, stage + stages>(start, start, powers, (block << stages) + part, q,
+                                                    modulus);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void forward_transform(Word* out, const Word* in, const LimbTables& tables) {
+  if (tables.modulus.value() >= max_modulus_52) return scalar_kernels().forward_transform(out, in, tables);
+  const Modulus50 q = Modulus50::make(tables.modulus);
+  const Word* powers = tables.powers.data();
+  switch (tables.log_degree) {
+    case 10:
+      return run<10, 0, 0>(out, in, powers, 1, q, tables.modulus);
+    case 11:
+      return run<11, 0, 0>(out, in, powers, 1, q, tables.modulus);
+    case 12:
+      return run<12, 0, 0>(out, in, powers, 1, q, tables.modulus);
+    case 13:
+      return run<13, 0, 0>(out, in, powers, 1, q, tables.modulus);
+    case 14:
+      return run<14, 0, 0>(out, in, powers, 1, q, tables.modulus);
+    case 15:
+      return run<15, 0, 0>(out, in, powers, 1, q, tables.modulus);
+    case 16:
+      return run<16, 0, 0>(out, in, powers, 1, q, tables.modulus);
+    default:
+      assert(tables.log_degree == 17);
+      return run<17, 0, 0>(out, in, powers, 1, q, tables.modulus);
+  }
+}
+
+}  // namespace hemera::poly::cpu::avx2

@@ -1,0 +1,67 @@
+// Four 64-bit words or doubles at a time: names for the AVX2 and FMA instructions that the kernels use.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#define HEMERA_VECTOR_FUNCTION [[gnu::always_inline]] static inline
+
+namespace hemera::poly::cpu::avx2 {
+
+using Word = std::uint64_t;
+using Vector = __m256i;
+using Doubles = __m256d;
+
+inline constexpr std::size_t lanes = 4;
+
+HEMERA_VECTOR_FUNCTION Vector load(const Word* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+HEMERA_VECTOR_FUNCTION void store(Word* p, Vector x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
+}
+HEMERA_VECTOR_FUNCTION Vector broadcast(Word a) { return _mm256_set1_epi64x(static_cast<long long>(a)); }
+HEMERA_VECTOR_FUNCTION Doubles broadcast(double a) { return _mm256_set1_pd(a); }
+HEMERA_VECTOR_FUNCTION Vector zero() { return _mm256_setzero_si256(); }
+
+HEMERA_VECTOR_FUNCTION Vector add(Vector a, Vector b) { return _mm256_add_epi64(a, b); }
+HEMERA_VECTOR_FUNCTION Vector subtract(Vector a, Vector b) { return _mm256_sub_epi64(a, b); }
+HEMERA_VECTOR_FUNCTION Vector bit_and(Vector a, Vector b) { return _mm256_and_si256(a, b); }
+template <int bits>
+HEMERA_VECTOR_FUNCTION Vector shift_right(Vector a) {
+  return _mm256_srli_epi64(a, bits);
+}
+template <int bits>
+HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a) {
+  return _mm256_slli_epi64(a, bits);
+}
+/// Products of the low halves.
+HEMERA_VECTOR_FUNCTION Vector multiply_halves(Vector a, Vector b) { return _mm256_mul_epu32(a, b); }
+
+/// x in [-bound, bound), as a signed word, to [0, bound); bound < 2^62.
+HEMERA_VECTOR_FUNCTION Vector lift(Vector x, Vector bound) {
+  return add(x, bit_and(_mm256_cmpgt_epi64(zero(), x), bound));
+}
+/// x in [0, 2 bound) to [0, bound); bound < 2^62.
+HEMERA_VECTOR_FUNCTION Vector fold(Vector x, Vector bound) { return lift(subtract(x, bound), bound); }
+
+HEMERA_VECTOR_FUNCTION Doubles add(Doubles a, Doubles b) { return _mm256_add_pd(a, b); }
+HEMERA_VECTOR_FUNCTION Doubles subtract(Doubles a, Doubles b) { return _mm256_sub_pd(a, b); }
+HEMERA_VECTOR_FUNCTION Doubles multiply(Doubles a, Doubles b) { return _mm256_mul_pd(a, b); }
+HEMERA_VECTOR_FUNCTION Doubles nearest(Doubles a) {
+  return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/// Words below 2^52 to doubles and back, by the mantissa of 2^52 + x.
+HEMERA_VECTOR_FUNCTION Doubles to_doubles(Vector x) {
+  const Doubles power = broadcast(0x1p52);
+  return subtract(_mm256_or_pd(_mm256_castsi256_pd(x), power), power);
+}
+HEMERA_VECTOR_FUNCTION Vector to_words(Doubles x) {
+  const Doubles power = broadcast(0x1p52);
+  return _mm256_castpd_si256(_mm256_xor_pd(add(x, power), power));
+}
+
+}  // namespace hemera::poly::cpu::avx2
