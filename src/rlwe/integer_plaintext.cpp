@@ -103,7 +103,7 @@ double switched_noise_log2(const Context& context, double noise_log2, std::size_
   return noise_log2;
 }
 
-void switch_modulus(Ciphertext& a, double half_range) {
+Ciphertext switch_modulus(const Ciphertext& a, double half_range) {
   const Context& context = *a.context;
   const std::size_t level = a.meta.level;
   if (level == 0) {
@@ -117,9 +117,9 @@ void switch_modulus(Ciphertext& a, double half_range) {
   meta.noise_log2 = switched_noise_log2(context, a.meta.noise_log2, level, level - 1, a.size(), half_range);
   Ciphertext result = make_ciphertext(a.context, std::move(meta), a.size());
   auto workspace = context.make_workspace(backend.divide_and_round_workspace(a.poly.shape(), plan));
-  backend.divide_and_round(context.queue(), result.poly.view(), std::as_const(a.poly).view(), plan,
-                           Form::evaluation, workspace);
-  a = std::move(result);
+  backend.divide_and_round(context.queue(), result.poly.view(), a.poly.view(), plan, Form::evaluation,
+                           workspace);
+  return result;
 }
 
 std::size_t smallest_level(const Ciphertext& a, double half_range, double room_log2) {

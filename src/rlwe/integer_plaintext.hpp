@@ -41,7 +41,7 @@ double switched_noise_log2(const Context& context, double noise_log2, std::size_
                            std::size_t size, double half_range);
 
 /// One modulus switch down with its noise; the correction factor is the caller's. LevelError at level 0.
-void switch_modulus(Ciphertext& a, double half_range);
+Ciphertext switch_modulus(const Ciphertext& a, double half_range);
 
 /// The lowest level at which the noise bound leaves a bit of budget; the ciphertext's own if none does.
 /// `room_log2`: log2 of Q over the largest noise that decrypts.

@@ -54,7 +54,8 @@ class Evaluator {
   // --- Plaintexts and scalars. ---
   virtual void add_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
   virtual void subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
-  virtual void multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
+  [[nodiscard]] virtual Ciphertext multiply_plain(const Ciphertext& a, const Plaintext& b) const = 0;
+  void multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const { a = multiply_plain(a, b); }
   virtual void add_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
   virtual void multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
 
@@ -69,7 +70,8 @@ class Evaluator {
 
   // --- Levels. ---
   /// CKKS: rescale; BFV, BGV: modulus switch: one level down. LevelError at the last one.
-  virtual void rescale_inplace(Ciphertext& a) const = 0;
+  [[nodiscard]] virtual Ciphertext rescale(const Ciphertext& a) const = 0;
+  void rescale_inplace(Ciphertext& a) const { a = rescale(a); }
   /// Down to `level`, keeping the values (CKKS: dropping limbs; BFV and BGV: modulus switching).
   virtual void drop_to_level_inplace(Ciphertext& a, std::size_t level) const = 0;
   /// Relinearized, rescaled and at the lowest level whose base holds the result safely: what to send.

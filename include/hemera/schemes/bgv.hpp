@@ -57,11 +57,12 @@ class Evaluator final : public rlwe::Evaluator {
 
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
-  void multiply_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
+  [[nodiscard]] rlwe::Ciphertext multiply_plain(const rlwe::Ciphertext& a,
+                                                const rlwe::Plaintext& b) const override;
   void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   /// Modulus switch one level down.
-  void rescale_inplace(rlwe::Ciphertext& a) const override;
+  [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
   void drop_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const override;
 
  protected:

@@ -1,9 +1,11 @@
 // HPS over Q: A. Kim, Y. Polyakov, V. Zucca, "Revisiting homomorphic encryption schemes for finite fields",
 // 2021/204, section 4 ("HPS over Q"): one operand is brought from Q to P = Q by modulus switching first, so
 // that the product need only be scaled by t/P, and lands in Q. P need not exceed Q: what wraps around Q P is
-// a multiple of t Q after scaling.
+// a multiple of Q after the division. Departure: t is multiplied in before the tensor product, so that the
+// scaling is a division by P.
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "schemes/bfv/multiplier.hpp"
 
@@ -22,7 +24,11 @@ class HpsOverQMultiplier final : public Multiplier {
         to_p_(q, p, BaseConversion::Kind::exact),
         switch_(q, p),
         to_q_(p, q, BaseConversion::Kind::exact),
-        scale_(all_, p, context.parameters().plain_modulus(), q) {}
+        scale_(all_, q) {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      plain_modulus_.push_back(all_.modulus(i).reduce(context.parameters().plain_modulus()));
+    }
+  }
 
   void multiply(const rlwe::Context& context, const poly::PolyView& out, const poly::ConstPolyView& a,
                 const poly::ConstPolyView& b, bool square) const override {
@@ -55,19 +61,20 @@ class HpsOverQMultiplier final : public Multiplier {
                                workspace);
     }
     backend.convert(queue, b_q, b_p, to_q_);
+    backend.multiply_scalar(queue, scaled.view(), std::as_const(scaled).view(), plain_modulus_, all_);
     backend.forward_transform(queue, scaled.view(), std::as_const(scaled).view(), all_);
 
+    // round(a (t b') / P): in evaluation form only the limbs of P are transformed back.
     poly::Poly product = context.make_poly(out.shape.batch, 3, all_, Form::evaluation);
     const poly::PolyView whole = product.view();
     backend.tensor_product(queue, whole.limbs(0, q), a, b_q, q_);
     backend.tensor_product(queue, whole.limbs(q, p), std::as_const(a_p).view(), b_p, p_);
-    backend.inverse_transform(queue, whole, whole, all_);
-    backend.scale_and_round(queue, out, whole, scale_);
-    backend.forward_transform(queue, out, out, q_);
+    auto workspace = context.make_workspace(backend.divide_and_round_workspace(product.shape(), scale_));
+    backend.divide_and_round(queue, out, whole, scale_, Form::evaluation, workspace);
   }
 
   [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
-    return (2 * q_.size() + 2 * p_.size() + 2 * all_.size() + 4 * p_.size() + 3 * all_.size()) * degree *
+    return (2 * q_.size() + 2 * p_.size() + 2 * all_.size() + 3 * all_.size() + 3 * all_.size()) * degree *
            sizeof(std::uint64_t);
   }
   [[nodiscard]] double rounding_error() const override { return 0.5; }
@@ -80,7 +87,8 @@ class HpsOverQMultiplier final : public Multiplier {
   BaseConversion to_p_;
   poly::Division switch_;
   BaseConversion to_q_;
-  poly::ScaleAndRound scale_;
+  poly::Division scale_;
+  std::vector<std::uint64_t> plain_modulus_;  // t, one residue a limb of Q and P
 };
 
 // How much smaller than Q the base P may be: rounding b to it is then still below a fresh ciphertext's noise.

@@ -82,19 +82,21 @@ void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const 
   combine_plain(a, b, true, "subtract_plain");
 }
 
-void Evaluator::multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
   require(a, "multiply_plain");
   const Context& own = *context();
   rlwe::require_plaintext(own, b, "multiply_plain");
   rlwe::require_same_encoding(a, b, "multiply_plain");
-  rlwe::grow_batch(a, b.meta.batch, "multiply_plain");
+  rlwe::Metadata meta = a.meta;
+  meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
+  meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
+  meta.noise_log2 +=
+      rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
   const poly::RnsBase& base = own.base(a.meta.level);
   const poly::Poly factor = rlwe::lift_plaintext(own, b, base, 1, {}, runtime::Secrecy::open);
-  own.backend().multiply(own.queue(), a.poly.view(), std::as_const(a.poly).view(), factor.view(), base);
-  a.meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
-  a.meta.noise_log2 +=
-      rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
-  a.seed.reset();
+  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), a.size());
+  own.backend().multiply(own.queue(), product.poly.view(), a.poly.view(), factor.view(), base);
+  return product;
 }
 
 void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
@@ -122,12 +124,12 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   a.seed.reset();
 }
 
-void Evaluator::rescale_inplace(Ciphertext& a) const {
+Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   require(a, "rescale");
-  const std::size_t level = a.meta.level;
-  rlwe::switch_modulus(a, half_range(*context()));
+  Ciphertext result = rlwe::switch_modulus(a, half_range(*context()));
   const arith::Modulus& t = context()->plain_base().modulus(0);
-  a.meta.correction = t.multiply(a.meta.correction, switching_correction(*context(), level));
+  result.meta.correction = t.multiply(a.meta.correction, switching_correction(*context(), a.meta.level));
+  return result;
 }
 
 void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {

@@ -110,26 +110,24 @@ void require_finite(const Scalar& scalar, const char* operation) {
 
 }  // namespace
 
-void Evaluator::rescale_inplace(Ciphertext& a) const {
+Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   require(a, "rescale");
-  if (a.meta.level == 0) {
+  const std::size_t level = a.meta.level;
+  if (level == 0) {
     throw LevelError(
         "rescale: the ciphertext is at level 0, the last one; use parameters of more depth, or bootstrap");
   }
   const rlwe::Context& ctx = *context();
-  const poly::Backend& backend = ctx.backend();
-  const std::size_t level = a.meta.level;
   const poly::Division& plan = ctx.rescale(level);
-  poly::Poly result =
-      ctx.make_poly(a.poly.shape().batch, a.size(), ctx.base(level - 1), poly::Form::evaluation);
-  auto workspace = ctx.make_workspace(backend.divide_and_round_workspace(a.poly.shape(), plan));
-  backend.divide_and_round(ctx.queue(), result.view(), std::as_const(a.poly).view(), plan,
-                           poly::Form::evaluation, workspace);
-  a.poly = std::move(result);
-  a.meta.scale /= ctx.chain().ratio(level);
-  a.meta.noise_scale_degree = std::max(1, a.meta.noise_scale_degree - 1);
-  a.meta.level = level - 1;
-  a.seed.reset();
+  rlwe::Metadata meta = a.meta;
+  meta.level = level - 1;
+  meta.scale /= ctx.chain().ratio(level);
+  meta.noise_scale_degree = std::max(1, meta.noise_scale_degree - 1);
+  Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), a.size());
+  auto workspace = ctx.make_workspace(ctx.backend().divide_and_round_workspace(a.poly.shape(), plan));
+  ctx.backend().divide_and_round(ctx.queue(), result.poly.view(), a.poly.view(), plan, poly::Form::evaluation,
+                                 workspace);
+  return result;
 }
 
 void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
@@ -240,8 +238,7 @@ Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
     };
     const auto rescaled = [&](const Ciphertext& c, Ciphertext& storage) {
       if (!needs_rescale(c)) return &c;
-      storage = c.clone();
-      rescale_inplace(storage);
+      storage = rescale(c);
       return static_cast<const Ciphertext*>(&storage);
     };
     x = rescaled(a, storage_a);
@@ -322,39 +319,39 @@ void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const 
   negate_inplace(a);
 }
 
-void Evaluator::multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
   require(a, "multiply_plain");
   rlwe::require_same_context(*context(), *b.context, "multiply_plain");
   const rlwe::Context& ctx = *context();
-  if (is_automatic(ctx)) rescale_product(*this, a);
-  if (b.meta.level < a.meta.level) {
+  Ciphertext storage;
+  const Ciphertext* x = &a;
+  if (is_automatic(ctx) && a.meta.noise_scale_degree > 1 && a.meta.level > 0) {
+    storage = rescale(a);
+    x = &storage;
+  }
+  if (b.meta.level < x->meta.level) {
     if (!is_automatic(ctx)) {
       throw MismatchError("multiply_plain: the plaintext is at level " + std::to_string(b.meta.level) +
                           ", below the ciphertext's level " + std::to_string(a.meta.level) +
                           "; encode it at the ciphertext's level");
     }
-    adjust_to_level_inplace(a, b.meta.level);
+    if (x == &a) storage = a.clone();
+    adjust_to_level_inplace(storage, b.meta.level);
+    x = &storage;
   }
-  require_room(ctx, a.meta.scale * b.meta.scale, a.meta.level, "multiply_plain");
-  const poly::RnsBase& base = ctx.base(a.meta.level);
-  const bool whole = b.meta.level == a.meta.level;
+  rlwe::Metadata meta = x->meta;
+  meta.batch = rlwe::broadcast(x->meta.batch, b.meta.batch, "multiply_plain");
+  meta.slots = std::max(x->meta.slots, b.meta.slots);
+  meta.scale = x->meta.scale * b.meta.scale;
+  meta.noise_scale_degree = x->meta.noise_scale_degree + 1;
+  require_room(ctx, meta.scale, meta.level, "multiply_plain");
+  const poly::RnsBase& base = ctx.base(meta.level);
+  const bool whole = b.meta.level == meta.level;
   const poly::Poly part = whole ? poly::Poly() : limbs_of(ctx, b.poly, base);
-  const poly::ConstPolyView factor = whole ? b.poly.view() : part.view();
-  rlwe::Metadata meta = a.meta;
-  meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
-  meta.slots = std::max(a.meta.slots, b.meta.slots);
-  meta.scale = a.meta.scale * b.meta.scale;
-  meta.noise_scale_degree = a.meta.noise_scale_degree + 1;
-  if (rlwe::batch_count(meta.batch) == rlwe::batch_count(a.meta.batch)) {
-    const poly::PolyView view = a.poly.view();
-    ctx.backend().multiply(ctx.queue(), view, view, factor, base);
-    a.meta = std::move(meta);
-  } else {
-    Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), a.size());
-    ctx.backend().multiply(ctx.queue(), product.poly.view(), std::as_const(a.poly).view(), factor, base);
-    a = std::move(product);
-  }
-  a.seed.reset();
+  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), x->size());
+  ctx.backend().multiply(ctx.queue(), product.poly.view(), x->poly.view(),
+                         whole ? b.poly.view() : part.view(), base);
+  return product;
 }
 
 void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
