@@ -200,10 +200,11 @@ def sample(operation: Callable[[], Any], seconds: float) -> list[float]:
 def show(rows: list[Row], console: Console) -> None:
     """A table for people: one line an operation, one column a scheme and degree."""
     columns = sorted({(row.scheme, row.n, row.primes) for row in rows})
-    table = Table(title=f"microseconds a batch of {rows[0].batch} (median)", title_justify="left")
-    table.add_column("operation")
+    title = f"microseconds a batch of {rows[0].batch} (median)"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("operation", no_wrap=True)
     for scheme, n, primes in columns:
-        table.add_column(f"{scheme.upper()} {n}\n{primes} primes", justify="right")
+        table.add_column(f"{scheme.upper()}\nN={n}\n{primes} primes", justify="right")
     found = {(row.operation, row.scheme, row.n): row for row in rows}
     for operation in dict.fromkeys(row.operation for row in rows):
         cells = [found.get((operation, scheme, n)) for scheme, n, _ in columns]
