@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import runpy
 import subprocess
 import sys
@@ -9,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import hemera
+from hemera import _core
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -35,37 +40,24 @@ def test_example_runs(path: Path, capsys: Any) -> None:
 
 
 def test_types() -> None:
-    """mypy on the examples and on the package, with the generated stub of the compiled module."""
+    """mypy on the examples, with the annotations of the package and the stub of the compiled module."""
     pytest.importorskip("mypy")
-    import hemera
-
+    folder = Path(hemera.__file__).parents[1]
+    environment = dict(os.environ)
+    if "site-packages" not in folder.parts:
+        environment["MYPYPATH"] = str(folder)
     shown = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mypy",
-            "--strict",
-            "--config-file",
-            str(ROOT / "pyproject.toml"),
-            *map(str, EXAMPLES),
-        ],
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *map(str, EXAMPLES)],
         capture_output=True,
         text=True,
         check=False,
         cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin", "MYPYPATH": str(Path(hemera.__file__).parents[1])},
+        env=environment,
     )
-    errors = [line for line in shown.stdout.splitlines() if line.startswith("examples")]
-    assert errors == []
-    assert "error: Cannot find implementation" not in shown.stdout
+    assert shown.stdout == f"Success: no issues found in {len(EXAMPLES)} source files\n", shown.stderr
 
 
 def test_stub_names_what_the_compiled_module_has() -> None:
-    import ast
-
-    import hemera
-    from hemera import _core
-
     stub = Path(hemera.__file__).parent / "_core.pyi"
     names: set[str] = set()
     for node in ast.parse(stub.read_text()).body:
