@@ -97,7 +97,7 @@ TEST_P(BackendTest, DivisionInALargeRing) {
   check_divisions(GetParam(), 32768, {{"ModDown", {50, 45, 60, 50}, {0, 1, 2, 3}, {0, 1}}});
 }
 
-// So many limbs that a backend has reason to convert some of them together.
+// More limbs than caches hold.
 TEST_P(BackendTest, DivisionByManyPrimesInALargeRing) {
   DivisionCase division{"ModDown by five of 17", std::vector<int>(17, 50), {}, {}};
   for (std::uint32_t i = 0; i < 17; ++i) division.source.push_back(i);

@@ -189,7 +189,7 @@ TEST_P(BackendTest, ModUpExtendsDigitsAndMultipliesTheKey) {
 
 TEST_P(BackendTest, ModUpInALargeRing) { check_gadget(GetParam(), gadgets()[2], 32768, 1); }
 
-// Digits so large that a backend has reason to extend them to some limbs together.
+// Digits larger than caches hold.
 TEST_P(BackendTest, ModUpOfLargeDigitsInALargeRing) {
   Gadget gadget{.name = "digits of five primes",
                 .bits = std::vector<int>(14, 50),

@@ -269,22 +269,67 @@ void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPo
   });
 }
 
-// Both forms are gathers by public indices. A task works out the indices of a block of coefficients once and
-// applies them to all polynomials and limbs.
 void CpuBackend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                               std::uint64_t galois_element, Form form, const RnsBase& base) const {
-  constexpr std::size_t block = 1024;
-  static_assert(min_degree % block == 0);
-  constexpr std::uint32_t negative = std::uint32_t{1} << 31;
   check_ring("automorphism", base);
   check_view("automorphism", "output", out, base);
   check_input("automorphism", "input", in, out.shape, base);
-  const std::size_t degree = out.shape.degree;
-  const std::uint64_t mask = 2 * degree - 1;
-  if (galois_element % 2 == 0 || galois_element > mask) {
+  const std::size_t degree = ring_->degree();
+  if (galois_element % 2 == 0 || galois_element >= 2 * degree) {
     throw ParameterError("automorphism: the Galois element " + std::to_string(galois_element) +
                          " is not odd and below " + std::to_string(2 * degree));
   }
+  if (form == Form::evaluation) {
+    permute_values(queue, out, in, galois_element);
+  } else {
+    permute_coefficients(queue, out, in, galois_element, base);
+  }
+}
+
+// Entry i belongs to the exponent e = 2 rev(i) + 1 and is taken from where g e is. The last three bits of i
+// are the top three of e: eight neighbours come from eight neighbours, in an order that depends only on g and
+// on where the first one is. A task works out the groups of a range of entries once, for all polynomials and
+// limbs.
+void CpuBackend::permute_values(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                std::uint64_t galois_element) const {
+  constexpr std::size_t block = 1024;
+  static_assert(min_degree % block == 0);
+  const std::size_t degree = ring_->degree();
+  const std::uint64_t mask = 2 * degree - 1;
+  alignas(64) std::uint64_t lanes[64];
+  for (std::uint64_t start = 0; start < 8; ++start) {
+    for (std::uint64_t l = 0; l < 8; ++l) {
+      const std::uint64_t top = arith::reverse_bits(start, 3) + galois_element * arith::reverse_bits(l, 3);
+      lanes[8 * start + l] = arith::reverse_bits(top % 8, 3);
+    }
+  }
+  parallel_for(queue, degree / block, out.shape.words(), [&](std::size_t task) {
+    const std::size_t first = task * block;
+    std::uint32_t groups[block / 8];
+    for (std::size_t k = 0; k < block / 8; ++k) {
+      const std::uint64_t exponent =
+          (2 * std::uint64_t{reversal_[first + 8 * k]} + 1) * galois_element & mask;
+      groups[k] = reversal_[exponent >> 1];
+    }
+    for (std::size_t b = 0; b < out.shape.batch; ++b) {
+      for (std::size_t c = 0; c < out.shape.components; ++c) {
+        for (std::size_t l = 0; l < out.shape.limbs; ++l) {
+          kernels_.permute_groups(out.limb<Limb>(b, c, l) + first, in.limb<Limb>(b, c, l), groups, lanes,
+                                  block);
+        }
+      }
+    }
+  });
+}
+
+// A gather by public indices, worked out once for a range of coefficients of all polynomials and limbs.
+void CpuBackend::permute_coefficients(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                      std::uint64_t galois_element, const RnsBase& base) const {
+  constexpr std::size_t block = 1024;
+  static_assert(min_degree % block == 0);
+  constexpr std::uint32_t negative = std::uint32_t{1} << 31;
+  const std::size_t degree = ring_->degree();
+  const std::uint64_t mask = 2 * degree - 1;
   // Inverse modulo 2N, by Newton's iteration modulo 2^64.
   std::uint64_t inverse = galois_element;
   for (int i = 0; i < 5; ++i) inverse *= 2 - galois_element * inverse;
@@ -293,23 +338,14 @@ void CpuBackend::automorphism(Queue& queue, const PolyView& out, const ConstPoly
     const std::size_t first = task * block;
     std::uint32_t index[block];
     for (std::size_t i = 0; i < block; ++i) {
-      if (form == Form::evaluation) {
-        const std::uint64_t exponent = (2 * std::uint64_t{reversal_[first + i]} + 1) * galois_element & mask;
-        index[i] = reversal_[exponent >> 1];
-      } else {
-        const std::uint64_t exponent = (first + i) * inverse & mask;  // X^exponent goes to X^(first + i)
-        index[i] = static_cast<std::uint32_t>(exponent & (degree - 1)) | (exponent >= degree ? negative : 0);
-      }
+      const std::uint64_t exponent = (first + i) * inverse & mask;  // X^exponent goes to X^(first + i)
+      index[i] = static_cast<std::uint32_t>(exponent & (degree - 1)) | (exponent >= degree ? negative : 0);
     }
     for (std::size_t b = 0; b < out.shape.batch; ++b) {
       for (std::size_t c = 0; c < out.shape.components; ++c) {
         for (std::size_t l = 0; l < out.shape.limbs; ++l) {
           Limb* to = out.limb<Limb>(b, c, l) + first;
           const Limb* from = in.limb<Limb>(b, c, l);
-          if (form == Form::evaluation) {
-            for (std::size_t i = 0; i < block; ++i) to[i] = from[index[i]];
-            continue;
-          }
           const std::uint64_t q = base.modulus(l).value();
           for (std::size_t i = 0; i < block; ++i) {
             const std::uint64_t value = from[index[i] & ~negative];

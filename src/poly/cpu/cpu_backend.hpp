@@ -112,6 +112,11 @@ class CpuBackend final : public Backend {
   /// Throws MismatchError unless the base belongs to this backend's ring.
   void check_ring(const char* operation, const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
+  /// The two forms of automorphism.
+  void permute_values(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                      std::uint64_t galois_element) const;
+  void permute_coefficients(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                            std::uint64_t galois_element, const RnsBase& base) const;
   /// The input of mod_up and mod_up_inner_product; throws MismatchError or ParameterError.
   void check_mod_up(const ConstPolyView& in, const PolyShape& out, const ModUp& plan) const;
   /// Limb j of key_inner_product for polynomial b; digits: one limb each.

@@ -114,29 +114,14 @@ void CpuBackend::divide_and_round(Queue& queue, const PolyView& out, const Const
       shifts[j] = q.add(shifts[j], q.multiply(product, plan.plaintext_conversion().center_shift()[j]));
     }
   }
-  const std::size_t group =
-      group_size(pool_of(queue), out.shape.batch * out.shape.components, targets, rows.total, degree);
-  const std::size_t block = group == 1 ? degree : 1024;
-  for_each_limb_group(queue, out.shape, group, 8,
-                      [&](std::size_t b, std::size_t c, std::size_t first_limb, std::size_t limbs) {
-                        for (std::size_t first = 0; first < degree; first += block) {
-                          const std::vector<const Limb*> y = row_pointers(b, c, first);
-                          const Limb* v = quotient_row(b, c);
-                          if (v != nullptr) v += first;
-                          for (std::size_t j = first_limb; j < first_limb + limbs; ++j) {
-                            kernels_.weighted_sum(out.limb<Limb>(b, c, j) + first, y.data(),
-                                                  weights[j].data(), rows.summed, bound, v,
-                                                  conversion.product()[j], shifts[j], block,
-                                                  plan.target().modulus(j));
-                          }
-                        }
-                        for (std::size_t j = first_limb; j < first_limb + limbs; ++j) {
-                          Limb* to = out.limb<Limb>(b, c, j);
-                          if (form == Form::evaluation)
-                            kernels_.forward_transform(to, to, tables(plan.target(), j));
-                          finish_division_limb(to, in, to, b, c, j, plan);
-                        }
-                      });
+  for_each_limb(queue, out.shape, 8, [&](std::size_t b, std::size_t c, std::size_t j) {
+    Limb* to = out.limb<Limb>(b, c, j);
+    kernels_.weighted_sum(to, row_pointers(b, c, 0).data(), weights[j].data(), rows.summed, bound,
+                          quotient_row(b, c), conversion.product()[j], shifts[j], degree,
+                          plan.target().modulus(j));
+    if (form == Form::evaluation) kernels_.forward_transform(to, to, tables(plan.target(), j));
+    finish_division_limb(to, in, to, b, c, j, plan);
+  });
 }
 
 }  // namespace hemera::poly::cpu

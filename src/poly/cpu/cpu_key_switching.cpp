@@ -80,37 +80,29 @@ class CpuBackend::DigitExtension {
     return form_ == Form::evaluation && plan_.digits()[d].width == 0 && targets_[d][j] < 0;
   }
 
-  /// Limbs first, first + 1, ... of digit d of polynomial b, evaluation form. Those with a null output are
-  /// left out.
-  void extend(const std::vector<Limb*>& out, const ConstPolyView& rows, const ConstPolyView& in,
-              std::size_t b, std::size_t d, std::size_t first) const {
+  /// Limb j of digit d of polynomial b, evaluation form. The conversion writes what the transform then finds
+  /// in the second-level cache; the rows come from the third level again for every limb, which is fast
+  /// enough.
+  void extend(Limb* out, const ConstPolyView& rows, const ConstPolyView& in, std::size_t b, std::size_t d,
+              std::size_t j) const {
     const std::size_t degree = in.shape.degree;
     const GadgetDigit& digit = plan_.digits()[d];
-    if (digit.width == 0) convert(out, rows, b, d, first, degree);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const std::size_t j = first + i;
-      if (out[i] == nullptr) continue;
-      if (is_input(d, j)) {
-        std::memcpy(out[i], in.limb<Limb>(b, 0, j), degree * sizeof(Limb));
-        continue;
-      }
-      const Limb* coefficients = out[i];
-      if (digit.width != 0) {
-        extract(out[i], rows.limb<Limb>(b, 0, first_row_[d]), digit.shift, digit.width, degree,
-                plan_.extended().modulus(j));
-      } else if (targets_[d][j] < 0) {
-        coefficients = in.limb<Limb>(b, 0, j);
-      }
-      backend_.kernels_.forward_transform(out[i], coefficients, backend_.tables(plan_.extended(), j));
+    if (is_input(d, j)) {
+      std::memcpy(out, in.limb<Limb>(b, 0, j), degree * sizeof(Limb));
+      return;
     }
-  }
-
-  /// Limbs of `extended` that a task should take at once.
-  [[nodiscard]] std::size_t group(const runtime::ThreadPool& pool, std::size_t polynomials,
-                                  std::size_t degree) const {
-    std::size_t sources = 0;
-    for (const GadgetDigit& digit : plan_.digits()) sources = std::max(sources, digit.moduli.size());
-    return group_size(pool, polynomials, plan_.extended().size(), sources, degree);
+    const Limb* coefficients = out;
+    if (digit.width != 0) {
+      extract(out, rows.limb<Limb>(b, 0, first_row_[d]), digit.shift, digit.width, degree,
+              plan_.extended().modulus(j));
+    } else if (targets_[d][j] < 0) {
+      coefficients = in.limb<Limb>(b, 0, j);
+    } else {
+      std::vector<const Limb*> y(digit.moduli.size());
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = rows.limb<Limb>(b, 0, first_row_[d] + i);
+      converters_[d].convert(out, y.data(), nullptr, static_cast<std::size_t>(targets_[d][j]), degree);
+    }
+    backend_.kernels_.forward_transform(out, coefficients, backend_.tables(plan_.extended(), j));
   }
 
  private:
@@ -119,22 +111,6 @@ class CpuBackend::DigitExtension {
     std::size_t digit;   // that it is made for
     std::size_t source;  // position in the digit's moduli
   };
-
-  // Coefficients of the converted limbs among these, block by block.
-  void convert(const std::vector<Limb*>& out, const ConstPolyView& rows, std::size_t b, std::size_t d,
-               std::size_t first_limb, std::size_t degree) const {
-    const std::size_t block = out.size() == 1 ? degree : 1024;
-    static_assert(min_degree % 1024 == 0);
-    std::vector<const Limb*> y(plan_.digits()[d].moduli.size());
-    for (std::size_t first = 0; first < degree; first += block) {
-      for (std::size_t i = 0; i < y.size(); ++i) y[i] = rows.limb<Limb>(b, 0, first_row_[d] + i) + first;
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        const std::int32_t target = targets_[d][first_limb + i];
-        if (out[i] == nullptr || target < 0) continue;
-        converters_[d].convert(out[i] + first, y.data(), nullptr, static_cast<std::size_t>(target), block);
-      }
-    }
-  }
 
   const CpuBackend& backend_;
   const ModUp& plan_;
@@ -168,14 +144,9 @@ void CpuBackend::mod_up(Queue& queue, const PolyView& out, const ConstPolyView& 
   const PolyShape shape = extension.rows_shape(in.shape);
   const PolyView rows(workspace.take(shape.words() * sizeof(Limb)), shape, Word::u64);
   extension.fill_rows(queue, rows, in);
-  const std::size_t group =
-      extension.group(pool_of(queue), out.shape.batch * out.shape.components, in.shape.degree);
-  for_each_limb_group(queue, out.shape, group, 8,
-                      [&](std::size_t b, std::size_t d, std::size_t first, std::size_t limbs) {
-                        std::vector<Limb*> to(limbs);
-                        for (std::size_t i = 0; i < limbs; ++i) to[i] = out.limb<Limb>(b, d, first + i);
-                        extension.extend(to, rows, in, b, d, first);
-                      });
+  for_each_limb(queue, out.shape, 8, [&](std::size_t b, std::size_t d, std::size_t j) {
+    extension.extend(out.limb<Limb>(b, d, j), rows, in, b, d, j);
+  });
 }
 
 void CpuBackend::extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
@@ -226,11 +197,9 @@ void CpuBackend::key_inner_product_limb(const PolyView& out, const std::vector<c
 }
 
 std::size_t CpuBackend::mod_up_inner_product_workspace(const PolyShape& in, const ModUp& plan) const {
-  const DigitExtension extension(*this, plan, Form::evaluation);
-  const std::size_t group = extension.group(*pool_, in.batch, in.degree);
   const std::size_t slots = static_cast<std::size_t>(pool_->threads());
   return mod_up_workspace(in, plan) +
-         slots * Workspace::aligned(group * plan.digits().size() * in.degree * sizeof(Limb));
+         slots * Workspace::aligned(plan.digits().size() * in.degree * sizeof(Limb));
 }
 
 void CpuBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -244,35 +213,31 @@ void CpuBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const C
   const PolyView rows(workspace.take(shape.words() * sizeof(Limb)), shape, Word::u64);
   extension.fill_rows(queue, rows, in);
 
-  // Each slot takes groups of limbs until none is left and has scratch for the digits of one; polynomials of
-  // the batch come one after the other, so that a key limb is read from memory once.
+  // Each slot takes limbs until none is left and has scratch for the digits of one; polynomials of the batch
+  // come one after the other, so that a key limb is read from memory once.
   const std::size_t count = plan.digits().size();
   const std::size_t degree = in.shape.degree;
   const std::size_t batch = out.shape.batch;
-  const std::size_t extended = plan.extended().size();
-  const std::size_t group = extension.group(*pool_, in.shape.batch, degree);
-  const std::size_t units = batch * ((extended + group - 1) / group);
+  const std::size_t units = batch * plan.extended().size();
   const std::size_t slots = std::min(units, static_cast<std::size_t>(pool_->threads()));
   std::vector<Limb*> scratch(slots);
-  for (Limb*& slot : scratch)
-    slot = reinterpret_cast<Limb*>(workspace.take(group * count * degree * sizeof(Limb)));
+  for (Limb*& slot : scratch) slot = reinterpret_cast<Limb*>(workspace.take(count * degree * sizeof(Limb)));
   std::atomic<std::size_t> next{0};
   pool_of(queue).parallel_for(slots, [&](std::size_t slot) {
-    std::vector<std::vector<const Limb*>> digits(group, std::vector<const Limb*>(count));
+    std::vector<const Limb*> digits(count);
     for (std::size_t unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) {
+      const std::size_t j = unit / batch;
       const std::size_t b = unit % batch;
-      const std::size_t first = unit / batch * group;
-      std::vector<Limb*> to(std::min(group, extended - first));
       for (std::size_t d = 0; d < count; ++d) {
-        for (std::size_t i = 0; i < to.size(); ++i) {
-          const bool as_it_stands = extension.is_input(d, first + i);
-          to[i] = as_it_stands ? nullptr : scratch[slot] + (d * group + i) * degree;
-          digits[i][d] = as_it_stands ? in.limb<Limb>(b, 0, first + i) : to[i];
+        if (extension.is_input(d, j)) {
+          digits[d] = in.limb<Limb>(b, 0, j);
+        } else {
+          Limb* digit = scratch[slot] + d * degree;
+          extension.extend(digit, rows, in, b, d, j);
+          digits[d] = digit;
         }
-        extension.extend(to, rows, in, b, d, first);
       }
-      for (std::size_t i = 0; i < to.size(); ++i)
-        key_inner_product_limb(out, digits[i], key, plan, b, first + i);
+      key_inner_product_limb(out, digits, key, plan, b, j);
     }
   });
 }

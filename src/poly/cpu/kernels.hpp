@@ -40,6 +40,11 @@ struct Kernels {
                                    const arith::ShoupFactor& scalar, std::size_t count,
                                    const arith::Modulus& q);
 
+  /// An automorphism in evaluation form: out[8 k + l] = in[(groups[k] & ~7) + lanes[8 (groups[k] & 7) + l]]
+  /// for l < 8; out is not in.
+  void (*permute_groups)(std::uint64_t* out, const std::uint64_t* in, const std::uint32_t* groups,
+                         const std::uint64_t* lanes, std::size_t count);
+
   // --- Sums of products: out = sum_{i < terms} a[i][n] * b[i][n] mod q, terms >= 1, canonical inputs. ---
   void (*inner_product)(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                         std::size_t terms, std::size_t count, const arith::Modulus& q);

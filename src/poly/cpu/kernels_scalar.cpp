@@ -121,6 +121,15 @@ void subtract_multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const 
   }
 }
 
+void permute_groups(std::uint64_t* out, const std::uint64_t* in, const std::uint32_t* groups,
+                    const std::uint64_t* lanes, std::size_t count) {
+  for (std::size_t k = 0; k < count / 8; ++k) {
+    const std::uint64_t* from = in + (groups[k] & ~7U);
+    const std::uint64_t* order = lanes + std::size_t{8} * (groups[k] & 7U);
+    for (std::size_t l = 0; l < 8; ++l) out[8 * k + l] = from[order[l]];
+  }
+}
+
 void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                    std::size_t terms, std::size_t count, const Modulus& q) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -217,6 +226,7 @@ constexpr Kernels table = {
     .multiply_scalar = multiply_scalar,
     .add_scalar = add_scalar,
     .subtract_multiply_scalar = subtract_multiply_scalar,
+    .permute_groups = permute_groups,
     .inner_product = inner_product,
     .tensor_2x2 = tensor_2x2,
     .scale_residues = scale_residues,

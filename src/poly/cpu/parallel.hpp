@@ -57,31 +57,4 @@ void for_each_block(runtime::Queue& queue, const PolyShape& shape, std::size_t b
   });
 }
 
-/// How many target limbs a task converts at once from `sources` rows: a few when the rows together pass the
-/// second-level cache, so that each block of them is fetched once for all; else one, which then stays in that
-/// cache for its transform. Fewer than that when it would leave threads without work.
-inline std::size_t group_size(const runtime::ThreadPool& pool, std::size_t polynomials, std::size_t limbs,
-                              std::size_t sources, std::size_t degree) {
-  constexpr std::size_t cache_words = std::size_t{1} << 16;
-  if (sources < 4 || sources * degree <= cache_words) return 1;
-  const auto threads = static_cast<std::size_t>(pool.threads());
-  std::size_t group = 4;
-  while (threads > 1 && group > 1 && polynomials * ((limbs + group - 1) / group) < 4 * threads) group /= 2;
-  return group;
-}
-
-/// body(batch, component, first limb, number of limbs) for all groups of limbs of an array.
-template <typename Body>
-void for_each_limb_group(runtime::Queue& queue, const PolyShape& shape, std::size_t group, std::size_t weight,
-                         const Body& body) {
-  const std::size_t groups = (shape.limbs + group - 1) / group;
-  const std::size_t count = shape.batch * shape.components * groups;
-  parallel_for(queue, count, shape.words() * weight, [&](std::size_t i) {
-    const std::size_t polynomial = i / groups;
-    const std::size_t first = i % groups * group;
-    body(polynomial / shape.components, polynomial % shape.components, first,
-         std::min(group, shape.limbs - first));
-  });
-}
-
 }  // namespace hemera::poly::cpu

@@ -16,6 +16,7 @@ const Kernels& avx2_kernels() {
       .multiply_scalar = avx2::multiply_scalar,
       .add_scalar = avx2::add_scalar,
       .subtract_multiply_scalar = avx2::subtract_multiply_scalar,
+      .permute_groups = scalar_kernels().permute_groups,
       .inner_product = avx2::inner_product,
       .tensor_2x2 = avx2::tensor_2x2,
       .scale_residues = avx2::scale_residues,

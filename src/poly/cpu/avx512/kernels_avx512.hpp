@@ -24,6 +24,9 @@ void add_scalar(std::uint64_t* out, const std::uint64_t* a, std::uint64_t scalar
 void subtract_multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
                               const arith::ShoupFactor& scalar, std::size_t count, const arith::Modulus& q);
 
+void permute_groups(std::uint64_t* out, const std::uint64_t* in, const std::uint32_t* groups,
+                    const std::uint64_t* lanes, std::size_t count);
+
 void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                    std::size_t terms, std::size_t count, const arith::Modulus& q);
 void tensor_2x2(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, const std::uint64_t* a0,

@@ -16,6 +16,7 @@ const Kernels& avx512_kernels() {
       .multiply_scalar = avx512::multiply_scalar,
       .add_scalar = avx512::add_scalar,
       .subtract_multiply_scalar = avx512::subtract_multiply_scalar,
+      .permute_groups = avx512::permute_groups,
       .inner_product = avx512::inner_product,
       .tensor_2x2 = avx512::tensor_2x2,
       .scale_residues = avx512::scale_residues,
