@@ -239,6 +239,7 @@ inline std::vector<PlainSetting> plain_settings() {
           {"t of 20 bits", plain_prime(20, 1024), 4},
           {"t of 30 bits", plain_prime(30, 1024), 5},
           {"t of 45 bits", plain_prime(45, 1024), 6},
+          {"t of 55 bits, above the primes", plain_prime(55, 1024), 7},
           {"t = 2^16", std::uint64_t{1} << 16, 4},
           {"t = 3", 3, 2}};
 }

@@ -139,9 +139,10 @@ Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
   const Context& own = *context();
   rlwe::require_automatic(own, a.meta.level, b.meta.level, "multiply");
   if (a.meta.level != b.meta.level) {
-    Ciphertext lowered = (a.meta.level > b.meta.level ? a : b).clone();
+    const bool lower_a = a.meta.level > b.meta.level;
+    Ciphertext lowered = rescale(lower_a ? a : b);
     drop_to_level_inplace(lowered, std::min(a.meta.level, b.meta.level));
-    return a.meta.level > b.meta.level ? tensor(lowered, b) : tensor(a, lowered);
+    return lower_a ? tensor(lowered, b) : tensor(a, lowered);
   }
   const std::size_t level = a.meta.level;
   const Multiplier& multiplier = *plans_->multipliers[level];

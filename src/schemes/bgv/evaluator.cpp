@@ -179,7 +179,7 @@ Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
   Ciphertext lowered_b;
   const auto at_level = [&](const Ciphertext& operand, Ciphertext& storage) -> const Ciphertext& {
     if (operand.meta.level == level) return operand;
-    storage = operand.clone();
+    storage = rescale(operand);
     drop_to_level_inplace(storage, level);
     return storage;
   };
