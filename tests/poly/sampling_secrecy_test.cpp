@@ -18,6 +18,13 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HEMERA_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HEMERA_TEST_SANITIZED 1
+#endif
+#endif
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #endif
@@ -80,8 +87,7 @@ TEST_P(SamplingSecrecy, FixedWeightClearsItsWorkspace) {
 }
 
 // Optimised builds only: without optimisation, and with sanitizers, frames are many times as large.
-#if defined(__linux__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+#if defined(__linux__) && defined(__OPTIMIZE__) && !defined(HEMERA_TEST_SANITIZED)
 
 // Runs `body` on a thread whose stack is `stack`, zeroed before.
 void run_on_stack(std::byte* stack, std::size_t bytes, const std::function<void()>& body) {

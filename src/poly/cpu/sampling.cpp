@@ -20,7 +20,7 @@ static_assert(chunk % per_block == 0 && range_size % chunk == 0 && min_degree % 
 // Zeroes the stack that calls have used which have returned: registers that they saved there may have held
 // secrets.
 __attribute__((noinline)) void zero_stack_below() {
-  std::uint8_t area[4096];
+  std::uint8_t area[8192];
   runtime::secure_zero(area, sizeof area);
 }
 
