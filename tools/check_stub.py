@@ -1,7 +1,7 @@
 """Checks the type stub of hemera._core against the compiled module: python tools/check_stub.py.
 
-Runs mypy's stubtest and leaves out what it reports of every nanobind module: it does not take nanobind's own types
-of functions and classes for functions and classes. Missing and superfluous names are what remains.
+Runs mypy's stubtest and leaves out what it reports of every nanobind module: it does not take nanobind's own
+types of functions and classes for functions and classes. Missing and superfluous names are what remains.
 Exit status: 0 the stub fits, 1 it does not.
 """
 
