@@ -105,13 +105,18 @@ Context::Context(Parameters parameters, runtime::Device device, int threads)
   plain_base_ = range(plain_begin, auxiliary_begin);
   auxiliary_ = range(auxiliary_begin, values.size());
   key_base_ = chain_.all().united(special_);
+  const poly::RnsBase first_special = range(special_begin, std::min(special_begin + 1, plain_begin));
+  public_key_base_ = chain_.all().united(first_special);
 
   const poly::RnsBase plain = scheme() == Scheme::bgv ? plain_base_ : poly::RnsBase{};
   for (std::size_t level = 0; level < chain_.levels(); ++level) {
     const poly::RnsBase& base = chain_.base(level);
-    mod_down_.push_back(special_.empty()
-                            ? nullptr
-                            : std::make_unique<const poly::Division>(base.united(special_), base, plain));
+    const auto division_by = [&](const poly::RnsBase& dropped) {
+      return dropped.empty() ? nullptr
+                             : std::make_unique<const poly::Division>(base.united(dropped), base, plain);
+    };
+    mod_down_.push_back(division_by(special_));
+    encryption_division_.push_back(division_by(first_special));
     rescale_.push_back(
         level == 0 ? nullptr : std::make_unique<const poly::Division>(base, chain_.base(level - 1), plain));
   }

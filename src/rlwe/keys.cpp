@@ -68,7 +68,7 @@ SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {
 
 PublicKey generate_public_key(const SecretKey& secret) {
   const Context& context = *secret.context;
-  const poly::RnsBase& base = context.chain().all();
+  const poly::RnsBase& base = context.public_key_base();
   auto [pair, seed] = errors_and_uniform(context, 1, base);
   subtract_masked_secret(context, pair, restrict_to(context, secret.poly, base));
   return {secret.context, std::move(pair), seed};

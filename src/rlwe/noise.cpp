@@ -28,7 +28,15 @@ double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key) 
 }
 
 double fresh_noise_log2(const Context& context, bool with_public_key) {
-  return fresh_noise_log2(context.degree(), context.parameters().literal().sigma, with_public_key);
+  const ParametersLiteral& literal = context.parameters().literal();
+  const double errors = fresh_noise_log2(context.degree(), literal.sigma, with_public_key);
+  if (!with_public_key || context.special().empty()) return errors;
+  // The division by the first special prime: BGV rounds to multiples of t, half a step off (one more for even
+  // t).
+  const bool even = context.scheme() == Scheme::bgv && literal.plain_modulus % 2 == 0;
+  const double half_range = even ? 0.5 + 1 / static_cast<double>(literal.plain_modulus) : 0.5;
+  const double special = std::log2(static_cast<double>(literal.special_primes.front()));
+  return add_log2(errors - special, rounding_noise_log2(context.degree(), literal.secret, 2, half_range));
 }
 
 double secret_norm_log2(std::size_t degree, const SecretDistribution& secret) {

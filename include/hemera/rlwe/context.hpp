@@ -36,6 +36,9 @@ class Context {
   /// union of the bases of all levels up to it).
   [[nodiscard]] const poly::RnsBase& key_base() const { return key_base_; }
   [[nodiscard]] poly::RnsBase key_base(std::size_t level) const;
+  /// The base of public keys: U and, if there are special primes, the first of them. Encryption divides by
+  /// that prime, so that little more than rounding noise is left.
+  [[nodiscard]] const poly::RnsBase& public_key_base() const { return public_key_base_; }
   /// The digits of an evaluation key limited to `level`, in the key's order.
   [[nodiscard]] std::vector<poly::GadgetDigit> gadget(std::size_t level) const;
   /// The one modulus t of BFV and BGV (empty for CKKS).
@@ -52,6 +55,11 @@ class Context {
   /// Null when there are no special primes.
   [[nodiscard]] const poly::Division* mod_down(std::size_t level) const { return mod_down_[level].get(); }
   [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }
+  /// The division by the first special prime that ends an encryption with the public key; null when there is
+  /// none.
+  [[nodiscard]] const poly::Division* encryption_division(std::size_t level) const {
+    return encryption_division_[level].get();
+  }
 
   /// A new polynomial in this context's memory.
   [[nodiscard]] poly::Poly make_poly(std::size_t batch, std::size_t components, const poly::RnsBase& base,
@@ -86,10 +94,12 @@ class Context {
   poly::ModulusChain chain_;
   poly::RnsBase special_;
   poly::RnsBase key_base_;
+  poly::RnsBase public_key_base_;
   poly::RnsBase plain_base_;
   poly::RnsBase auxiliary_;
   std::vector<std::unique_ptr<const poly::Division>> mod_down_;
   std::vector<std::unique_ptr<const poly::Division>> rescale_;
+  std::vector<std::unique_ptr<const poly::Division>> encryption_division_;
   std::unique_ptr<Plans> plans_;
 };
 

@@ -19,7 +19,7 @@ struct SecretKey {
   poly::Poly poly;  // [1, 1, limb, N]
 };
 
-/// An encryption of zero over U: (-a s + e, a) (BGV: t e).
+/// An encryption of zero over Context::public_key_base(): (-a s + e, a) (BGV: t e).
 struct PublicKey {
   std::shared_ptr<const Context> context;
   poly::Poly poly;  // [1, 2, limb, N], evaluation form

@@ -48,7 +48,7 @@ def _split(bits: int, largest: int) -> list[int]:
 
 
 def _integer_case(scheme: str, n: int) -> Case:
-    module = {"bfv": hm.bfv, "bgv": hm.bgv}[scheme]
+    kind = hm.bfv.Parameters if scheme == "bfv" else hm.bgv.Parameters
     seal_bits = SEAL_PRIME_BITS[n]
     plain = hm.bfv.Parameters.for_circuit(
         depth=1, plain_bits=_PLAIN_BITS, degree=n, security=None
@@ -56,7 +56,7 @@ def _integer_case(scheme: str, n: int) -> Case:
 
     def parameters(primes: list[int], security: int | None) -> hm.Parameters:
         # One special prime at least as large as each ciphertext prime, each a digit of its own: as SEAL.
-        return module.Parameters.from_bits(
+        return kind.from_bits(
             degree=n,
             plain_modulus=plain,
             prime_bits=primes,

@@ -41,11 +41,11 @@ class HemeraSide:
 
     def values(self, result: Any) -> NDArray[Any]:
         """The clear values of a plaintext or ciphertext."""
+        dtype = np.complex128 if self._ckks else None
         if isinstance(result, hm.Ciphertext):
-            return self.context.decrypt(result, self._secret)
-        if isinstance(result, hm.Plaintext):
-            return self.context.decode(result)
-        return self.context.decode(hm.Plaintext(result, self.context))
+            return self.context.decrypt(result, self._secret, dtype=dtype)
+        plain = result if isinstance(result, hm.Plaintext) else hm.Plaintext(result, self.context)
+        return self.context.decode(plain, dtype=dtype)
 
     def noise_budget(self, result: hm.Ciphertext) -> float:
         """BFV and BGV: bits of noise budget left."""

@@ -49,11 +49,13 @@ Primes rescaling_primes(std::size_t degree, double scale, std::size_t count, Pri
   return primes;
 }
 
-// The primes of the last base: as few as hold `bits` bits, below 2^50 if they can be.
-Primes last_base_primes(std::size_t degree, int bits) {
+// The primes of the last base: as few as hold `bits` bits, below 2^50 if they can be. The largest primes
+// below 2^50 are left for the special ones, which must not be smaller: `reserved` of them.
+Primes last_base_primes(std::size_t degree, int bits, std::size_t reserved) {
   const auto count = static_cast<std::size_t>((bits + fast_bits - 1) / fast_bits);
   const int each = (bits + static_cast<int>(count) - 1) / static_cast<int>(count);
-  Primes primes = arith::primes_below(std::uint64_t{1} << each, 2 * degree, count);
+  const Primes special = arith::primes_below(std::uint64_t{1} << fast_bits, 2 * degree, reserved);
+  Primes primes = arith::primes_below(std::uint64_t{1} << each, 2 * degree, count, special);
   if (primes.size() < count || std::log2(primes.back()) < each - 0.5) {
     throw ParameterError("there are not " + std::to_string(count) + " NTT primes of " + std::to_string(each) +
                          " bits for degree " + std::to_string(degree) + "; use a larger scale");
@@ -99,7 +101,7 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     const double limit =
         !request.security ? HUGE_VAL : rlwe::max_log_modulus(degree, *request.security).value_or(0);
     if (wanted_bits > limit) continue;
-    const Primes last = last_base_primes(degree, request.scale_bits + request.range_bits);
+    const Primes last = last_base_primes(degree, request.scale_bits + request.range_bits, request.depth + 2);
     const Primes upper = rescaling_primes(degree, scale, request.depth, last);
     rlwe::ParametersLiteral literal;
     literal.scheme = rlwe::Scheme::ckks;
