@@ -50,24 +50,21 @@ class Modulus {
   [[nodiscard]] constexpr int bits() const { return static_cast<int>(std::bit_width(value_)); }
 
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) const {
-    const std::uint64_t sum = a + b;
-    return sum - (value_ & (0 - static_cast<std::uint64_t>(sum >= value_)));
+    return correct(a + b - value_);
   }
 
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t subtract(std::uint64_t a, std::uint64_t b) const {
-    const std::uint64_t difference = a - b;
-    return difference + (value_ & (0 - static_cast<std::uint64_t>(a < b)));
+    return correct(a - b);
   }
 
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t negate(std::uint64_t a) const {
-    return (value_ - a) & (0 - static_cast<std::uint64_t>(a != 0));
+    return correct(0 - a);
   }
 
   /// Any 64-bit a to [0, q).
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t reduce(std::uint64_t a) const {
     const std::uint64_t quotient = multiply_high(a, ratio_high_);
-    const std::uint64_t remainder = a - quotient * value_;  // [0, 2q)
-    return remainder - (value_ & (0 - static_cast<std::uint64_t>(remainder >= value_)));
+    return correct(a - quotient * value_ - value_);  // the remainder is in [0, 2q)
   }
 
   /// Any 128-bit a to [0, q) (Barrett with a 128-bit ratio; the quotient is at most one too small).
@@ -78,8 +75,7 @@ class Modulus {
     const uint128 cross = static_cast<uint128>(high) * ratio_low_ + static_cast<std::uint64_t>(middle);
     const std::uint64_t quotient = high * ratio_high_ + static_cast<std::uint64_t>(middle >> 64) +
                                    static_cast<std::uint64_t>(cross >> 64);
-    const std::uint64_t remainder = low - quotient * value_;  // [0, 2q)
-    return remainder - (value_ & (0 - static_cast<std::uint64_t>(remainder >= value_)));
+    return correct(low - quotient * value_ - value_);  // the remainder is in [0, 2q)
   }
 
   /// A signed word to [0, q).
@@ -108,13 +104,18 @@ class Modulus {
 
   /// The integer of [-(q-1)/2, q/2] that a residue stands for.
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::int64_t centered(std::uint64_t a) const {
-    const std::uint64_t above_half = 0 - static_cast<std::uint64_t>(a > value_ / 2);
+    const std::uint64_t above_half = 0 - ((value_ / 2 - a) >> 63);
     return static_cast<std::int64_t>(a - (value_ & above_half));
   }
 
   friend constexpr bool operator==(const Modulus& a, const Modulus& b) { return a.value_ == b.value_; }
 
  private:
+  /// a in [-q, q), modulo 2^64, to [0, q). From the sign bit: compilers may turn a comparison into a branch.
+  [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t correct(std::uint64_t a) const {
+    return a + (value_ & (0 - (a >> 63)));
+  }
+
   std::uint64_t value_ = 0;
   std::uint64_t ratio_high_ = 0;
   std::uint64_t ratio_low_ = 0;
@@ -140,8 +141,8 @@ HEMERA_HOST_DEVICE constexpr std::uint64_t multiply_lazy(std::uint64_t a, const 
 
 /// a * w mod q for any word a; result in [0, q).
 HEMERA_HOST_DEVICE constexpr std::uint64_t multiply(std::uint64_t a, const ShoupFactor& w, std::uint64_t q) {
-  const std::uint64_t product = multiply_lazy(a, w, q);
-  return product - (q & (0 - static_cast<std::uint64_t>(product >= q)));
+  const std::uint64_t product = multiply_lazy(a, w, q) - q;  // in [-q, q), modulo 2^64
+  return product + (q & (0 - (product >> 63)));
 }
 
 /// The lowest `bits` bits of index in reverse order.
