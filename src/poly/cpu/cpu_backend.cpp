@@ -392,7 +392,7 @@ void CpuBackend::sample_flooding(Queue& queue, const PolyView& out, const Random
 
 const Embedding& CpuBackend::embedding() const {
   std::call_once(embedding_once_,
-                 [this] { embedding_ = std::make_unique<const Embedding>(ring_->degree()); });
+                 [this] { embedding_ = std::make_unique<const Embedding>(ring_->degree(), kernels_.name); });
   return *embedding_;
 }
 
