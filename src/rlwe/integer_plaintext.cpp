@@ -23,6 +23,20 @@ void require_same_encoding(Encoding a, Encoding b, const char* operation) {
 
 }  // namespace
 
+void require_ciphertext(const Ciphertext& ciphertext, Scheme scheme, const char* operation) {
+  if (!ciphertext.context || !ciphertext.poly) {
+    throw MismatchError(std::string(operation) +
+                        ": the ciphertext is empty; it was moved from or never encrypted");
+  }
+  require_scheme(*ciphertext.context, scheme, operation);
+}
+
+void require_scheme(const Context& context, Scheme scheme, const char* operation) {
+  if (context.scheme() == scheme) return;
+  throw MismatchError(std::string(operation) + ": the context is for " + name(context.scheme()) +
+                      ", not for " + name(scheme));
+}
+
 void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation) {
   if (!plaintext.context || !plaintext.poly) {
     throw MismatchError(std::string(operation) +

@@ -10,6 +10,12 @@
 
 namespace hemera::rlwe {
 
+/// Throws MismatchError unless the ciphertext is there and of a context for the scheme.
+void require_ciphertext(const Ciphertext& ciphertext, Scheme scheme, const char* operation);
+
+/// Throws MismatchError unless the context is for the scheme.
+void require_scheme(const Context& context, Scheme scheme, const char* operation);
+
 /// Throws MismatchError unless the plaintext is there and belongs to the context.
 void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation);
 

@@ -324,6 +324,14 @@ TYPED_TEST_P(IntegerLevels, Mistakes) {
   expect_error<MismatchError>(
       [&] { static_cast<void>(S::encrypt(other.encode(a), *session.keys.public_key)); }, {"contexts"});
   expect_error<MismatchError>([&] { static_cast<void>(S::decrypt(x, other.secret)); }, {"contexts"});
+  const rlwe::Ciphertext higher = other.encrypt(a);  // at a level that the session does not have
+  expect_error<MismatchError>([&] { static_cast<void>(S::decrypt(higher, session.secret)); }, {"contexts"});
+  expect_error<MismatchError>([&] { static_cast<void>(S::budget(higher, session.secret)); }, {"contexts"});
+  expect_error<MismatchError>([&] { static_cast<void>(S::share(higher, session.secret, 8)); }, {"contexts"});
+  const rlwe::Ciphertext nothing;
+  expect_error<MismatchError>([&] { static_cast<void>(S::decrypt(nothing, session.secret)); }, {"empty"});
+  expect_error<MismatchError>([&] { static_cast<void>(S::budget(nothing, session.secret)); }, {"empty"});
+  expect_error<MismatchError>([&] { static_cast<void>(S::guaranteed(nothing)); }, {"empty"});
   expect_error<MissingKeyError>([&] { static_cast<void>(evaluator.rotate(x, 1)); }, {"1", "key"});
   expect_error<MissingKeyError>([&] { static_cast<void>(evaluator.conjugate(x)); }, {"rows"});
   rlwe::EvaluationKeys none;

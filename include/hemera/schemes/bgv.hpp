@@ -26,7 +26,8 @@ rlwe::Parameters parameters_for(const CircuitRequest& request);
 /// Parameters from sizes in bits of each prime.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
-/// Encryption of integers at the top level, and back.
+/// Encryption at the plaintext's level (the top one, as encoded), and back. MismatchError for objects of
+/// another context or scheme.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);

@@ -20,12 +20,6 @@ using rlwe::Context;
 using rlwe::Plaintext;
 using runtime::Secrecy;
 
-void require_bfv(const Context& context, const char* operation) {
-  if (context.scheme() == rlwe::Scheme::bfv) return;
-  throw MismatchError(std::string(operation) + ": the context is for " + rlwe::name(context.scheme()) +
-                      ", not for BFV");
-}
-
 // Q modulo t.
 std::uint64_t modulus_modulo_plain(const Context& context, std::size_t level) {
   const arith::Modulus& t = context.plain_base().modulus(0);
@@ -45,10 +39,16 @@ std::vector<std::uint64_t> negative_inverse_plain(const Context& context, std::s
   return result;
 }
 
+// log2 of the largest noise that decrypts.
+double capacity_log2(const Ciphertext& ciphertext) {
+  return ciphertext.context->base(ciphertext.meta.level).log2() -
+         room_log2(ciphertext.context->parameters().plain_modulus());
+}
+
 template <typename Key>
 Ciphertext encrypt_with(const Plaintext& plaintext, const Key& key) {
   const Context& context = *key.context;
-  require_bfv(context, "encrypt");
+  rlwe::require_scheme(context, rlwe::Scheme::bfv, "encrypt");
   rlwe::require_plaintext(context, plaintext, "encrypt");
   Ciphertext result = rlwe::encrypt_zero(key, plaintext.meta);
   const std::size_t level = result.meta.level;
@@ -90,7 +90,8 @@ Ciphertext encrypt(const Plaintext& plaintext, const rlwe::SecretKey& key) {
 
 Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   const Context& context = *key.context;
-  require_bfv(context, "decrypt");
+  rlwe::require_ciphertext(ciphertext, rlwe::Scheme::bfv, "decrypt");
+  rlwe::require_same_context(*ciphertext.context, context, "decrypt");
   const poly::RnsBase& base = context.base(ciphertext.meta.level);
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
   const poly::ScaleAndRound plan(base, base, context.parameters().plain_modulus(), context.plain_base());
@@ -102,7 +103,8 @@ Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
 }
 
 double measured_noise_log2(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  require_bfv(*key.context, "measured_noise_log2");
+  rlwe::require_ciphertext(ciphertext, rlwe::Scheme::bfv, "noise_budget");
+  rlwe::require_same_context(*ciphertext.context, *key.context, "noise_budget");
   // t (c(s) - (Q/t) m) = t c(s) modulo Q.
   const std::uint64_t t = key.context->parameters().plain_modulus();
   return rlwe::largest_coefficient_log2(*key.context, rlwe::decrypt_phase(ciphertext, key), t) -
@@ -110,18 +112,13 @@ double measured_noise_log2(const Ciphertext& ciphertext, const rlwe::SecretKey& 
 }
 
 double noise_budget(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  const Context& context = *key.context;
-  const double room =
-      context.base(ciphertext.meta.level).log2() - room_log2(context.parameters().plain_modulus());
-  return std::max(0.0, std::floor(room - measured_noise_log2(ciphertext, key)));
+  const double measured = measured_noise_log2(ciphertext, key);
+  return std::max(0.0, std::floor(capacity_log2(ciphertext) - measured));
 }
 
 double guaranteed_noise_budget(const Ciphertext& ciphertext) {
-  const Context& context = *ciphertext.context;
-  require_bfv(context, "guaranteed_noise_budget");
-  const double room =
-      context.base(ciphertext.meta.level).log2() - room_log2(context.parameters().plain_modulus());
-  return std::max(0.0, room - ciphertext.meta.noise_log2);
+  rlwe::require_ciphertext(ciphertext, rlwe::Scheme::bfv, "guaranteed_noise_budget");
+  return std::max(0.0, capacity_log2(ciphertext) - ciphertext.meta.noise_log2);
 }
 
 Plaintext decrypt_for_sharing(const Ciphertext& ciphertext, const rlwe::SecretKey& key,

@@ -18,16 +18,15 @@ using rlwe::Context;
 using rlwe::Plaintext;
 using runtime::Secrecy;
 
-void require_bgv(const Context& context, const char* operation) {
-  if (context.scheme() == rlwe::Scheme::bgv) return;
-  throw MismatchError(std::string(operation) + ": the context is for " + rlwe::name(context.scheme()) +
-                      ", not for BGV");
+// log2 of the largest noise that decrypts.
+double capacity_log2(const Ciphertext& ciphertext) {
+  return ciphertext.context->base(ciphertext.meta.level).log2() - room_log2;
 }
 
 template <typename Key>
 Ciphertext encrypt_with(const Plaintext& plaintext, const Key& key) {
   const Context& context = *key.context;
-  require_bgv(context, "encrypt");
+  rlwe::require_scheme(context, rlwe::Scheme::bgv, "encrypt");
   rlwe::require_plaintext(context, plaintext, "encrypt");
   Ciphertext result = rlwe::encrypt_zero(key, plaintext.meta);
   const poly::RnsBase& base = context.base(result.meta.level);
@@ -53,7 +52,8 @@ Ciphertext encrypt(const Plaintext& plaintext, const rlwe::SecretKey& key) {
 
 Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   const Context& context = *key.context;
-  require_bgv(context, "decrypt");
+  rlwe::require_ciphertext(ciphertext, rlwe::Scheme::bgv, "decrypt");
+  rlwe::require_same_context(*ciphertext.context, context, "decrypt");
   const poly::RnsBase& plain = context.plain_base();
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
   const poly::BaseConversion plan(phase.base(), plain, poly::BaseConversion::Kind::exact);
@@ -69,19 +69,19 @@ Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
 }
 
 double measured_noise_log2(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  require_bgv(*key.context, "measured_noise_log2");
+  rlwe::require_ciphertext(ciphertext, rlwe::Scheme::bgv, "noise_budget");
+  rlwe::require_same_context(*ciphertext.context, *key.context, "noise_budget");
   return rlwe::largest_coefficient_log2(*key.context, rlwe::decrypt_phase(ciphertext, key), 1);
 }
 
 double noise_budget(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  const double room = key.context->base(ciphertext.meta.level).log2() - room_log2;
-  return std::max(0.0, std::floor(room - measured_noise_log2(ciphertext, key)));
+  const double measured = measured_noise_log2(ciphertext, key);
+  return std::max(0.0, std::floor(capacity_log2(ciphertext) - measured));
 }
 
 double guaranteed_noise_budget(const Ciphertext& ciphertext) {
-  const Context& context = *ciphertext.context;
-  require_bgv(context, "guaranteed_noise_budget");
-  return std::max(0.0, context.base(ciphertext.meta.level).log2() - room_log2 - ciphertext.meta.noise_log2);
+  rlwe::require_ciphertext(ciphertext, rlwe::Scheme::bgv, "guaranteed_noise_budget");
+  return std::max(0.0, capacity_log2(ciphertext) - ciphertext.meta.noise_log2);
 }
 
 Plaintext decrypt_for_sharing(const Ciphertext& ciphertext, const rlwe::SecretKey& key,
