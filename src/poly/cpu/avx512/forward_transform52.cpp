@@ -13,6 +13,11 @@
 //    by a table of multiples of q that is indexed with the upper three of the 52 bits.
 // With h = 52 - (bits of q), values stay in [0, 2^52): q + 2^49 + 2 S q <= 2^52, and q + 2 S0 q <= 2^52 for
 // the S0 stages before the first reduction, to which S0 q is added at the start.
+#if defined(__GNUC__) && !defined(__clang__)
+// The order of instructions below is meant: GCC's scheduler moves shuffles together, which costs a tenth.
+#pragma GCC optimize("no-schedule-insns2")
+#endif
+
 #include <cassert>
 
 #include "poly/cpu/avx512/transform52.hpp"
@@ -115,7 +120,8 @@ template <int stages, unsigned flags, bool first, int stage = 0>
 // One sweep over a block of `length` words.
 template <int stages, unsigned flags, bool first>
 [[gnu::noinline]] void sweep(Word* out, const Word* in, const Twiddles52& twiddles, std::size_t block,
-                             std::size_t length, const Constants& c) {
+                             std::size_t length, const Constants& constants) {
+  const Constants c = constants;
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
   for (std::size_t j = 0; j < stride; j += lanes) {
@@ -134,49 +140,82 @@ template <int stages, unsigned flags, bool first>
   return fold(bit_and(add_low52(x, quotient, c.negative_q), c.mask), c.q);
 }
 
-// One stage on eight vectors that hold one block of eight values in each lane; a vector of twiddles a group.
-template <Kind kind, int stage>
-[[gnu::always_inline]] inline void lane_butterflies(Vector* v, const Word* powers, const Word* quotients,
-                                                    const Constants& c) {
-  constexpr std::size_t half = std::size_t{4} >> stage;
-#pragma GCC unroll 4
-  for (std::size_t group = 0; group < (std::size_t{1} << stage); ++group) {
-    const Vector w = load(powers + group * lanes);
-    const Vector w_quotient = load(quotients + group * lanes);
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < half; ++i) {
-      const std::size_t at = group * 2 * half + i;
-      butterfly<kind>(v[at], v[at + half], w, w_quotient, c);
-    }
-  }
+// Butterfly k of the first three of the last six stages.
+template <unsigned flags, int k>
+[[gnu::always_inline]] inline void block_butterfly(Vector* v, const Twiddles52& t, std::size_t block,
+                                                   const Constants& c) {
+  constexpr ButterflyOfEight at(k);
+  const std::size_t index = (block << at.stage) + at.group;
+  butterfly<kind_of<false, flags>(at.stage)>(v[at.x], v[at.y], broadcast(t.powers[index]),
+                                             broadcast(t.quotients[index]), c);
+}
+
+// Butterfly k of the last three stages, on a transposed block: each lane holds eight neighbours.
+template <unsigned flags, int k>
+[[gnu::always_inline]] inline void lane_butterfly(Vector* v, const Twiddles52& t, std::size_t block,
+                                                  std::size_t lane_table, const Constants& c) {
+  constexpr ButterflyOfEight at(k);
+  const std::size_t index =
+      (at.stage == 0 ? 8 * block : lane_table + (at.stage == 1 ? 0 : 16)) + lanes * at.group;
+  butterfly<kind_of<false, flags>(at.stage + 3)>(v[at.x], v[at.y], load(t.powers + index),
+                                                 load(t.quotients + index), c);
 }
 
 // The last six stages on `blocks` blocks of 64 words: three on whole vectors, three on the transposed block.
+//
+// A software pipeline, since one block alone would wait for results most of the time: while block b goes
+// through its last three stages, block b - 1 is transposed back; then block b + 2 goes through the first
+// three, while block b + 1 is transposed.
 template <unsigned flags>
 [[gnu::noinline]] void last_stages(Word* data, const Twiddles52& twiddles, std::size_t block,
-                                   std::size_t blocks, std::size_t degree, const Constants& c) {
-  std::size_t lane_tables = degree / 4 + 48 * (block - degree / 64);
-  for (const std::size_t end = block + blocks; block < end; ++block, data += 64, lane_tables += 48) {
-    const Twiddles52 t = reloaded(twiddles);
-    Vector v[8];
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < 8; ++i) v[i] = load(data + 8 * i);
-    butterflies<3, flags & 7U, false>(v, t, block, c);
-    transpose(v);
-    lane_butterflies<kind_of<false, flags>(3), 0>(v, t.powers + 8 * block, t.quotients + 8 * block, c);
-    const Word* powers = t.powers + lane_tables;
-    const Word* quotients = t.quotients + lane_tables;
-    lane_butterflies<kind_of<false, flags>(4), 1>(v, powers, quotients, c);
-    lane_butterflies<kind_of<false, flags>(5), 2>(v, powers + 16, quotients + 16, c);
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < 8; ++i) v[i] = canonical(v[i], c);
-    transpose(v);
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < 8; ++i) store(data + 8 * i, v[i]);
+                                   std::size_t blocks, std::size_t degree, const Constants& constants) {
+  const Constants c = constants;
+  Vector current[8];   // block b, transposed
+  Vector finished[8];  // block b - 1
+  Vector next[8];      // block b + 2
+  const auto start = [&](Vector * v, std::size_t number) __attribute__((always_inline)) {
+    load_block(v, data + 64 * number);
+    unrolled<12>([&](auto k) __attribute__((always_inline)) {
+      block_butterfly<flags, k.value>(v, twiddles, block + number, c);
+    });
+  };
+  start(current, 0);
+  transpose(current);
+  if (blocks > 1) {
+    start(next, 1);
+    store_block(data + 64, next);
   }
+  for (Vector& v : finished) v = zero();
+  Word* finished_at = data;
+  std::size_t lane_table = degree / 4 + 48 * (block - degree / 64);
+  for (std::size_t left = blocks; left > 0; --left, ++block, data += 64, lane_table += 48) {
+    const Twiddles52 t = reloaded(twiddles);
+    unrolled<12>([&](auto k) __attribute__((always_inline)) {
+      lane_butterfly<flags, k.value>(current, t, block, lane_table, c);
+      transpose_step<k.value>(finished);
+    });
+    store_block(finished_at, finished);  // the first time, what block 0 will overwrite
+    finished_at = data;
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 8; ++i) finished[i] = canonical(current[i], c);
+    if (left > 2) {
+      load_block(current, data + 64);
+      load_block(next, data + 128);
+      unrolled<12>([&](auto k) __attribute__((always_inline)) {
+        block_butterfly<flags, k.value>(next, t, block + 2, c);
+        transpose_step<k.value>(current);
+      });
+      store_block(data + 128, next);
+    } else if (left == 2) {
+      load_block(current, data + 64);
+      transpose(current);
+    }
+  }
+  transpose(finished);
+  store_block(finished_at, finished);
 }
 
-// Sweep number `number` on one block, then everything after it on each part of that block.
+// Sweep number `number` and the ones after it on one block, then the last stages.
 template <int headroom, int log_degree, int number, int stage>
 [[gnu::always_inline]] inline void run(Word* out, const Word* in, const Twiddles52& twiddles,
                                        std::size_t block, const Constants& c) {
@@ -185,16 +224,16 @@ template <int headroom, int log_degree, int number, int stage>
   if constexpr (number < sweeps.count) {
     constexpr int stages = sweeps.stages[number];
     sweep<stages, reductions(headroom, stage, stages), stage == 0>(out, in, twiddles, block, length, c);
-    if constexpr (number + 1 == sweeps.count) {
-      last_stages<reductions(headroom, stage + stages, 6)>(
-          out, twiddles, block << stages, std::size_t{1} << stages, std::size_t{1} << log_degree, c);
-    } else {
-      for (std::size_t part = 0; part < (std::size_t{1} << stages); ++part) {
-        Word* start = out + part * (length >> stages);
-        run<headroom, log_degree, number + 1, stage + stages>(start, start, twiddles,
-                                                              (block << stages) + part, c);
-      }
+    for (std::size_t part = 0; part < (std::size_t{1} << stages); ++part) {
+      Word* start = out + part * (length >> stages);
+      run<headroom, log_degree, number + 1, stage + stages>(start, start, twiddles, (block << stages) + part,
+                                                            c);
     }
+  }
+  if constexpr (number == sweeps.split + 1) {
+    constexpr std::size_t blocks = length / 64;
+    last_stages<reductions(headroom, log_degree - 6, 6)>(out, twiddles, block * blocks, blocks,
+                                                         std::size_t{1} << log_degree, c);
   }
 }
 

@@ -136,62 +136,70 @@ template <bool reduce_inputs, bool add_four>
 template <int headroom, int stages, int entry>
 inline constexpr Bounds<headroom, stages> bounds{entry};
 
-// Butterfly number `number` of a stage, then the ones after it. Twiddles are asked for by the group.
-template <int headroom, int stages, int entry, bool last, int stage, int number, typename Twiddle>
-[[gnu::always_inline]] inline void butterflies(Vector* v, const Twiddle& twiddle, const Constants& c) {
-  if constexpr (stage < stages) {
-    if constexpr (number < (1 << (stages - 1))) {
-      constexpr int half = 1 << stage;
-      constexpr int group = number / half;
-      constexpr int x = group * 2 * half + number % half;
-      constexpr auto step = bounds<headroom, stages, entry>.steps[stage][number];
-      if constexpr (last && stage + 1 == stages) {
-        last_butterfly<step.reduce_inputs, step.add_four>(v[x], v[x + half], c);
-      } else {
-        const auto [w, w_quotient] = twiddle(stage, group);
-        butterfly<step.reduce_inputs, step.add_four>(v[x], v[x + half], w, w_quotient, c);
-      }
-      butterflies<headroom, stages, entry, last, stage, number + 1>(v, twiddle, c);
-    } else {
-      butterflies<headroom, stages, entry, last, stage + 1, 0>(v, twiddle, c);
-    }
+// Butterfly k of `stages` stages on 2^stages values, the smallest distance first. twiddle(group) gives the
+// factor.
+template <int headroom, int stages, int entry, bool last, int k, typename Twiddle>
+[[gnu::always_inline]] inline void butterfly_number(Vector* v, const Twiddle& twiddle, const Constants& c) {
+  constexpr int stage = k >> (stages - 1);
+  constexpr int number = k & ((1 << (stages - 1)) - 1);
+  constexpr int group = number >> stage;
+  constexpr int x = (group << (stage + 1)) + number % (1 << stage);
+  constexpr int y = x + (1 << stage);
+  constexpr auto step = bounds<headroom, stages, entry>.steps[stage][number];
+  if constexpr (last && stage + 1 == stages) {
+    last_butterfly<step.reduce_inputs, step.add_four>(v[x], v[y], c);
+  } else {
+    const auto [w, w_quotient] = twiddle(stage, group);
+    butterfly<step.reduce_inputs, step.add_four>(v[x], v[y], w, w_quotient, c);
   }
 }
 
-template <int headroom, int stages, int entry, int i = 0>
+template <int headroom, int stages, int entry>
 [[gnu::always_inline]] inline void reduce_outputs(Vector* v, const Constants& c) {
-  if constexpr (i < (1 << stages)) {
-    if constexpr (bounds<headroom, stages, entry>.reduce_output[i]) v[i] = reduce(v[i], c);
-    reduce_outputs<headroom, stages, entry, i + 1>(v, c);
-  }
+  unrolled<(1 << stages)>([&](auto i) __attribute__((always_inline)) {
+    if constexpr (bounds<headroom, stages, entry>.reduce_output[i.value]) v[i.value] = reduce(v[i.value], c);
+  });
 }
 
-struct Pair {
+struct Factor {
   Vector w;
   Vector w_quotient;
 };
 
-// The twiddles of `stages` stages on whole vectors: 2^level + block of each group. Stage 0 has the most
-// groups.
+// The twiddles of `stages` stages on whole vectors; `block`: 2^level + block. Stage 0 has the most groups.
 template <int stages>
 [[gnu::always_inline]] inline auto block_twiddles(const Twiddles52& t, std::size_t block) {
   return [=](int stage, int group) __attribute__((always_inline)) {
     const std::size_t index = (block << (stages - 1 - stage)) + static_cast<std::size_t>(group);
-    return Pair{broadcast(t.powers[index]), broadcast(t.quotients[index])};
+    return Factor{broadcast(t.powers[index]), broadcast(t.quotients[index])};
+  };
+}
+
+// The twiddles of the first three stages, on a transposed block: each lane holds eight neighbours.
+[[gnu::always_inline]] inline auto lane_twiddles(const Twiddles52& t, std::size_t block,
+                                                 std::size_t lane_table) {
+  return [=](int stage, int group) __attribute__((always_inline)) {
+    const std::size_t index = (stage == 2 ? 8 * block : lane_table + (stage == 1 ? 0 : 16)) +
+                              lanes * static_cast<std::size_t>(group);
+    return Factor{load(t.powers + index), load(t.quotients + index)};
   };
 }
 
 // One sweep over a block of `length` words; values start below 2 Q and end there.
 template <int headroom, int stages, bool last>
 [[gnu::noinline]] void sweep(Word* data, const Twiddles52& twiddles, std::size_t block, std::size_t length,
-                             const Constants& c) {
+                             const Constants& constants) {
+  const Constants c = constants;
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
   for (std::size_t j = 0; j < stride; j += lanes) {
     Vector v[width];
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < width; ++i) v[i] = load(data + i * stride + j);
-    butterflies<headroom, stages, 2, last, 0, 0>(v, block_twiddles<stages>(reloaded(twiddles), block), c);
+    const auto twiddle = block_twiddles<stages>(reloaded(twiddles), block);
+    unrolled<stages * width / 2>([&](auto k) __attribute__((always_inline)) {
+      butterfly_number<headroom, stages, 2, last, k.value>(v, twiddle, c);
+    });
     if constexpr (!last) reduce_outputs<headroom, stages, 2>(v, c);
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < width; ++i) store(data + i * stride + j, v[i]);
@@ -199,52 +207,73 @@ template <int headroom, int stages, bool last>
 }
 
 // The first six stages on `blocks` blocks of 64 words: three on the transposed block, three on whole vectors.
+//
+// A software pipeline: while block b goes through its first three stages, block b - 1 is transposed back;
+// then block b - 1 goes through the other three, while block b + 1 is transposed.
 template <int headroom>
 [[gnu::noinline]] void first_stages(Word* out, const Word* in, const Twiddles52& twiddles, std::size_t block,
-                                    std::size_t blocks, std::size_t degree, const Constants& c) {
-  std::size_t lane_tables = degree / 4 + 48 * (block - degree / 64);
-  for (const std::size_t end = block + blocks; block < end; ++block, out += 64, in += 64, lane_tables += 48) {
+                                    std::size_t blocks, std::size_t degree, const Constants& constants) {
+  const Constants c = constants;
+  Vector before[8];   // block b - 1
+  Vector current[8];  // block b, transposed
+  Vector next[8];     // block b + 1
+  const auto load_canonical = [&](Vector * v, const Word* p) __attribute__((always_inline)) {
+    load_block(v, p);
+    for (std::size_t i = 0; i < 8; ++i) assert(_mm512_cmpge_epu64_mask(v[i], c.q) == 0);
+  };
+  std::size_t lane_table = degree / 4 + 48 * (block - degree / 64);
+  load_canonical(current, in);
+  transpose(current);
+  for (Vector& v : before) v = zero();
+  for (std::size_t i = 0; i <= blocks; ++i, ++block, lane_table += 48) {
     const Twiddles52 t = reloaded(twiddles);
-    Vector v[8];
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < 8; ++i) {
-      v[i] = load(in + 8 * i);
-      assert(_mm512_cmpge_epu64_mask(v[i], c.q) == 0);
+    if (i < blocks) {
+      const auto twiddle = lane_twiddles(t, block, lane_table);
+      unrolled<12>([&](auto k) __attribute__((always_inline)) {
+        butterfly_number<headroom, 3, 1, false, k.value>(current, twiddle, c);
+        transpose_step<k.value>(before);
+      });
+      reduce_outputs<headroom, 3, 1>(current, c);
+    } else {
+      transpose(before);
     }
-    transpose(v);
-    const auto lane_twiddle = [&](int stage, int group) __attribute__((always_inline)) {
-      const std::size_t at = stage == 0 ? lane_tables + 16 : stage == 1 ? lane_tables : 8 * block;
-      return Pair{load(t.powers + at + lanes * static_cast<std::size_t>(group)),
-                  load(t.quotients + at + lanes * static_cast<std::size_t>(group))};
-    };
-    butterflies<headroom, 3, 1, false, 0, 0>(v, lane_twiddle, c);
-    reduce_outputs<headroom, 3, 1>(v, c);
-    transpose(v);
-    butterflies<headroom, 3, 2, false, 0, 0>(v, block_twiddles<3>(t, block), c);
-    reduce_outputs<headroom, 3, 2>(v, c);
+    if (i > 0) {
+      const auto twiddle = block_twiddles<3>(t, block - 1);
+      load_canonical(next, in + 64 * (i + 1 < blocks ? i + 1 : blocks - 1));
+      unrolled<12>([&](auto k) __attribute__((always_inline)) {
+        butterfly_number<headroom, 3, 2, false, k.value>(before, twiddle, c);
+        transpose_step<k.value>(next);
+      });
+      reduce_outputs<headroom, 3, 2>(before, c);
+      store_block(out + 64 * (i - 1), before);
+    } else {
+      load_canonical(next, in + 64 * (blocks > 1 ? 1 : 0));
+      transpose(next);
+    }
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < 8; ++i) store(out + 8 * i, v[i]);
+    for (std::size_t n = 0; n < 8; ++n) {
+      before[n] = current[n];
+      current[n] = next[n];
+    }
   }
 }
 
-// Everything before sweep number `number` on each part of a block, then that sweep: the forward transform
-// backwards.
+// First stages of one block, then the sweeps down to number `number`: the forward transform backwards.
 template <int headroom, int log_degree, int number, int stage>
 [[gnu::always_inline]] inline void run(Word* out, const Word* in, const Twiddles52& twiddles,
                                        std::size_t block, const Constants& c) {
   constexpr Sweeps sweeps = sweeps_of(log_degree);
   constexpr std::size_t length = std::size_t{1} << (log_degree - stage);
+  if constexpr (number == sweeps.split + 1) {
+    constexpr std::size_t blocks = length / 64;
+    first_stages<headroom>(out, in, twiddles, block * blocks, blocks, std::size_t{1} << log_degree, c);
+  }
   if constexpr (number < sweeps.count) {
     constexpr int stages = sweeps.stages[number];
-    constexpr std::size_t parts = std::size_t{1} << stages;
-    if constexpr (number + 1 == sweeps.count) {
-      first_stages<headroom>(out, in, twiddles, block << stages, parts, std::size_t{1} << log_degree, c);
-    } else {
-      for (std::size_t part = 0; part < parts; ++part) {
-        const std::size_t start = part * (length / parts);
-        run<headroom, log_degree, number + 1, stage + stages>(out + start, in + start, twiddles,
-                                                              (block << stages) + part, c);
-      }
+    for (std::size_t part = 0; part < (std::size_t{1} << stages); ++part) {
+      const std::size_t start = part * (length >> stages);
+      run<headroom, log_degree, number + 1, stage + stages>(out + start, in + start, twiddles,
+                                                            (block << stages) + part, c);
     }
     sweep<headroom, stages, stage == 0>(out, twiddles, block, length, c);
   }

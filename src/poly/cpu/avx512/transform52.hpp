@@ -1,6 +1,8 @@
 // What the forward and the inverse transform with 52-bit multiplies share.
 #pragma once
 
+#include <utility>
+
 #include "poly/cpu/avx512/arithmetic52.hpp"
 #include "poly/cpu/limb_tables.hpp"
 
@@ -20,11 +22,12 @@ HEMERA_VECTOR_FUNCTION Twiddles52 reloaded(Twiddles52 twiddles) {
 }
 
 /// How many stages each sweep over the data does before the last six stages, which are done together on 64
-/// words in registers. Later sweeps run on one block of the sweep before at a time, so that they find it in
-/// the cache.
+/// words in registers. After sweep `split` (0 is the first one) all that is left is done on one block of it
+/// at a time, so that the block stays in the cache; -1: the whole array is small enough.
 struct Sweeps {
   int count = 0;
   int stages[4] = {};
+  int split = 0;
 };
 
 /// Sixteen rows at a distance of a page or more would fall on one set of the first-level cache: sweeps of
@@ -32,44 +35,76 @@ struct Sweeps {
 constexpr Sweeps sweeps_of(int log_degree) {
   switch (log_degree) {
     case 10:
-      return {1, {4}};
+      return {1, {4}, -1};
     case 11:
-      return {2, {2, 3}};
+      return {2, {2, 3}, -1};
     case 12:
-      return {2, {3, 3}};
+      return {2, {3, 3}, -1};
     case 13:
-      return {2, {3, 4}};
+      return {2, {3, 4}, -1};
     case 14:
-      return {3, {3, 3, 2}};
+      return {3, {3, 3, 2}, -1};
     case 15:
-      return {3, {3, 3, 3}};
+      return {3, {3, 3, 3}, 0};
     case 16:
-      return {3, {3, 3, 4}};
+      return {3, {3, 3, 4}, 0};
     default:
-      return {4, {3, 3, 3, 2}};
+      return {4, {3, 3, 3, 2}, 0};
   }
 }
 
-/// 64 words as a matrix of eight rows, transposed.
-HEMERA_VECTOR_FUNCTION void transpose(Vector* v) {
-  Vector u[8];
-#pragma GCC unroll 4
-  for (std::size_t i = 0; i < 8; i += 2) {
-    u[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);
-    u[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]);
+/// Calls body(k) for k = 0, ..., count - 1 as compile-time constants.
+template <int count, typename Body>
+[[gnu::always_inline]] inline void unrolled(const Body& body) {
+  [&]<int... k>(std::integer_sequence<int, k...>) __attribute__((always_inline)) {
+    (body(std::integral_constant<int, k>{}), ...);
   }
-#pragma GCC unroll 2
-  for (std::size_t i = 0; i < 2; ++i) {
-    // Rows i, i + 2, i + 4, i + 6: exchange blocks of two lanes.
-    const Vector a = _mm512_shuffle_i64x2(u[i], u[i + 2], 0x88);
-    const Vector b = _mm512_shuffle_i64x2(u[i], u[i + 2], 0xdd);
-    const Vector c = _mm512_shuffle_i64x2(u[i + 4], u[i + 6], 0x88);
-    const Vector d = _mm512_shuffle_i64x2(u[i + 4], u[i + 6], 0xdd);
-    v[i] = _mm512_shuffle_i64x2(a, c, 0x88);
-    v[i + 4] = _mm512_shuffle_i64x2(a, c, 0xdd);
-    v[i + 2] = _mm512_shuffle_i64x2(b, d, 0x88);
-    v[i + 6] = _mm512_shuffle_i64x2(b, d, 0xdd);
+  (std::make_integer_sequence<int, count>{});
+}
+
+/// Butterfly k of three stages on eight values: 4 a stage, the largest distance first.
+struct ButterflyOfEight {
+  int stage;
+  int group;
+  int x;
+  int y;
+
+  constexpr explicit ButterflyOfEight(int k) : stage(k / 4), group(k % 4 / (4 >> stage)), x(0), y(0) {
+    const int half = 4 >> stage;
+    x = group * 2 * half + k % 4 % half;
+    y = x + half;
   }
+};
+
+/// Step k of the twelve that transpose 64 words, a matrix of eight rows. Done one by one between butterflies,
+/// they keep the shuffle units busy while the multipliers are.
+template <int k>
+[[gnu::always_inline]] inline void transpose_step(Vector* v) {
+  constexpr int rows[12][2] = {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {4, 6},
+                               {1, 3}, {5, 7}, {0, 4}, {2, 6}, {1, 5}, {3, 7}};
+  Vector& a = v[rows[k][0]];
+  Vector& b = v[rows[k][1]];
+  const Vector first = a;
+  if constexpr (k < 4) {
+    a = _mm512_unpacklo_epi64(first, b);
+    b = _mm512_unpackhi_epi64(first, b);
+  } else {
+    a = _mm512_shuffle_i64x2(first, b, 0x88);
+    b = _mm512_shuffle_i64x2(first, b, 0xdd);
+  }
+}
+
+[[gnu::always_inline]] inline void transpose(Vector* v) {
+  unrolled<12>([&](auto k) __attribute__((always_inline)) { transpose_step<k.value>(v); });
+}
+
+[[gnu::always_inline]] inline void load_block(Vector* v, const Word* p) {
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < 8; ++i) v[i] = load(p + lanes * i);
+}
+[[gnu::always_inline]] inline void store_block(Word* p, const Vector* v) {
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < 8; ++i) store(p + lanes * i, v[i]);
 }
 
 }  // namespace hemera::poly::cpu::avx512
