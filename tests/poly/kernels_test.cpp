@@ -212,6 +212,36 @@ TEST_P(KernelsTest, InnerProduct) {
   }
 }
 
+// More terms than any kernel adds up without a reduction.
+TEST_P(KernelsTest, LongSums) {
+  constexpr std::size_t count = 8;
+  constexpr std::size_t terms = 2200;
+  for (const int bits : {20, 49, 50, 61}) {
+    const Modulus q((std::uint64_t{1} << bits) - 1);
+    for (const Fill how : {Fill::random, Fill::largest}) {
+      const Row values = row(terms * count, q.value(), how);
+      std::vector<const std::uint64_t*> a;
+      std::vector<const std::uint64_t*> b;
+      Words weights(terms);
+      for (std::size_t i = 0; i < terms; ++i) {
+        a.push_back(values.data() + i * count);
+        b.push_back(values.data() + (terms - 1 - i) * count);
+      }
+      fill(weights.data(), terms, q.value(), how);
+      Row expected(count);
+      Row actual(count);
+      scalar().inner_product(expected.data(), a.data(), b.data(), terms, count, q);
+      kernels().inner_product(actual.data(), a.data(), b.data(), terms, count, q);
+      ASSERT_EQ(expected.words(), actual.words()) << "inner_product, q = " << q.value();
+      scalar().weighted_sum(expected.data(), a.data(), weights.data(), terms, q.value(), nullptr, 0, 1, count,
+                            q);
+      kernels().weighted_sum(actual.data(), a.data(), weights.data(), terms, q.value(), nullptr, 0, 1, count,
+                             q);
+      ASSERT_EQ(expected.words(), actual.words()) << "weighted_sum, q = " << q.value();
+    }
+  }
+}
+
 TEST_P(KernelsTest, Tensor) {
   constexpr std::size_t count = 64 + 8;
   for (const Modulus& q : element_moduli()) {

@@ -57,7 +57,8 @@ struct Sum {
     const Vector first = add(bit_and(low, mask), shift_left<25>(bit_and(second, mask)));  // below 2^50
     // Three parts of magnitude at most 0.9 q each, as their factors are below 2^50.
     Doubles sum = reduce50(to_doubles(first), c.modulus);
-    sum = add(sum, multiply50(to_doubles(bit_and(third, broadcast(Word{0xffffffff}))), c.radix50, c.modulus.q));
+    sum =
+        add(sum, multiply50(to_doubles(bit_and(third, broadcast(Word{0xffffffff}))), c.radix50, c.modulus.q));
     sum = add(sum, multiply50(to_doubles(shift_right<32>(third)), c.radix82, c.modulus.q));
     return canonical50(reduce50(sum, c.modulus), c.modulus);
   }
@@ -122,6 +123,33 @@ void weighted_sum(Word* out, const Word* const* y, const Word* weights, std::siz
       if (v != nullptr) sums[k].add_product(Split::of(load(v + first + k * lanes)), negative_product);
       store(out + first + k * lanes, sums[k].reduce(constants));
     }
+  }
+}
+
+void quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
+              std::size_t count) {
+  // Products of two words from their halves; the halves of the terms are summed apart, below 2^32 each.
+  const Vector half = broadcast(Word{0xffffffff});
+  for (std::size_t first = 0; first < count; first += lanes) {
+    Vector low = zero();
+    Vector high = broadcast(Word{1} << 31);
+    for (std::size_t i = 0; i < sources; ++i) {
+      const Vector a = load(y[i] + first);
+      const Vector a_high = shift_right<32>(a);
+      const Vector b = broadcast(r[i]);
+      const Vector b_high = broadcast(r[i] >> 32);
+      const Vector bottom = multiply_halves(a, b);
+      const Vector second = add(multiply_halves(a_high, b), shift_right<32>(bottom));
+      const Vector third = add(multiply_halves(a, b_high), bit_and(second, half));
+      const Vector product_high =
+          add(multiply_halves(a_high, b_high), add(shift_right<32>(second), shift_right<32>(third)));
+      const Vector product_low = add(bit_and(bottom, half), shift_left<32>(third));
+      const Vector term = _mm256_or_si256(_mm256_sll_epi64(product_high, _mm_cvtsi32_si128(65 - bits[i])),
+                                          _mm256_srl_epi64(product_low, _mm_cvtsi32_si128(bits[i] - 1)));
+      low = add(low, bit_and(term, half));
+      high = add(high, shift_right<32>(term));
+    }
+    store(v + first, shift_right<32>(add(high, shift_right<32>(low))));
   }
 }
 

@@ -24,16 +24,10 @@ namespace {
 template <int stages>
 [[gnu::always_inline]] inline void butterflies(Doubles* v, const BlockFactors<stages>& factors,
                                                const Modulus50& q) {
-#pragma GCC unroll 3
-  for (int stage = 0; stage < stages; ++stage) {
-    const int half = (1 << stages) >> (stage + 1);
-#pragma GCC unroll 4
-    for (int group = 0; group < 1 << stage; ++group) {
-      const Factor50 w = factors.get(stage, group);
-#pragma GCC unroll 4
-      for (int i = group * 2 * half; i < group * 2 * half + half; ++i) butterfly(v[i], v[i + half], w, q);
-    }
-  }
+  unrolled<ButterflyIndex<stages>::count>([&](auto k) __attribute__((always_inline)) {
+    constexpr ButterflyIndex<stages> at(k.value);
+    butterfly(v[at.x], v[at.y], factors.get(at.stage, at.group), q);
+  });
 }
 
 // One sweep over a block of `length` words. The first one of all reads words, not doubles.

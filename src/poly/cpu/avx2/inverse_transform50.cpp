@@ -40,19 +40,15 @@ struct Constants {
 template <int stages, bool last>
 [[gnu::always_inline]] inline void butterflies(Doubles* v, const BlockFactors<stages>& factors,
                                                const Constants& c) {
-#pragma GCC unroll 3
-  for (int stage = stages - 1; stage >= 0; --stage) {
-    const int half = (1 << stages) >> (stage + 1);
-#pragma GCC unroll 4
-    for (int group = 0; group < 1 << stage; ++group) {
-      const Factor50 w = last && stage == 0 ? c.last_difference : factors.get(stage, group);
-#pragma GCC unroll 4
-      for (int i = group * 2 * half; i < group * 2 * half + half; ++i) {
-        butterfly(v[i], v[i + half], w, c.q);
-        if (last && stage == 0) v[i] = multiply50(v[i], c.last_sum, c.q.q);
-      }
+  unrolled<ButterflyIndex<stages>::count>([&](auto k) __attribute__((always_inline)) {
+    constexpr auto at = ButterflyIndex<stages>::reversed(k.value);
+    if constexpr (last && at.stage == 0) {
+      butterfly(v[at.x], v[at.y], c.last_difference, c.q);
+      v[at.x] = multiply50(v[at.x], c.last_sum, c.q.q);
+    } else {
+      butterfly(v[at.x], v[at.y], factors.get(at.stage, at.group), c.q);
     }
-  }
+  });
 }
 
 template <int stages, bool last>

@@ -20,7 +20,7 @@ const Kernels& avx2_kernels() {
       .inner_product = avx2::inner_product,
       .tensor_2x2 = avx2::tensor_2x2,
       .scale_residues = avx2::scale_residues,
-      .quotient = scalar_kernels().quotient,
+      .quotient = avx2::quotient,
       .weighted_sum = avx2::weighted_sum,
       .rounded_fractions = scalar_kernels().rounded_fractions,
       .sampling = &avx2_sampling,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "poly/cpu/avx2/arithmetic50.hpp"
+#include "poly/cpu/butterflies.hpp"
 #include "poly/cpu/limb_tables.hpp"
 
 namespace hemera::poly::cpu::avx2 {

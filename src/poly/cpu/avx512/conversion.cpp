@@ -96,6 +96,26 @@ void weighted_sum_with(Word* out, const Word* const* y, const Word* weights, std
   }
 }
 
+// Kernels::quotient for moduli of any size: the halves of the terms are summed apart, below 2^32 each.
+void wide_quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
+                   std::size_t count) {
+  const Vector half = broadcast(0xffffffff);
+  for (std::size_t first = 0; first < count; first += lanes) {
+    Vector low = zero();
+    Vector high = broadcast(Word{1} << 31);
+    for (std::size_t i = 0; i < sources; ++i) {
+      Vector product_high;
+      Vector product_low;
+      multiply_wide(load(y[i] + first), broadcast(r[i]), product_high, product_low);
+      const Vector term = bit_or(shift_left(product_high, _mm_cvtsi32_si128(65 - bits[i])),
+                                 shift_right(product_low, _mm_cvtsi32_si128(bits[i] - 1)));
+      low = add(low, bit_and(term, half));
+      high = add(high, shift_right<32>(term));
+    }
+    store(v + first, shift_right<32>(add(high, shift_right<32>(low))));
+  }
+}
+
 }  // namespace
 
 void inner_product(Word* out, const Word* const* a, const Word* const* b, std::size_t terms,
@@ -146,7 +166,7 @@ void quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std
               std::size_t count) {
   for (std::size_t i = 0; i < sources; ++i) {
     if (bits[i] > 52) {
-      scalar_kernels().quotient(v, y, r, bits, sources, count);
+      wide_quotient(v, y, r, bits, sources, count);
       return;
     }
   }

@@ -127,7 +127,10 @@ template <int stages, unsigned flags, bool first>
   for (std::size_t j = 0; j < stride; j += lanes) {
     Vector v[width];
 #pragma GCC unroll 16
-    for (std::size_t i = 0; i < width; ++i) v[i] = load(in + i * stride + j);
+    for (std::size_t i = 0; i < width; ++i) {
+      v[i] = load(in + i * stride + j);
+      if (first) assert(_mm512_cmpge_epu64_mask(v[i], c.q) == 0);
+    }
     butterflies<stages, flags, first>(v, reloaded(twiddles), block, c);
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < width; ++i) store(out + i * stride + j, v[i]);
@@ -144,7 +147,7 @@ template <int stages, unsigned flags, bool first>
 template <unsigned flags, int k>
 [[gnu::always_inline]] inline void block_butterfly(Vector* v, const Twiddles52& t, std::size_t block,
                                                    const Constants& c) {
-  constexpr ButterflyOfEight at(k);
+  constexpr ButterflyIndex<3> at(k);
   const std::size_t index = (block << at.stage) + at.group;
   butterfly<kind_of<false, flags>(at.stage)>(v[at.x], v[at.y], broadcast(t.powers[index]),
                                              broadcast(t.quotients[index]), c);
@@ -154,7 +157,7 @@ template <unsigned flags, int k>
 template <unsigned flags, int k>
 [[gnu::always_inline]] inline void lane_butterfly(Vector* v, const Twiddles52& t, std::size_t block,
                                                   std::size_t lane_table, const Constants& c) {
-  constexpr ButterflyOfEight at(k);
+  constexpr ButterflyIndex<3> at(k);
   const std::size_t index =
       (at.stage == 0 ? 8 * block : lane_table + (at.stage == 1 ? 0 : 16)) + lanes * at.group;
   butterfly<kind_of<false, flags>(at.stage + 3)>(v[at.x], v[at.y], load(t.powers + index),

@@ -1,9 +1,8 @@
 // What the forward and the inverse transform with 52-bit multiplies share.
 #pragma once
 
-#include <utility>
-
 #include "poly/cpu/avx512/arithmetic52.hpp"
+#include "poly/cpu/butterflies.hpp"
 #include "poly/cpu/limb_tables.hpp"
 
 namespace hemera::poly::cpu::avx512 {
@@ -52,29 +51,6 @@ constexpr Sweeps sweeps_of(int log_degree) {
       return {4, {3, 3, 3, 2}, 0};
   }
 }
-
-/// Calls body(k) for k = 0, ..., count - 1 as compile-time constants.
-template <int count, typename Body>
-[[gnu::always_inline]] inline void unrolled(const Body& body) {
-  [&]<int... k>(std::integer_sequence<int, k...>) __attribute__((always_inline)) {
-    (body(std::integral_constant<int, k>{}), ...);
-  }
-  (std::make_integer_sequence<int, count>{});
-}
-
-/// Butterfly k of three stages on eight values: 4 a stage, the largest distance first.
-struct ButterflyOfEight {
-  int stage;
-  int group;
-  int x;
-  int y;
-
-  constexpr explicit ButterflyOfEight(int k) : stage(k / 4), group(k % 4 / (4 >> stage)), x(0), y(0) {
-    const int half = 4 >> stage;
-    x = group * 2 * half + k % 4 % half;
-    y = x + half;
-  }
-};
 
 /// Step k of the twelve that transpose 64 words, a matrix of eight rows. Done one by one between butterflies,
 /// they keep the shuffle units busy while the multipliers are.

@@ -62,28 +62,17 @@ enum class Direction { forward, inverse, inverse_end };
 // distance.
 template <Direction direction, int stages, typename Twiddle>
 [[gnu::always_inline]] inline void butterflies(Vector* v, const Twiddle& twiddle, const Constants& c) {
-#pragma GCC unroll 4
-  for (int step = 0; step < stages; ++step) {
-    const int stage = direction == Direction::forward ? step : stages - 1 - step;
-    const int half = (1 << stages) >> (stage + 1);
-#pragma GCC unroll 8
-    for (int group = 0; group < 1 << stage; ++group) {
-      if (direction == Direction::inverse_end && stage == 0) {
-#pragma GCC unroll 8
-        for (int i = 0; i < half; ++i) last_inverse_butterfly(v[i], v[i + half], c);
-        continue;
-      }
-      const Factor64 w = twiddle(stage, group);
-#pragma GCC unroll 8
-      for (int i = group * 2 * half; i < group * 2 * half + half; ++i) {
-        if constexpr (direction == Direction::forward) {
-          forward_butterfly(v[i], v[i + half], w, c);
-        } else {
-          inverse_butterfly(v[i], v[i + half], w, c);
-        }
-      }
+  using Index = ButterflyIndex<stages>;
+  unrolled<Index::count>([&](auto k) __attribute__((always_inline)) {
+    constexpr Index at = direction == Direction::forward ? Index(k.value) : Index::reversed(k.value);
+    if constexpr (direction == Direction::forward) {
+      forward_butterfly(v[at.x], v[at.y], twiddle(at.stage, at.group), c);
+    } else if constexpr (direction == Direction::inverse_end && at.stage == 0) {
+      last_inverse_butterfly(v[at.x], v[at.y], c);
+    } else {
+      inverse_butterfly(v[at.x], v[at.y], twiddle(at.stage, at.group), c);
     }
-  }
+  });
 }
 
 [[gnu::always_inline]] inline auto block_twiddles(const Twiddles64& t, std::size_t block) {
