@@ -1,0 +1,155 @@
+// Time of each homomorphic operation of each scheme, one thread: run with --benchmark_format=json for files
+// of results.
+#include <benchmark/benchmark.h>
+
+#include <complex>
+#include <memory>
+#include <vector>
+
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera {
+namespace {
+
+using rlwe::Ciphertext;
+using rlwe::Plaintext;
+
+// The 128-bit secure moduli of each degree, in primes of at most 49 bits: one special prime, each prime a
+// digit.
+std::size_t prime_count(std::size_t degree) {
+  return static_cast<std::size_t>(rlwe::max_log_modulus(degree, 128).value_or(0)) / 49 - 1;
+}
+
+struct Ckks {
+  using Evaluator = ckks::Evaluator;
+
+  static rlwe::Parameters parameters(std::size_t degree) {
+    const std::size_t primes = prime_count(degree);
+    return ckks::parameters_from_bits({.degree = degree,
+                                       .prime_bits = std::vector<int>(primes, 45),
+                                       .special_bits = {49},
+                                       .scale = 0x1p45,
+                                       .digits = primes});
+  }
+  static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context) {
+    const std::vector<std::complex<double>> values(context->degree() / 2, {0.5, -0.25});
+    return ckks::Encoder(context).encode(values, {});
+  }
+  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
+    return ckks::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return ckks::decrypt(ciphertext, key);
+  }
+};
+
+template <typename Parameters>
+Parameters integer_chain(std::size_t degree) {
+  const std::size_t primes = prime_count(degree);
+  Parameters request;
+  request.degree = degree;
+  request.plain_modulus = 786433;  // 1 modulo 2^18
+  request.prime_bits.assign(primes, 48);
+  request.special_bits = {49};
+  request.digits = primes;
+  return request;
+}
+
+Plaintext encode_integers(const std::shared_ptr<const rlwe::Context>& context) {
+  const std::vector<std::int64_t> values(context->degree(), 12345);
+  return rlwe::IntegerEncoder(context).encode(values, {});
+}
+
+struct Bfv {
+  using Evaluator = bfv::Evaluator;
+  static rlwe::Parameters parameters(std::size_t degree) {
+    return bfv::parameters_from_bits(integer_chain<bfv::ChainRequest>(degree));
+  }
+  static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context) {
+    return encode_integers(context);
+  }
+  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
+    return bfv::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return bfv::decrypt(ciphertext, key);
+  }
+};
+
+struct Bgv {
+  using Evaluator = bgv::Evaluator;
+  static rlwe::Parameters parameters(std::size_t degree) {
+    return bgv::parameters_from_bits(integer_chain<bgv::ChainRequest>(degree));
+  }
+  static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context) {
+    return encode_integers(context);
+  }
+  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
+    return bgv::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return bgv::decrypt(ciphertext, key);
+  }
+};
+
+// Keys, a plaintext and a ciphertext at the deepest secure parameters of a degree.
+template <typename Scheme>
+struct Session {
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  typename Scheme::Evaluator evaluator;
+  Plaintext plaintext;
+  Ciphertext ciphertext;
+  Ciphertext other;
+
+  explicit Session(std::size_t degree)
+      : context(rlwe::Context::make(Scheme::parameters(degree), {}, 1)),
+        secret(rlwe::generate_secret_key(context)),
+        evaluator(context, rlwe::generate_keys(secret, {.rotations = {1, 2, 3, 4, 5, 6, 7, 8}})),
+        plaintext(Scheme::encode(context)),
+        ciphertext(Scheme::encrypt(plaintext, *evaluator.keys().public_key)),
+        other(Scheme::encrypt(plaintext, *evaluator.keys().public_key)) {}
+};
+
+template <typename Scheme, typename Operation>
+void run(benchmark::State& state, Operation operation) {
+  const Session<Scheme> session(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(operation(session));
+}
+
+template <typename Scheme>
+void register_scheme(const std::string& name) {
+  const auto add = [&](const char* operation, auto body) {
+    benchmark::RegisterBenchmark((name + "/" + operation).c_str(),
+                                 [body](benchmark::State& state) { run<Scheme>(state, body); })
+        ->RangeMultiplier(2)
+        ->Range(1 << 13, 1 << 15)
+        ->Unit(benchmark::kMicrosecond);
+  };
+  using S = const Session<Scheme>&;
+  add("encode", [](S s) { return Scheme::encode(s.context); });
+  add("encrypt", [](S s) { return Scheme::encrypt(s.plaintext, *s.evaluator.keys().public_key); });
+  add("decrypt", [](S s) { return Scheme::decrypt(s.ciphertext, s.secret); });
+  add("add", [](S s) { return s.evaluator.add(s.ciphertext, s.other); });
+  add("multiply_plain", [](S s) { return s.evaluator.multiply_plain(s.ciphertext, s.plaintext); });
+  add("multiply_relinearize", [](S s) { return s.evaluator.multiply(s.ciphertext, s.other); });
+  add("rotate", [](S s) { return s.evaluator.rotate(s.ciphertext, 1); });
+  add("rotate_hoisted_8", [](S s) {
+    return s.evaluator.rotate_hoisted(s.ciphertext, std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  });
+  add("rescale", [](S s) { return s.evaluator.rescale(s.ciphertext); });
+  add("relinearization_key",
+      [](S s) { return rlwe::generate_relinearization_key(s.secret, s.context->top_level()); });
+}
+
+const bool registered = [] {
+  register_scheme<Ckks>("ckks");
+  register_scheme<Bfv>("bfv");
+  register_scheme<Bgv>("bgv");
+  return true;
+}();
+
+}  // namespace
+}  // namespace hemera
