@@ -25,7 +25,8 @@ std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const st
                          " digits needs at least as many primes, not " + std::to_string(primes.size()));
   }
   const std::uint64_t largest = *std::max_element(primes.begin(), primes.end());
-  const std::uint64_t bound = std::uint64_t{1} << (largest < (std::uint64_t{1} << 50) ? 50 : 60);
+  const auto below = [&](int bits) { return largest < (std::uint64_t{1} << bits); };
+  const std::uint64_t bound = std::uint64_t{1} << (below(49) ? 49 : below(50) ? 50 : 60);
   std::vector<std::uint64_t> used(primes.begin(), primes.end());
   used.insert(used.end(), taken.begin(), taken.end());
   const auto special = arith::primes_below(bound, 2 * degree, primes.size() + 1, used);

@@ -16,7 +16,8 @@ namespace {
 
 using Primes = std::vector<std::uint64_t>;
 
-constexpr std::uint64_t fast_bound = std::uint64_t{1} << 50;
+// Transforms below 2^49 need fewer reductions than up to 2^50.
+constexpr std::uint64_t fast_bound = std::uint64_t{1} << 49;
 
 double log_product(const Primes& primes) {
   double sum = 0;
@@ -136,7 +137,7 @@ Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const
       }
     }
     const std::vector<ChainSize> candidates = sizes(degree, t);
-    if (candidates.empty()) reason = at + "no chain of primes below 2^50 holds the circuit";
+    if (candidates.empty()) reason = at + "no chain of primes below 2^49 holds the circuit";
     double smallest = 0;
     for (const ChainSize& size : candidates) {
       const std::size_t least_digits =
@@ -158,7 +159,7 @@ Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const
       reason = at +
                (request.digits != 0 ? std::to_string(request.digits) + " digits do not fit the chain, or "
                                     : std::string()) +
-               "there are not enough NTT primes below 2^50";
+               "there are not enough NTT primes below 2^49";
     }
   }
   throw ParameterError("no " + name(scheme) + " parameters hold a circuit of depth " +

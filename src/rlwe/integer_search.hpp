@@ -24,7 +24,7 @@ using LastLevel = std::function<double(std::size_t degree, std::uint64_t plain_m
 
 /// Bounds of the size of a prime that a search may use: NTT primes of a degree are rare below the lower one.
 double least_prime_bits(std::size_t degree);
-inline constexpr double most_prime_bits = 49.8;
+inline constexpr double most_prime_bits = 48.8;
 /// Bits of a chain beyond which a search stops: no degree in any table allows as many.
 inline constexpr double most_chain_bits = 4000;
 

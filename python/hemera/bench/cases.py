@@ -20,7 +20,7 @@ _SECURE_BITS = {8192: 214, 16384: 430, 32768: 868}
 _PLAIN_BITS = 20
 _SCALE_BITS = 40
 _END_BITS = 60  # SEAL's customary first and special primes of CKKS
-_FAST_BITS = 50  # Hemera's primes stay below 2^50
+_FAST_BITS = 49  # Hemera's primes stay below 2^49: fastest on IFMA
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _integer_case(scheme: str, n: int) -> Case:
             security=security,
         )
 
-    primes = _split(sum(seal_bits[:-1]), _FAST_BITS - 1)
+    primes = _split(sum(seal_bits[:-1]), _FAST_BITS)
     secure = [_SECURE_BITS[n] // (len(primes) + 1)] * len(primes)
     return Case(scheme, n, seal_bits, parameters(primes, None), parameters(secure, 128), plain, 0.0)
 
@@ -74,7 +74,7 @@ def _ckks_case(n: int) -> Case:
     seal_bits_total = sum(SEAL_PRIME_BITS[n])
     depth = (seal_bits_total - 2 * _END_BITS) // _SCALE_BITS
     seal_bits = [_END_BITS, *[_SCALE_BITS] * depth, _END_BITS]
-    last = _split(_END_BITS, _FAST_BITS - 1)
+    last = _split(_END_BITS, _FAST_BITS)
 
     def parameters(levels: int, security: int | None) -> hm.Parameters:
         return hm.ckks.Parameters.from_bits(
