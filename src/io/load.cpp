@@ -28,7 +28,8 @@ Fields next_fields(Reader& reader, Tag tag, const rlwe::Context& context) {
 
 rlwe::PublicKey next_public_key(Reader& reader, const ContextPointer& context) {
   const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
-  const ExpectedResidues expected{context->public_key_base(), poly::Form::evaluation, 1, fields.seed ? 1U : 2U};
+  const ExpectedResidues expected{context->public_key_base(), poly::Form::evaluation, 1,
+                                  fields.seed ? 1U : 2U};
   return {context, read_polynomials(reader.next(residues_tag), *context, expected, fields.seed), fields.seed};
 }
 

@@ -21,8 +21,6 @@ Device Device::parse(std::string_view name) {
   throw DeviceError("unknown device '" + std::string(name) + "'; use 'cpu', 'cuda' or 'cuda:INDEX'");
 }
 
-std::string Device::name() const {
-  return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index);
-}
+std::string Device::name() const { return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index); }
 
 }  // namespace hemera::runtime
