@@ -70,8 +70,8 @@ void bind_evaluator(nb::module_& m) {
             self.evaluator->add_plain_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
       .def("subtract_plain_inplace", [](const EvaluatorHandle& self, Ciphertext& a, const Plaintext& b) {
             self.evaluator->subtract_plain_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
-      .def("multiply_plain_inplace", [](const EvaluatorHandle& self, Ciphertext& a, const Plaintext& b) {
-            self.evaluator->multiply_plain_inplace(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("multiply_plain", [](const EvaluatorHandle& self, const Ciphertext& a, const Plaintext& b) {
+            return self.evaluator->multiply_plain(a, b); }, "a"_a, "b"_a, ReleaseGil())
       .def("add_scalar_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::complex<double> value,
                                     std::int64_t integer) {
             self.evaluator->add_scalar_inplace(a, scalar(value, integer)); },
@@ -90,8 +90,8 @@ void bind_evaluator(nb::module_& m) {
             return self.evaluator->power(a, exponent); }, "a"_a, "exponent"_a, ReleaseGil())
       .def("multiply_many", [](const EvaluatorHandle& self, const std::vector<const Ciphertext*>& factors) {
             return self.evaluator->multiply_many(factors); }, "factors"_a, ReleaseGil())
-      .def("rescale_inplace", [](const EvaluatorHandle& self, Ciphertext& a) {
-            self.evaluator->rescale_inplace(a); }, "a"_a, ReleaseGil())
+      .def("rescale", [](const EvaluatorHandle& self, const Ciphertext& a) {
+            return self.evaluator->rescale(a); }, "a"_a, ReleaseGil())
       .def("drop_to_level_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::size_t level) {
             self.evaluator->drop_to_level_inplace(a, level); }, "a"_a, "level"_a, ReleaseGil())
       .def("adjust_to_level_inplace", &adjust_to_level, "a"_a, "level"_a, ReleaseGil())

@@ -295,6 +295,10 @@ class Ciphertext(Stored):
         0."""
         return self._evaluator.rescale(self)
 
+    def mod_switch(self) -> Ciphertext:
+        """BFV and BGV: one modulus down, the same as `rescale`. Raises LevelError at level 0."""
+        return self._evaluator.mod_switch(self)
+
     def at_level(self, level: int) -> Ciphertext:
         """The same values at a lower level. Raises LevelError for a higher one."""
         return self._evaluator.at_level(self, level)

@@ -179,9 +179,13 @@ class Evaluator:
 
     def rescale(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """One level down: CKKS divides the scale, BFV and BGV switch the modulus. LevelError at level 0."""
-        core = self._copy(a, out)
-        self._native.rescale_inplace(core)
-        return self._finish(core, out)
+        return self._finish(self._native.rescale(a._native), out)
+
+    def mod_switch(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """BFV and BGV: `rescale` by its name there, one modulus down. LevelError at level 0."""
+        if self._context.params.scheme == "ckks":
+            raise TypeError("CKKS rescales: call rescale, or at_level to keep the scale")
+        return self.rescale(a, out=out)
 
     def at_level(self, a: Ciphertext, level: int, *, out: Ciphertext | None = None) -> Ciphertext:
         """The same values at `level`. With CKKS in automatic mode at the scale of that level (which takes a
@@ -296,13 +300,14 @@ class Evaluator:
             plain_shape = tuple(plain.batch)
         shape = _broadcast_shape(operation, a.shape, plain_shape)
         self._check_out(operation, a, shape, out)
-        core = self._copy(a, out) if a.shape == shape else a._broadcast_to(shape)._native
+        whole = a if a.shape == shape else a._broadcast_to(shape)
         if plain_shape != shape and math.prod(plain_shape) != 1:
             elements = np.arange(math.prod(plain_shape)).reshape(plain_shape)
             plain = _core.gather(plain, np.broadcast_to(elements, shape).ravel().tolist(), list(shape))
         if operation == "multiply":
-            self._native.multiply_plain_inplace(core, plain)
-        elif operation == "add":
+            return self._finish(self._native.multiply_plain(whole._native, plain), out)
+        core = self._copy(a, out) if whole is a else whole._native
+        if operation == "add":
             self._native.add_plain_inplace(core, plain)
         else:
             self._native.subtract_plain_inplace(core, plain)

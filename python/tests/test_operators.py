@@ -170,6 +170,20 @@ def test_rescale_of_ckks_divides_the_scale(ckks: Any) -> None:
     ckks.check(rescaled, a * a)
 
 
+def test_mod_switch_shrinks_integers(integers: Any) -> None:
+    a = integers.values(SLOTS)
+    x = integers.ev.encrypt(a)
+    for smaller in (x.mod_switch(), integers.ev.mod_switch(x), x.rescale()):
+        assert smaller.level == x.level - 1
+        assert len(bytes(smaller)) < len(bytes(x))
+        integers.check(smaller, a)
+
+
+def test_ckks_has_no_mod_switch(ckks: Any) -> None:
+    with pytest.raises(TypeError, match="call rescale"):
+        ckks.ev.encrypt([1.0]).mod_switch()
+
+
 def test_manual_rescaling() -> None:
     params = hm.ckks.Parameters.from_bits(
         degree=1024, prime_bits=[50, 40, 40], special_bits=[50], scale_bits=40, security=None
