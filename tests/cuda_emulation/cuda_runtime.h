@@ -1,0 +1,243 @@
+// The part of CUDA that Hemera's kernels use, run on the CPU: a block's threads are fibers of one thread, a
+// launch returns when its blocks have run. For tests of the kernels' logic where there is no GPU; not for
+// speed.
+//
+// A fiber runs until it reaches a barrier, so races show up as wrong results only by luck: they are for
+// compute-sanitizer on a GPU. Shared memory that nobody wrote holds garbage.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#define HEMERA_CUDA_EMULATION 1
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __shared__ static thread_local
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+struct uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(16) ulonglong2 {
+  unsigned long long x, y;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
+using std::max;
+using std::min;
+inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }
+inline double2 make_double2(double x, double y) { return {x, y}; }
+
+namespace hemera::emulation {
+
+struct Thread {
+  dim3 thread_index;
+  unsigned linear = 0;
+};
+
+struct Block {
+  unsigned char* dynamic_shared = nullptr;
+};
+
+Thread& current_thread();
+Block& current_block();
+void block_barrier();
+void warp_barrier();
+/// 64 bytes of each lane of the calling thread's warp.
+unsigned char* warp_scratch(unsigned lane);
+void run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& kernel);
+
+}  // namespace hemera::emulation
+
+// Those of the fiber that runs now.
+inline thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+inline void __syncthreads() { hemera::emulation::block_barrier(); }
+inline void __syncwarp(unsigned = 0xffffffffU) { hemera::emulation::warp_barrier(); }
+inline void __threadfence() {}
+
+template <typename T>
+T __shfl_sync(unsigned, T value, int source, int width = 32) {
+  const unsigned lane = hemera::emulation::current_thread().linear % 32;
+  std::memcpy(hemera::emulation::warp_scratch(lane), &value, sizeof value);
+  hemera::emulation::warp_barrier();
+  T result;
+  const unsigned from = lane / static_cast<unsigned>(width) * static_cast<unsigned>(width) +
+                        static_cast<unsigned>(source) % static_cast<unsigned>(width);
+  std::memcpy(&result, hemera::emulation::warp_scratch(from), sizeof result);
+  hemera::emulation::warp_barrier();
+  return result;
+}
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T value, int lanes) {
+  return __shfl_sync(mask, value, static_cast<int>(hemera::emulation::current_thread().linear % 32) ^ lanes);
+}
+
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
+}
+inline unsigned __brev(unsigned value) {
+  unsigned result = 0;
+  for (int bit = 0; bit < 32; ++bit) result |= ((value >> bit) & 1U) << (31 - bit);
+  return result;
+}
+inline int __clz(int value) { return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value)); }
+inline int __clzll(long long value) {
+  return value == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(value));
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  shift &= 31U;
+  return shift == 0 ? high : (high << shift) | (low >> (32 - shift));
+}
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dsub_rn(double a, double b) { return a - b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
+template <typename To, typename From>
+To emulation_bits(From from) {
+  To to;
+  static_assert(sizeof to == sizeof from);
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+inline double __longlong_as_double(long long a) { return emulation_bits<double>(a); }
+inline long long __double_as_longlong(double a) { return emulation_bits<long long>(a); }
+inline double __hiloint2double(int high, int low) {
+  return __longlong_as_double((static_cast<long long>(high) << 32) | static_cast<unsigned>(low));
+}
+inline double __ull2double_rn(unsigned long long a) { return static_cast<double>(a); }
+inline double __ll2double_rn(long long a) { return static_cast<double>(a); }
+template <typename T>
+T __ldg(const T* pointer) {
+  return *pointer;
+}
+template <typename T>
+T __ldcs(const T* pointer) {
+  return *pointer;
+}
+template <typename T>
+void __stcs(T* pointer, T value) {
+  *pointer = value;
+}
+template <typename T>
+T atomicAdd(T* pointer, T value) {
+  return __atomic_fetch_add(pointer, value, __ATOMIC_RELAXED);
+}
+template <typename T>
+T atomicMax(T* pointer, T value) {
+  T old = *pointer;
+  if (value > old) *pointer = value;
+  return old;
+}
+
+// --- The runtime's interface ---
+
+enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDevice = 101 };
+inline const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaSuccess ? "no error" : error == cudaErrorMemoryAllocation ? "out of memory" : "error";
+}
+inline const char* cudaGetErrorName(cudaError_t error) { return cudaGetErrorString(error); }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+
+using cudaStream_t = struct hemera_emulation_stream*;
+using cudaEvent_t = struct hemera_emulation_event*;
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+
+inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+inline cudaError_t cudaDriverGetVersion(int* version) { return *version = 0, cudaSuccess; }
+struct cudaDeviceProp {
+  char name[256] = "emulated";
+  std::size_t totalGlobalMem = std::size_t{1} << 33;
+  int major = 9, minor = 0, multiProcessorCount = 1;
+};
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  return *properties = {}, cudaSuccess;
+}
+inline cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
+  return *free_bytes = *total = std::size_t{1} << 33, cudaSuccess;
+}
+inline cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+  *pointer = bytes > (std::size_t{1} << 33) ? nullptr : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (*pointer == nullptr) return cudaErrorMemoryAllocation;
+  std::memset(*pointer, 0xa5, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFree(void* pointer) { return std::free(pointer), cudaSuccess; }
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                                   cudaStream_t = nullptr) {
+  return std::memcpy(to, from, bytes), cudaSuccess;
+}
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  return std::memcpy(to, from, bytes), cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
+  return std::memset(to, value, bytes), cudaSuccess;
+}
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  return *stream = nullptr, cudaSuccess;
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+template <typename Function>
+cudaError_t cudaFuncSetAttribute(Function, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+struct cudaLaunchAttributeValue {
+  int programmaticStreamSerializationAllowed = 0;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  dim3 blockDim;
+  std::size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+  cudaLaunchAttribute* attrs = nullptr;
+  unsigned numAttrs = 0;
+};
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  const std::tuple<Parameters...> values{std::forward<Arguments>(arguments)...};
+  hemera::emulation::run(config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                         [&] { std::apply(kernel, values); });
+  return cudaSuccess;
+}
