@@ -212,6 +212,55 @@ TEST_P(KernelsTest, InnerProduct) {
   }
 }
 
+TEST_P(KernelsTest, InnerProductPair) {
+  if (kernels().inner_product_pair == nullptr) GTEST_SKIP() << "two inner products do in its place";
+  for (const std::size_t count : {std::size_t{24}, std::size_t{512}, std::size_t{2 * 512 + 64 + 24}}) {
+    for (const Modulus& q : element_moduli()) {
+      for (const std::size_t terms : {1, 2, 3, 4, 5, 6, 7, 9, 14, 15, 16, 17, 31, 64, 70}) {
+        const Fill how = any_fill();
+        std::vector<Row> rows;
+        std::vector<const std::uint64_t*> factors[3];
+        for (std::size_t i = 0; i < 3 * terms; ++i) {
+          rows.push_back(row(count, q.value(), how));
+          factors[i % 3].push_back(rows.back().data());
+        }
+        for (std::size_t i = 0; i < 2; ++i) {
+          Row expected(count);
+          Row actual[2] = {Row(count), Row(count)};
+          scalar().inner_product(expected.data(), factors[0].data(), factors[1 + i].data(), terms, count, q);
+          kernels().inner_product_pair(actual[0].data(), actual[1].data(), factors[0].data(),
+                                       factors[1].data(), factors[2].data(), terms, count, q);
+          ASSERT_EQ(expected.words(), actual[i].words())
+              << "q = " << q.value() << ", terms = " << terms << ", count = " << count << ", sum " << i;
+        }
+      }
+    }
+  }
+}
+
+// Residues of one modulus to another: one source of weight 1.
+TEST_P(KernelsTest, SingleResidues) {
+  constexpr std::size_t count = 64 + 16;
+  for (const Modulus& q : element_moduli()) {
+    for (const int source_bits : {20, 40, 49, 50, 51, 52, 61}) {
+      for (const Fill how : fills) {
+        const std::uint64_t bound = std::uint64_t{1} << source_bits;
+        const Row y = row(count, bound, how);
+        const std::uint64_t* source = y.data();
+        const std::uint64_t weight = 1;
+        for (const std::uint64_t shift : {std::uint64_t{0}, below(q.value()), q.value() - 1}) {
+          Row expected(count);
+          Row actual(count);
+          scalar().weighted_sum(expected.data(), &source, &weight, 1, bound, nullptr, 0, shift, count, q);
+          kernels().weighted_sum(actual.data(), &source, &weight, 1, bound, nullptr, 0, shift, count, q);
+          ASSERT_EQ(expected.words(), actual.words())
+              << "q = " << q.value() << ", source of " << source_bits << " bits, shift " << shift;
+        }
+      }
+    }
+  }
+}
+
 // More terms than any kernel adds up without a reduction.
 TEST_P(KernelsTest, LongSums) {
   constexpr std::size_t count = 8;

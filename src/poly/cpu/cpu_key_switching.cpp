@@ -176,20 +176,32 @@ void CpuBackend::key_inner_product(Queue& queue, const PolyView& out, const Cons
   });
 }
 
-// In blocks, so that the digits are in the first-level cache for all components but the first.
 void CpuBackend::key_inner_product_limb(const PolyView& out, const std::vector<const Limb*>& digits,
                                         const ConstPolyView& key, const ModUp& plan, std::size_t b,
                                         std::size_t j) const {
+  const std::size_t count = digits.size();
+  const auto key_limb = [&](std::size_t d, std::size_t c) {
+    return key.limb<Limb>(plan.digits()[d].key_digit, c, plan.key_positions()[j]);
+  };
+  if (out.shape.components == 2 && kernels_.inner_product_pair != nullptr) {
+    std::vector<const Limb*> factors0(count), factors1(count);
+    for (std::size_t d = 0; d < count; ++d) {
+      factors0[d] = key_limb(d, 0);
+      factors1[d] = key_limb(d, 1);
+    }
+    kernels_.inner_product_pair(out.limb<Limb>(b, 0, j), out.limb<Limb>(b, 1, j), digits.data(),
+                                factors0.data(), factors1.data(), count, out.shape.degree,
+                                plan.extended().modulus(j));
+    return;
+  }
+  // In blocks, so that the digits are in the first-level cache for all components but the first.
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
-  const std::size_t count = digits.size();
   std::vector<const Limb*> from(count), factors(count);
   for (std::size_t first = 0; first < out.shape.degree; first += block) {
     for (std::size_t d = 0; d < count; ++d) from[d] = digits[d] + first;
     for (std::size_t c = 0; c < out.shape.components; ++c) {
-      for (std::size_t d = 0; d < count; ++d) {
-        factors[d] = key.limb<Limb>(plan.digits()[d].key_digit, c, plan.key_positions()[j]) + first;
-      }
+      for (std::size_t d = 0; d < count; ++d) factors[d] = key_limb(d, c) + first;
       kernels_.inner_product(out.limb<Limb>(b, c, j) + first, from.data(), factors.data(), count, block,
                              plan.extended().modulus(j));
     }

@@ -48,6 +48,10 @@ struct Kernels {
   // --- Sums of products: out = sum_{i < terms} a[i][n] * b[i][n] mod q, terms >= 1, canonical inputs. ---
   void (*inner_product)(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                         std::size_t terms, std::size_t count, const arith::Modulus& q);
+  /// Two such sums with the same a, where the b come from memory once. Null where it would gain nothing.
+  void (*inner_product_pair)(std::uint64_t* out0, std::uint64_t* out1, const std::uint64_t* const* a,
+                             const std::uint64_t* const* b0, const std::uint64_t* const* b1,
+                             std::size_t terms, std::size_t count, const arith::Modulus& q) = nullptr;
   /// out0 = a0 b0, out1 = a0 b1 + a1 b0, out2 = a1 b1.
   void (*tensor_2x2)(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, const std::uint64_t* a0,
                      const std::uint64_t* a1, const std::uint64_t* b0, const std::uint64_t* b1,

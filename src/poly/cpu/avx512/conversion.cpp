@@ -45,6 +45,140 @@ void inner_product_with(Word* out, const Word* const* a, const Word* const* b, s
     inner_product_tile<Sum, 1>(out, a, b, terms, capacity, first, constants);
 }
 
+// Two sums of products with the same first factors, where the second factors (an evaluation key) come from
+// memory. They are read a page of a few at a time: what the hardware prefetches well, and what does not fall
+// on more entries of one set of the caches than those have, as limbs do that are a power of two apart. The
+// sums of a page are kept in the first-level cache meanwhile, and the next page of each is fetched into the
+// second.
+constexpr std::size_t run_words = 512;
+constexpr std::size_t group_terms = 4;
+
+struct RunSums {
+  alignas(64) Word low[2][run_words];
+  alignas(64) Word high[2][run_words];
+};
+
+// The terms that one step adds, and the second factors that come next.
+struct Group {
+  const Word* const* a;
+  const Word* const* b[2];
+  std::size_t first;
+  const Word* const* next[2];
+  std::size_t next_first;
+};
+
+HEMERA_VECTOR_FUNCTION void prefetch(const Word* p) {
+  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
+}
+
+template <std::size_t terms, bool first_group>
+void add_group(RunSums& sums, const Group& group) {
+  for (std::size_t i = 0; i < run_words; i += lanes) {
+    Sum52 sum[2];
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < 2; ++c) {
+      if (!first_group) sum[c] = {load(sums.low[c] + i), load(sums.high[c] + i)};
+    }
+#pragma GCC unroll 4
+    for (std::size_t term = 0; term < terms; ++term) {
+      const Vector x = load(group.a[term] + group.first + i);
+#pragma GCC unroll 2
+      for (std::size_t c = 0; c < 2; ++c) {
+        prefetch(group.next[c][term] + group.next_first + i);
+        sum[c].add_product(x, load(group.b[c][term] + group.first + i));
+      }
+    }
+#pragma GCC unroll 2
+    for (std::size_t c = 0; c < 2; ++c) {
+      store(sums.low[c] + i, sum[c].low);
+      store(sums.high[c] + i, sum[c].high);
+    }
+  }
+}
+
+template <bool first_group>
+void add_group(RunSums& sums, const Group& group, std::size_t terms) {
+  static_assert(group_terms == 4);
+  switch (terms) {
+    case 1:
+      return add_group<1, first_group>(sums, group);
+    case 2:
+      return add_group<2, first_group>(sums, group);
+    case 3:
+      return add_group<3, first_group>(sums, group);
+    default:
+      return add_group<4, first_group>(sums, group);
+  }
+}
+
+void fold_sums(RunSums& sums, const Modulus52& q) {
+  for (std::size_t c = 0; c < 2; ++c) {
+    for (std::size_t i = 0; i < run_words; i += lanes) {
+      store(sums.low[c] + i, reduce_sum52_lazy(load(sums.high[c] + i), load(sums.low[c] + i), q));
+      store(sums.high[c] + i, zero());
+    }
+  }
+}
+
+// The runs of `count` words, a multiple of run_words.
+void inner_product_runs(Word* const* out, const Word* const* a, const Word* const* b0, const Word* const* b1,
+                        std::size_t terms, std::size_t count, const Modulus& modulus) {
+  const Modulus52 q = Modulus52::make(modulus);
+  const std::size_t capacity = Sum52::capacity(modulus.value(), modulus.value());
+  // Groups of nearly equal size, larger ones first, so that each fetches enough for the next.
+  const std::size_t groups = (terms + group_terms - 1) / group_terms;
+  const std::size_t larger = terms % groups;
+  RunSums sums;
+  for (std::size_t first = 0; first < count; first += run_words) {
+    std::size_t added = 0;
+    std::size_t term = 0;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::size_t size = terms / groups + (g < larger ? 1 : 0);
+      // The last group of a run fetches the first terms of the next run; that of the last run its own.
+      const bool last = g + 1 == groups;
+      const std::size_t ahead = !last ? smaller(term + size, terms - size) : 0;
+      const std::size_t next_first = last && first + run_words < count ? first + run_words : first;
+      const Group group{.a = a + term,
+                        .b = {b0 + term, b1 + term},
+                        .first = first,
+                        .next = {b0 + ahead, b1 + ahead},
+                        .next_first = next_first};
+      if (g == 0) {
+        add_group<true>(sums, group, size);
+      } else {
+        if (added + size > capacity) {
+          fold_sums(sums, q);
+          added = 0;
+        }
+        add_group<false>(sums, group, size);
+      }
+      added += size;
+      term += size;
+    }
+    for (std::size_t c = 0; c < 2; ++c) {
+      for (std::size_t i = 0; i < run_words; i += lanes) {
+        store(out[c] + first + i, reduce_sum52(load(sums.high[c] + i), load(sums.low[c] + i), q));
+      }
+    }
+  }
+}
+
+// Two tiles at once from `first` on, so that the second finds the first factors in the cache.
+template <typename Sum, std::size_t tile>
+void inner_product_pair_with(Word* const* out, const Word* const* a, const Word* const* b0,
+                             const Word* const* b1, std::size_t terms, std::size_t first, std::size_t count,
+                             const Modulus& q) {
+  const auto constants = Sum::Constants::make(q);
+  const std::size_t capacity = Sum::capacity(q.value(), q.value());
+  const auto both = [&](auto width) __attribute__((always_inline)) {
+    inner_product_tile<Sum, width.value>(out[0], a, b0, terms, capacity, first, constants);
+    inner_product_tile<Sum, width.value>(out[1], a, b1, terms, capacity, first, constants);
+    first += width.value * lanes;
+  };
+  while (first + tile * lanes <= count) both(std::integral_constant<std::size_t, tile>{});
+  while (first < count) both(std::integral_constant<std::size_t, 1>{});
+}
+
 // What a weighted sum adds to the terms.
 struct Correction {
   const Word* v;          // or null
@@ -96,6 +230,17 @@ void weighted_sum_with(Word* out, const Word* const* y, const Word* weights, std
   }
 }
 
+// A weighted sum of one source with weight 1, for source_bound + q <= 2^52: residues modulo another modulus.
+void shifted_residues(Word* out, const Word* y, Word negative_shift, std::size_t count, const Modulus& q) {
+  const Modulus52 modulus = Modulus52::make(q);
+  const Vector shift = broadcast(negative_shift);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const Vector x = add(load(y + i), shift);
+    const Vector quotient = add_high52(zero(), x, modulus.ratio);  // at most one too small
+    store(out + i, fold(bit_and(add_low52(x, quotient, modulus.negative_q), modulus.mask), modulus.q));
+  }
+}
+
 // Kernels::quotient for moduli of any size: the halves of the terms are summed apart, below 2^32 each.
 void wide_quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
                    std::size_t count) {
@@ -127,6 +272,18 @@ void inner_product(Word* out, const Word* const* a, const Word* const* b, std::s
   }
 }
 
+void inner_product_pair(Word* out0, Word* out1, const Word* const* a, const Word* const* b0,
+                        const Word* const* b1, std::size_t terms, std::size_t count, const Modulus& q) {
+  Word* const out[2] = {out0, out1};
+  if (q.value() < max_modulus_52) {
+    const std::size_t whole_runs = count / run_words * run_words;
+    inner_product_runs(out, a, b0, b1, terms, whole_runs, q);
+    inner_product_pair_with<Sum52, 8>(out, a, b0, b1, terms, whole_runs, count, q);
+  } else {
+    inner_product_pair_with<Sum64, 4>(out, a, b0, b1, terms, 0, count, q);
+  }
+}
+
 void scale_residues(Word* y, const Word* x, const ShoupFactor& factor, bool center, std::size_t count,
                     const Modulus& a) {
   if (!center) {
@@ -155,7 +312,10 @@ void weighted_sum(Word* out, const Word* const* y, const Word* weights, std::siz
                   Word source_bound, const Word* v, Word product, Word shift, std::size_t count,
                   const Modulus& q) {
   const Correction correction{v, product == 0 ? 0 : q.value() - product, shift == 0 ? 0 : q.value() - shift};
-  if (q.value() < max_modulus_52 && source_bound <= (Word{1} << 52)) {
+  if (sources == 1 && weights[0] == 1 && v == nullptr && q.value() < max_modulus_52 &&
+      source_bound <= (Word{1} << 52) - q.value()) {
+    shifted_residues(out, y[0], correction.negative_shift, count, q);
+  } else if (q.value() < max_modulus_52 && source_bound <= (Word{1} << 52)) {
     weighted_sum_with<Sum52, 8>(out, y, weights, sources, source_bound, correction, count, q);
   } else {
     weighted_sum_with<Sum64, 4>(out, y, weights, sources, source_bound, correction, count, q);

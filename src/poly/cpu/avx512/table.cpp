@@ -18,6 +18,7 @@ const Kernels& avx512_kernels() {
       .subtract_multiply_scalar = avx512::subtract_multiply_scalar,
       .permute_groups = avx512::permute_groups,
       .inner_product = avx512::inner_product,
+      .inner_product_pair = avx512::inner_product_pair,
       .tensor_2x2 = avx512::tensor_2x2,
       .scale_residues = avx512::scale_residues,
       .quotient = avx512::quotient,
