@@ -129,6 +129,7 @@ std::vector<std::int64_t> IntegerEncoder::decode(const Plaintext& plaintext, boo
   } else {
     backend.download(context.queue(), host.all(), plaintext.poly.view(), Form::coefficient);
   }
+  context.queue().synchronize();
 
   const arith::Modulus& t = base.modulus(0);
   const std::size_t count = plaintext.meta.slots;

@@ -79,6 +79,7 @@ double largest_coefficient_log2(const Context& context, const poly::Poly& x, std
 
   Words residues(x.shape().words());
   context.backend().download(context.queue(), residues, x.view(), poly::Form::coefficient);
+  context.queue().synchronize();
   Words sum(count);
   Words reduced(count);
   Words largest(count, 0);

@@ -100,6 +100,16 @@ void CpuBackend::download(Queue& queue, std::span<std::uint64_t> host, const Con
   });
 }
 
+void CpuBackend::upload_slots(Queue&, const SlotView& out, std::span<const std::complex<double>> host) const {
+  check_count("upload_slots", "values", host.size(), out.batch * out.slots);
+  std::copy(host.begin(), host.end(), out.data);
+}
+
+void CpuBackend::download_slots(Queue&, std::span<std::complex<double>> host, const SlotView& in) const {
+  check_count("download_slots", "values", host.size(), in.batch * in.slots);
+  std::copy_n(in.data, host.size(), host.begin());
+}
+
 void CpuBackend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   if (in.shape.limbs != out.shape.limbs || in.shape.degree != out.shape.degree) {
     throw MismatchError("copy: the input " + describe(in.shape) + " and the output " + describe(out.shape) +

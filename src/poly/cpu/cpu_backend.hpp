@@ -31,6 +31,9 @@ class CpuBackend final : public Backend {
               Form form) const override;
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                 Form form) const override;
+  void upload_slots(Queue& queue, const SlotView& out,
+                    std::span<const std::complex<double>> host) const override;
+  void download_slots(Queue& queue, std::span<std::complex<double>> host, const SlotView& in) const override;
   void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
   void fill_zero(Queue& queue, const PolyView& out) const override;
 

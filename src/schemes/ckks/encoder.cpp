@@ -33,6 +33,34 @@ SlotOrder order_of_generator_3(std::size_t degree) {
   return result;
 }
 
+// Slot values where the backend finds them: on the CPU the host array itself, elsewhere a buffer.
+class DeviceSlots {
+ public:
+  DeviceSlots(const rlwe::Context& context, std::vector<Complex>& host, std::size_t batch,
+              runtime::Secrecy secrecy)
+      : context_(context), host_(host), view_{host.data(), batch, host.size() / batch} {
+    if (context.backend().device().kind == runtime::Device::Kind::cpu) return;
+    buffer_ = {context.memory(), host.size() * sizeof(Complex), secrecy};
+    view_.data = reinterpret_cast<Complex*>(buffer_.data());
+  }
+
+  [[nodiscard]] const poly::SlotView& view() const { return view_; }
+  void upload() const {
+    if (buffer_) context_.backend().upload_slots(context_.queue(), view_, host_);
+  }
+  /// The values are there when it returns.
+  void download() const {
+    if (buffer_) context_.backend().download_slots(context_.queue(), host_, view_);
+    context_.queue().synchronize();
+  }
+
+ private:
+  const rlwe::Context& context_;
+  std::vector<Complex>& host_;
+  runtime::Buffer buffer_;
+  poly::SlotView view_;
+};
+
 }  // namespace
 
 double level_scale(const rlwe::Context& context, std::size_t level) {
@@ -106,8 +134,9 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
   const poly::Backend& backend = context.backend();
   auto workspace = context.make_workspace(backend.embed_workspace(count, embedded, base));
   const poly::PolyView out = plaintext.poly.view();
-  backend.embed(context.queue(), out, {ordered.data(), count, embedded}, plaintext.meta.scale, base,
-                workspace);
+  const DeviceSlots device_slots(context, ordered, count, runtime::Secrecy::open);
+  device_slots.upload();
+  backend.embed(context.queue(), out, device_slots.view(), plaintext.meta.scale, base, workspace);
   backend.forward_transform(context.queue(), out, out, base);
   return plaintext;
 }
@@ -132,9 +161,9 @@ std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
   std::vector<Complex> values(count * embedded);
   auto workspace =
       context.make_workspace(backend.embed_workspace(count, embedded, base), plaintext.poly.secrecy());
-  backend.unembed(context.queue(), {values.data(), count, embedded}, in, plaintext.meta.scale, base,
-                  workspace);
-  context.queue().synchronize();
+  const DeviceSlots device_slots(context, values, count, plaintext.poly.secrecy());
+  backend.unembed(context.queue(), device_slots.view(), in, plaintext.meta.scale, base, workspace);
+  device_slots.download();
   if (!reordered) return values;
 
   const SlotOrder order = order_of_generator_3(context.degree());
