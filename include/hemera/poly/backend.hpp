@@ -1,5 +1,4 @@
-// The only interface to the hardware: batched operations on residue
-// polynomials.
+// The only interface to the hardware: batched operations on residue polynomials.
 #pragma once
 
 #include <complex>
@@ -16,214 +15,163 @@
 
 namespace hemera::poly {
 
-/// Complex slot values in a backend's memory, [batch, slot]; each batch row is
-/// contiguous.
+/// Complex slot values in a backend's memory, [batch, slot]; each batch row is contiguous.
 struct SlotView {
-  std::complex<double> *data = nullptr;
+  std::complex<double>* data = nullptr;
   std::size_t batch = 1;
   std::size_t slots = 0;
 };
 
 /// A backend works for one ring. Every operation
-///  - takes and returns canonical residues in [0, q) and has one exact result,
-///  the same in every backend,
-///  - acts on all polynomials and limbs of its views; extents of 1 in the batch
-///  or component of an input broadcast,
-///  - allows `out` to be one of its inputs (same view), unless it says
-///  otherwise; other overlaps are not allowed,
-///  - allocates nothing and does not wait: scratch comes from a Workspace of at
-///  least `..._workspace` bytes.
-/// The base argument names the modulus of each limb of the views. Shapes are
-/// checked: MismatchError.
+///  - takes and returns canonical residues in [0, q) and has one exact result, the same in every backend,
+///  - acts on all polynomials and limbs of its views; extents of 1 in the batch or component of an input
+///  broadcast,
+///  - allows `out` to be one of its inputs (same view), unless it says otherwise; other overlaps are not
+///  allowed,
+///  - allocates nothing and does not wait: scratch comes from a Workspace of at least `..._workspace` bytes.
+/// The base argument names the modulus of each limb of the views. Shapes are checked: MismatchError.
 class Backend {
-public:
+ public:
   Backend() = default;
-  Backend(const Backend &) = delete;
-  Backend &operator=(const Backend &) = delete;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
 
   using Queue = runtime::Queue;
   using Workspace = runtime::Workspace;
 
-  [[nodiscard]] virtual const std::shared_ptr<const Ring> &ring() const = 0;
+  [[nodiscard]] virtual const std::shared_ptr<const Ring>& ring() const = 0;
   [[nodiscard]] virtual runtime::Device device() const = 0;
-  [[nodiscard]] virtual const std::shared_ptr<runtime::Memory> &
-  memory() const = 0;
+  [[nodiscard]] virtual const std::shared_ptr<runtime::Memory>& memory() const = 0;
   /// What runs, for people: "cpu (avx512, 2 threads)".
   [[nodiscard]] virtual std::string description() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue() const = 0;
 
-  // --- Copies. Host arrays are contiguous [batch, component, limb, N] in
-  // standard order. What is uploaded may be freed when the call returns, what
-  // is downloaded is there after the queue's synchronize(). ---
-  virtual void upload(Queue &queue, const PolyView &out,
-                      std::span<const std::uint64_t> host, Form form) const = 0;
-  virtual void download(Queue &queue, std::span<std::uint64_t> host,
-                        const ConstPolyView &in, Form form) const = 0;
+  // --- Copies. Host arrays are contiguous [batch, component, limb, N] in standard order. What is uploaded
+  // may be freed when the call returns, what is downloaded is there after the queue's synchronize(). ---
+  virtual void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
+                      Form form) const = 0;
+  virtual void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
+                        Form form) const = 0;
   /// Slot values, host arrays [batch, slot].
-  virtual void
-  upload_slots(Queue &queue, const SlotView &out,
-               std::span<const std::complex<double>> host) const = 0;
-  virtual void download_slots(Queue &queue,
-                              std::span<std::complex<double>> host,
-                              const SlotView &in) const = 0;
-  virtual void copy(Queue &queue, const PolyView &out,
-                    const ConstPolyView &in) const = 0;
-  virtual void fill_zero(Queue &queue, const PolyView &out) const = 0;
+  virtual void upload_slots(Queue& queue, const SlotView& out,
+                            std::span<const std::complex<double>> host) const = 0;
+  virtual void download_slots(Queue& queue, std::span<std::complex<double>> host,
+                              const SlotView& in) const = 0;
+  virtual void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;
+  virtual void fill_zero(Queue& queue, const PolyView& out) const = 0;
 
-  // --- Transforms. Negacyclic NTT; throws ParameterError for a modulus without
-  // a root. ---
-  virtual void forward_transform(Queue &queue, const PolyView &out,
-                                 const ConstPolyView &in,
-                                 const RnsBase &base) const = 0;
-  virtual void inverse_transform(Queue &queue, const PolyView &out,
-                                 const ConstPolyView &in,
-                                 const RnsBase &base) const = 0;
+  // --- Transforms. Negacyclic NTT; throws ParameterError for a modulus without a root. ---
+  virtual void forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                 const RnsBase& base) const = 0;
+  virtual void inverse_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                 const RnsBase& base) const = 0;
 
   // --- Element by element. ---
-  virtual void add(Queue &queue, const PolyView &out, const ConstPolyView &a,
-                   const ConstPolyView &b, const RnsBase &base) const = 0;
-  virtual void subtract(Queue &queue, const PolyView &out,
-                        const ConstPolyView &a, const ConstPolyView &b,
-                        const RnsBase &base) const = 0;
-  virtual void negate(Queue &queue, const PolyView &out, const ConstPolyView &a,
-                      const RnsBase &base) const = 0;
-  virtual void multiply(Queue &queue, const PolyView &out,
-                        const ConstPolyView &a, const ConstPolyView &b,
-                        const RnsBase &base) const = 0;
+  virtual void add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                   const RnsBase& base) const = 0;
+  virtual void subtract(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                        const RnsBase& base) const = 0;
+  virtual void negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                      const RnsBase& base) const = 0;
+  virtual void multiply(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                        const RnsBase& base) const = 0;
   /// out += a * b.
-  virtual void multiply_add(Queue &queue, const PolyView &out,
-                            const ConstPolyView &a, const ConstPolyView &b,
-                            const RnsBase &base) const = 0;
+  virtual void multiply_add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                            const RnsBase& base) const = 0;
   /// out = a * scalars[limb]; one residue a limb.
-  virtual void multiply_scalar(Queue &queue, const PolyView &out,
-                               const ConstPolyView &a,
-                               std::span<const std::uint64_t> scalars,
-                               const RnsBase &base) const = 0;
-  /// out = a + the constant polynomial scalars[limb] (coefficient form: entry
-  /// 0; evaluation form: all entries).
-  virtual void add_scalar(Queue &queue, const PolyView &out,
-                          const ConstPolyView &a,
-                          std::span<const std::uint64_t> scalars, Form form,
-                          const RnsBase &base) const = 0;
+  virtual void multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                               std::span<const std::uint64_t> scalars, const RnsBase& base) const = 0;
+  /// out = a + the constant polynomial scalars[limb] (coefficient form: entry 0; evaluation form: all
+  /// entries).
+  virtual void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                          std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const = 0;
 
   // --- Ring structure. ---
-  /// out[c] = sum over i + j = c of a[i] * b[j]; out has components a + b - 1
-  /// and is neither input.
-  virtual void tensor_product(Queue &queue, const PolyView &out,
-                              const ConstPolyView &a, const ConstPolyView &b,
-                              const RnsBase &base) const = 0;
+  /// out[c] = sum over i + j = c of a[i] * b[j]; out has components a + b - 1 and is neither input.
+  virtual void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                              const ConstPolyView& b, const RnsBase& base) const = 0;
   /// X -> X^galois_element (odd, below 2N); out is not `in`.
-  virtual void automorphism(Queue &queue, const PolyView &out,
-                            const ConstPolyView &in,
-                            std::uint64_t galois_element, Form form,
-                            const RnsBase &base) const = 0;
+  virtual void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                            std::uint64_t galois_element, Form form, const RnsBase& base) const = 0;
 
   // --- Changes of base. ---
-  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out
-  /// is not `in`.
-  virtual void convert(Queue &queue, const PolyView &out,
-                       const ConstPolyView &in,
-                       const BaseConversion &plan) const = 0;
-  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out
-  /// is not `in`.
-  virtual void scale_and_round(Queue &queue, const PolyView &out,
-                               const ConstPolyView &in,
-                               const ScaleAndRound &plan) const = 0;
-  /// `in` over plan.source(), `out` over plan.target(), both in `form`; out is
-  /// not `in`.
-  virtual void divide_and_round(Queue &queue, const PolyView &out,
-                                const ConstPolyView &in, const Division &plan,
-                                Form form, Workspace &workspace) const;
-  [[nodiscard]] virtual std::size_t
-  divide_and_round_workspace(const PolyShape &in, const Division &plan) const;
-  /// The last step of divide_and_round: out_j = (E in_j - delta_j) / D, entry
-  /// by entry in either form, with `in` over plan.source() (0 at added limbs)
-  /// and `delta` over plan.target(); out may be delta.
-  virtual void finish_division(Queue &queue, const PolyView &out,
-                               const ConstPolyView &in,
-                               const ConstPolyView &delta,
-                               const Division &plan) const = 0;
+  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`.
+  virtual void convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                       const BaseConversion& plan) const = 0;
+  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`.
+  virtual void scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                               const ScaleAndRound& plan) const = 0;
+  /// `in` over plan.source(), `out` over plan.target(), both in `form`; out is not `in`.
+  virtual void divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                const Division& plan, Form form, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t divide_and_round_workspace(const PolyShape& in,
+                                                               const Division& plan) const;
+  /// The last step of divide_and_round: out_j = (E in_j - delta_j) / D, entry by entry in either form, with
+  /// `in` over plan.source() (0 at added limbs) and `delta` over plan.target(); out may be delta.
+  virtual void finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                               const ConstPolyView& delta, const Division& plan) const = 0;
 
   // --- Key-switching. ---
-  /// Digits of a one-component polynomial `in` over plan.base(), in `form`;
-  /// out: [batch, digit, limb of plan.extended(), N], evaluation form.
-  virtual void mod_up(Queue &queue, const PolyView &out,
-                      const ConstPolyView &in, const ModUp &plan, Form form,
-                      Workspace &workspace) const;
-  [[nodiscard]] virtual std::size_t mod_up_workspace(const PolyShape &in,
-                                                     const ModUp &plan) const;
-  /// A window of a base-2^w gadget: floor(in / 2^shift) mod 2^width of the one
-  /// limb of `in`, modulo each limb of `base`; coefficient form, out is not
-  /// `in`.
-  virtual void extract_window(Queue &queue, const PolyView &out,
-                              const ConstPolyView &in, int shift, int width,
-                              const RnsBase &base) const = 0;
-  /// out[c] = sum over digits d of digits[d] * key[key_digit(d)][c]; evaluation
-  /// form over plan.extended(). digits: [batch, digit, limb, N]; key: [key
-  /// digit, component, limb of the key's base, N].
-  virtual void key_inner_product(Queue &queue, const PolyView &out,
-                                 const ConstPolyView &digits,
-                                 const ConstPolyView &key,
-                                 const ModUp &plan) const;
-  /// mod_up and key_inner_product in one: the extended digits need not exist as
-  /// a whole.
-  virtual void mod_up_inner_product(Queue &queue, const PolyView &out,
-                                    const ConstPolyView &in,
-                                    const ConstPolyView &key, const ModUp &plan,
-                                    Form form, Workspace &workspace) const;
-  [[nodiscard]] virtual std::size_t
-  mod_up_inner_product_workspace(const PolyShape &in, const ModUp &plan) const;
+  /// Digits of a one-component polynomial `in` over plan.base(), in `form`; out: [batch, digit, limb of
+  /// plan.extended(), N], evaluation form.
+  virtual void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
+                      Form form, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t mod_up_workspace(const PolyShape& in, const ModUp& plan) const;
+  /// A window of a base-2^w gadget: floor(in / 2^shift) mod 2^width of the one limb of `in`, modulo each limb
+  /// of `base`; coefficient form, out is not `in`.
+  virtual void extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
+                              int width, const RnsBase& base) const = 0;
+  /// out[c] = sum over digits d of digits[d] * key[key_digit(d)][c]; evaluation form over plan.extended().
+  /// digits: [batch, digit, limb, N]; key: [key digit, component, limb of the key's base, N].
+  virtual void key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                                 const ConstPolyView& key, const ModUp& plan) const;
+  /// mod_up and key_inner_product in one: the extended digits need not exist as a whole.
+  virtual void mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                    const ConstPolyView& key, const ModUp& plan, Form form,
+                                    Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t mod_up_inner_product_workspace(const PolyShape& in,
+                                                                   const ModUp& plan) const;
 
-  // --- Samplers: the rule is in random.hpp. Coefficient form for all but
-  // `uniform`. ---
-  /// Evaluation form: the stream's coefficient i is entry i in standard order,
-  /// wherever the backend stores it.
-  virtual void sample_uniform(Queue &queue, const PolyView &out,
-                              const RandomStream &stream,
-                              const RnsBase &base) const = 0;
-  virtual void sample_ternary(Queue &queue, const PolyView &out,
-                              const RandomStream &stream,
-                              const RnsBase &base) const = 0;
+  // --- Samplers: the rule is in random.hpp. Coefficient form for all but `uniform`. ---
+  /// Evaluation form: the stream's coefficient i is entry i in standard order, wherever the backend stores
+  /// it.
+  virtual void sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
+                              const RnsBase& base) const = 0;
+  virtual void sample_ternary(Queue& queue, const PolyView& out, const RandomStream& stream,
+                              const RnsBase& base) const = 0;
   /// weight non-zero coefficients, 1 <= weight <= N.
-  virtual void sample_fixed_weight(Queue &queue, const PolyView &out,
-                                   const RandomStream &stream,
-                                   std::size_t weight, const RnsBase &base,
-                                   Workspace &workspace) const = 0;
+  virtual void sample_fixed_weight(Queue& queue, const PolyView& out, const RandomStream& stream,
+                                   std::size_t weight, const RnsBase& base, Workspace& workspace) const = 0;
   [[nodiscard]] virtual std::size_t sample_fixed_weight_workspace() const = 0;
-  virtual void sample_error(Queue &queue, const PolyView &out,
-                            const RandomStream &stream,
-                            const ErrorDistribution &distribution,
-                            const RnsBase &base) const = 0;
+  virtual void sample_error(Queue& queue, const PolyView& out, const RandomStream& stream,
+                            const ErrorDistribution& distribution, const RnsBase& base) const = 0;
   /// Uniform integers of `bits` bits, 1 <= bits <= 120.
-  virtual void sample_flooding(Queue &queue, const PolyView &out,
-                               const RandomStream &stream, int bits,
-                               const RnsBase &base) const = 0;
+  virtual void sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
+                               const RnsBase& base) const = 0;
 
-  // --- CKKS embedding (docs/arithmetic.md, "CKKS embedding"); galois
-  // generator 5. ---
-  /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose
-  /// canonical embedding repeats them, times `scale`, to the nearest integers
-  /// (ties to even); coefficient form over `base`. Throws nothing: values must
-  /// be finite with |value * scale| < 2^1000 (checked above).
-  virtual void embed(Queue &queue, const PolyView &out, const SlotView &slots,
-                     double scale, const RnsBase &base,
-                     Workspace &workspace) const = 0;
-  /// The inverse: residues in coefficient form over `base`, centred, rounded to
-  /// doubles, divided by scale.
-  virtual void unembed(Queue &queue, const SlotView &slots,
-                       const ConstPolyView &in, double scale,
-                       const RnsBase &base, Workspace &workspace) const = 0;
-  [[nodiscard]] virtual std::size_t
-  embed_workspace(std::size_t batch, std::size_t slots,
-                  const RnsBase &base) const = 0;
+  // --- CKKS embedding (docs/arithmetic.md, "CKKS embedding"); galois generator 5. ---
+  /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them,
+  /// times `scale`, to the nearest integers (ties to even); coefficient form over `base`. Throws nothing:
+  /// values must be finite with |value * scale| < 2^1000 (checked above).
+  virtual void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                     const RnsBase& base, Workspace& workspace) const = 0;
+  /// The inverse: residues in coefficient form over `base`, centred, rounded to doubles, divided by scale.
+  virtual void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
+                       const RnsBase& base, Workspace& workspace) const = 0;
+  [[nodiscard]] virtual std::size_t embed_workspace(std::size_t batch, std::size_t slots,
+                                                    const RnsBase& base) const = 0;
 };
 
-/// The CPU backend. `threads` 0: as many as the process may run on. The
-/// instruction set is the best that the processor has, or what the environment
-/// variable HEMERA_ISA asks for: "scalar", "avx2" or "avx512"; DeviceError if
-/// that is unknown or the processor lacks it.
-std::shared_ptr<const Backend>
-make_cpu_backend(std::shared_ptr<const Ring> ring, int threads = 0);
+/// The CPU backend. `threads` 0: as many as the process may run on. The instruction set is the best that the
+/// processor has, or what the environment variable HEMERA_ISA asks for: "scalar", "avx2" or "avx512";
+/// DeviceError if that is unknown or the processor lacks it.
+std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring, int threads = 0);
 
-} // namespace hemera::poly
+/// The CUDA backend on the device of this index. `memory_limit`: bytes of device memory that it may take,
+/// those kept for reuse included; 0: as many as there are. All its operations run in one stream. Throws
+/// DeviceError when there is no such device, and in a build without CUDA.
+std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> ring, int device = 0,
+                                                 std::size_t memory_limit = 0);
+
+}  // namespace hemera::poly
