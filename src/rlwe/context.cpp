@@ -47,13 +47,22 @@ struct Context::Plans {
 
 Context::~Context() = default;
 
-std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Device device, int threads) {
-  return std::shared_ptr<const Context>(new Context(std::move(parameters), device, threads));
+std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Device device, int threads,
+                                             std::shared_ptr<const poly::RingMultiplier> multiplier,
+                                             std::size_t memory_limit) {
+  if (multiplier != nullptr && device.kind != runtime::Device::Kind::cpu) {
+    throw DeviceError("the multiplier " + std::string(multiplier->name()) + " works on the CPU, not on '" +
+                      device.name() + "'; use the device 'cpu', or no multiplier");
+  }
+  return std::shared_ptr<const Context>(
+      new Context(std::move(parameters), device, threads, std::move(multiplier), memory_limit));
 }
 
-Context::Context(Parameters parameters, runtime::Device device, int threads)
+Context::Context(Parameters parameters, runtime::Device device, int threads,
+                 std::shared_ptr<const poly::RingMultiplier> multiplier, std::size_t memory_limit)
     : parameters_(std::move(parameters)),
       error_distribution_(parameters_.literal().sigma),
+      multiplier_(std::move(multiplier)),
       plans_(std::make_unique<Plans>()) {
   const ParametersLiteral& literal = parameters_.literal();
 
@@ -82,11 +91,17 @@ Context::Context(Parameters parameters, runtime::Device device, int threads)
   }
   const auto ring = poly::Ring::make(literal.degree, std::move(moduli));
 
-  if (device.kind != runtime::Device::Kind::cpu) {
-    throw DeviceError("this build of Hemera has no CUDA backend, so device '" + device.name() +
-                      "' is not available; use 'cpu'");
+  if (device.kind == runtime::Device::Kind::cuda) {
+    runtime::require_cuda_device(device.index);
+    backend_ = poly::make_cuda_backend(ring, device.index, memory_limit);
+  } else {
+    if (memory_limit != 0) {
+      throw ParameterError(
+          "a memory limit is for the pool of a CUDA device; the CPU takes what the system has: leave it out, "
+          "or use the device 'cuda'");
+    }
+    backend_ = poly::make_cpu_backend(ring, threads);
   }
-  backend_ = poly::make_cpu_backend(ring, threads);
   queue_ = backend_->make_queue();
 
   const auto range = [&](std::size_t begin, std::size_t end) {

@@ -7,6 +7,7 @@
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/poly/modulus_chain.hpp"
+#include "hemera/poly/ring_multiplier.hpp"
 #include "hemera/rlwe/parameters.hpp"
 #include "hemera/runtime/device.hpp"
 
@@ -15,18 +16,31 @@ namespace hemera::rlwe {
 /// Immutable and shared; any number may live at once, used from any threads.
 class Context {
  public:
-  /// `threads` limits the CPU backend (0: as many as the process may run on). Throws DeviceError for a device
-  /// that is not there.
+  /// `threads` limits the CPU backend (0: as many as the process may run on). `multiplier`: multiplies the
+  /// ring elements of ciphertext products in place of the backend's transforms (hemera/multiply/engines.hpp),
+  /// with the same bits. `memory_limit`: bytes that a CUDA backend may take of its device, those kept for
+  /// reuse included (0: as many as there are). Throws DeviceError for a device that is not there, or is no
+  /// CPU when there is a multiplier, and ParameterError for a memory limit on the CPU.
   static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
-                                             int threads = 0);
+                                             int threads = 0,
+                                             std::shared_ptr<const poly::RingMultiplier> multiplier = nullptr,
+                                             std::size_t memory_limit = 0);
 
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] Scheme scheme() const { return parameters_.scheme(); }
   [[nodiscard]] std::size_t degree() const { return parameters_.degree(); }
   [[nodiscard]] const poly::Backend& backend() const { return *backend_; }
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const { return backend_->memory(); }
+  /// Bytes of the device's memory that objects of this context hold now.
+  [[nodiscard]] std::size_t memory_used() const { return memory()->used(); }
   /// The queue that operations of this context run in.
   [[nodiscard]] runtime::Queue& queue() const { return *queue_; }
+
+  /// Null: the backend's own transforms.
+  [[nodiscard]] const poly::RingMultiplier* multiplier() const { return multiplier_.get(); }
+  /// Backend::tensor_product in evaluation form, by the multiplier if there is one.
+  void tensor_product(const poly::PolyView& out, const poly::ConstPolyView& a, const poly::ConstPolyView& b,
+                      const poly::RnsBase& base) const;
 
   [[nodiscard]] const poly::ModulusChain& chain() const { return chain_; }
   [[nodiscard]] std::size_t top_level() const { return chain_.top(); }
@@ -83,13 +97,15 @@ class Context {
   Context& operator=(const Context&) = delete;
 
  private:
-  Context(Parameters parameters, runtime::Device device, int threads);
+  Context(Parameters parameters, runtime::Device device, int threads,
+          std::shared_ptr<const poly::RingMultiplier> multiplier, std::size_t memory_limit);
 
   struct Plans;
 
   Parameters parameters_;
   poly::ErrorDistribution error_distribution_;
   std::shared_ptr<const poly::Backend> backend_;
+  std::shared_ptr<const poly::RingMultiplier> multiplier_;
   std::unique_ptr<runtime::Queue> queue_;
   poly::ModulusChain chain_;
   poly::RnsBase special_;

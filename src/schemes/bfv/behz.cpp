@@ -77,9 +77,8 @@ class BehzMultiplier final : public Multiplier {
     const poly::PolyView whole = product.view();
     const poly::PolyView d_q = whole.limbs(0, q);
     const poly::PolyView d_bsk = whole.limbs(q, bsk_.size());
-    backend.tensor_product(queue, d_q, x, y, q_);
-    backend.tensor_product(queue, d_bsk, x_bsk.view(), square ? x_bsk.view() : std::as_const(y_bsk).view(),
-                           bsk_);
+    context.tensor_product(d_q, x, y, q_);
+    context.tensor_product(d_bsk, x_bsk.view(), square ? x_bsk.view() : std::as_const(y_bsk).view(), bsk_);
     backend.inverse_transform(queue, whole, whole, all_);
 
     // w = (t d - [t d]_Q - u Q) / Q modulo B and m_sk, with the u of the approximate conversion.

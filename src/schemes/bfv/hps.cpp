@@ -32,8 +32,8 @@ class HpsMultiplier final : public Multiplier {
     // The product over the integers, modulo Q P.
     poly::Poly product = context.make_poly(out.shape.batch, 3, all_, Form::evaluation);
     const poly::PolyView whole = product.view();
-    backend.tensor_product(queue, whole.limbs(0, q_.size()), a, b, q_);
-    backend.tensor_product(queue, whole.limbs(q_.size(), p_.size()), a_p.view(),
+    context.tensor_product(whole.limbs(0, q_.size()), a, b, q_);
+    context.tensor_product(whole.limbs(q_.size(), p_.size()), a_p.view(),
                            square ? a_p.view() : std::as_const(b_p).view(), p_);
     backend.inverse_transform(queue, whole, whole, all_);
 

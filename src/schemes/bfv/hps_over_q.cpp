@@ -67,8 +67,8 @@ class HpsOverQMultiplier final : public Multiplier {
     // round(a (t b') / P): in evaluation form only the limbs of P are transformed back.
     poly::Poly product = context.make_poly(out.shape.batch, 3, all_, Form::evaluation);
     const poly::PolyView whole = product.view();
-    backend.tensor_product(queue, whole.limbs(0, q), a, b_q, q_);
-    backend.tensor_product(queue, whole.limbs(q, p), std::as_const(a_p).view(), b_p, p_);
+    context.tensor_product(whole.limbs(0, q), a, b_q, q_);
+    context.tensor_product(whole.limbs(q, p), std::as_const(a_p).view(), b_p, p_);
     auto workspace = context.make_workspace(backend.divide_and_round_workspace(product.shape(), scale_));
     backend.divide_and_round(queue, out, whole, scale_, Form::evaluation, workspace);
   }

@@ -192,8 +192,7 @@ Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
   meta.correction = own.plain_base().modulus(0).multiply(x.meta.correction, y.meta.correction);
   meta.noise_log2 = product_noise_log2(own.degree(), x.meta.noise_log2, y.meta.noise_log2);
   Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), x.size() + y.size() - 1);
-  own.backend().tensor_product(own.queue(), product.poly.view(), x.poly.view(), y.poly.view(),
-                               own.base(level));
+  own.tensor_product(product.poly.view(), x.poly.view(), y.poly.view(), own.base(level));
   return product;
 }
 

@@ -265,8 +265,7 @@ Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
   meta.noise_scale_degree = x->meta.noise_scale_degree + y->meta.noise_scale_degree;
   require_room(ctx, meta.scale, meta.level, "multiply");
   Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), x->size() + y->size() - 1);
-  ctx.backend().tensor_product(ctx.queue(), product.poly.view(), x->poly.view(), y->poly.view(),
-                               ctx.base(product.meta.level));
+  ctx.tensor_product(product.poly.view(), x->poly.view(), y->poly.view(), ctx.base(product.meta.level));
   return product;
 }
 

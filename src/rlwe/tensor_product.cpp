@@ -1,0 +1,26 @@
+#include <string>
+
+#include "hemera/rlwe/context.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::rlwe {
+
+void Context::tensor_product(const poly::PolyView& out, const poly::ConstPolyView& a,
+                             const poly::ConstPolyView& b, const poly::RnsBase& base) const {
+  if (multiplier_ == nullptr) {
+    backend_->tensor_product(*queue_, out, a, b, base);
+    return;
+  }
+  const auto coefficients = [&](const poly::ConstPolyView& values) {
+    poly::Poly result = make_poly(values.shape.batch, values.shape.components, base, poly::Form::coefficient);
+    backend_->inverse_transform(*queue_, result.view(), values, base);
+    return result;
+  };
+  const bool square = a.data == b.data && a.shape == b.shape;
+  const poly::Poly left = coefficients(a);
+  const poly::Poly right = square ? poly::Poly() : coefficients(b);
+  multiplier_->tensor_product(*queue_, out, left.view(), square ? left.view() : right.view(), base);
+  backend_->forward_transform(*queue_, out, out, base);
+}
+
+}  // namespace hemera::rlwe

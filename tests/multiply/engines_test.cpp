@@ -1,0 +1,135 @@
+// Every engine behind poly::RingMultiplier against the schoolbook.
+#include "hemera/multiply/engines.hpp"
+
+#include "hemera/runtime/error.hpp"
+#include "multiply/ring_support.hpp"
+
+namespace hemera::multiply {
+namespace {
+
+class EnginesTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  std::shared_ptr<const poly::RingMultiplier> engine_ = make_ring_multiplier(GetParam());
+  std::shared_ptr<const poly::RingMultiplier> schoolbook_ = make_ring_multiplier("schoolbook");
+  std::mt19937_64 random_{2026};
+};
+
+TEST_P(EnginesTest, HasItsName) { EXPECT_EQ(engine_->name(), GetParam()); }
+
+TEST_P(EnginesTest, EqualsTheSchoolbookOnEveryKindOfInputAndSizeOfModulus) {
+  const poly::RnsBase base = split_base(1024, {61, 60, 51, 50, 49, 48, 36, 20});
+  for (const Fill how : fills) {
+    const Polynomials a({1, 1, 8, 1024}, base, how, random_);
+    const Polynomials b({1, 1, 8, 1024}, base, how, random_);
+    EXPECT_EQ(product(*engine_, a, b, base), product(*schoolbook_, a, b, base)) << static_cast<int>(how);
+  }
+}
+
+TEST_P(EnginesTest, EqualsTheSchoolbookForEverySmallDegree) {
+  for (const std::size_t degree : {2048, 4096}) {
+    const poly::RnsBase base = split_base(degree, {49});
+    const Polynomials a({1, 1, 1, degree}, base, Fill::largest, random_);
+    const Polynomials b({1, 1, 1, degree}, base, Fill::random, random_);
+    EXPECT_EQ(product(*engine_, a, b, base), product(*schoolbook_, a, b, base)) << degree;
+  }
+}
+
+// A monomial turns the other factor, whatever the degree: an oracle for sizes beyond the schoolbook's reach.
+TEST_P(EnginesTest, MultipliesByMonomialsAtEveryDegree) {
+  if (GetParam() == "schoolbook")
+    GTEST_SKIP() << "too slow for large degrees, and linear in its oracle anyway";
+  for (std::size_t degree = 1024; degree <= poly::max_degree; degree *= 2) {
+    for (const int bits : {50, 49, 61}) {
+      const poly::RnsBase base = split_base(degree, {bits});
+      const arith::Modulus& q = base.modulus(0);
+      const Polynomials a({1, 1, 1, degree}, base, Fill::random, random_);
+      Polynomials monomial({1, 1, 1, degree});
+      const std::size_t shift = random_() % degree;
+      const std::uint64_t factor = q.value() - 2;
+      monomial.words[shift] = factor;
+      Words expected(degree);
+      for (std::size_t n = 0; n < degree; ++n) {
+        const std::uint64_t value = q.multiply(a.words[n], factor);
+        expected[(n + shift) % degree] = n + shift < degree ? value : q.negate(value);
+      }
+      EXPECT_EQ(product(*engine_, a, monomial, base), expected) << degree << " " << bits;
+    }
+  }
+}
+
+// The all-largest product (q - 1)^2 (1 + X + ...)^2 has the coefficients 2 (n + 1) - N.
+TEST_P(EnginesTest, MultipliesLargestCoefficientsAtEveryDegree) {
+  if (GetParam() == "schoolbook") GTEST_SKIP() << "too slow for large degrees";
+  for (std::size_t degree = 1024; degree <= poly::max_degree; degree *= 2) {
+    for (const int bits : {50, 49, 61}) {
+      const poly::RnsBase base = split_base(degree, {bits});
+      const Polynomials a({1, 1, 1, degree}, base, Fill::largest, random_);
+      Words expected(degree);
+      for (std::size_t n = 0; n < degree; ++n) {
+        expected[n] = base.modulus(0).reduce_signed(static_cast<std::int64_t>(2 * (n + 1)) -
+                                                    static_cast<std::int64_t>(degree));
+      }
+      EXPECT_EQ(product(*engine_, a, a, base), expected) << degree << " " << bits;
+    }
+  }
+}
+
+TEST_P(EnginesTest, MultipliesComponentsAndBroadcastsBatches) {
+  const poly::RnsBase base = split_base(1024, {49, 50, 60});
+  const Polynomials a({2, 2, 3, 1024}, base, Fill::random, random_);
+  const Polynomials b({1, 2, 3, 1024}, base, Fill::random, random_);
+  const Polynomials c({2, 3, 3, 1024}, base, Fill::largest, random_);
+  EXPECT_EQ(product(*engine_, a, b, base), product(*schoolbook_, a, b, base));
+  EXPECT_EQ(product(*engine_, a, c, base), product(*schoolbook_, a, c, base));
+  EXPECT_EQ(product(*engine_, a, a, base), product(*schoolbook_, a, a, base));
+}
+
+TEST_P(EnginesTest, DoesNotDependOnThreads) {
+  const poly::RnsBase base = split_base(1024, {49, 60});
+  const Polynomials a({3, 2, 2, 1024}, base, Fill::random, random_);
+  EXPECT_EQ(product(*engine_, a, a, base, 1), product(*engine_, a, a, base, 3));
+}
+
+TEST_P(EnginesTest, RefusesShapesThatDoNotFit) {
+  const poly::RnsBase base = split_base(1024, {49, 50});
+  const Polynomials two({1, 1, 2, 1024}, base, Fill::random, random_);
+  const Polynomials one({1, 1, 1, 1024}, base, Fill::random, random_);
+  Polynomials out({1, 2, 2, 1024});
+  runtime::CpuQueue queue(std::make_shared<runtime::ThreadPool>(1));
+  EXPECT_THROW(product(*engine_, two, one, base), MismatchError);
+  EXPECT_THROW(engine_->tensor_product(queue, out.view(), two.view(), two.view(), base), MismatchError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, EnginesTest,
+                         testing::ValuesIn(engine_names().begin(), engine_names().end()),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST(Engines, UnknownNameIsAnErrorThatListsTheOthers) {
+  try {
+    (void)make_ring_multiplier("karatsuba");
+    FAIL();
+  } catch (const ParameterError& error) {
+    EXPECT_NE(std::string(error.what()).find("dgt"), std::string::npos);
+  }
+}
+
+TEST(Engines, DgtRefusesModuliWithoutATransform) {
+  const auto ring = poly::Ring::make(1024, {{arith::Modulus(65536 + 1 - 2), 0}});  // 65535, composite
+  const poly::RnsBase base(ring, {0});
+  std::mt19937_64 random(1);
+  const Polynomials a({1, 1, 1, 1024}, base, Fill::random, random);
+  EXPECT_THROW(product(*make_ring_multiplier("dgt"), a, a, base), ParameterError);
+}
+
+// A prime that is 3 modulo 4 and -1 modulo N has no NTT, but a DGT over the field of p^2 elements.
+TEST(Engines, DgtMultipliesModuloInertPrimes) {
+  const auto ring = poly::Ring::make(1024, {{arith::Modulus((std::uint64_t{1} << 31) - 1), 0}});
+  const poly::RnsBase base(ring, {0});
+  std::mt19937_64 random(1);
+  const Polynomials a({1, 2, 1, 1024}, base, Fill::random, random);
+  EXPECT_EQ(product(*make_ring_multiplier("dgt"), a, a, base),
+            product(*make_ring_multiplier("schoolbook"), a, a, base));
+}
+
+}  // namespace
+}  // namespace hemera::multiply
