@@ -78,3 +78,11 @@ if(HEMERA_HAS_CUDA)
   find_package(CUDAToolkit ${hemera_cuda_oldest} REQUIRED)
   message(STATUS "With the CUDA backend: nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 endif()
+
+# While the backend is being written.
+set(HEMERA_CUDA_IS_WRITTEN ON)
+foreach(part cuda_backend.cpp embedding.cu sampling.cu)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/poly/cuda/${part})
+    set(HEMERA_CUDA_IS_WRITTEN OFF)
+  endif()
+endforeach()

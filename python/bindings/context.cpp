@@ -19,8 +19,21 @@ namespace {
 
 using namespace nb::literals;
 
-ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads) {
-  return {rlwe::Context::make(parameters, runtime::Device::parse(device), threads)};
+ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
+                           std::size_t memory_limit) {
+  return {rlwe::Context::make(parameters, runtime::Device::parse(device), threads, nullptr, memory_limit)};
+}
+
+/// Names of the devices that contexts can be made on, best first.
+std::vector<std::string> devices() {
+  std::vector<std::string> names;
+  for (const runtime::CudaDevice& device : runtime::find_cuda_devices().devices) {
+    if (device.problem.empty()) {
+      names.push_back(runtime::Device{runtime::Device::Kind::cuda, device.index}.name());
+    }
+  }
+  names.push_back(runtime::Device{}.name());
+  return names;
 }
 
 /// What a CPU backend of a small ring says of itself.
@@ -35,22 +48,37 @@ double level_scale(const ContextHandle& self, std::size_t level) {
 }  // namespace
 
 void bind_context(nb::module_& m) {
+  nb::class_<runtime::CudaDevice>(m, "CudaDevice")
+      .def_ro("index", &runtime::CudaDevice::index)
+      .def_ro("name", &runtime::CudaDevice::name)
+      .def_ro("memory_bytes", &runtime::CudaDevice::memory_bytes)
+      .def_prop_ro("compute_capability",
+                   [](const runtime::CudaDevice& self) {
+                     return std::to_string(self.major) + "." + std::to_string(self.minor);
+                   })
+      .def_ro("multiprocessors", &runtime::CudaDevice::multiprocessors)
+      .def_ro("problem", &runtime::CudaDevice::problem);
+  nb::class_<runtime::CudaDevices>(m, "CudaDevices")
+      .def_ro("devices", &runtime::CudaDevices::devices)
+      .def_ro("driver", &runtime::CudaDevices::driver)
+      .def_ro("problem", &runtime::CudaDevices::problem);
   nb::class_<ContextHandle>(m, "Context")
       .def_prop_ro("parameters", [](const ContextHandle& self) { return self.context->parameters(); })
       .def_prop_ro("device",
                    [](const ContextHandle& self) { return self.context->backend().device().name(); })
       .def_prop_ro("description",
                    [](const ContextHandle& self) { return self.context->backend().description(); })
-      .def_prop_ro("memory_used", [](const ContextHandle& self) { return self.context->memory()->used(); })
+      .def_prop_ro("memory_used", [](const ContextHandle& self) { return self.context->memory_used(); })
       .def("level_scale", &level_scale, "level"_a)
       .def("galois_element",
            [](const ContextHandle& self, std::int64_t steps) { return self.context->galois_element(steps); })
       .def("conjugation_element",
            [](const ContextHandle& self) { return self.context->conjugation_element(); });
 
-  m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, ReleaseGil());
-  // The CPU is the only backend of this build.
-  m.def("devices", [] { return std::vector<std::string>{runtime::Device{}.name()}; });
+  m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, "memory_limit"_a,
+        ReleaseGil());
+  m.def("devices", &devices, ReleaseGil());
+  m.def("find_cuda_devices", &runtime::find_cuda_devices, ReleaseGil());
   m.def("available_processors", &runtime::available_processors);
   m.def("describe_cpu", &describe_cpu, "threads"_a, ReleaseGil());
 }

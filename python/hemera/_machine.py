@@ -45,6 +45,19 @@ def commit() -> str | None:
     return _git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*") or None
 
 
+def gpus() -> list[str] | str:
+    """A line for each GPU that the driver shows, or why there is none."""
+    found = _core.find_cuda_devices()
+    if not found.devices:
+        return f"none: {found.problem}"
+    return [
+        f"cuda:{gpu.index} {gpu.name}, {gpu.memory_bytes / 2**30:.0f} GiB, compute capability "
+        f"{gpu.compute_capability}, driver for CUDA {found.driver}"
+        + (f" (not usable: {gpu.problem})" if gpu.problem else "")
+        for gpu in found.devices
+    ]
+
+
 def describe(threads: int | None = None) -> dict[str, str | int | None]:
     """The machine and the build, for files of results."""
     from hemera import __version__

@@ -22,7 +22,7 @@ __all__ = ["Context", "devices"]
 
 
 def devices() -> list[str]:
-    """The devices that contexts can be made on, best first."""
+    """The devices that contexts can be made on, best first: "cuda:0", ..., "cpu"."""
     return _core.devices()
 
 
@@ -33,19 +33,33 @@ class Context:
         params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
         device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which.
         threads: how many threads the CPU may use; None: as many as the process may run on.
+        memory_limit: bytes that the context may take of a CUDA device's memory, those kept for reuse included;
+            None: as many as there are.
 
     Raises:
-        DeviceError: for a device that is not there.
+        DeviceError: for a device that is not there; the message says why and what there is.
+        ParameterError: for a memory limit on the CPU.
     """
 
-    def __init__(self, params: Parameters, device: str = "auto", *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        params: Parameters,
+        device: str = "auto",
+        *,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
         if threads is not None and threads < 1:
             raise _core.ParameterError(
                 f"threads must be 1 or more, or None for all processors, not {threads}"
             )
+        if memory_limit is not None and memory_limit < 1:
+            raise _core.ParameterError(
+                f"memory_limit must be 1 byte or more, or None for no limit, not {memory_limit}"
+            )
         self._params = params
         chosen = devices()[0] if device == "auto" else device
-        self._native = _core.make_context(params._native, chosen, threads or 0)
+        self._native = _core.make_context(params._native, chosen, threads or 0, memory_limit or 0)
 
     @property
     def params(self) -> Parameters:

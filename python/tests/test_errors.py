@@ -183,8 +183,18 @@ def test_devices() -> None:
     with pytest.raises(errors.DeviceError, match="tpu"):
         hm.Context(params, "tpu")
     if "cuda:0" not in hm.devices():
-        with pytest.raises(errors.DeviceError, match="cuda"):
+        # The reason and the way out.
+        with pytest.raises(errors.DeviceError, match=r"'cuda:0' is not available: .*'cpu'"):
             hm.Context(params, "cuda")
+    else:
+        with pytest.raises(errors.DeviceError, match="this machine has"):
+            hm.Context(params, "cuda:999")
+        with pytest.raises(errors.OutOfMemoryError, match="limit"):
+            hm.Context(params, "cuda", memory_limit=1 << 10).generate_secret_key()
+    with pytest.raises(errors.ParameterError, match="memory limit"):
+        hm.Context(params, "cpu", memory_limit=1 << 30)
+    with pytest.raises(errors.ParameterError, match="memory_limit"):
+        hm.Context(params, memory_limit=0)
     with pytest.raises(errors.ParameterError, match="threads"):
         hm.Context(params, threads=0)
 

@@ -92,7 +92,6 @@ Context::Context(Parameters parameters, runtime::Device device, int threads,
   const auto ring = poly::Ring::make(literal.degree, std::move(moduli));
 
   if (device.kind == runtime::Device::Kind::cuda) {
-    runtime::require_cuda_device(device.index);
     backend_ = poly::make_cuda_backend(ring, device.index, memory_limit);
   } else {
     if (memory_limit != 0) {

@@ -3,6 +3,9 @@
 #include <charconv>
 
 #include "hemera/runtime/error.hpp"
+#if defined(HEMERA_CUDA)
+#include "runtime/cuda/devices.hpp"
+#endif
 
 namespace hemera::runtime {
 
@@ -22,5 +25,15 @@ Device Device::parse(std::string_view name) {
 }
 
 std::string Device::name() const { return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index); }
+
+CudaDevices find_cuda_devices() {
+#if defined(HEMERA_CUDA)
+  return cuda::find_devices();
+#else
+  return {.devices = {},
+          .driver = "",
+          .problem = "this build of Hemera has no CUDA backend; use 'cpu', or build it where nvcc is found"};
+#endif
+}
 
 }  // namespace hemera::runtime

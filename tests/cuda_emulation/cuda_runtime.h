@@ -154,7 +154,13 @@ T atomicMax(T* pointer, T value) {
 
 // --- The runtime's interface ---
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDevice = 101 };
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101
+};
 inline const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaSuccess ? "no error" : error == cudaErrorMemoryAllocation ? "out of memory" : "error";
 }
@@ -177,6 +183,7 @@ inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSucce
 inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
 inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 inline cudaError_t cudaDriverGetVersion(int* version) { return *version = 0, cudaSuccess; }
+inline cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 0, cudaSuccess; }
 struct cudaDeviceProp {
   char name[256] = "emulated";
   std::size_t totalGlobalMem = std::size_t{1} << 33;

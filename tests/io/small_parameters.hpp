@@ -8,6 +8,7 @@
 #include "hemera/arith/primes.hpp"
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/parameters.hpp"
+#include "test_device.hpp"
 
 namespace hemera::io::test {
 
@@ -30,7 +31,7 @@ inline rlwe::Parameters small_parameters(rlwe::Scheme scheme, int bits) {
 }
 
 inline std::shared_ptr<const rlwe::Context> small_context(rlwe::Scheme scheme, int bits) {
-  return rlwe::Context::make(small_parameters(scheme, bits), {}, 1);
+  return hemera::testing::make_context(small_parameters(scheme, bits), 1);
 }
 
 /// Bits of the primes of the golden files: packed residues of several widths.

@@ -60,6 +60,7 @@ inline Parameters parameters_with(const Gadget& gadget) {
 inline std::vector<std::uint64_t> host_words(const Context& context, const poly::Poly& poly) {
   std::vector<std::uint64_t> words(poly.shape().words());
   context.backend().download(context.queue(), words, poly.view(), poly.form());
+  context.queue().synchronize();
   return words;
 }
 

@@ -6,6 +6,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/rlwe_support.hpp"
+#include "test_device.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -36,7 +37,7 @@ void run_in_threads(int count, const std::function<void(int)>& body) {
 }
 
 TEST(Threads, OneContextFromManyThreads) {
-  const auto context = Context::make(ckks::parameters_for(small_circuit(2)), {}, 2);
+  const auto context = hemera::testing::make_context(ckks::parameters_for(small_circuit(2)), 2);
   const SecretKey secret = generate_secret_key(context);
   const ckks::Evaluator evaluator(context, generate_keys(secret, {}));
   std::vector<double> errors(4, 1);
@@ -52,8 +53,8 @@ TEST(Threads, OneContextFromManyThreads) {
 TEST(Threads, ManyContextsAtOnce) {
   std::vector<double> errors(4, 1);
   run_in_threads(4, [&](int i) {
-    const auto context =
-        Context::make(ckks::parameters_for(small_circuit(static_cast<std::size_t>(i) + 1)), {}, 2);
+    const auto context = hemera::testing::make_context(
+        ckks::parameters_for(small_circuit(static_cast<std::size_t>(i) + 1)), 2);
     const SecretKey secret = generate_secret_key(context);
     const ckks::Evaluator evaluator(context, generate_keys(secret, {}));
     errors[static_cast<std::size_t>(i)] = square_once(context, secret, evaluator);
@@ -62,9 +63,9 @@ TEST(Threads, ManyContextsAtOnce) {
 }
 
 TEST(Threads, ContextsDoNotMix) {
-  const auto first = Context::make(ckks::parameters_for(small_circuit(1)));
-  const auto second = Context::make(ckks::parameters_for(small_circuit(1)));
-  const auto third = Context::make(ckks::parameters_for(small_circuit(2)));
+  const auto first = hemera::testing::make_context(ckks::parameters_for(small_circuit(1)));
+  const auto second = hemera::testing::make_context(ckks::parameters_for(small_circuit(1)));
+  const auto third = hemera::testing::make_context(ckks::parameters_for(small_circuit(2)));
   const ckks::Encoder encoder(first);
   const std::vector<std::complex<double>> values(4, 0.5);
   const auto plaintext = encoder.encode(values, {});
@@ -82,9 +83,24 @@ TEST(Threads, ContextsDoNotMix) {
   }
 }
 
-TEST(Threads, CudaIsRefusedByABuildWithoutIt) {
-  const auto device = runtime::Device::parse("cuda:1");
-  EXPECT_THROW(static_cast<void>(Context::make(ckks::parameters_for(small_circuit(1)), device)), DeviceError);
+TEST(Threads, ADeviceThatIsNotThereIsRefused) {
+  const auto device = runtime::Device::parse("cuda:999");
+  try {
+    static_cast<void>(Context::make(ckks::parameters_for(small_circuit(1)), device));
+    FAIL() << "a context was made on the thousandth GPU";
+  } catch (const DeviceError& error) {
+    // What was asked for, and the way out.
+    EXPECT_NE(std::string(error.what()).find("'cuda:999' is not available"), std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find("'cpu'"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Threads, AMemoryLimitIsForGpus) {
+  const auto make = [] {
+    return Context::make(ckks::parameters_for(small_circuit(1)), {}, 0, nullptr, 1 << 30);
+  };
+  EXPECT_THROW(static_cast<void>(make()), ParameterError);
 }
 
 }  // namespace

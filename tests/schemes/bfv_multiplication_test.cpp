@@ -7,6 +7,7 @@
 #include "schemes/bfv/multiplier.hpp"
 #include "schemes/bfv/noise.hpp"
 #include "schemes/integer_support.hpp"
+#include "test_device.hpp"
 
 namespace hemera::testing {
 namespace {
@@ -25,6 +26,7 @@ rlwe::Parameters with_variant(const rlwe::Parameters& parameters, BfvMultiplicat
 std::vector<std::uint64_t> residues_of(const rlwe::Context& context, const poly::Poly& poly) {
   std::vector<std::uint64_t> host(poly.shape().words());
   context.backend().download(context.queue(), host, poly.view(), poly::Form::evaluation);
+  context.queue().synchronize();
   return host;
 }
 
@@ -113,7 +115,7 @@ TEST(BfvMultiplicationTest, ExtremeCiphertextsFitTheAuxiliaryBase) {
   for (const ChainSetting& chain : chains) {
     SCOPED_TRACE("t " + std::to_string(chain.t) + ", " + std::to_string(chain.bits) + "-bit primes");
     const auto parameters = test_chain<Bfv>(chain.t, chain.primes, 1, 0, 1024, chain.bits);
-    const auto context = rlwe::Context::make(parameters);
+    const auto context = hemera::testing::make_context(parameters);
     const auto& backend = context->backend();
     const std::size_t level = context->top_level();
     const poly::RnsBase& base = context->base(level);
@@ -144,6 +146,7 @@ TEST(BfvMultiplicationTest, ExtremeCiphertextsFitTheAuxiliaryBase) {
       backend.inverse_transform(context->queue(), out.view(), std::as_const(out).view(), base);
       std::vector<std::uint64_t> result(out.shape().words());
       backend.download(context->queue(), result, std::as_const(out).view(), poly::Form::coefficient);
+      context->queue().synchronize();
       // HPS over Q rounds an operand to P first: off by t N half / P in all.
       const double rounded = multiplier->operand_rounding_log2();
       const double slack =
@@ -187,9 +190,9 @@ TEST(BfvMultiplicationTest, BoundIsMonotone) {
 
 // 6. An evaluator needs a context of its scheme.
 TEST(BfvMultiplicationTest, RefusesOtherSchemes) {
-  const auto context = rlwe::Context::make(test_chain<Bgv>(65537, 2));
+  const auto context = hemera::testing::make_context(test_chain<Bgv>(65537, 2));
   expect_error<MismatchError>([&] { const bfv::Evaluator evaluator(context, {}); }, {"BGV", "BFV"});
-  const auto own = rlwe::Context::make(test_chain<Bfv>(65537, 2));
+  const auto own = hemera::testing::make_context(test_chain<Bfv>(65537, 2));
   expect_error<MismatchError>([&] { const bgv::Evaluator evaluator(own, {}); }, {"BGV", "BFV"});
   const auto secret = rlwe::generate_secret_key(context);
   const rlwe::Plaintext plain = rlwe::IntegerEncoder(context).encode(std::vector<std::int64_t>{1}, {});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hemera/schemes/ckks.hpp"
+#include "test_device.hpp"
 
 namespace hemera::ckks {
 
@@ -51,7 +52,7 @@ struct Session {
 
   explicit Session(const rlwe::Parameters& parameters, rlwe::KeyRequest request = {},
                    rlwe::Relinearization relinearization = rlwe::Relinearization::eager)
-      : context(rlwe::Context::make(parameters)), secret(rlwe::generate_secret_key(context)) {
+      : context(hemera::testing::make_context(parameters)), secret(rlwe::generate_secret_key(context)) {
     keys = rlwe::generate_keys(secret, request);
     evaluator = std::make_unique<Evaluator>(context, keys, relinearization);
     encoder = std::make_unique<Encoder>(context);

@@ -164,6 +164,7 @@ TEST(Ckks, HoistedRotationsAreBitIdentical) {
     const auto words = [&](const Ciphertext& c) {
       std::vector<std::uint64_t> host(c.poly.shape().words());
       session.context->backend().download(session.context->queue(), host, c.poly.view(), c.poly.form());
+      session.context->queue().synchronize();
       return host;
     };
     EXPECT_EQ(words(single), words(hoisted[i]));

@@ -5,6 +5,7 @@
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "schemes/integer_support.hpp"
+#include "test_device.hpp"
 
 namespace hemera::testing {
 namespace {
@@ -83,7 +84,7 @@ TEST(IntegerEncoderTest, Refusals) {
 // 4. The measure of noise is exact: against big integers, at the edges of the centred range too.
 TEST(NoiseMeasureTest, LargestCoefficientIsExact) {
   for (const std::size_t primes : {std::size_t{1}, std::size_t{3}, std::size_t{25}}) {
-    const auto context = rlwe::Context::make(test_chain<Bfv>(65537, primes));
+    const auto context = hemera::testing::make_context(test_chain<Bfv>(65537, primes));
     const poly::RnsBase& base = context->base(context->top_level());
     const arith::BigInteger q = arith::product(base.values());
     std::mt19937_64 random(primes);
@@ -121,7 +122,7 @@ TEST(NoiseBoundTest, SecretsAreWithinTheirBounds) {
   for (const std::size_t weight : {std::size_t{0}, std::size_t{64}}) {
     auto literal = test_chain<Bfv>(65537, 1).literal();
     literal.secret.weight = weight;
-    const auto context = rlwe::Context::make(rlwe::Parameters(literal));
+    const auto context = hemera::testing::make_context(rlwe::Parameters(literal));
     const std::size_t n = context->degree();
     const poly::RnsBase& base = context->base(0);
     for (int trial = 0; trial < 4; ++trial) {
@@ -130,6 +131,7 @@ TEST(NoiseBoundTest, SecretsAreWithinTheirBounds) {
       context->backend().inverse_transform(context->queue(), s.view(), secret.poly.view().limbs(0, 1), base);
       std::vector<std::uint64_t> host(n);
       context->backend().download(context->queue(), host, std::as_const(s).view(), poly::Form::coefficient);
+      context->queue().synchronize();
       double norm = 0;
       double largest = 0;
       std::vector<double> coefficients(n);

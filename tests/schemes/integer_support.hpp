@@ -15,6 +15,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
+#include "test_device.hpp"
 
 namespace hemera::testing {
 
@@ -92,7 +93,7 @@ struct Session {
 
   explicit Session(const rlwe::Parameters& parameters, bool rotations = false,
                    rlwe::Relinearization relinearization = rlwe::Relinearization::eager)
-      : context(rlwe::Context::make(parameters)),
+      : context(hemera::testing::make_context(parameters)),
         secret(rlwe::generate_secret_key(context)),
         keys(rlwe::generate_keys(secret, request(parameters, rotations))),
         evaluator(context, keys, relinearization),

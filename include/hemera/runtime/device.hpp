@@ -1,8 +1,10 @@
 // Which processor an object lives on.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hemera::runtime {
 
@@ -19,5 +21,30 @@ struct Device {
 
   friend bool operator==(const Device&, const Device&) = default;
 };
+
+/// A CUDA device, as the driver describes it.
+struct CudaDevice {
+  int index = 0;
+  std::string name;
+  std::size_t memory_bytes = 0;
+  /// Compute capability: 9.0 is {9, 0}.
+  int major = 0;
+  int minor = 0;
+  int multiprocessors = 0;
+  /// Why this build can not use it, with the way out; empty if it can.
+  std::string problem;
+};
+
+struct CudaDevices {
+  std::vector<CudaDevice> devices;
+  /// The newest CUDA that the driver serves, "13.0"; empty without a driver.
+  std::string driver;
+  /// Why there are no devices, with the way out; empty if there are.
+  std::string problem;
+};
+
+/// What the driver of this machine shows: no devices without a driver, and in a build without CUDA. Throws
+/// nothing for that, so one build serves machines with and without GPUs.
+CudaDevices find_cuda_devices();
 
 }  // namespace hemera::runtime

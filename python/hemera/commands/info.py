@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    found = {**_machine.describe(), "devices": devices()}
+    found = {**_machine.describe(), "gpus": _machine.gpus(), "devices": devices()}
     if options.json:
         _options.write_json(options.json, found)
         return 0
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in found.items():
-        text = ", ".join(value) if isinstance(value, list) else str("unknown" if value is None else value)
+        text = "\n".join(value) if isinstance(value, list) else str("unknown" if value is None else value)
         table.add_row(name, text)
     Console().print(table)
     return 0

@@ -1,0 +1,21 @@
+// Where tests of whole schemes run: on the CPU, or on the device that HEMERA_TEST_DEVICE names.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "hemera/rlwe/context.hpp"
+
+namespace hemera::testing {
+
+inline runtime::Device test_device() {
+  const char* name = std::getenv("HEMERA_TEST_DEVICE");
+  return name == nullptr ? runtime::Device{} : runtime::Device::parse(name);
+}
+
+inline std::shared_ptr<const rlwe::Context> make_context(rlwe::Parameters parameters, int threads = 0) {
+  return rlwe::Context::make(std::move(parameters), test_device(), threads);
+}
+
+}  // namespace hemera::testing
