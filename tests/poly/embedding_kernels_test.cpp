@@ -10,7 +10,7 @@
 namespace hemera::poly::embedding_tests {
 namespace {
 
-cpu::Scale make_scale(double value) {
+Scale make_scale(double value) {
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
   return {value, static_cast<std::uint64_t>(std::ldexp(fraction, 53)), exponent - 53};

@@ -4,14 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <complex>
-#include <string>
 #include <vector>
 
-#include "hemera/runtime/error.hpp"
 #include "poly/cpu/embedding_centering.hpp"
 #include "poly/cpu/embedding_kernels.hpp"
 #include "poly/cpu/embedding_scalar.hpp"
 #include "poly/cpu/kernels.hpp"
+#include "poly/embedding_arithmetic.hpp"
+#include "poly/embedding_checks.hpp"
 #include "poly/embedding_tables.hpp"
 
 namespace hemera::poly::cpu {
@@ -35,23 +35,6 @@ constexpr std::size_t wide_block = 64;
 constexpr std::size_t max_digits = (1024 + 1024 + 1) / digit_bits + 1;
 
 std::size_t log2_exact(std::size_t n) { return static_cast<std::size_t>(std::countr_zero(n)); }
-
-// scale / n as an exact mantissa and exponent; the double is exact too unless it is subnormal.
-Scale divided_scale(double scale, std::size_t n) {
-  Scale result;
-  int exponent = 0;
-  const double fraction = std::frexp(scale, &exponent);
-  result.mantissa = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
-  result.exponent = exponent - 53 - static_cast<int>(log2_exact(n));
-  result.value = std::ldexp(fraction, exponent - static_cast<int>(log2_exact(n)));
-  return result;
-}
-
-// |value * scale| rounded is at most 2^result for all values up to the one with these bits.
-int magnitude_bits(std::uint64_t largest, const Scale& scale) {
-  const int exponent = std::max(static_cast<int>(largest >> 52), 1) - 1022 + scale.exponent + 53;
-  return std::max(exponent, 0);
-}
 
 // Whether the error of the rounded product value * scale is a double for every value that matters.
 bool moderate(const Scale& scale) { return scale.value > 0x1p-400 && scale.value < 0x1p400; }
@@ -185,8 +168,6 @@ struct Embedding::State {
 
   void forward(ThreadPool& pool, const SlotView& slots, double* coefficients) const;
   void inverse(ThreadPool& pool, const SlotView& slots, double* coefficients) const;
-  void check(const PolyShape& shape, const SlotView& slots, double scale, const RnsBase& base,
-             const char* what) const;
 };
 
 // One transform in three steps: the top levels by columns, then the blocks below, then the leaves by tiles.
@@ -274,36 +255,8 @@ void Embedding::State::inverse(ThreadPool& pool, const SlotView& slots, double* 
   pool.parallel_for(tasks, [&](std::size_t i) { top(i / parts, i % parts); });
 }
 
-void Embedding::State::check(const PolyShape& shape, const SlotView& slots, double scale, const RnsBase& base,
-                             const char* what) const {
-  const auto fail = [&](const std::string& problem) {
-    throw MismatchError(std::string(what) + ": " + problem);
-  };
-  if (shape.degree != degree) {
-    fail("polynomials of degree " + std::to_string(shape.degree) + " given to the embedding of degree " +
-         std::to_string(degree));
-  }
-  if (shape.limbs != base.size() || base.empty()) {
-    fail("polynomials of " + std::to_string(shape.limbs) + " limbs over a base of " +
-         std::to_string(base.size()));
-  }
-  if (shape.components != 1) {
-    fail("a plaintext has one component, not " + std::to_string(shape.components));
-  }
-  if (!std::has_single_bit(slots.slots) || slots.slots > degree / 2) {
-    fail(std::to_string(slots.slots) + " slots; give a power of two of at most " +
-         std::to_string(degree / 2));
-  }
-  if (!(scale > 0) || !std::isfinite(scale)) {
-    throw ScaleError(std::string(what) + ": the scale must be positive and finite");
-  }
-}
-
 Embedding::Embedding(std::size_t degree, const char* isa) {
-  if (!std::has_single_bit(degree) || degree < min_degree || degree > max_degree) {
-    throw ParameterError("the embedding needs a degree that is a power of two in [2^10, 2^17], not " +
-                         std::to_string(degree));
-  }
+  check_embedding_degree(degree);
   auto state = std::make_unique<State>();
   state->degree = degree;
   state->kernels = &select_embedding_kernels(isa);
@@ -319,11 +272,7 @@ Embedding::~Embedding() = default;
 
 void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slots, double scale,
                       const RnsBase& base, Workspace& workspace) const {
-  state_->check(out.shape, slots, scale, base, "encode");
-  if (slots.batch != out.shape.batch && slots.batch != 1) {
-    throw MismatchError("encode: a batch of " + std::to_string(slots.batch) +
-                        " slot vectors into a batch of " + std::to_string(out.shape.batch) + " polynomials");
-  }
+  check_embed(state_->degree, out.shape, slots, scale, base);
   const std::size_t degree = state_->degree;
   const std::size_t n = slots.slots;
   const std::size_t gap = degree / (2 * n);
@@ -361,11 +310,7 @@ void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slo
 
 void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPolyView& in, double scale,
                         const RnsBase& base, Workspace& workspace) const {
-  state_->check(in.shape, slots, scale, base, "decode");
-  if (in.shape.batch != slots.batch && in.shape.batch != 1) {
-    throw MismatchError("decode: a batch of " + std::to_string(in.shape.batch) +
-                        " polynomials into a batch of " + std::to_string(slots.batch) + " slot vectors");
-  }
+  check_unembed(state_->degree, slots, in.shape, scale, base);
   const std::size_t degree = state_->degree;
   const std::size_t n = slots.slots;
   const std::size_t gap = degree / (2 * n);

@@ -5,15 +5,9 @@
 #include <cstdint>
 
 #include "hemera/arith/modulus.hpp"
+#include "poly/embedding_arithmetic.hpp"
 
 namespace hemera::poly::cpu {
-
-/// A positive finite double as mantissa * 2^exponent, 2^52 <= mantissa < 2^53.
-struct Scale {
-  double value = 1.0;
-  std::uint64_t mantissa = 0;
-  int exponent = 0;
-};
 
 /// Constants to centre residues modulo Q = q_1 ... q_k and round them to doubles.
 ///

@@ -1,7 +1,6 @@
 // The embedding kernels of every processor: pairs of doubles, integers for everything that must be exact.
 #include "poly/cpu/embedding_scalar.hpp"
 
-#include <bit>
 #include <cstring>
 
 #include "hemera/arith/modulus.hpp"
@@ -71,32 +70,11 @@ struct Single {
   }
 };
 
-constexpr std::uint64_t mask_if(bool condition) { return 0 - static_cast<std::uint64_t>(condition); }
 constexpr std::uint64_t select(std::uint64_t mask, std::uint64_t if_set, std::uint64_t if_clear) {
   return (if_set & mask) | (if_clear & ~mask);
 }
 constexpr std::uint64_t low(uint128 a) { return static_cast<std::uint64_t>(a); }
 constexpr std::uint64_t high(uint128 a) { return static_cast<std::uint64_t>(a >> 64); }
-
-// 2^exponent, -1022 <= exponent <= 1023.
-double power_of_two(int exponent) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
-}
-
-// x = sum of words[w] 2^(64 w), times 2^exponent, rounded, divided: constant-time in the words. `magnitude`
-// has at most 63 significant bits and an odd lowest bit where lower ones were cut off, so the conversion
-// rounds correctly.
-double finish(std::uint64_t magnitude, std::uint64_t negative, int exponent, double divisor) {
-  const double quotient = static_cast<double>(static_cast<std::int64_t>(magnitude)) / divisor;
-  // In two steps, as 2^exponent may be out of range where the result is not.
-  const int above = exponent - 2046;
-  exponent -= above & ~(above >> 31);
-  const int below = exponent + 2044;
-  exponent -= below & (below >> 31);
-  const int first = exponent >> 1;
-  const double scaled = quotient * power_of_two(first) * power_of_two(exponent - first);
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(scaled) ^ (negative & (std::uint64_t{1} << 63)));
-}
 
 // A word of x_1 C_1 + ... + x_k C_k with its carry: eight products of 61 and 64 bits fit 128 bits.
 struct Sum {
@@ -177,27 +155,14 @@ double center_one(const std::uint64_t* x, std::uint64_t* sum, const Centering& c
   const std::uint64_t below_zero = 0 - (sum[words] >> 63);
   const std::uint64_t above_half = (0 - borrow) & ~below_zero;
   const std::uint64_t negative = below_zero | above_half;
-  // The magnitude, and of it the highest word that is not zero, the next one and whether anything is below.
-  std::uint64_t first = 0, second = 0, rest = 0, position = 0, before = 0, lower = 0;
+  LeadingWords magnitude;
   borrow = 0;
   for (std::size_t w = 0; w < words; ++w) {
     const uint128 difference = static_cast<uint128>(c.product[w] & above_half) - sum[w] - borrow;
     borrow = high(difference) & 1;
-    const std::uint64_t word = select(negative, low(difference), sum[w]);
-    const std::uint64_t found = mask_if(word != 0);
-    first = select(found, word, first);
-    second = select(found, before, second);
-    rest = select(found, lower, rest);
-    position = select(found, w, position);
-    lower |= before;
-    before = word;
+    magnitude.push(select(negative, low(difference), sum[w]), static_cast<int>(w));
   }
-  const int leading = std::countl_zero(first | 1);
-  const uint128 joined = ((static_cast<uint128>(first) << 64) | second) << leading;
-  const std::uint64_t cut = low(joined) | (high(joined) & 1) | rest;
-  const std::uint64_t magnitude = (high(joined) >> 1) | (mask_if(cut != 0) & 1);
-  const int exponent = 64 * static_cast<int>(position) + (63 - leading) - 62 - c.shift - c.divisor_exponent;
-  return finish(magnitude, negative, exponent, c.divisor);
+  return magnitude.divided(negative, -c.shift - c.divisor_exponent, c.divisor);
 }
 
 template <std::size_t fixed_words>
@@ -216,7 +181,7 @@ void center_single(double* out, const std::uint64_t* limb, std::size_t stride, s
   for (std::size_t k = 0; k < count; ++k) {
     const std::uint64_t x = limb[k * stride];
     const std::uint64_t negative = 0 - ((half - x) >> 63);
-    out[k] = finish(select(negative, c.modulus - x, x), negative, -c.divisor_exponent, c.divisor);
+    out[k] = rounded_quotient(select(negative, c.modulus - x, x), negative, -c.divisor_exponent, c.divisor);
   }
 }
 

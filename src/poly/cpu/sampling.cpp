@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <string>
 
-#include "hemera/runtime/error.hpp"
 #include "poly/cpu/chacha20.hpp"
-#include "poly/shapes.hpp"
+#include "poly/sampling_checks.hpp"
 
 namespace hemera::poly::cpu {
 namespace {
@@ -16,13 +14,6 @@ constexpr std::size_t chunk = 256;        // coefficients whose random bits are 
 constexpr std::size_t range_size = 4096;  // coefficients of one loop iteration of a thread
 constexpr std::size_t per_block = 4;      // coefficients of one ChaCha20 block
 static_assert(chunk % per_block == 0 && range_size % chunk == 0 && min_degree % chunk == 0);
-
-// Zeroes the stack that calls have used which have returned: registers that they saved there may have held
-// secrets.
-__attribute__((noinline)) void zero_stack_below() {
-  std::uint8_t area[8192];
-  runtime::secure_zero(area, sizeof area);
-}
 
 // The random bits of one limb of one polynomial, a chunk at a time. Zeroes in the end what it held and what
 // the kernels left on the stack.
@@ -56,17 +47,6 @@ class RandomBits {
   std::uint32_t nonce_[3];
   alignas(64) std::uint64_t words_[2 * chunk];
 };
-
-void check(const PolyView& out, const RandomStream& stream, const RnsBase& base) {
-  check_view("sampling", "the output", out, base);
-  const std::uint64_t polynomials = out.shape.batch * out.shape.components;
-  const std::uint64_t numbers = std::uint64_t{1} << 32;
-  if (polynomials > numbers - stream.first_polynomial) {
-    throw ParameterError("sampling: " + std::to_string(polynomials) + " polynomials from number " +
-                         std::to_string(stream.first_polynomial) +
-                         " on would repeat the stream, which has 2^32; draw another seed");
-  }
-}
 
 // Calls body(polynomial, limb, first, count) for all ranges of all limbs of all polynomials, in any order.
 template <typename Body>
@@ -120,7 +100,7 @@ template <typename Fill>
 void sample_small(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                   const RandomStream& stream, Purpose purpose, const RnsBase& base, std::uint64_t bound,
                   const Fill& fill) {
-  check(out, stream, base);
+  check_sampling(out, stream, base);
   for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
                  [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
                    RandomBits bits(kernels, stream.seed, purpose, number(stream, polynomial), 0);
@@ -179,7 +159,7 @@ void subtract_constant(std::uint64_t* residues, std::uint64_t constant, std::uin
 
 void sample_uniform(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                     const RandomStream& stream, const RnsBase& base) {
-  check(out, stream, base);
+  check_sampling(out, stream, base);
   for_each_range(pool, out.shape.batch * out.shape.components, base.size(), out.shape.degree,
                  [&](std::size_t polynomial, std::size_t limb, std::size_t first, std::size_t count) {
                    RandomBits bits(kernels, stream.seed, Purpose::uniform, number(stream, polynomial),
@@ -210,10 +190,8 @@ void sample_error(runtime::ThreadPool& pool, const SamplingKernels& kernels, con
 
 void sample_flooding(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                      const RandomStream& stream, int bits, const RnsBase& base) {
-  if (bits < 1 || bits > 120) {
-    throw ParameterError("flooding with integers of " + std::to_string(bits) + " bits; choose 1 to 120");
-  }
-  check(out, stream, base);
+  check_flooding(bits);
+  check_sampling(out, stream, base);
   const arith::uint128 half = static_cast<arith::uint128>(1) << (bits - 1);
   for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
                  [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
@@ -239,12 +217,9 @@ std::size_t sample_fixed_weight_workspace(std::size_t degree) {
 void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                          const RandomStream& stream, std::size_t weight, const RnsBase& base,
                          runtime::Workspace& workspace) {
-  check(out, stream, base);
+  check_sampling(out, stream, base);
   const std::size_t degree = out.shape.degree;
-  if (weight < 1 || weight > degree) {
-    throw ParameterError("a secret with " + std::to_string(weight) + " non-zero coefficients of " +
-                         std::to_string(degree) + "; choose a Hamming weight from 1 to the degree");
-  }
+  check_weight(weight, degree);
   constexpr std::uint64_t key_mask = (std::uint64_t{1} << 62) - 1;
   const runtime::Workspace::Frame frame(workspace);
   const std::size_t bytes = sample_fixed_weight_workspace(degree);
