@@ -1,0 +1,53 @@
+// The CKKS canonical embedding on the device (docs/arithmetic-embedding.md), bit for bit as on the CPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+#include "hemera/runtime/queue.hpp"
+#include "poly/cuda/kernels.hpp"
+#include "poly/cuda/tables.hpp"
+#include "runtime/cuda/stream.hpp"
+
+namespace hemera::poly::cuda {
+
+/// Encodes slots as integer polynomials and decodes them, for one degree N. Any number of threads may call it
+/// at once. The first decoding over a base makes its constants and uploads them.
+class Embedding {
+ public:
+  /// Throws ParameterError unless `degree` is a power of two in [2^10, 2^17].
+  Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory,
+            std::shared_ptr<const runtime::cuda::Stream> stream);
+  ~Embedding();
+  Embedding(const Embedding&) = delete;
+  Embedding& operator=(const Embedding&) = delete;
+
+  /// As hemera/poly/backend.hpp says; the checks are those of poly/embedding_checks.hpp. The time depends on
+  /// the words of the largest coefficient * scale of a polynomial, not otherwise on the values.
+  void embed(const Launcher& launcher, const PolyView& out, const SlotView& slots, double scale,
+             const RnsBase& base, runtime::Workspace& workspace) const;
+  /// Takes the same time for all residues.
+  void unembed(const Launcher& launcher, const SlotView& slots, const ConstPolyView& in, double scale,
+               const RnsBase& base, runtime::Workspace& workspace) const;
+  /// Bytes of scratch that both take, for `base` and every smaller base.
+  [[nodiscard]] std::size_t workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const;
+
+ private:
+  struct Centering;
+  const Centering& centering(const RnsBase& base) const;
+
+  std::size_t degree_;
+  std::shared_ptr<runtime::Memory> memory_;
+  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  DeviceArray<double2> roots_;  // poly/embedding_tables.hpp
+  mutable std::mutex mutex_;
+  mutable std::map<std::vector<std::uint32_t>, std::unique_ptr<const Centering>>
+      centerings_;  // by ring indices
+};
+
+}  // namespace hemera::poly::cuda

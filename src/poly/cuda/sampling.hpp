@@ -1,0 +1,32 @@
+// Random polynomials on the device: the rule of hemera/poly/random.hpp.
+//
+// A thread works out one ChaCha20 block and the four coefficients that it gives. All but sample_uniform
+// handle secrets: no branch and no address depends on them. Seeds travel in kernel parameters; what is
+// zeroed, and what can not be, is in docs/randomness.md.
+//
+// Checks as on the CPU: see poly/sampling_checks.hpp.
+#pragma once
+
+#include <cstddef>
+
+#include "hemera/poly/random.hpp"
+#include "hemera/runtime/queue.hpp"
+#include "poly/cuda/kernels.hpp"
+
+namespace hemera::poly::cuda {
+
+/// Evaluation form in the backend's order: position p gets the stream's coefficient transposed(p).
+void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                    const RnsBase& base);
+void sample_ternary(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                    const RnsBase& base);
+void sample_error(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                  const ErrorDistribution& distribution, const RnsBase& base);
+void sample_flooding(const Launcher& launcher, const PolyView& out, const RandomStream& stream, int bits,
+                     const RnsBase& base);
+/// The random keys stand in the first limb of `out` until they are replaced: no workspace is taken.
+void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                         std::size_t weight, const RnsBase& base, runtime::Workspace& workspace);
+std::size_t sample_fixed_weight_workspace(std::size_t degree);
+
+}  // namespace hemera::poly::cuda
