@@ -1,7 +1,4 @@
 // Ring products by discrete Galois transforms.
-#include <algorithm>
-#include <vector>
-
 #include "hemera/multiply/galois_transform.hpp"
 #include "multiply/engines.hpp"
 #include "multiply/limb_engine.hpp"
@@ -20,30 +17,9 @@ class DgtEngine final : public LimbEngine {
 
   void multiply_limb(const Limb& limb, runtime::ThreadPool&) const override {
     const GaloisTransform& dgt = transform(limb.degree, limb.modulus);
-    const std::size_t left = limb.a.size();
-    const std::size_t right = limb.b.size();
-    // A square transforms its components once.
-    const bool square = left == right && std::equal(limb.a.begin(), limb.a.end(), limb.b.begin());
-    runtime::Buffer buffer = scratch((left + (square ? 0 : right) + 1) * limb.degree);
-    auto* next = reinterpret_cast<std::uint64_t*>(buffer.data());
-    const auto transformed = [&](std::span<const std::uint64_t* const> operands) {
-      std::vector<const std::uint64_t*> values;
-      for (const std::uint64_t* operand : operands) {
-        dgt.forward(next, operand);
-        values.push_back(next);
-        next += limb.degree;
-      }
-      return values;
-    };
-    const auto a = transformed(limb.a);
-    auto b = square ? a : transformed(limb.b);
-    std::reverse(b.begin(), b.end());  // then the terms of a component are two rows of neighbours
-    for (std::size_t c = 0; c < left + right - 1; ++c) {
-      const Diagonal terms = diagonal(c, left, right);
-      dgt.sum_of_products(next, a.data() + terms.first, b.data() + (right - 1 + terms.first - c),
-                          terms.count);
-      dgt.inverse(limb.out[c], next);
-    }
+    const std::size_t words = dgt.tensor_scratch(limb.a.size(), limb.b.size());
+    runtime::Buffer buffer = scratch(words);
+    dgt.tensor_product(limb.out, limb.a, limb.b, {reinterpret_cast<std::uint64_t*>(buffer.data()), words});
   }
 
   const GaloisTransform& transform(std::size_t degree, const poly::RingModulus& modulus) const {

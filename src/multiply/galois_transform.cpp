@@ -1,11 +1,19 @@
 #include "hemera/multiply/galois_transform.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/ring.hpp"
 #include "hemera/runtime/error.hpp"
+#include "multiply/diagonal.hpp"
+#include "multiply/galois_avx512.hpp"
 #include "multiply/galois_scalar.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -19,19 +27,46 @@ void check_degree(std::size_t degree) {
 
 }  // namespace
 
-void GaloisTransform::multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
-                               std::span<std::uint64_t> scratch) const {
-  if (scratch.size() < 2 * degree()) {
-    throw MismatchError("a product of degree " + std::to_string(degree()) + " needs " +
-                        std::to_string(2 * degree()) + " words of scratch, not " +
-                        std::to_string(scratch.size()));
+void GaloisTransform::check_tensor_product(std::size_t out, std::size_t a, std::size_t b,
+                                           std::size_t scratch) const {
+  constexpr std::size_t most = 8;
+  if (a < 1 || a > most || b < 1 || b > most || out != a + b - 1) {
+    throw MismatchError("a product of " + std::to_string(a) + " by " + std::to_string(b) +
+                        " polynomials into " + std::to_string(out) +
+                        "; factors have 1 to 8 polynomials, the product one less than both");
   }
-  std::uint64_t* values = scratch.data();
-  std::uint64_t* others = values + degree();
-  forward(values, a);
-  forward(others, b);
-  sum_of_products(values, &values, &others, 1);
-  inverse(out, values);
+  if (scratch < tensor_scratch(a, b)) {
+    throw MismatchError("a product of degree " + std::to_string(degree()) + " needs " +
+                        std::to_string(tensor_scratch(a, b)) + " words of scratch, not " +
+                        std::to_string(scratch));
+  }
+}
+
+void GaloisTransform::tensor_product(std::span<std::uint64_t* const> out,
+                                     std::span<const std::uint64_t* const> a,
+                                     std::span<const std::uint64_t* const> b,
+                                     std::span<std::uint64_t> scratch) const {
+  check_tensor_product(out.size(), a.size(), b.size(), scratch.size());
+  std::uint64_t* next = scratch.data();
+  const auto transformed = [&](std::span<const std::uint64_t* const> operands) {
+    std::vector<const std::uint64_t*> values;
+    for (const std::uint64_t* operand : operands) {
+      forward(next, operand);
+      values.push_back(next);
+      next += degree();
+    }
+    return values;
+  };
+  const bool square = a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+  const auto left = transformed(a);
+  auto right = square ? left : transformed(b);
+  std::reverse(right.begin(), right.end());  // then the terms of a component are two rows of neighbours
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    const Diagonal terms = diagonal(c, left.size(), right.size());
+    sum_of_products(next, left.data() + terms.first, right.data() + (right.size() - 1 + terms.first - c),
+                    terms.count);
+    inverse(out[c], next);
+  }
 }
 
 std::unique_ptr<const GaloisTransform> make_galois_transform(std::size_t degree, std::uint64_t p,
@@ -51,6 +86,12 @@ std::unique_ptr<const GaloisTransform> make_galois_transform(std::size_t degree,
   }
   if (inert) return make_scalar_inert(degree, modulus);
   if (root == 0) root = arith::minimal_primitive_root(2 * degree, modulus);
+#if defined(HEMERA_X86_KERNELS)
+  if (poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name == std::string_view("avx512") &&
+      p < poly::cpu::max_modulus_52 && degree >= poly::min_degree) {
+    return make_avx512_split(degree, modulus, root);
+  }
+#endif
   return make_scalar_split(degree, modulus, root);
 }
 

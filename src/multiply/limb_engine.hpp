@@ -42,16 +42,6 @@ class LimbEngine : public poly::RingMultiplier {
   std::shared_ptr<runtime::Memory> memory_ = runtime::make_host_memory();
 };
 
-/// The pairs (i, j) with i + j = c of a tensor product: their first i and how many they are.
-struct Diagonal {
-  std::size_t first;
-  std::size_t count;
-};
-inline Diagonal diagonal(std::size_t c, std::size_t left, std::size_t right) {
-  const std::size_t first = c < right ? 0 : c - right + 1;
-  return {first, (c < left ? c + 1 : left) - first};
-}
-
 /// What an engine has computed for a degree and a modulus, kept for later calls from any thread.
 template <typename Value>
 class PerModulus {

@@ -1,6 +1,7 @@
 // Ring products by N^2 products of coefficients: what the other engines are tested with.
 #include <algorithm>
 
+#include "multiply/diagonal.hpp"
 #include "multiply/engines.hpp"
 #include "multiply/limb_engine.hpp"
 

@@ -35,18 +35,27 @@ class GaloisTransform {
   [[nodiscard]] virtual std::size_t degree() const = 0;
   [[nodiscard]] virtual const arith::Modulus& modulus() const = 0;
 
-  /// N canonical coefficients to N words of values, in an order and a range of the transform's own; in place
-  /// is allowed.
+  /// N canonical coefficients to N words of values, in an order and a range of the transform's own. The
+  /// arrays do not overlap.
   virtual void forward(std::uint64_t* values, const std::uint64_t* coefficients) const = 0;
-  /// N words of values to canonical coefficients. The values are lost; in place is allowed.
+  /// N words of values to canonical coefficients. The values are lost. The arrays do not overlap.
   virtual void inverse(std::uint64_t* coefficients, std::uint64_t* values) const = 0;
   /// out = sum of a[k] b[k] for k < terms, on values; out may be any input; 1 <= terms <= 8.
   virtual void sum_of_products(std::uint64_t* out, const std::uint64_t* const* a,
                                const std::uint64_t* const* b, std::size_t terms) const = 0;
 
-  /// out = a b modulo X^N + 1, on canonical coefficients; scratch has 2N words. out may be an input.
-  void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
-                std::span<std::uint64_t> scratch) const;
+  /// out[c] = sum over i + j = c of a[i] b[j] modulo X^N + 1, on canonical coefficients: with one polynomial
+  /// each, the product. 1 to 8 polynomials in a and in b; out may be inputs; scratch has tensor_scratch(a, b)
+  /// words. MismatchError for other sizes.
+  virtual void tensor_product(std::span<std::uint64_t* const> out, std::span<const std::uint64_t* const> a,
+                              std::span<const std::uint64_t* const> b,
+                              std::span<std::uint64_t> scratch) const;
+  [[nodiscard]] std::size_t tensor_scratch(std::size_t a, std::size_t b) const {
+    return (2 * a + 2 * b - 1) * degree();
+  }
+
+ protected:
+  void check_tensor_product(std::size_t out, std::size_t a, std::size_t b, std::size_t scratch) const;
 };
 
 /// The transform for degree N, a power of two from 2 to 2^32, and a prime p < 2^61 that is 1 modulo 2N (the
