@@ -27,6 +27,8 @@ ORDER = " < ".join(", ".join(row) for row in LAYERS)
 RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 # Parts of one layer that do not include each other; the rest of the layer does not include them either.
 PARTS = {"poly": ("cpu", "cuda"), "schemes": ("bgv", "bfv", "ckks"), "interop": ("openfhe", "seal")}
+# The engines of multiply/ are CPU code: they share the kernels' vector arithmetic.
+KERNEL_USERS = {"multiply": ("poly/cpu",)}
 
 SUFFIXES = {".hpp", ".h", ".cuh", ".cpp", ".cu", ".inl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
@@ -100,6 +102,8 @@ def why_not(file: PurePosixPath, target: PurePosixPath) -> str | None:
         if source.part:
             return f"{source} may not include {included}: they are neighbours"
         return f"{source} may not include {included}: what its parts share may not depend on one of them"
+    if str(included) in KERNEL_USERS.get(source.layer, ()):
+        return None
     if source.layer != included.layer and included.layer == "poly" and included.part:
         return f"{source} may not include {included}: a backend is seen only through poly/backend.hpp"
     return None
