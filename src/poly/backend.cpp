@@ -205,4 +205,36 @@ void Backend::mod_up_inner_product(Queue& queue, const PolyView& out, const Cons
   key_inner_product(queue, out, digits, key, plan);
 }
 
+std::size_t Backend::switch_key_workspace(const PolyShape& in, const ModUp& up, const Division* down) const {
+  PolyShape sum = with_limbs(in, up.extended().size());
+  sum.components = 2;
+  const std::size_t division = down == nullptr ? 0 : divide_and_round_workspace(sum, *down);
+  return bytes_of(sum) + std::max(mod_up_inner_product_workspace(in, up),
+                                  bytes_of(with_limbs(sum, up.base().size())) + division);
+}
+
+void Backend::switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& key,
+                         const ModUp& up, const Division* down, const ConstPolyView& addend,
+                         Workspace& workspace) const {
+  check_switch_key(out, in, key, up, down, addend);
+  const Workspace::Frame frame(workspace);
+  const PolyView sum = take(workspace, with_limbs(out.shape, up.extended().size()));
+  mod_up_inner_product(queue, sum, in, key, up, Form::evaluation, workspace);
+  // With an addend the quotient takes the place of the sum, since `out` may be the addend.
+  const bool adds = addend.data != nullptr;
+  PolyView quotient = sum;
+  if (down != nullptr) {
+    quotient = adds ? take(workspace, out.shape) : out;
+    divide_and_round(queue, quotient, sum, *down, Form::evaluation, workspace);
+  }
+  const std::size_t added = adds ? addend.shape.components : 0;
+  if (added != 0) {
+    add(queue, out.components(0, added), quotient.components(0, added), addend, up.base());
+  }
+  if (added < out.shape.components && quotient.data != out.data) {
+    const std::size_t rest = out.shape.components - added;
+    copy(queue, out.components(added, rest), quotient.components(added, rest));
+  }
+}
+
 }  // namespace hemera::poly

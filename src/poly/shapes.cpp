@@ -44,6 +44,62 @@ void check_scalars(const char* operation, std::size_t scalars, const RnsBase& ba
   check_count(operation, "scalars", scalars, base.size());
 }
 
+void check_ring(const char* operation, const std::shared_ptr<const Ring>& ring, const RnsBase& base) {
+  if (!base.empty() && base.ring() != ring) {
+    throw MismatchError(std::string(operation) +
+                        ": the RNS base belongs to another ring than this backend; " +
+                        "make both from one context");
+  }
+}
+
+void check_transform(const char* operation, const std::shared_ptr<const Ring>& ring, const RnsBase& base) {
+  check_ring(operation, ring, base);
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if ((*ring)[base.index(i)].root == 0) {
+      throw ParameterError(std::string(operation) + ": the modulus " +
+                           std::to_string(base.modulus(i).value()) + " has no root of unity of order " +
+                           std::to_string(2 * ring->degree()) +
+                           " in this ring, so it has no evaluation form");
+    }
+  }
+}
+
+void check_host(const char* operation, std::size_t host_words, const PolyShape& shape) {
+  if (host_words != shape.words()) {
+    throw MismatchError(std::string(operation) + ": the host array has " + std::to_string(host_words) +
+                        " words, but the polynomials are " + describe(shape) + " with " +
+                        std::to_string(shape.words()));
+  }
+}
+
+void check_copy(const PolyView& out, const ConstPolyView& in) {
+  if (in.shape.limbs != out.shape.limbs || in.shape.degree != out.shape.degree) {
+    throw MismatchError("copy: the input " + describe(in.shape) + " and the output " + describe(out.shape) +
+                        " have different limbs or degrees");
+  }
+  check_broadcast("copy", "input", in.shape, out.shape);
+}
+
+void check_tensor_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                          const RnsBase& base) {
+  check_view("tensor_product", "output", out, base);
+  check_view("tensor_product", "a", a, base);
+  check_view("tensor_product", "b", b, base);
+  check_count("tensor_product", "components of the output", out.shape.components,
+              a.shape.components + b.shape.components - 1);
+  PolyShape shape = out.shape;
+  shape.components = 1;
+  check_broadcast("tensor_product", "a", a.components(0, 1).shape, shape);
+  check_broadcast("tensor_product", "b", b.components(0, 1).shape, shape);
+}
+
+void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree) {
+  if (element % 2 == 0 || element >= 2 * degree) {
+    throw ParameterError(std::string(operation) + ": the Galois element " + std::to_string(element) +
+                         " is not odd and below " + std::to_string(2 * degree));
+  }
+}
+
 void check_count(const char* operation, const char* what, std::size_t actual, std::size_t expected) {
   if (actual != expected) {
     throw MismatchError(std::string(operation) + ": got " + std::to_string(actual) + " " + what + " where " +
@@ -67,6 +123,30 @@ void check_key_inner_product(const PolyView& out, std::size_t batch, const Const
                           " digits; the key was made for other parameters");
     }
   }
+}
+
+void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
+                      const Division* down, const ConstPolyView& addend) {
+  check_view("switch_key", "output", out, up.base());
+  check_view("switch_key", "input", in, up.base());
+  check_view("switch_key", "key", key, up.key_base());
+  check_count("switch_key", "components of the input", in.shape.components, 1);
+  check_count("switch_key", "components of the output", out.shape.components, key.shape.components);
+  check_broadcast("switch_key", "input", in.shape, out.shape);
+  const RnsBase& from = down == nullptr ? up.base() : down->source();
+  const RnsBase& to = down == nullptr ? up.base() : down->target();
+  if (!(from == up.extended()) || !(to == up.base())) {
+    throw MismatchError("switch_key: the division is not from the extended base of " +
+                        std::to_string(up.extended().size()) + " limbs to the level's base of " +
+                        std::to_string(up.base().size()) + "; make it from ModUp's bases");
+  }
+  if (addend.data == nullptr) return;
+  check_view("switch_key", "addend", addend, up.base());
+  if (addend.shape.components > out.shape.components) {
+    throw MismatchError("switch_key: the addend " + describe(addend.shape) +
+                        " has more components than the output " + describe(out.shape));
+  }
+  check_broadcast("switch_key", "addend", addend.shape, out.components(0, addend.shape.components).shape);
 }
 
 }  // namespace hemera::poly

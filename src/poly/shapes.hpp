@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "hemera/poly/plans.hpp"
@@ -27,6 +29,25 @@ void check_input(const char* operation, const char* operand, const ConstPolyView
 /// One scalar a limb; MismatchError otherwise.
 void check_scalars(const char* operation, std::size_t scalars, const RnsBase& base);
 
+/// The base belongs to this ring; MismatchError otherwise.
+void check_ring(const char* operation, const std::shared_ptr<const Ring>& ring, const RnsBase& base);
+
+/// And each of its moduli has a root of unity; ParameterError otherwise.
+void check_transform(const char* operation, const std::shared_ptr<const Ring>& ring, const RnsBase& base);
+
+/// A host array has a word for each residue; MismatchError otherwise.
+void check_host(const char* operation, std::size_t host_words, const PolyShape& shape);
+
+/// Output and input of a copy, which broadcasts; MismatchError otherwise.
+void check_copy(const PolyView& out, const ConstPolyView& in);
+
+/// Output and inputs of a tensor product; MismatchError otherwise.
+void check_tensor_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                          const RnsBase& base);
+
+/// Odd and below 2N; ParameterError otherwise.
+void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree);
+
 /// A count (components of the output, digits of a key) is as it must be; MismatchError otherwise.
 void check_count(const char* operation, const char* what, std::size_t actual, std::size_t expected);
 
@@ -34,5 +55,9 @@ void check_count(const char* operation, const char* what, std::size_t actual, st
 /// MismatchError otherwise.
 void check_key_inner_product(const PolyView& out, std::size_t batch, const ConstPolyView& key,
                              const ModUp& plan);
+
+/// Output, inputs and plans of a key switch; MismatchError otherwise.
+void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
+                      const Division* down, const ConstPolyView& addend);
 
 }  // namespace hemera::poly

@@ -65,6 +65,17 @@ void warp_barrier();
 unsigned char* warp_scratch(unsigned lane);
 void run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& kernel);
 
+/// What was asked of the device so far, by all threads.
+struct Counts {
+  std::size_t kernels = 0;
+  std::size_t copies_to_device = 0;
+  std::size_t copies_to_host = 0;
+  std::size_t synchronizations = 0;
+  std::size_t allocations = 0;
+};
+Counts counts();
+void count(std::size_t Counts::*what);
+
 }  // namespace hemera::emulation
 
 // Those of the fiber that runs now.
@@ -199,15 +210,19 @@ inline cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   *pointer = bytes > (std::size_t{1} << 33) ? nullptr : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (*pointer == nullptr) return cudaErrorMemoryAllocation;
   std::memset(*pointer, 0xa5, bytes);
+  hemera::emulation::count(&hemera::emulation::Counts::allocations);
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* pointer) { return std::free(pointer), cudaSuccess; }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t = nullptr) {
+  using hemera::emulation::Counts;
+  if (kind == cudaMemcpyHostToDevice) hemera::emulation::count(&Counts::copies_to_device);
+  if (kind == cudaMemcpyDeviceToHost) hemera::emulation::count(&Counts::copies_to_host);
   return std::memcpy(to, from, bytes), cudaSuccess;
 }
-inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
-  return std::memcpy(to, from, bytes), cudaSuccess;
+inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind);
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
   return std::memset(to, value, bytes), cudaSuccess;
@@ -216,8 +231,11 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return *stream = nullptr, cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  hemera::emulation::count(&hemera::emulation::Counts::synchronizations);
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullptr); }
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 template <typename Function>
@@ -243,6 +261,7 @@ struct cudaLaunchConfig_t {
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
+  hemera::emulation::count(&hemera::emulation::Counts::kernels);
   const std::tuple<Parameters...> values{std::forward<Arguments>(arguments)...};
   hemera::emulation::run(config->gridDim, config->blockDim, config->dynamicSmemBytes,
                          [&] { std::apply(kernel, values); });

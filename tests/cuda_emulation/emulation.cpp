@@ -5,6 +5,7 @@
 #include <array>
 #include <csetjmp>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace hemera::emulation {
@@ -36,6 +37,9 @@ struct Machine {
 };
 
 thread_local Machine machine;
+
+std::mutex counting;
+Counts all_counts;
 
 void leave() {
   if (_setjmp(machine.current->resume) == 0) _longjmp(machine.scheduler, 1);
@@ -111,6 +115,16 @@ void run_block(unsigned threads) {
 }
 
 }  // namespace
+
+Counts counts() {
+  const std::lock_guard lock(counting);
+  return all_counts;
+}
+
+void count(std::size_t Counts::*what) {
+  const std::lock_guard lock(counting);
+  ++(all_counts.*what);
+}
 
 Thread& current_thread() { return machine.current->thread; }
 Block& current_block() { return machine.block; }

@@ -133,6 +133,17 @@ class Backend {
   [[nodiscard]] virtual std::size_t mod_up_inner_product_workspace(const PolyShape& in,
                                                                    const ModUp& plan) const;
 
+  /// A whole key switch: mod_up_inner_product of `in` in evaluation form, divide_and_round by `down` (null:
+  /// the extended base is the level's base, and nothing is divided), plus `addend`: out has the key's
+  /// components over up.base(), and the components that `addend` has are added to the first ones of out (no
+  /// data: nothing is added). `down` goes from up.extended() to up.base(). out is not `in`; it may be
+  /// `addend`.
+  virtual void switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                          const ConstPolyView& key, const ModUp& up, const Division* down,
+                          const ConstPolyView& addend, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t switch_key_workspace(const PolyShape& in, const ModUp& up,
+                                                         const Division* down) const;
+
   // --- Samplers: the rule is in random.hpp. Coefficient form for all but `uniform`. ---
   /// Evaluation form: the stream's coefficient i is entry i in standard order, wherever the backend stores
   /// it.

@@ -6,12 +6,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "hemera/arith/modulus.hpp"
 #include "hemera/poly/ring.hpp"
 
 namespace hemera::poly {
+
+/// Tells plans apart. Copies of a plan share it, so a backend can keep tables of a plan in its memory for as
+/// long as a copy lives.
+class PlanIdentity {
+ public:
+  PlanIdentity() : token_(std::make_shared<const char>()) {}
+  [[nodiscard]] const std::shared_ptr<const char>& token() const { return token_; }
+
+ private:
+  std::shared_ptr<const char> token_;
+};
 
 /// How many bits the fixed-point quotients have after the point.
 inline constexpr int fraction_bits = 64;
@@ -51,6 +63,7 @@ class BaseConversion {
   [[nodiscard]] const std::vector<std::uint64_t>& center_shift() const { return center_shift_; }
   /// r_i = floor(2^(63 + bits_i) / a_i), [source limb].
   [[nodiscard]] const std::vector<std::uint64_t>& quotient_factors() const { return quotient_factors_; }
+  [[nodiscard]] const PlanIdentity& identity() const { return identity_; }
 
  private:
   RnsBase source_;
@@ -61,6 +74,7 @@ class BaseConversion {
   std::vector<std::uint64_t> product_;
   std::vector<std::uint64_t> center_shift_;
   std::vector<std::uint64_t> quotient_factors_;
+  PlanIdentity identity_;
 };
 
 /// Division with rounding from a source base to a target base (rescale, ModDown, BFV and BGV modulus
@@ -153,6 +167,7 @@ class ScaleAndRound {
   [[nodiscard]] const std::vector<std::uint64_t>& fraction_low() const { return fraction_low_; }
   /// t * (B / b_j) mod b_j, [target limb] (0 for a modulus outside the source).
   [[nodiscard]] const std::vector<std::uint64_t>& kept_factor() const { return kept_factor_; }
+  [[nodiscard]] const PlanIdentity& identity() const { return identity_; }
 
  private:
   RnsBase source_;
@@ -166,6 +181,7 @@ class ScaleAndRound {
   std::vector<std::uint64_t> fraction_high_;
   std::vector<std::uint64_t> fraction_low_;
   std::vector<std::uint64_t> kept_factor_;
+  PlanIdentity identity_;
 };
 
 /// One digit of a gadget decomposition: some limbs of the base, and of a base-2^w gadget a window of bits of
@@ -208,6 +224,7 @@ class ModUp {
   [[nodiscard]] const RnsBase& key_base() const { return key_base_; }
   /// For each limb of `extended` its position in the key's base.
   [[nodiscard]] const std::vector<std::uint32_t>& key_positions() const { return key_positions_; }
+  [[nodiscard]] const PlanIdentity& identity() const { return identity_; }
 
  private:
   RnsBase base_;
@@ -218,6 +235,7 @@ class ModUp {
   std::vector<std::vector<std::uint32_t>> own_positions_;
   std::vector<std::vector<std::uint32_t>> other_positions_;
   std::vector<std::uint32_t> key_positions_;
+  PlanIdentity identity_;
 };
 
 }  // namespace hemera::poly

@@ -2,6 +2,7 @@
 // forwarded.
 #include "poly/cpu/cpu_backend.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -23,14 +24,6 @@ namespace {
 constexpr std::size_t addition_weight = 1;
 constexpr std::size_t product_weight = 2;
 constexpr std::size_t transform_weight = 8;
-
-void check_host(const char* operation, std::size_t host_words, const PolyShape& shape) {
-  if (host_words != shape.words()) {
-    throw MismatchError(std::string(operation) + ": the host array has " + std::to_string(host_words) +
-                        " words, but the polynomials are " + describe(shape) + " with " +
-                        std::to_string(shape.words()));
-  }
-}
 
 }  // namespace
 
@@ -59,23 +52,11 @@ std::unique_ptr<runtime::Queue> CpuBackend::make_queue() const {
 }
 
 void CpuBackend::check_ring(const char* operation, const RnsBase& base) const {
-  if (!base.empty() && base.ring() != ring_) {
-    throw MismatchError(std::string(operation) +
-                        ": the RNS base belongs to another ring than this backend; " +
-                        "make both from one context");
-  }
+  poly::check_ring(operation, ring_, base);
 }
 
 void CpuBackend::check_transform(const char* operation, const RnsBase& base) const {
-  check_ring(operation, base);
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    if (tables(base, i).root == 0) {
-      throw ParameterError(std::string(operation) + ": the modulus " +
-                           std::to_string(base.modulus(i).value()) + " has no root of unity of order " +
-                           std::to_string(2 * ring_->degree()) +
-                           " in this ring, so it has no evaluation form");
-    }
-  }
+  poly::check_transform(operation, ring_, base);
 }
 
 // --- Copies ---
@@ -111,11 +92,7 @@ void CpuBackend::download_slots(Queue&, std::span<std::complex<double>> host, co
 }
 
 void CpuBackend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
-  if (in.shape.limbs != out.shape.limbs || in.shape.degree != out.shape.degree) {
-    throw MismatchError("copy: the input " + describe(in.shape) + " and the output " + describe(out.shape) +
-                        " have different limbs or degrees");
-  }
-  check_broadcast("copy", "input", in.shape, out.shape);
+  check_copy(out, in);
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     Limb* to = out.limb<Limb>(b, c, l);
     const Limb* from = in.limb<Limb>(b, c, l);
@@ -247,16 +224,11 @@ void CpuBackend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyVi
 void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                 const ConstPolyView& b, const RnsBase& base) const {
   check_ring("tensor_product", base);
-  check_view("tensor_product", "output", out, base);
-  check_view("tensor_product", "a", a, base);
-  check_view("tensor_product", "b", b, base);
+  check_tensor_product(out, a, b, base);
   const std::size_t left = a.shape.components;
   const std::size_t right = b.shape.components;
-  check_count("tensor_product", "components of the output", out.shape.components, left + right - 1);
   PolyShape shape = out.shape;  // one task a limb, all components at once
   shape.components = 1;
-  check_broadcast("tensor_product", "a", a.components(0, 1).shape, shape);
-  check_broadcast("tensor_product", "b", b.components(0, 1).shape, shape);
   for_each_limb(queue, shape, 4 * product_weight, [&](std::size_t i, std::size_t, std::size_t l) {
     const arith::Modulus& q = base.modulus(l);
     if (left == 2 && right == 2) {
@@ -284,11 +256,7 @@ void CpuBackend::automorphism(Queue& queue, const PolyView& out, const ConstPoly
   check_ring("automorphism", base);
   check_view("automorphism", "output", out, base);
   check_input("automorphism", "input", in, out.shape, base);
-  const std::size_t degree = ring_->degree();
-  if (galois_element % 2 == 0 || galois_element >= 2 * degree) {
-    throw ParameterError("automorphism: the Galois element " + std::to_string(galois_element) +
-                         " is not odd and below " + std::to_string(2 * degree));
-  }
+  check_galois_element("automorphism", galois_element, ring_->degree());
   if (form == Form::evaluation) {
     permute_values(queue, out, in, galois_element);
   } else {

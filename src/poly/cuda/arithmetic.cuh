@@ -1,0 +1,371 @@
+// The arithmetics of the transforms: how a residue is held in a register, multiplied by a constant and kept
+// in range.
+//
+// Between the rounds of a transform values are lazy; each arithmetic states its ranges. What enters and
+// leaves a transform is canonical, so every arithmetic gives the same bits.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cassert>
+#include <cstdint>
+#include <type_traits>
+
+#include "hemera/arith/modulus.hpp"
+
+namespace hemera::poly::cuda {
+
+/// x - M q if that is not negative, else x.
+template <unsigned M>
+__device__ __forceinline__ std::uint64_t reduce_once(std::uint64_t x, std::uint64_t q) {
+  const std::uint64_t multiple = M * q;
+  return x >= multiple ? x - multiple : x;
+}
+
+/// Ranges of the integer arithmetics, in units of q: products of values up to 8 are below 2, and words
+/// hold 8. Forward (Cooley-Tukey) a stage adds 2: a first round goes from at most 2 to 4, 6, 8, then reduces
+/// the upper input before each further stage: 6, 6; other rounds take up to 8 and reduce before stages 0 and
+/// 2: 6, 8, 6, 8. Inverse (Gentleman-Sande) sums double: the bound of each register is known when compiling.
+template <class Arithmetic, class TwiddleType>
+struct IntegerArithmetic {
+  using Value = std::uint64_t;
+  using Twiddle = TwiddleType;
+  using Factor = TwiddleType;  // what multiply takes
+
+  template <class Modulus>
+  static __device__ __forceinline__ Factor expand(const Twiddle& twiddle, const Modulus&) {
+    return twiddle;
+  }
+  template <class Modulus>
+  static __device__ __forceinline__ Value load(std::uint64_t canonical, const Modulus&) {
+    return canonical;
+  }
+  static __device__ __forceinline__ Value from_bits(std::uint64_t bits) { return bits; }
+  static __device__ __forceinline__ std::uint64_t to_bits(Value value) { return value; }
+
+  template <bool first, int stage, class Modulus>
+  static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Twiddle& w,
+                                                           const Modulus& m) {
+    constexpr bool reduces = first ? stage >= 3 : stage % 2 == 0;
+    const Value u = reduces ? reduce_once<4>(a, m.q) : a;
+    const Value product = Arithmetic::multiply(b, w, m);
+    a = u + product;
+    b = u + 2 * m.q - product;
+  }
+  template <class Modulus>
+  static __device__ __forceinline__ std::uint64_t finish_forward(Value x, const Modulus& m) {
+    return reduce_once<1>(reduce_once<2>(reduce_once<4>(x, m.q), m.q), m.q);
+  }
+
+  /// Bound before `stage` of the register whose index has these low bits.
+  static constexpr int inverse_bound(int stage, int index) {
+    int bound = 2;
+    for (int s = 0; s < stage; ++s) bound = (index >> s & 1) != 0 ? 2 : 2 * (bound > 4 ? 4 : bound);
+    return bound;
+  }
+  /// `last`: the root of the tree, where the sum is multiplied as well (by N^-1).
+  template <int stage, int index, bool last, class Modulus>
+  static __device__ __forceinline__ void inverse_butterfly(Value& a, Value& b, const Twiddle& w,
+                                                           const Twiddle& scale, const Modulus& m) {
+    constexpr int before = inverse_bound(stage, index);
+    constexpr unsigned bound = before > 4 ? 4 : before;
+    const Value u = before > 4 ? reduce_once<4>(a, m.q) : a;
+    const Value v = before > 4 ? reduce_once<4>(b, m.q) : b;
+    const Value sum = u + v;
+    a = last ? Arithmetic::multiply(sum, scale, m) : sum;
+    b = Arithmetic::multiply(u - v + bound * m.q, w, m);
+  }
+  /// End of a round that is not the last: back to the range of a product.
+  template <int stages, int index, class Modulus>
+  static __device__ __forceinline__ void end_inverse_round(Value& x, const Modulus& m) {
+    constexpr int bound = inverse_bound(stages, index);
+    if (bound > 4) x = reduce_once<4>(x, m.q);
+    if (bound > 2) x = reduce_once<2>(x, m.q);
+  }
+  /// From the range of a product.
+  template <class Modulus>
+  static __device__ __forceinline__ std::uint64_t finish_inverse(Value x, const Modulus& m) {
+    return reduce_once<1>(x, m.q);
+  }
+};
+
+/// A sum of products of bytes, by the weight of its bytes: s[0] + 2^8 s[1] + ... + 2^56 s[7] as low + 2^32
+/// high. With sums below 2^24 both stay below 2^49.
+struct ByteSums {
+  std::uint64_t low;
+  std::uint64_t high;
+};
+
+/// How an integer arithmetic takes the sum of bytes to below 2q: its bits from `shift` on are multiplied by
+/// 2^shift.
+template <class TwiddleType>
+struct IntegerFold {
+  TwiddleType power;
+  std::uint32_t shift;  // bits of q less one
+  std::uint32_t unused;
+};
+
+template <class A>
+__device__ __forceinline__ std::uint64_t fold_integer(const ByteSums& sums,
+                                                      const IntegerFold<typename A::Twiddle>& fold,
+                                                      const typename A::Modulus& m) {
+  const arith::uint128 sum = sums.low + (static_cast<arith::uint128>(sums.high) << 32);
+  const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
+  const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
+  return reduce_once<1>(A::multiply(top, fold.power, m) + low, m.q);
+}
+
+/// A factor w with floor(w 2^64 / q).
+struct alignas(16) ShoupTwiddle {
+  std::uint64_t operand;
+  std::uint64_t quotient;
+};
+
+/// Any q < 2^61: Shoup's product (see arith::ShoupFactor).
+struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
+  static constexpr const char* name = "u64";
+  struct Modulus {
+    std::uint64_t q;
+    std::uint64_t minus_q;  // a constant of its own: the compiler then adds the product in place
+  };
+
+  static __host__ bool takes(const arith::Modulus& q) { return q.bits() <= 61; }
+  static __host__ Modulus modulus(const arith::Modulus& q) { return {q.value(), 0 - q.value()}; }
+  static __host__ Twiddle twiddle(std::uint64_t w, const arith::Modulus& q) {
+    // From Barrett's ratio, which is at most one too small, and no division.
+    std::uint64_t quotient = w * q.ratio_high() + arith::multiply_high(w, q.ratio_low());
+    quotient += static_cast<std::uint64_t>(0 - quotient * q.value() >= q.value());
+    return {w, quotient};
+  }
+  static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
+    const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table));
+    return {pair.x, pair.y};
+  }
+  using Fold = IntegerFold<Twiddle>;
+  static __host__ Fold fold(const arith::Modulus& q) {
+    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
+    return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
+  }
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, const Fold& fold,
+                                                     const Modulus& m) {
+    return fold_integer<U64>(sums, fold, m);
+  }
+  /// a w mod q for any word a; in [0, 2q).
+  static __device__ __forceinline__ Value multiply(Value a, const Twiddle& w, const Modulus& m) {
+    return a * w.operand + __umul64hi(a, w.quotient) * m.minus_q;
+  }
+};
+
+struct alignas(8) MontgomeryTwiddle {
+  std::uint64_t operand;  // w 2^64 mod q
+};
+
+/// q < 2^60 with q = 1 mod 2^32: Montgomery's product, word by word; -q^-1 is -1 modulo 2^32, so the
+/// reduction words need no multiplication.
+struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
+  static constexpr const char* name = "m64";
+  struct Modulus {
+    std::uint64_t q;
+    std::uint32_t high;        // q = high 2^32 + 1
+    std::uint32_t minus_high;  // 2^32 - high
+  };
+
+  static __host__ bool takes(const arith::Modulus& q) {
+    return q.bits() <= 60 && (q.value() & 0xffffffffU) == 1 && q.value() >> 32 != 0;
+  }
+  static __host__ Modulus modulus(const arith::Modulus& q) {
+    const auto high = static_cast<std::uint32_t>(q.value() >> 32);
+    return {q.value(), high, 0 - high};
+  }
+  static __host__ Twiddle twiddle(std::uint64_t w, const arith::Modulus& q) {
+    return {q.reduce(static_cast<arith::uint128>(w) << 64)};
+  }
+  static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
+    return {__ldg(reinterpret_cast<const unsigned long long*>(&table->operand))};
+  }
+  using Fold = IntegerFold<Twiddle>;
+  static __host__ Fold fold(const arith::Modulus& q) {
+    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
+    return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
+  }
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, const Fold& fold,
+                                                     const Modulus& m) {
+    return fold_integer<M64>(sums, fold, m);
+  }
+  /// a w for a < 2^63 and canonical w; in (0, 1.5 q].
+  ///
+  /// A step adds (2^32 - t) q to a sum whose low word is t and divides by 2^32. With the high words c that is
+  /// c + 1 + 2^32 (high - t) + t (2^32 - high): one product.
+  static __device__ __forceinline__ Value multiply(Value a, const Twiddle& w, const Modulus& m) {
+#if defined(__CUDA_ARCH__)
+    const auto a0 = static_cast<std::uint32_t>(a), a1 = static_cast<std::uint32_t>(a >> 32);
+    const auto w0 = static_cast<std::uint32_t>(w.operand), w1 = static_cast<std::uint32_t>(w.operand >> 32);
+    std::uint32_t low, high;
+    asm("{\n\t"
+        ".reg .u32 t, c, s0, s1, r0, r1;\n\t"
+        "mul.lo.u32 t, %2, %4;\n\t"
+        "mul.hi.u32 c, %2, %4;\n\t"
+        "add.u32 s0, c, 1;\n\t"
+        "sub.u32 s1, %6, t;\n\t"
+        "mad.lo.cc.u32 s0, t, %7, s0;\n\t"
+        "madc.hi.u32 s1, t, %7, s1;\n\t"
+        "mad.lo.cc.u32 s0, %2, %5, s0;\n\t"
+        "madc.hi.u32 s1, %2, %5, s1;\n\t"
+        "mad.lo.cc.u32 s0, %3, %4, s0;\n\t"
+        "madc.hi.u32 s1, %3, %4, s1;\n\t"
+        "add.u32 r0, s1, 1;\n\t"
+        "sub.u32 r1, %6, s0;\n\t"
+        "mad.lo.cc.u32 r0, s0, %7, r0;\n\t"
+        "madc.hi.u32 r1, s0, %7, r1;\n\t"
+        "mad.lo.cc.u32 %0, %3, %5, r0;\n\t"
+        "madc.hi.u32 %1, %3, %5, r1;\n\t"
+        "}"
+        : "=r"(low), "=r"(high)
+        : "r"(a0), "r"(a1), "r"(w0), "r"(w1), "r"(m.high), "r"(m.minus_high));
+    return static_cast<std::uint64_t>(high) << 32 | low;
+#else
+    assert(a >> 63 == 0 && w.operand < m.q);
+    arith::uint128 sum = static_cast<arith::uint128>(a) * w.operand;
+    for (int word = 0; word < 2; ++word) {
+      const std::uint64_t factor = (std::uint64_t{1} << 32) - static_cast<std::uint32_t>(sum);
+      sum = (sum + static_cast<arith::uint128>(factor) * m.q) >> 32;
+    }
+    return static_cast<std::uint64_t>(sum);
+#endif
+  }
+};
+
+struct alignas(8) DoubleTwiddle {
+  double operand;  // centred
+};
+
+/// q < 2^50 as integers in doubles, on the FP64 units.
+///
+/// A product is exact while |a| <= 4q: with h = fl(a w) and k the integer nearest to a w / q up to rounding,
+/// h - k q and the error a w - h of h are integers of less than 53 bits, found by one fused operation each;
+/// their sum is below 0.65 q. Forward a stage adds 0.65: 1, 1.65, ..., 3.6; the next round reduces its upper
+/// inputs first.
+struct F64 {
+  static constexpr const char* name = "f64";
+  using Value = double;
+  using Twiddle = DoubleTwiddle;
+  struct Factor {
+    double operand;
+    double quotient;  // operand / q
+  };
+  struct Modulus {
+    double q;
+    double inverse;  // fl(1 / q)
+    std::uint64_t word;
+  };
+  /// Adding and subtracting it rounds to the nearest integer, up to 2^51 in size.
+  static constexpr double round = 0x1.8p52;
+
+  static __host__ bool takes(const arith::Modulus& q) { return q.bits() <= 50; }
+  static __host__ Modulus modulus(const arith::Modulus& q) {
+    return {static_cast<double>(q.value()), 1.0 / static_cast<double>(q.value()), q.value()};
+  }
+  static __host__ Twiddle twiddle(std::uint64_t w, const arith::Modulus& q) {
+    return {static_cast<double>(q.centered(w))};
+  }
+  static __device__ __forceinline__ Factor read(const Twiddle* table, const Modulus& m) {
+    return expand({__ldg(&table->operand)}, m);
+  }
+  static __device__ __forceinline__ Factor expand(const Twiddle& twiddle, const Modulus& m) {
+    return {twiddle.operand, __dmul_rn(twiddle.operand, m.inverse)};
+  }
+
+  struct Fold {};
+  static __host__ Fold fold(const arith::Modulus&) { return {}; }
+  /// The multiple of q comes from the high part alone, which leaves at most q / 2 and the low part, exactly.
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, const Fold&, const Modulus& m) {
+    const double low = load(sums.low, m);
+    // 2^32 high, by its exponent: 2^84 + 2^32 high.
+    const double high =
+        __dadd_rn(__longlong_as_double(static_cast<long long>(sums.high | 0x4530000000000000ULL)), -0x1p84);
+    const double multiple = __dadd_rn(__fma_rn(high, m.inverse, round), -round);
+    return reduce(__dadd_rn(__fma_rn(-multiple, m.q, high), low), m);
+  }
+
+  /// Below 2^52.
+  static __device__ __forceinline__ Value load(std::uint64_t canonical, const Modulus&) {
+    return __dadd_rn(__longlong_as_double(static_cast<long long>(canonical | 0x4330000000000000ULL)),
+                     -0x1p52);
+  }
+  static __device__ __forceinline__ Value from_bits(std::uint64_t bits) {
+    return __longlong_as_double(static_cast<long long>(bits));
+  }
+  static __device__ __forceinline__ std::uint64_t to_bits(Value value) {
+    return static_cast<std::uint64_t>(__double_as_longlong(value));
+  }
+  static __device__ __forceinline__ Value multiply(Value a, const Factor& w, const Modulus& m) {
+    const double product = __dmul_rn(a, w.operand);
+    const double multiple = __dadd_rn(__fma_rn(a, w.quotient, round), -round);
+    const double error = __fma_rn(a, w.operand, -product);
+    return __dadd_rn(__fma_rn(-multiple, m.q, product), error);
+  }
+  /// To at most 0.51 q in size.
+  static __device__ __forceinline__ Value reduce(Value a, const Modulus& m) {
+    const double multiple = __dadd_rn(__fma_rn(a, m.inverse, round), -round);
+    return __fma_rn(-multiple, m.q, a);
+  }
+  /// |x| <= q, an integer, to [0, q).
+  static __device__ __forceinline__ std::uint64_t canonical(Value x, const Modulus& m) {
+    const auto bits = static_cast<std::uint64_t>(__double_as_longlong(__dadd_rn(x, round)));
+    const std::uint64_t integer = bits - 0x4338000000000000ULL;
+    return integer + (m.word & (0 - (integer >> 63)));
+  }
+
+  template <bool first, int stage>
+  static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Factor& w,
+                                                           const Modulus& m) {
+    constexpr bool reduces = first ? stage == 4 : stage == 0;
+    const Value u = reduces ? reduce(a, m) : a;
+    const Value product = multiply(b, w, m);
+    a = __dadd_rn(u, product);
+    b = __dsub_rn(u, product);
+  }
+  static __device__ __forceinline__ std::uint64_t finish_forward(Value x, const Modulus& m) {
+    return canonical(reduce(x, m), m);
+  }
+
+  /// In hundredths of q. Canonical inputs pass for products: sums and differences of two or four of them stay
+  /// in range as well.
+  static constexpr int product_bound = 65;
+  static constexpr int inverse_bound(int stage, int index) {
+    int bound = product_bound;
+    for (int s = 0; s < stage; ++s) {
+      bound = (index >> s & 1) != 0 ? product_bound : 2 * (bound > 199 ? 51 : bound);
+    }
+    return bound;
+  }
+  template <int stage, int index, bool last>
+  static __device__ __forceinline__ void inverse_butterfly(Value& a, Value& b, const Factor& w,
+                                                           const Factor& scale, const Modulus& m) {
+    constexpr bool reduces = inverse_bound(stage, index) > 199;
+    const Value u = reduces ? reduce(a, m) : a;
+    const Value v = reduces ? reduce(b, m) : b;
+    const Value sum = __dadd_rn(u, v);
+    a = last ? multiply(sum, scale, m) : sum;
+    b = multiply(__dsub_rn(u, v), w, m);
+  }
+  template <int stages, int index>
+  static __device__ __forceinline__ void end_inverse_round(Value& x, const Modulus& m) {
+    if (inverse_bound(stages, index) > product_bound) x = reduce(x, m);
+  }
+  static __device__ __forceinline__ std::uint64_t finish_inverse(Value x, const Modulus& m) {
+    return canonical(x, m);
+  }
+};
+
+/// q as a word.
+template <class A>
+__device__ __forceinline__ std::uint64_t integer_modulus(const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return m.word;
+  } else {
+    return m.q;
+  }
+}
+
+}  // namespace hemera::poly::cuda

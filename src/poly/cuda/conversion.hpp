@@ -1,0 +1,20 @@
+// Launches of the changes of base.
+#pragma once
+
+#include "poly/cuda/kernels.hpp"
+#include "poly/cuda/plan_tables.hpp"
+
+namespace hemera::poly::cuda {
+
+/// The jobs of `tables` for `components` components of the input (1 broadcasts): coefficient form, `out` is
+/// not `in`.
+void convert(const char* operation, const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+             unsigned components, const ConversionTables& tables);
+void scale_and_round(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+                     const RoundingTables& tables);
+void finish_division(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+                     const ConstPolyView& delta, const Division& plan);
+void extract_window(const Launcher& launcher, const PolyView& out, const ConstPolyView& in, int shift,
+                    int width, const RnsBase& base);
+
+}  // namespace hemera::poly::cuda

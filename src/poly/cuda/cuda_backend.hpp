@@ -1,0 +1,152 @@
+// The CUDA backend: checks shapes, chooses the arithmetic and launches kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+#include "poly/cuda/embedding.hpp"
+#include "poly/cuda/fused_tables.hpp"
+#include "poly/cuda/kernels.hpp"
+#include "poly/cuda/plan_tables.hpp"
+#include "runtime/cuda/stream.hpp"
+
+namespace hemera::poly::cuda {
+
+struct CudaOptions {
+  int device = 0;
+  /// Bytes of device memory, those kept for reuse included; 0: as many as there are.
+  std::size_t memory_limit = 0;
+  /// Transforms run in this arithmetic wherever it takes all moduli of a base; else the best one is chosen.
+  std::optional<Arithmetic> arithmetic;
+};
+
+/// Evaluation order: within each 256 values, entry 16 t + k of the standard order stands at 16 k + t.
+///
+/// All queues of a backend are one stream: operations given from several threads run one after the other, and
+/// a buffer that is released may be reused by whatever is given next.
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(std::shared_ptr<const Ring> ring, const CudaOptions& options);
+  ~CudaBackend() override;
+
+  [[nodiscard]] const std::shared_ptr<const Ring>& ring() const override { return ring_; }
+  [[nodiscard]] runtime::Device device() const override { return memory_->device(); }
+  [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const override { return memory_; }
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
+
+  void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
+              Form form) const override;
+  void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
+                Form form) const override;
+  void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
+  void fill_zero(Queue& queue, const PolyView& out) const override;
+
+  void forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                         const RnsBase& base) const override;
+  void inverse_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                         const RnsBase& base) const override;
+
+  void add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+           const RnsBase& base) const override;
+  void subtract(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                const RnsBase& base) const override;
+  void negate(Queue& queue, const PolyView& out, const ConstPolyView& a, const RnsBase& base) const override;
+  void multiply(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                const RnsBase& base) const override;
+  void multiply_add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                    const RnsBase& base) const override;
+  void multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                       std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
+  void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                  std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+
+  void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                      const RnsBase& base) const override;
+  void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
+                    Form form, const RnsBase& base) const override;
+
+  void convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
+               const BaseConversion& plan) const override;
+  void scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                       const ScaleAndRound& plan) const override;
+  void divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
+                        Form form, Workspace& workspace) const override;
+  [[nodiscard]] std::size_t divide_and_round_workspace(const PolyShape& in,
+                                                       const Division& plan) const override;
+  void finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& delta,
+                       const Division& plan) const override;
+
+  void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
+              Workspace& workspace) const override;
+  [[nodiscard]] std::size_t mod_up_workspace(const PolyShape& in, const ModUp& plan) const override;
+  void extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift, int width,
+                      const RnsBase& base) const override;
+  void key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                         const ConstPolyView& key, const ModUp& plan) const override;
+  void mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                            const ConstPolyView& key, const ModUp& plan, Form form,
+                            Workspace& workspace) const override;
+  [[nodiscard]] std::size_t mod_up_inner_product_workspace(const PolyShape& in,
+                                                           const ModUp& plan) const override;
+  void switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& key,
+                  const ModUp& up, const Division* down, const ConstPolyView& addend,
+                  Workspace& workspace) const override;
+  [[nodiscard]] std::size_t switch_key_workspace(const PolyShape& in, const ModUp& up,
+                                                 const Division* down) const override;
+
+  void sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
+                      const RnsBase& base) const override;
+  void sample_ternary(Queue& queue, const PolyView& out, const RandomStream& stream,
+                      const RnsBase& base) const override;
+  void sample_fixed_weight(Queue& queue, const PolyView& out, const RandomStream& stream, std::size_t weight,
+                           const RnsBase& base, Workspace& workspace) const override;
+  [[nodiscard]] std::size_t sample_fixed_weight_workspace() const override;
+  void sample_error(Queue& queue, const PolyView& out, const RandomStream& stream,
+                    const ErrorDistribution& distribution, const RnsBase& base) const override;
+  void sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
+                       const RnsBase& base) const override;
+
+  void upload_slots(Queue& queue, const SlotView& out,
+                    std::span<const std::complex<double>> host) const override;
+  void download_slots(Queue& queue, std::span<std::complex<double>> host, const SlotView& in) const override;
+  void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, const RnsBase& base,
+             Workspace& workspace) const override;
+  void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
+               const RnsBase& base, Workspace& workspace) const override;
+  [[nodiscard]] std::size_t embed_workspace(std::size_t batch, std::size_t slots,
+                                            const RnsBase& base) const override;
+
+ private:
+  [[nodiscard]] Launcher launcher(Queue& queue) const;
+  [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const;
+  /// Shapes of an element-wise operation of two inputs.
+  void run_binary(const char* name, Binary operation, Queue& queue, const PolyView& out,
+                  const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base) const;
+  [[nodiscard]] const Embedding& embedding() const;
+  /// Scaled residues of the limbs of `in` at these positions, and the extra rows, in scratch of `limbs`
+  /// limbs.
+  PolyView scaled_residues(const Launcher& where, const ConstPolyView& in,
+                           const std::vector<std::uint32_t>& positions, const RnsBase& base,
+                           const ScaledTables& tables, std::size_t limbs, Workspace& workspace) const;
+  [[nodiscard]] bool fuses_switch(const ModUp& up, const Division* down) const;
+
+  std::shared_ptr<const Ring> ring_;
+  std::optional<Arithmetic> forced_;
+  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  std::shared_ptr<runtime::Memory> memory_;
+  RingTables tables_;
+  PlanTables plans_;
+  FusedTables fused_;
+  std::vector<std::uint8_t> arithmetics_;  // [ring modulus]: bit a is set if arithmetic a takes it
+  mutable std::once_flag embedding_once_;  // only CKKS needs its tables
+  mutable std::unique_ptr<const Embedding> embedding_;
+};
+
+}  // namespace hemera::poly::cuda

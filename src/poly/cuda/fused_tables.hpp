@@ -1,0 +1,47 @@
+// Tables of the fused operations, from plans.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "poly/cuda/fused.hpp"
+
+namespace hemera::poly::cuda {
+
+/// Makes and keeps them. Each is made for the arithmetics that the backend runs its bases in.
+class FusedTables {
+ public:
+  using ArithmeticOf = std::function<Arithmetic(const RnsBase&)>;
+
+  FusedTables(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
+              std::shared_ptr<const runtime::cuda::Stream> stream, ArithmeticOf arithmetic)
+      : ring_(std::move(ring)),
+        memory_(std::move(memory)),
+        stream_(std::move(stream)),
+        arithmetic_(std::move(arithmetic)) {}
+
+  /// `usable` tells whether the fused kernels take the plan: other plans run unfused.
+  [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
+  [[nodiscard]] const FusedDivision& of(const Division& plan) const;
+
+ private:
+  template <typename T>
+  DeviceArray<T> upload(const std::vector<T>& values) const {
+    return {memory_, stream_->get(), values};
+  }
+  /// The ring has the size and the target the moduli that the fused kernels need.
+  [[nodiscard]] bool takes(const RnsBase& target, std::size_t most_sources) const;
+  [[nodiscard]] ScaledTables scaled(const RnsBase& base, const std::vector<std::uint64_t>& factors,
+                                    const std::vector<std::uint64_t>& shifts) const;
+  struct HostColumns;
+  [[nodiscard]] ColumnTables upload(HostColumns& host) const;
+
+  std::shared_ptr<const Ring> ring_;
+  std::shared_ptr<runtime::Memory> memory_;
+  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  ArithmeticOf arithmetic_;
+  PlanCache<FusedModUp> mod_ups_;
+  PlanCache<FusedDivision> divisions_;
+};
+
+}  // namespace hemera::poly::cuda

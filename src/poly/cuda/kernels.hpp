@@ -1,0 +1,91 @@
+// What the backend asks of the kernels: functions that launch them. One file of kernels each.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "hemera/poly/plans.hpp"
+#include "hemera/poly/poly.hpp"
+#include "poly/cuda/tables.hpp"
+#include "poly/cuda/views.cuh"
+
+namespace hemera::poly::cuda {
+
+/// Where kernels run and the constants of their ring.
+struct Launcher {
+  cudaStream_t stream;
+  const RingTables* tables;
+  unsigned log_degree;
+
+  [[nodiscard]] unsigned degree() const { return 1U << log_degree; }
+  [[nodiscard]] int log_rows() const { return static_cast<int>(log_degree) - 8; }
+};
+
+/// The moduli of limbs first, first + 1, ... of a base, at most limbs_per_launch.
+LimbModuli limb_moduli(const RnsBase& base, std::size_t first, std::size_t count);
+/// The same part of one word a limb.
+LimbWords limb_words(std::span<const std::uint64_t> words, std::size_t first, std::size_t count);
+
+/// What one launch works on: a grid has room for 2^16 - 1 polynomials, and its parameters for 64 limbs.
+struct Part {
+  std::size_t first_batch;
+  std::size_t batches;
+  std::size_t first_limb;
+  std::size_t limbs;
+
+  /// The part of a view whose batch broadcasts if it is 1.
+  template <typename View>
+  [[nodiscard]] View of(const View& view) const {
+    return (view.shape.batch == 1 ? view : view.batches(first_batch, batches)).limbs(first_limb, limbs);
+  }
+};
+
+/// Calls body(part) for parts that make up the shape.
+template <typename Body>
+void for_each_launch(const PolyShape& shape, const Body& body) {
+  constexpr std::size_t most_polynomials = 65535;
+  const std::size_t most_batches = std::max<std::size_t>(1, most_polynomials / shape.components);
+  for (std::size_t batch = 0; batch < shape.batch; batch += most_batches) {
+    for (std::size_t limb = 0; limb < shape.limbs; limb += limbs_per_launch) {
+      body(Part{batch, std::min(most_batches, shape.batch - batch), limb,
+                std::min<std::size_t>(limbs_per_launch, shape.limbs - limb)});
+    }
+  }
+}
+
+// --- transform.cu: canonical in and out; `in` may be `out`. ---
+/// `left_out`, in device memory: for each limb a component that is left as it is; may be null.
+void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                       const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out = nullptr);
+void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                       const ConstPolyView& in, const RnsBase& base);
+
+// --- element_wise.cu ---
+enum class Binary : std::uint8_t { add, subtract, multiply, multiply_add };
+void binary(const Launcher& launcher, Binary operation, const PolyView& out, const ConstPolyView& a,
+            const ConstPolyView& b, const RnsBase& base);
+void negate(const Launcher& launcher, const PolyView& out, const ConstPolyView& a, const RnsBase& base);
+void multiply_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
+                     std::span<const std::uint64_t> scalars, const RnsBase& base);
+/// Adds to every entry, or to entry 0 of each limb alone.
+void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
+                std::span<const std::uint64_t> scalars, bool every_entry, const RnsBase& base);
+void tensor_product(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
+                    const ConstPolyView& b, const RnsBase& base);
+/// Broadcasts.
+void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
+void fill_zero(const Launcher& launcher, const PolyView& out);
+/// Between the standard order of evaluations and the backend's; out is not `in`.
+void reorder(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
+
+// --- automorphism.cu: out is not `in`. ---
+void automorphism_values(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+                         std::uint64_t galois_element);
+void automorphism_coefficients(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+                               std::uint64_t galois_element, const RnsBase& base);
+
+}  // namespace hemera::poly::cuda

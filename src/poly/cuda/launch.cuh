@@ -1,0 +1,59 @@
+// How kernels are launched, and what every kernel begins with.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "runtime/cuda/check.hpp"
+
+namespace hemera::poly::cuda {
+
+#if defined(HEMERA_CUDA_EMULATION)
+/// Shared memory whose size the launch gives.
+template <typename T>
+__device__ __forceinline__ T* dynamic_shared() {
+  return reinterpret_cast<T*>(emulation::current_block().dynamic_shared);
+}
+#else
+template <typename T>
+__device__ __forceinline__ T* dynamic_shared() {
+  extern __shared__ __align__(128) unsigned char hemera_dynamic_shared[];
+  return reinterpret_cast<T*>(hemera_dynamic_shared);
+}
+#endif
+
+/// First statement of every kernel: waits for the kernels before it, then lets the next one be brought up
+/// (programmatic dependent launch; earlier devices launch in order). Because every kernel waits, all kernels
+/// but the last one before it have finished as well.
+__device__ __forceinline__ void begin_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// Launches a kernel that calls begin_kernel. Throws DeviceError that names the operation.
+template <typename... Parameters>
+void launch(const char* operation, cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            std::size_t shared_bytes, std::type_identity_t<Parameters>... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = grid;
+  configuration.blockDim = block;
+  configuration.dynamicSmemBytes = shared_bytes;
+  configuration.stream = stream;
+  configuration.attrs = &attribute;
+  configuration.numAttrs = 1;
+  if (shared_bytes > 48 * 1024) {
+    runtime::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(shared_bytes)),
+                         operation);
+  }
+  runtime::cuda::check(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+}
+
+}  // namespace hemera::poly::cuda

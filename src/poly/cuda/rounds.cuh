@@ -1,0 +1,268 @@
+// The rounds of a transform: butterflies of up to 32 values in registers, and the order of tables that feed
+// them.
+//
+// N = R 256 coefficients stand as R rows of 256. Forward, a first pass transforms columns (length R), a
+// second one rows; each is one or two rounds. A round at block B of level l (P. Longa and M. Naehrig,
+// 2016/504: there are 2^l blocks) uses the factors of 1, 2, 4, ... blocks below B; numbered h = 2^s + g for
+// the g-th of s levels below.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <utility>
+
+#include "poly/cuda/arithmetic.cuh"
+
+namespace hemera::poly::cuda {
+
+/// A row: the coefficients of a second pass, and the unit of the evaluation order.
+inline constexpr unsigned row_size = 256;
+inline constexpr unsigned log_row_size = 8;
+
+/// Position in a backend's array of the value that is entry i in standard order, and the reverse: within a
+/// row the last round leaves value 16 t + k in register k of thread t, which is stored where the threads'
+/// words are adjacent.
+__host__ __device__ constexpr unsigned transposed(unsigned i) {
+  return (i & ~255U) | (i & 15U) << 4 | (i >> 4 & 15U);
+}
+
+/// Where the factors of a modulus stand in its table; counts of factors.
+struct TableLayout {
+  unsigned rows;           // R
+  unsigned second_blocks;  // blocks of the columns' second round; 0: it has one round
+
+  __host__ __device__ constexpr explicit TableLayout(int log_rows)
+      : rows(1U << log_rows), second_blocks(log_rows > 4 ? 1U << (log_rows - 4) : 0) {}
+  /// Columns: h < 32 of the first round; factor 0 of an inverse table is N^-1, and factor 1 has it as a
+  /// factor.
+  static constexpr unsigned first = 0;
+  /// Columns, second round: [block, h < 16].
+  __host__ __device__ constexpr unsigned second() const { return 32; }
+  /// Rows, first round: [row, h < 16].
+  __host__ __device__ constexpr unsigned third() const { return second() + 16 * second_blocks; }
+  /// Rows, second round, block 16 row + t: [row, h < 16, t < 16].
+  __host__ __device__ constexpr unsigned fourth() const { return third() + 16 * rows; }
+  __host__ __device__ constexpr unsigned size() const { return fourth() + row_size * rows; }
+};
+
+template <typename Body, int... index>
+__device__ __forceinline__ void unroll(const Body& body, std::integer_sequence<int, index...>) {
+  (body(std::integral_constant<int, index>{}), ...);
+}
+/// body(0), ..., body(count - 1) with indices known when compiling.
+template <int count, typename Body>
+__device__ __forceinline__ void unroll(const Body& body) {
+  unroll(body, std::make_integer_sequence<int, count>{});
+}
+
+/// `log_radix` stages of butterflies among x[0], x[1], ...; twiddle(h) gives the factors. `first`: x is
+/// canonical, or below 2q.
+template <class A, int log_radix, bool first, typename Load>
+__device__ __forceinline__ void forward_round(typename A::Value* x, const Load& twiddle,
+                                              const typename A::Modulus& m) {
+  unroll<log_radix>([&](auto stage) {
+    constexpr int s = decltype(stage)::value;
+    constexpr int half = (1 << log_radix) >> (s + 1);
+    unroll<(1 << s)>([&](auto group) {
+      constexpr int g = decltype(group)::value;
+      const auto w = twiddle((1 << s) + g);
+      unroll<half>([&](auto j) {
+        constexpr int a = 2 * half * g + decltype(j)::value;
+        A::template forward_butterfly<first, s>(x[a], x[a + half], w, m);
+      });
+    });
+  });
+}
+
+/// The reverse. `last`: the sums of the last stage are multiplied by factor 0, and x is a product afterwards.
+template <class A, int log_radix, bool last, typename Load>
+__device__ __forceinline__ void inverse_round(typename A::Value* x, const Load& twiddle,
+                                              const typename A::Modulus& m) {
+  unroll<log_radix>([&](auto stage) {
+    constexpr int s = decltype(stage)::value;
+    constexpr int half = 1 << s;
+    constexpr int groups = (1 << log_radix) >> (s + 1);
+    constexpr bool root = last && groups == 1;
+    unroll<groups>([&](auto group) {
+      constexpr int g = decltype(group)::value;
+      const auto w = twiddle(groups + g);
+      const auto scale = twiddle(root ? 0 : groups + g);
+      unroll<half>([&](auto j) {
+        constexpr int index = decltype(j)::value;
+        constexpr int a = 2 * half * g + index;
+        A::template inverse_butterfly<s, index, root>(x[a], x[a + half], w, scale, m);
+      });
+    });
+  });
+  if constexpr (!last) {
+    unroll<(1 << log_radix)>([&](auto k) {
+      A::template end_inverse_round<log_radix, decltype(k)::value>(x[decltype(k)::value], m);
+    });
+  }
+}
+
+/// Where element e of a row stands in shared memory: no two of 16 threads that read a stride meet in a bank.
+__device__ __forceinline__ unsigned swizzled(unsigned e) { return e ^ (e >> 4 & 15U); }
+
+/// Both rounds of a row by 16 threads of a warp: on entry x[k] is element 16 k + t of the row, lazy, from the
+/// columns; on return the value 16 t + k. `shared`: 256 values of these threads alone.
+template <class A>
+__device__ __forceinline__ void forward_row(typename A::Value (&x)[16], typename A::Value* shared,
+                                            unsigned row, unsigned t, const typename A::Twiddle* table,
+                                            const TableLayout& layout, const typename A::Modulus& m) {
+  const auto* third = table + layout.third() + 16 * row;
+  forward_round<A, 4, false>(
+      x, [&](int h) { return A::read(third + h, m); }, m);
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) shared[swizzled(16 * k + t)] = x[k];
+  __syncwarp();
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) x[k] = shared[swizzled(16 * t + k)];
+  const auto* fourth = table + layout.fourth() + row_size * row + t;
+  forward_round<A, 4, false>(
+      x, [&](int h) { return A::read(fourth + 16 * h, m); }, m);
+}
+
+/// The reverse: on entry x[k] is the canonical value 16 t + k, on return element 16 k + t, lazy.
+template <class A>
+__device__ __forceinline__ void inverse_row(typename A::Value (&x)[16], typename A::Value* shared,
+                                            unsigned row, unsigned t, const typename A::Twiddle* table,
+                                            const TableLayout& layout, const typename A::Modulus& m) {
+  const auto* fourth = table + layout.fourth() + row_size * row + t;
+  inverse_round<A, 4, false>(
+      x, [&](int h) { return A::read(fourth + 16 * h, m); }, m);
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) shared[swizzled(16 * t + k)] = x[k];
+  __syncwarp();
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) x[k] = shared[swizzled(16 * k + t)];
+  const auto* third = table + layout.third() + 16 * row;
+  inverse_round<A, 4, false>(
+      x, [&](int h) { return A::read(third + h, m); }, m);
+}
+
+/// Scaled residues stand in tiles of 8 columns: [tile, row % 16, row / 32, column % 8, row / 16 % 2]. A
+/// thread of the tensor cores' layout then finds the two rows of an instruction in 16 bytes, and eight of
+/// them in 128.
+template <int log_rows>
+__host__ __device__ constexpr unsigned paired_index(unsigned row, unsigned column) {
+  constexpr unsigned pairs = (1U << log_rows) / 32;
+  return ((((column / 8) * 16 + row % 16) * pairs + row / 32) * 8 + column % 8) * 2 + row / 16 % 2;
+}
+
+/// How a block of threads shares a tile of 16 columns of length 2^log_rows.
+template <int log_rows>
+struct ColumnTile {
+  static constexpr unsigned columns = 16;
+  static constexpr unsigned rows = 1U << log_rows;
+  static constexpr bool two_rounds = log_rows > 4;
+  static constexpr int log_first = two_rounds ? log_rows - 4 : log_rows;
+  static constexpr unsigned first_radix = 1U << log_first;
+  /// Values of a thread.
+  static constexpr unsigned per_thread = two_rounds && first_radix < 16 ? 16 : first_radix;
+  static constexpr unsigned threads = rows * columns / per_thread;
+  static constexpr unsigned step = threads / columns;  // threads of a column
+  static constexpr std::size_t shared_words = two_rounds ? rows * columns : 0;
+};
+
+/// The columns' rounds: load(row) -> value for this thread's column (canonical), store(row, value) lazy.
+/// `shared`: the tile's shared words.
+template <class A, int log_rows, typename Load, typename Store>
+__device__ __forceinline__ void forward_columns(const Load& load, const Store& store,
+                                                typename A::Value* shared, const typename A::Twiddle* table,
+                                                const typename A::Modulus& m) {
+  using Tile = ColumnTile<log_rows>;
+  const unsigned column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
+  typename A::Value x[Tile::per_thread];
+  if constexpr (!Tile::two_rounds) {
+#pragma unroll
+    for (unsigned k = 0; k < Tile::rows; ++k) x[k] = load(k);
+    forward_round<A, log_rows, true>(
+        x, [&](int h) { return A::read(table + h, m); }, m);
+#pragma unroll
+    for (unsigned k = 0; k < Tile::rows; ++k) store(k, x[k]);
+  } else {
+    constexpr unsigned radix = Tile::first_radix;
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / radix; ++j) {
+#pragma unroll
+      for (unsigned k = 0; k < radix; ++k) x[j * radix + k] = load(y + j * Tile::step + 16 * k);
+    }
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / radix; ++j) {
+      forward_round<A, Tile::log_first, true>(
+          x + j * radix, [&](int h) { return A::read(table + h, m); }, m);
+    }
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / radix; ++j) {
+#pragma unroll
+      for (unsigned k = 0; k < radix; ++k) {
+        shared[(y + j * Tile::step + 16 * k) * Tile::columns + column] = x[j * radix + k];
+      }
+    }
+    __syncthreads();
+    const auto* second = table + TableLayout(log_rows).second();
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / 16; ++j) {
+      const unsigned block = y + j * Tile::step;
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) x[k] = shared[(16 * block + k) * Tile::columns + column];
+      forward_round<A, 4, false>(
+          x, [&](int h) { return A::read(second + 16 * block + h, m); }, m);
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) store(16 * block + k, x[k]);
+    }
+  }
+}
+
+/// The reverse: load(row) lazy, store(row, value) a product by N^-1 (before finish_inverse). `roots`: factors
+/// 0 and 1, which may have a further factor.
+template <class A, int log_rows, typename Load, typename Store>
+__device__ __forceinline__ void inverse_columns(const Load& load, const Store& store,
+                                                typename A::Value* shared, const typename A::Twiddle* table,
+                                                const typename A::Twiddle* roots,
+                                                const typename A::Modulus& m) {
+  const auto first = [&](int h) { return A::read((h < 2 ? roots : table) + h, m); };
+  using Tile = ColumnTile<log_rows>;
+  const unsigned column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
+  typename A::Value x[Tile::per_thread];
+  if constexpr (!Tile::two_rounds) {
+#pragma unroll
+    for (unsigned k = 0; k < Tile::rows; ++k) x[k] = load(k);
+    inverse_round<A, log_rows, true>(x, first, m);
+#pragma unroll
+    for (unsigned k = 0; k < Tile::rows; ++k) store(k, x[k]);
+  } else {
+    constexpr unsigned radix = Tile::first_radix;
+    const auto* second = table + TableLayout(log_rows).second();
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / 16; ++j) {
+      const unsigned block = y + j * Tile::step;
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) x[k] = load(16 * block + k);
+      inverse_round<A, 4, false>(
+          x, [&](int h) { return A::read(second + 16 * block + h, m); }, m);
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) shared[(16 * block + k) * Tile::columns + column] = x[k];
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / radix; ++j) {
+#pragma unroll
+      for (unsigned k = 0; k < radix; ++k) {
+        x[j * radix + k] = shared[(y + j * Tile::step + 16 * k) * Tile::columns + column];
+      }
+    }
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / radix; ++j) {
+      inverse_round<A, Tile::log_first, true>(x + j * radix, first, m);
+    }
+#pragma unroll
+    for (unsigned j = 0; j < Tile::per_thread / radix; ++j) {
+#pragma unroll
+      for (unsigned k = 0; k < radix; ++k) store(y + j * Tile::step + 16 * k, x[j * radix + k]);
+    }
+  }
+}
+
+}  // namespace hemera::poly::cuda

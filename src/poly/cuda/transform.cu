@@ -1,0 +1,195 @@
+// The negacyclic transform in two passes over memory: columns and rows, all limbs of all polynomials in one
+// launch each.
+#include <type_traits>
+
+#include "poly/cuda/kernels.hpp"
+#include "poly/cuda/launch.cuh"
+#include "poly/cuda/rounds.cuh"
+
+namespace hemera::poly::cuda {
+namespace {
+
+template <class A>
+struct Pass {
+  DeviceView out;
+  ConstDeviceView in;
+  unsigned components;
+  LimbModuli limbs;
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* tables;
+  const std::uint32_t* left_out;  // the component that a limb leaves out; may be null
+};
+
+template <class A>
+__device__ __forceinline__ bool left_out(const Pass<A>& pass) {
+  return pass.left_out != nullptr && pass.left_out[blockIdx.z] == blockIdx.y % pass.components;
+}
+
+// One limb of one polynomial: grid [tile, polynomial, limb].
+template <class A>
+struct Limb {
+  std::uint64_t* out;
+  const std::uint64_t* in;
+  typename A::Modulus modulus;
+  const typename A::Twiddle* table;
+
+  __device__ Limb(const Pass<A>& pass, int log_rows) {
+    const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
+    const unsigned modulus_index = pass.limbs.ring_index[blockIdx.z];
+    out = pass.out.limb(batch, component, blockIdx.z);
+    in = pass.in.limb(batch, component, blockIdx.z);
+    modulus = pass.moduli[modulus_index];
+    table = pass.tables + std::size_t{modulus_index} * TableLayout(log_rows).size();
+  }
+};
+
+template <class A, int log_rows>
+__global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
+    forward_columns_kernel(const __grid_constant__ Pass<A> pass) {
+  const Limb<A> limb(pass, log_rows);
+  begin_kernel();
+  if (left_out(pass)) return;
+  const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
+  forward_columns<A, log_rows>(
+      [&](unsigned row) { return A::load(limb.in[first + row_size * row], limb.modulus); },
+      [&](unsigned row, typename A::Value x) { limb.out[first + row_size * row] = A::to_bits(x); },
+      dynamic_shared<typename A::Value>(), limb.table, limb.modulus);
+}
+
+template <class A, int log_rows>
+__global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
+    inverse_columns_kernel(const __grid_constant__ Pass<A> pass) {
+  const Limb<A> limb(pass, log_rows);
+  begin_kernel();
+  const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
+  inverse_columns<A, log_rows>([&](unsigned row) { return A::from_bits(limb.in[first + row_size * row]); },
+                               [&](unsigned row, typename A::Value x) {
+                                 limb.out[first + row_size * row] = A::finish_inverse(x, limb.modulus);
+                               },
+                               dynamic_shared<typename A::Value>(), limb.table, limb.table, limb.modulus);
+}
+
+template <class A>
+__global__ void __launch_bounds__(256)
+    forward_rows_kernel(const __grid_constant__ Pass<A> pass, int log_rows) {
+  const Limb<A> limb(pass, log_rows);
+  begin_kernel();
+  if (left_out(pass)) return;
+  const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
+  const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
+  const unsigned first = row_size * row + t;
+  typename A::Value x[16];
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(limb.in[first + 16 * k]);
+  forward_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t, limb.table,
+                 TableLayout(log_rows), limb.modulus);
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) limb.out[first + 16 * k] = A::finish_forward(x[k], limb.modulus);
+}
+
+template <class A>
+__global__ void __launch_bounds__(256)
+    inverse_rows_kernel(const __grid_constant__ Pass<A> pass, int log_rows) {
+  const Limb<A> limb(pass, log_rows);
+  begin_kernel();
+  const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
+  const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
+  const unsigned first = row_size * row + t;
+  typename A::Value x[16];
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) x[k] = A::load(limb.in[first + 16 * k], limb.modulus);
+  inverse_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t, limb.table,
+                 TableLayout(log_rows), limb.modulus);
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) limb.out[first + 16 * k] = A::to_bits(x[k]);
+}
+
+template <class A, int log_rows>
+void launch_columns(const char* operation, const Launcher& launcher, bool forward, const Pass<A>& pass,
+                    unsigned polynomials, unsigned limbs) {
+  using Tile = ColumnTile<log_rows>;
+  const auto kernel = forward ? forward_columns_kernel<A, log_rows> : inverse_columns_kernel<A, log_rows>;
+  launch(operation, launcher.stream, kernel, {row_size / Tile::columns, polynomials, limbs}, {Tile::threads},
+         Tile::shared_words * sizeof(typename A::Value), pass);
+}
+
+template <class A>
+void launch_columns(const char* operation, const Launcher& launcher, bool forward, const Pass<A>& pass,
+                    unsigned polynomials, unsigned limbs) {
+  switch (launcher.log_rows()) {
+    case 2:
+      return launch_columns<A, 2>(operation, launcher, forward, pass, polynomials, limbs);
+    case 3:
+      return launch_columns<A, 3>(operation, launcher, forward, pass, polynomials, limbs);
+    case 4:
+      return launch_columns<A, 4>(operation, launcher, forward, pass, polynomials, limbs);
+    case 5:
+      return launch_columns<A, 5>(operation, launcher, forward, pass, polynomials, limbs);
+    case 6:
+      return launch_columns<A, 6>(operation, launcher, forward, pass, polynomials, limbs);
+    case 7:
+      return launch_columns<A, 7>(operation, launcher, forward, pass, polynomials, limbs);
+    case 8:
+      return launch_columns<A, 8>(operation, launcher, forward, pass, polynomials, limbs);
+    default:
+      return launch_columns<A, 9>(operation, launcher, forward, pass, polynomials, limbs);
+  }
+}
+
+template <class A>
+void launch_rows(const char* operation, const Launcher& launcher, bool forward, const Pass<A>& pass,
+                 unsigned polynomials, unsigned limbs) {
+  const unsigned rows = 1U << launcher.log_rows();
+  const unsigned rows_per_block = rows < 8 ? rows : 8;
+  launch(operation, launcher.stream, forward ? forward_rows_kernel<A> : inverse_rows_kernel<A>,
+         {rows / rows_per_block, polynomials, limbs}, {16 * rows_per_block},
+         rows_per_block * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
+}
+
+template <class A>
+void transform(const char* operation, const Launcher& launcher, bool forward, const PolyView& out,
+               const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out = nullptr) {
+  const TransformTables<A>& tables = launcher.tables->transforms<A>();
+  for_each_launch(out.shape, [&](const Part& part) {
+    Pass<A> pass{device_view(part.of(out)),
+                 device_view(part.of(in)),
+                 static_cast<unsigned>(out.shape.components),
+                 limb_moduli(base, part.first_limb, part.limbs),
+                 tables.moduli.data(),
+                 forward ? tables.forward.data() : tables.inverse.data(),
+                 left_out == nullptr ? nullptr : left_out + part.first_limb};
+    const auto polynomials = static_cast<unsigned>(part.batches * out.shape.components);
+    const auto limbs = static_cast<unsigned>(part.limbs);
+    if (forward) {
+      launch_columns(operation, launcher, true, pass, polynomials, limbs);
+    } else {
+      launch_rows(operation, launcher, false, pass, polynomials, limbs);
+    }
+    pass.in = device_view(ConstPolyView(part.of(out)));
+    if (forward) {
+      launch_rows(operation, launcher, true, pass, polynomials, limbs);
+    } else {
+      launch_columns(operation, launcher, false, pass, polynomials, limbs);
+    }
+  });
+}
+
+}  // namespace
+
+void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                       const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    transform<A>("forward_transform", launcher, true, out, in, base, left_out);
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                       const ConstPolyView& in, const RnsBase& base) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    transform<A>("inverse_transform", launcher, false, out, in, base);
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+}  // namespace hemera::poly::cuda
