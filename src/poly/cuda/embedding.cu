@@ -44,8 +44,10 @@ struct CenteringTables {
   unsigned word_count;
 };
 
-// Scaled residues of up to so many limbs stay in registers.
-constexpr unsigned register_limbs[] = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64};
+// Scaled residues of up to so many limbs stay in registers. Up to 32 limbs a multiprocessor has room for 512
+// threads.
+constexpr unsigned register_limbs[] = {1,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
+                                       22, 24, 26, 28, 30, 32, 40, 48, 56, 64};
 constexpr unsigned most_register_limbs = register_limbs[std::size(register_limbs) - 1];
 // Limbs of a row of weights are a multiple of this beyond them.
 constexpr unsigned limb_group = 8;
@@ -421,7 +423,7 @@ __device__ __forceinline__ std::uint64_t scaled_residue(std::uint64_t x, const C
 
 // grid [tile, batch]. `limbs`: limb_count rounded up, the limbs of a row of weights.
 template <unsigned limbs>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, limbs <= 32 ? 4 : 2)
     center_kernel(Complex* values, ConstDeviceView in, unsigned log_n, unsigned log_gap, CenteringTables c,
                   int divisor_exponent, double divisor) {
   begin_kernel();

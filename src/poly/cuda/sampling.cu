@@ -400,6 +400,14 @@ void sample_flooding(const Launcher& launcher, const PolyView& out, const Random
   });
 }
 
+void choose_lowest(const Launcher& launcher, const PolyView& entries, std::size_t weight) {
+  const PolyShape& shape = entries.shape;
+  launch("sample_fixed_weight", launcher.stream, choose_lowest_kernel,
+         {1, static_cast<unsigned>(shape.batch * shape.components)}, {choice_threads}, 0,
+         device_view(entries), static_cast<unsigned>(shape.components), launcher.degree(),
+         static_cast<std::uint64_t>(weight));
+}
+
 void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                          std::size_t weight, const RnsBase& base, runtime::Workspace& /*workspace*/) {
   check_sampling(out, stream, base);
@@ -415,8 +423,7 @@ void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const Ra
              integers, components,
              stream_key(stream, Purpose::fixed_weight, batches.first_batch * out.shape.components));
     });
-    launch("sample_fixed_weight", launcher.stream, choose_lowest_kernel, {1, polynomials}, {choice_threads},
-           0, integers, components, launcher.degree(), static_cast<std::uint64_t>(weight));
+    choose_lowest(launcher, batches.of(out), weight);
     // The first limb, which holds the integers, comes last.
     for (std::size_t end = out.shape.limbs; end != 0;) {
       const std::size_t count = (end - 1) % limbs_per_launch + 1;

@@ -28,5 +28,8 @@ void sample_flooding(const Launcher& launcher, const PolyView& out, const Random
 void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                          std::size_t weight, const RnsBase& base, runtime::Workspace& workspace);
 std::size_t sample_fixed_weight_workspace(std::size_t degree);
+/// Its middle step, in the first limb of all polynomials: entries 2 key + sign (key < 2^62) become words 1 -
+/// 2 sign where the key is among the `weight` lowest, of equal keys those that come first, and 0 elsewhere.
+void choose_lowest(const Launcher& launcher, const PolyView& entries, std::size_t weight);
 
 }  // namespace hemera::poly::cuda

@@ -33,30 +33,45 @@ SlotOrder order_of_generator_3(std::size_t degree) {
   return result;
 }
 
+// The largest size of a real or imaginary part; not finite if one is not. By bit patterns, which order like
+// sizes.
+double largest_part(std::span<const Complex> values) {
+  constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
+  std::uint64_t real = 0, imaginary = 0;
+  for (const Complex& value : values) {
+    real = std::max(real, std::bit_cast<std::uint64_t>(value.real()) & magnitude);
+    imaginary = std::max(imaginary, std::bit_cast<std::uint64_t>(value.imag()) & magnitude);
+  }
+  return std::bit_cast<double>(std::max(real, imaginary));
+}
+
 // Slot values where the backend finds them: on the CPU the host array itself, elsewhere a buffer.
 class DeviceSlots {
  public:
-  DeviceSlots(const rlwe::Context& context, std::vector<Complex>& host, std::size_t batch,
+  DeviceSlots(const rlwe::Context& context, std::span<const Complex> host, std::size_t batch,
               runtime::Secrecy secrecy)
-      : context_(context), host_(host), view_{host.data(), batch, host.size() / batch} {
-    if (context.backend().device().kind == runtime::Device::Kind::cpu) return;
-    buffer_ = {context.memory(), host.size() * sizeof(Complex), secrecy};
+      : context_(context), view_{nullptr, batch, host.size() / batch} {
+    if (context.backend().device().kind == runtime::Device::Kind::cpu) {
+      // Written to by decoding only, whose array is not constant.
+      view_.data = const_cast<Complex*>(host.data());
+      return;
+    }
+    buffer_ = {context.memory(), host.size_bytes(), secrecy};
     view_.data = reinterpret_cast<Complex*>(buffer_.data());
   }
 
   [[nodiscard]] const poly::SlotView& view() const { return view_; }
-  void upload() const {
-    if (buffer_) context_.backend().upload_slots(context_.queue(), view_, host_);
+  void upload(std::span<const Complex> host) const {
+    if (buffer_) context_.backend().upload_slots(context_.queue(), view_, host);
   }
   /// The values are there when it returns.
-  void download() const {
-    if (buffer_) context_.backend().download_slots(context_.queue(), host_, view_);
+  void download(std::span<Complex> host) const {
+    if (buffer_) context_.backend().download_slots(context_.queue(), host, view_);
     context_.queue().synchronize();
   }
 
  private:
   const rlwe::Context& context_;
-  std::vector<Complex>& host_;
   runtime::Buffer buffer_;
   poly::SlotView view_;
 };
@@ -99,13 +114,8 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
     throw ParameterError("encode: the scale must be positive and at most 2^240, not " +
                          std::to_string(meta.scale));
   }
-  double largest = 0;
-  for (const Complex& value : values) {
-    largest = std::max({largest, std::abs(value.real()), std::abs(value.imag())});
-    if (!std::isfinite(value.real()) || !std::isfinite(value.imag())) {
-      throw ParameterError("encode: values must be finite");
-    }
-  }
+  const double largest = largest_part(values);
+  if (!std::isfinite(largest)) throw ParameterError("encode: values must be finite");
   const poly::RnsBase& base = context.base(meta.level);
   if (largest > 0 && std::log2(largest) + std::log2(meta.scale) + 1 > base.log2()) {
     throw ParameterError("encode: a value of magnitude " + std::to_string(largest) + " at scale 2^" +
@@ -114,7 +124,8 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
                          "; use smaller values, a smaller scale or more range_bits");
   }
 
-  std::vector<Complex> ordered(values.begin(), values.end());
+  std::span<const Complex> embedded = values;
+  std::vector<Complex> ordered;
   meta.slots = slots;
   if (context.parameters().literal().galois_generator == 3) {
     // Slots repeat with their period in the order of the generator; the embedding gets all of them.
@@ -127,15 +138,15 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
         ordered[b * all + order.slot[j]] = order.conjugated[j] ? std::conj(value) : value;
       }
     }
+    embedded = ordered;
   }
-  const std::size_t embedded = ordered.size() / count;
   rlwe::Plaintext plaintext{context_, std::move(meta),
                             context.make_poly(count, 1, base, poly::Form::evaluation)};
   const poly::Backend& backend = context.backend();
-  auto workspace = context.make_workspace(backend.embed_workspace(count, embedded, base));
+  auto workspace = context.make_workspace(backend.embed_workspace(count, embedded.size() / count, base));
   const poly::PolyView out = plaintext.poly.view();
-  const DeviceSlots device_slots(context, ordered, count, runtime::Secrecy::open);
-  device_slots.upload();
+  const DeviceSlots device_slots(context, embedded, count, runtime::Secrecy::open);
+  device_slots.upload(embedded);
   backend.embed(context.queue(), out, device_slots.view(), plaintext.meta.scale, base, workspace);
   backend.forward_transform(context.queue(), out, out, base);
   return plaintext;
@@ -163,7 +174,7 @@ std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
       context.make_workspace(backend.embed_workspace(count, embedded, base), plaintext.poly.secrecy());
   const DeviceSlots device_slots(context, values, count, plaintext.poly.secrecy());
   backend.unembed(context.queue(), device_slots.view(), in, plaintext.meta.scale, base, workspace);
-  device_slots.download();
+  device_slots.download(values);
   if (!reordered) return values;
 
   const SlotOrder order = order_of_generator_3(context.degree());
