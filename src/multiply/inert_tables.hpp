@@ -1,0 +1,48 @@
+// The primes of integer products and their twiddle factors, made when first needed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "multiply/inert_kernels.hpp"
+#include "poly/cpu/limb_tables.hpp"
+
+namespace hemera::multiply {
+
+inline constexpr int inert_log_order = 34;  // p = -1 modulo 2^34
+inline constexpr int inert_max_log_length = inert_log_order - 1;
+/// No prime is below 2^inert_bits.
+inline constexpr double inert_bits = 47.99;
+
+/// The `count` largest primes p < 2^48 that are -1 modulo 2^34.
+std::vector<InertPrime> make_inert_primes(std::size_t count);
+
+/// Twiddles of one prime for transforms of any length. Thread-safe; tables are shared with their users.
+class InertTwiddles {
+ public:
+  InertTwiddles(const InertPrime& prime, const InertKernels& kernels) : prime_(prime), kernels_(kernels) {}
+
+  using Table = poly::cpu::TwiddleTable;
+  struct Tables {
+    std::shared_ptr<const Table> twiddles;
+    std::shared_ptr<const Table> first;
+    InertTables view;
+  };
+  /// For `pairs` pairs, a power of two of at least inert_min_pairs.
+  [[nodiscard]] Tables get(std::size_t pairs) const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<const Table> make_levels(int log_pairs) const;
+  [[nodiscard]] std::shared_ptr<const Table> make_first() const;
+
+  const InertPrime& prime_;
+  const InertKernels& kernels_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Table> levels_[2];  // of even and of odd lane levels
+  mutable int log_pairs_[2] = {0, 0};               // that they suffice for
+  mutable std::shared_ptr<const Table> first_;
+};
+
+}  // namespace hemera::multiply
