@@ -357,8 +357,17 @@ Host edges(Rig& rig, const RnsBase& base) {
   return in;
 }
 
+// The largest power of a prime below 2^61: far from a power of two, unlike the primes of a ring.
+std::uint64_t power_of(std::uint64_t prime) {
+  std::uint64_t power = prime;
+  while (power < (std::uint64_t{1} << 61) / prime) power *= prime;
+  return power;
+}
+
 TEST_P(BackendTest, DecodingIsExactForAllBasesAndScales) {
-  Rig rig(GetParam(), 1024, {61, 30, 50, 45, 60, 61, 60, 59, 58, 57, 61, 60}, {2, 65536, 3});
+  std::vector<std::uint64_t> others = {2, 65536, 3};  // from index 12 on
+  for (const std::uint64_t prime : {5, 7, 11, 13, 17, 19, 23, 29, 31}) others.push_back(power_of(prime));
+  Rig rig(GetParam(), 1024, {61, 30, 50, 45, 60, 61, 60, 59, 58, 57, 61, 60}, others);
   const std::vector<std::vector<std::uint32_t>> bases = {{0},
                                                          {1},
                                                          {12},
@@ -371,7 +380,9 @@ TEST_P(BackendTest, DecodingIsExactForAllBasesAndScales) {
                                                          {1, 2, 3, 14, 12},
                                                          {0, 1, 2, 3, 4, 5, 6, 7},
                                                          {0, 1, 2, 3, 4, 5, 6, 7, 13},
-                                                         {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+                                                         {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+                                                         {15, 16},
+                                                         {15, 16, 17, 18, 19, 20, 21, 22, 23, 14, 13}};
   for (const auto& indices : bases) {
     const RnsBase base = rig.choose(indices);
     const Host in = edges(rig, base);
@@ -390,6 +401,23 @@ TEST_P(BackendTest, DecodingTakesAnyNumberOfLimbs) {
     const Host in = edges(rig, base);
     ASSERT_TRUE(same_bits(decoded(rig, in, 1, 256, 0x1p990), expected_decoding(in, 1, 256, 0x1p990)))
         << limbs;
+  }
+}
+
+// What decoding usually meets, and the largest sums: scaled residues are random, whatever the integers are.
+TEST_P(BackendTest, DecodingFindsSmallIntegersModuloLargeProducts) {
+  for (const std::size_t limbs : {9, 30, 40, 70}) {
+    Rig rig(GetParam(), 1024, std::vector<int>(limbs, 61));
+    const ExactBase exact(rig.all());
+    Host in(rig.all(), 1, 1);
+    for (std::size_t n = 0; n < 1024; ++n) {
+      BigInteger value = rig.generator();
+      for (std::size_t word = 0; word < n / 128; ++word) value = (value << 64) + rig.generator();
+      value >>= static_cast<unsigned>(rig.generator() % 64);
+      const std::vector<std::uint64_t> residues = exact.residues(n % 2 == 0 ? value : BigInteger(-value));
+      for (std::size_t l = 0; l < limbs; ++l) in.at(0, 0, l, n) = residues[l];
+    }
+    ASSERT_TRUE(same_bits(decoded(rig, in, 1, 512, 0x1p60), expected_decoding(in, 1, 512, 0x1p60))) << limbs;
   }
 }
 
