@@ -23,7 +23,7 @@ using arith::Modulus;
 using arith::uint128;
 using runtime::Workspace;
 
-/// One limb: y = x (Q / q)^-1 mod q, and y / q with 64 fractional bits.
+/// One limb: y = x (Q / q)^-1 mod q, and y / q with 64 fractional bits. Rows are padded with factors 0.
 struct CenteringLimb {
   arith::ShoupFactor inverse;
   Modulus modulus;
@@ -97,6 +97,7 @@ const Embedding::Centering& Embedding::centering(const RnsBase& base) const {
     limbs.push_back({arith::ShoupFactor(inverse, q), q});
     for (std::size_t w = 0; w < word_count; ++w) weights[w * row + i] = word_of(weight, w);
   }
+  limbs.resize(row, {arith::ShoupFactor(), base.modulus(0)});
   std::vector<CenteringWord> words;
   for (std::size_t w = 0; w < word_count; ++w) words.push_back({word_of(product, w), word_of(half, w)});
 
@@ -434,8 +435,8 @@ __global__ void __launch_bounds__(threads, limbs <= 32 ? 4 : 2)
   std::uint64_t y[limbs];
 #pragma unroll
   for (unsigned i = 0; i < limbs; ++i) {
-    y[i] = 0;
-    if (i < c.limb_count) y[i] = scaled_residue(source[i * in.limb_stride], c.limbs[i], fractions);
+    // No branch, so that the loads overlap: padding reads limb 0 and multiplies it by 0.
+    y[i] = scaled_residue(source[(i < c.limb_count ? i : 0) * in.limb_stride], c.limbs[i], fractions);
   }
   coefficient.in(values, log_n) =
       centered_quotient(fractions, c, divisor_exponent, divisor, [&](unsigned w, Sum& sum) {
