@@ -88,8 +88,17 @@ struct Sum {
     for (std::size_t i = 0; i <= max_words && carry; ++i) carry = ++words[i] == 0;
   }
   [[nodiscard]] bool bit(std::size_t i) const { return (words[i / 64] >> (i % 64) & 1) != 0; }
-  // Stands for itself less 2^e, as a signed coefficient.
-  [[nodiscard]] bool is_upper_half(std::size_t e) const { return bit(e - 1) || bit(e); }
+  // Stands for itself less 2^e, as a signed coefficient: from 2^(e-1) on, or above it if the whole is
+  // negated.
+  [[nodiscard]] bool is_upper_half(std::size_t e, bool negated) const {
+    if (bit(e)) return true;
+    if (!bit(e - 1) || !negated) return bit(e - 1);
+    Word rest = 0;
+    for (std::size_t i = 0; i <= (e - 1) / 64; ++i) {
+      rest |= i < (e - 1) / 64 ? words[i] : words[i] & ((Word{1} << ((e - 1) % 64)) - 1);
+    }
+    return rest != 0;
+  }
   // Less 2^e, in two's complement.
   void wrap(std::size_t e) {
     Word subtrahend = Word{1} << (e % 64);
@@ -225,12 +234,13 @@ void unpack_signed(std::span<Word> coefficients, std::span<const Word> magnitude
   check_words("the coefficients' array", coefficients.size(), width * count);
   check_nothing_above(magnitude, count, exponent);
   // A digit of the upper half stands for itself less 2^e, and the next one is one more. Only a run of digits
-  // 2^(e-1) - 1 passes a carry on, so that the search for the one into a range is short.
+  // 2^(e-1) - 1 (or 2^(e-1), if negated) passes a carry on, so that the search for the one into a range is
+  // short.
   const auto carry_into = [&](std::size_t j) {
     for (; j > 0; --j) {
       const Digit digit = digit_at(magnitude, (j - 1) * e, exponent);
-      const bool without = Sum(digit, false).is_upper_half(e);
-      if (without == Sum(digit, true).is_upper_half(e)) return without;
+      const bool without = Sum(digit, false).is_upper_half(e, negative);
+      if (without == Sum(digit, true).is_upper_half(e, negative)) return without;
     }
     return false;
   };
@@ -238,7 +248,7 @@ void unpack_signed(std::span<Word> coefficients, std::span<const Word> magnitude
     bool carry = carry_into(first);
     for (std::size_t j = first; j < end; ++j) {
       Sum sum(digit_at(magnitude, j * e, exponent), carry);
-      carry = sum.is_upper_half(e);
+      carry = sum.is_upper_half(e, negative);
       if (carry) sum.wrap(e);
       if (negative) sum.negate();
       std::copy_n(sum.words, width, coefficients.data() + width * j);

@@ -49,4 +49,11 @@ class IntegerMultiplier {
   std::unique_ptr<State> state_;
 };
 
+/// Whether the library was built with GMP: hemera/multiply/gmp.hpp, and GMP's own product.
+bool built_with_gmp();
+/// out = a b by GMP's mpz_mul, to compare with; as IntegerMultiplier::multiply, on one thread. Error, with
+/// the way out, when the library was built without GMP.
+void multiply_by_gmp(std::span<std::uint64_t> out, std::span<const std::uint64_t> a,
+                     std::span<const std::uint64_t> b);
+
 }  // namespace hemera::multiply

@@ -1,0 +1,208 @@
+// Integer products against the schoolbook and identities, on every instruction set.
+#include "hemera/multiply/integer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hemera/arith/modulus.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::multiply {
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+
+Words random_words(std::size_t count, std::mt19937_64& random) {
+  Words words(count);
+  for (auto& word : words) word = random();
+  return words;
+}
+
+Words schoolbook(const Words& a, const Words& b) {
+  Words out(a.size() + b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::uint64_t carry = 0;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const auto sum = static_cast<arith::uint128>(a[i]) * b[j] + out[i + j] + carry;
+      out[i + j] = static_cast<std::uint64_t>(sum);
+      carry = static_cast<std::uint64_t>(sum >> 64);
+    }
+    out[i + b.size()] = carry;
+  }
+  return out;
+}
+
+// Forces an instruction set for as long as it lives.
+class ForcedIsa {
+ public:
+  explicit ForcedIsa(const char* name) {
+    if (const char* before = std::getenv("HEMERA_ISA")) before_ = before;
+    if (*name != 0) setenv("HEMERA_ISA", name, 1);
+  }
+  ~ForcedIsa() {
+    if (before_) {
+      setenv("HEMERA_ISA", before_->c_str(), 1);
+    } else {
+      unsetenv("HEMERA_ISA");
+    }
+  }
+
+ private:
+  std::optional<std::string> before_;
+};
+
+class IntegerTest : public testing::TestWithParam<const char*> {
+ protected:
+  Words product(const Words& a, const Words& b) {
+    Words out(a.size() + b.size(), 0xabcd);
+    multiplier_.multiply(out, a, b, pool_);
+    return out;
+  }
+
+  ForcedIsa isa_{GetParam()};
+  IntegerMultiplier multiplier_;
+  runtime::ThreadPool pool_{2};
+  std::mt19937_64 random_{7};
+};
+
+TEST_P(IntegerTest, EqualsTheSchoolbookForEverySize) {
+  for (std::size_t size = 1; size < 2000; size = size * 5 / 4 + 1) {
+    const Words a = random_words(size, random_), b = random_words(size, random_);
+    ASSERT_EQ(product(a, b), schoolbook(a, b)) << size;
+    ASSERT_EQ(product(a, a), schoolbook(a, a)) << size;
+  }
+}
+
+TEST_P(IntegerTest, EqualsTheSchoolbookForFactorsOfDifferentSize) {
+  for (const std::size_t small : {0, 1, 50, 70, 333}) {
+    for (const std::size_t large : {1, 100, 4000}) {
+      const Words a = random_words(small, random_), b = random_words(large, random_);
+      ASSERT_EQ(product(a, b), schoolbook(a, b)) << small << " " << large;
+      ASSERT_EQ(product(b, a), schoolbook(a, b)) << small << " " << large;
+    }
+  }
+}
+
+// Digits are all maximal: the sums that the plan bounds, and the longest chains of carries. (2^n - 1)^2 =
+// 2^(2n) - 2^(n+1) + 1.
+TEST_P(IntegerTest, MultipliesAllOnesAtEveryLength) {
+  for (std::size_t size = 64; size <= (*GetParam() == 's' ? 4096U : 262144U); size *= 2) {
+    const Words ones(size, ~std::uint64_t{0});
+    Words expected(2 * size, ~std::uint64_t{0});
+    std::fill_n(expected.begin(), size, 0);
+    expected[0] = 1;
+    expected[size] -= 1;
+    ASSERT_EQ(product(ones, ones), expected) << size;
+  }
+}
+
+TEST_P(IntegerTest, MultipliesSparseIntegersAndLeadingZeros) {
+  Words a(1000), b(800);
+  a[3] = 5;
+  a[700] = std::uint64_t{1} << 63;
+  b[0] = 7;
+  b[500] = ~std::uint64_t{0};
+  EXPECT_EQ(product(a, b), schoolbook(a, b));
+  EXPECT_EQ(product(Words(200), b), Words(1000));
+  EXPECT_EQ(product(Words(), b), Words(800));
+}
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, IntegerTest, testing::Values("", "scalar"),
+                         [](const auto& instance) {
+                           return std::string(*instance.param == 0 ? "best" : instance.param);
+                         });
+
+// (a + b) c = a c + b c modulo 2^64 - 1, at sizes with several large passes; the scalar kernels give the same
+// bits.
+TEST(Integer, HasTheRightResidueAtLargeSizes) {
+  const IntegerMultiplier multiplier;
+  runtime::ThreadPool pool(2);
+  std::mt19937_64 random(3);
+  const auto residue = [](const Words& a) {
+    arith::uint128 sum = 0;
+    for (const auto word : a) {
+      sum += word;
+      sum = static_cast<std::uint64_t>(sum) + (sum >> 64);
+    }
+    return static_cast<std::uint64_t>(sum % ~std::uint64_t{0});
+  };
+  for (const std::size_t size : {5000, 40000, 79000, 150001, 500000}) {
+    const Words a = random_words(size, random), b = random_words(size - size / 7, random);
+    Words out(a.size() + b.size());
+    multiplier.multiply(out, a, b, pool);
+    EXPECT_EQ(residue(out), static_cast<std::uint64_t>(static_cast<arith::uint128>(residue(a)) * residue(b) %
+                                                       ~std::uint64_t{0}))
+        << size;
+  }
+}
+
+TEST(Integer, DoesNotDependOnThreadsOrEarlierProducts) {
+  std::mt19937_64 random(5);
+  const Words a = random_words(30000, random), b = random_words(25000, random);
+  Words first(55000), second(55000);
+  const IntegerMultiplier fresh, used;
+  runtime::ThreadPool one(1), three(3);
+  for (const std::size_t size : {20000, 300, 9000}) {
+    Words out(2 * size);
+    used.multiply(out, std::span(a).first(size), std::span(b).first(size), three);
+  }
+  fresh.multiply(first, a, b, one);
+  used.multiply(second, a, b, three);
+  EXPECT_EQ(first, second);
+}
+
+// The bounds that docs/multiplication.md proves from.
+TEST(Integer, PlansKeepTheirBounds) {
+  for (std::size_t bits = 1; bits < (std::size_t{1} << 31); bits = bits * 3 / 2 + 1) {
+    for (const std::size_t other : {bits, 3 * bits}) {
+      const IntegerProductPlan plan = plan_integer_product(bits, other);
+      const auto b = static_cast<std::size_t>(plan.digit_bits);
+      const std::size_t digits = (bits + b - 1) / b, others = (other + b - 1) / b;
+      EXPECT_TRUE(std::has_single_bit(plan.length));
+      EXPECT_LE(digits + others, plan.length);
+      EXPECT_LE(std::log2(static_cast<double>(digits)) + 2 * plan.digit_bits, 47.99 * plan.primes);
+    }
+  }
+}
+
+TEST(Integer, TooLargeIsAnErrorThatNamesTheSizes) {
+  EXPECT_THROW((void)plan_integer_product(std::size_t{1} << 39, 100), OutOfMemoryError);
+  EXPECT_THROW((void)plan_integer_product(0, 100), ParameterError);
+  try {
+    (void)plan_integer_product(std::size_t{1} << 63, std::size_t{1} << 63);
+    FAIL();
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("9223372036854775808"), std::string::npos);
+  }
+}
+
+TEST(Integer, RefusesWrongSizesAndOverlap) {
+  const IntegerMultiplier multiplier;
+  runtime::ThreadPool pool(1);
+  Words a(10, 1), out(19);
+  EXPECT_THROW(multiplier.multiply(out, a, a, pool), MismatchError);
+  Words both(30, 1);
+  const std::span<std::uint64_t> all(both);
+  EXPECT_THROW(multiplier.multiply(all.first(20), all.subspan(15, 10), a, pool), MismatchError);
+}
+
+TEST(Integer, GmpIsThereOrSaysHowToGetIt) {
+  const Words a(5, 3), b(4, 9);
+  Words out(9);
+  if (built_with_gmp()) {
+    multiply_by_gmp(out, a, b);
+    EXPECT_EQ(out, schoolbook(a, b));
+  } else {
+    EXPECT_THROW(multiply_by_gmp(out, a, b), Error);
+  }
+}
+
+}  // namespace
+}  // namespace hemera::multiply
