@@ -39,5 +39,6 @@ void bind_ciphertext(nb::module_& m);
 void bind_schemes(nb::module_& m);
 void bind_evaluator(nb::module_& m);
 void bind_io(nb::module_& m);
+void bind_multiply(nb::module_& m);
 
 }  // namespace hemera::python

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/multiply/engines.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/thread_pool.hpp"
@@ -19,9 +21,12 @@ namespace {
 
 using namespace nb::literals;
 
+/// multiplier: an engine's name; "ntt" are the backend's own transforms.
 ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
-                           std::size_t memory_limit) {
-  return {rlwe::Context::make(parameters, runtime::Device::parse(device), threads, nullptr, memory_limit)};
+                           std::size_t memory_limit, const std::string& multiplier) {
+  auto engine = multiplier == "ntt" ? nullptr : multiply::make_ring_multiplier(multiplier);
+  return {rlwe::Context::make(parameters, runtime::Device::parse(device), threads, std::move(engine),
+                              memory_limit)};
 }
 
 /// Names of the devices that contexts can be made on, best first.
@@ -76,7 +81,7 @@ void bind_context(nb::module_& m) {
            [](const ContextHandle& self) { return self.context->conjugation_element(); });
 
   m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, "memory_limit"_a,
-        ReleaseGil());
+        "multiplier"_a, ReleaseGil());
   m.def("devices", &devices, ReleaseGil());
   m.def("find_cuda_devices", &runtime::find_cuda_devices, ReleaseGil());
   m.def("available_processors", &runtime::available_processors);

@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
   hemera::python::bind_schemes(m);
   hemera::python::bind_evaluator(m);
   hemera::python::bind_io(m);
+  hemera::python::bind_multiply(m);
 }

@@ -13,7 +13,7 @@ ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
 
 from importlib.metadata import version
 
-from hemera import bfv, bgv, ckks, errors
+from hemera import bfv, bgv, ckks, errors, multiply
 from hemera._load import inspect, load_parameters
 from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
 from hemera.context import Context, devices, rotations_for_sum, rotations_needed
@@ -44,6 +44,7 @@ __all__ = [
     "errors",
     "inspect",
     "load_parameters",
+    "multiply",
     "multiply_many",
     "rotations_for_sum",
     "rotations_needed",

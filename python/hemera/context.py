@@ -35,10 +35,14 @@ class Context:
         threads: how many threads the CPU may use; None: as many as the process may run on.
         memory_limit: bytes that the context may take of a CUDA device's memory, those kept for reuse included;
             None: as many as there are.
+        multiplier: what multiplies the polynomials of ciphertext products, with the same bits: "ntt" (the
+            device's own transforms), or an engine of `hemera.multiply` that runs on the CPU ("dgt",
+            "kronecker_ss", "schoolbook").
 
     Raises:
-        DeviceError: for a device that is not there; the message says why and what there is.
-        ParameterError: for a memory limit on the CPU.
+        DeviceError: for a device that is not there; the message says why and what there is. Also for a GPU
+            with a multiplier other than "ntt".
+        ParameterError: for a memory limit on the CPU, or a multiplier that is not there.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class Context:
         *,
         threads: int | None = None,
         memory_limit: int | None = None,
+        multiplier: str = "ntt",
     ) -> None:
         if threads is not None and threads < 1:
             raise _core.ParameterError(
@@ -58,8 +63,10 @@ class Context:
                 f"memory_limit must be 1 byte or more, or None for no limit, not {memory_limit}"
             )
         self._params = params
-        chosen = devices()[0] if device == "auto" else device
-        self._native = _core.make_context(params._native, chosen, threads or 0, memory_limit or 0)
+        self._multiplier = multiplier
+        best = devices()[0] if multiplier == "ntt" else "cpu"
+        chosen = best if device == "auto" else device
+        self._native = _core.make_context(params._native, chosen, threads or 0, memory_limit or 0, multiplier)
 
     @property
     def params(self) -> Parameters:
@@ -70,6 +77,11 @@ class Context:
     def device(self) -> str:
         """The device that the context lives on: "cpu", "cuda:0", ..."""
         return self._native.device
+
+    @property
+    def multiplier(self) -> str:
+        """What multiplies the polynomials of ciphertext products: "ntt", "dgt", ..."""
+        return self._multiplier
 
     @property
     def description(self) -> str:

@@ -1,0 +1,257 @@
+"""Ring multiplication beyond the NTT: products of polynomials and of integers by other methods.
+
+Three methods, each also as an engine of ciphertext products (`Context(..., multiplier="dgt")`):
+
+- the discrete Galois transform (DGT): half the length, on Gaussian integers modulo a prime,
+- Kronecker substitution: a polynomial as one integer, its value at a power of two,
+- Schonhage-Strassen: products of such integers, over the DGT.
+
+docs/multiplication.md explains them, with operation counts, bounds and measurements.
+
+    >>> import hemera as hm
+    >>> hm.multiply.IntegerMultiplier().multiply(3**50000, -(7**40000)) == -(3**50000 * 7**40000)
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+
+__all__ = [
+    "GaloisTransform",
+    "IntegerMultiplier",
+    "RingMultiplier",
+    "engines",
+    "inert_prime_below",
+    "kronecker_exponent",
+    "missing",
+]
+
+
+def engines() -> list[str]:
+    """The names of the engines: "ntt", "dgt", "kronecker_ss", "schoolbook"."""
+    return _core.engine_names()
+
+
+def missing() -> list[str]:
+    """What this build can not do for want of a library, in words with the way out; usually nothing.
+
+    Without GMP every product here works; what is missing is `hemera/multiply/gmp.hpp` in C++ and the
+    comparison with GMP in `hemera bench multiply`.
+    """
+    if _core.built_with_gmp():
+        return []
+    return [
+        "GMP: integers as mpz_t in C++, and products to compare with. On Debian or Ubuntu: "
+        "apt-get install libgmp-dev, then build Hemera again"
+    ]
+
+
+def kronecker_exponent(largest_a: int, largest_b: int, terms: int, *, signed: bool = False) -> int:
+    """The smallest exponent e for which packed products can be unpacked.
+
+    Args:
+        largest_a: bound on the absolute values of the coefficients of one factor, below 2^64.
+        largest_b: the same of the other factor.
+        terms: how many products a coefficient sums, at most: the smaller number of coefficients.
+        signed: whether coefficients may be negative.
+
+    Raises:
+        ParameterError: when e would be above 192.
+    """
+    return _core.kronecker_exponent(largest_a, largest_b, terms, signed)
+
+
+def inert_prime_below(bound: int, degree: int) -> int:
+    """The largest prime below `bound` (at most 2^61) that is 3 modulo 4 and -1 modulo `degree`: one for a
+    `GaloisTransform` of that degree.
+
+    Raises:
+        ParameterError: when there is none, or for a degree that is no power of two.
+    """
+    return _core.inert_prime_below(bound, degree)
+
+
+class RingMultiplier:
+    """Products in Z_q[X]/(X^N + 1) for RNS bases, by one of the engines. All give the same residues.
+
+    Args:
+        engine: one of `engines()`.
+        threads: how many threads to use; None: as many as the process may run on.
+
+    Raises:
+        ParameterError: for an engine that is not there.
+    """
+
+    def __init__(self, engine: str = "dgt", *, threads: int | None = None) -> None:
+        self._native = _core.RingMultiplier(engine, _threads(threads))
+
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+        return self._native.name
+
+    def multiply(self, a: ArrayLike, b: ArrayLike, moduli: Sequence[int]) -> NDArray[np.uint64]:
+        """The products of polynomials modulo X^N + 1 and modulo each of the moduli.
+
+        Args:
+            a: residues in [0, q), of shape (..., limbs, N): coefficients, one row for each modulus; N a power
+                of two from 2^10 to 2^17.
+            b: the same; the leading axes are equal, or missing in one of the two.
+            moduli: one below 2^61 for each limb. "ntt" needs primes that are 1 modulo 2N; "dgt" those, or
+                primes that are 3 modulo 4 and -1 modulo N; the others take any.
+
+        Returns:
+            An array of shape (..., limbs, N).
+
+        Raises:
+            MismatchError: when shapes do not fit.
+            ParameterError: for a degree or a modulus out of range, or residues not below their modulus.
+        """
+        left, right = _rows(a), _rows(b)
+        product = self._native.tensor_product(left, right, list(moduli))
+        leading = max(np.shape(a)[:-2], np.shape(b)[:-2], key=len)
+        shaped: NDArray[np.uint64] = product.reshape(*leading, *product.shape[-2:])
+        return shaped
+
+
+class GaloisTransform:
+    """Stand-alone negacyclic products modulo one prime p by a discrete Galois transform of length N/2.
+
+    Args:
+        degree: N, a power of two from 2 on.
+        modulus: a prime p < 2^61 that is 1 modulo 2N (p splits in the Gaussian integers), or 3 modulo 4 and
+            -1 modulo N (p is inert: the transform is over the field of p^2 elements).
+
+    Raises:
+        ParameterError: for any other degree or modulus.
+    """
+
+    def __init__(self, degree: int, modulus: int) -> None:
+        self._native = _core.GaloisTransform(degree, modulus)
+
+    @property
+    def form(self) -> str:
+        """ "split" or "inert"."""
+        return "split" if self._native.is_split else "inert"
+
+    def multiply(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.uint64]:
+        """The product modulo X^N + 1 and p of two rows of N coefficients in [0, p).
+
+        Raises:
+            MismatchError: when a row has not N coefficients.
+            ParameterError: when a coefficient is not below p.
+        """
+        return self._native.multiply(_words(a), _words(b))
+
+
+class IntegerMultiplier:
+    """Integer products by Schonhage-Strassen over the DGT, and Kronecker substitution.
+
+    Keeps tables of twiddle factors for later products.
+
+    Args:
+        threads: how many threads to use; None: as many as the process may run on.
+    """
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        self._native = _core.IntegerMultiplier(_threads(threads))
+
+    def multiply(self, a: int, b: int) -> int:
+        """a * b, of any size and sign.
+
+        Raises:
+            OutOfMemoryError: when the product has more than 2^38 bits, or needs more memory than there is.
+        """
+        product = _to_int(self._native.multiply(_magnitude(a), _magnitude(b)))
+        return -product if (a < 0) != (b < 0) else product
+
+    def multiply_words(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.uint64]:
+        """The product of natural numbers given as 64-bit words, the lowest first; len(a) + len(b) words."""
+        return self._native.multiply(_words(a), _words(b))
+
+    def pack(self, coefficients: ArrayLike, exponent: int, *, signed: bool = False) -> int:
+        """The polynomial's value at 2^exponent: sum of coefficients[j] 2^(j exponent).
+
+        Args:
+            coefficients: a row of integers of at most 64 bits, below 2^exponent, or in
+                [-2^(exponent-1), 2^(exponent-1)) if signed.
+            exponent: from 1 to 192.
+            signed: whether coefficients may be negative.
+
+        Raises:
+            ParameterError: for an exponent out of range, or a coefficient that does not fit it.
+        """
+        if not signed:
+            return _to_int(self._native.pack(_words(coefficients), exponent))
+        row = np.ascontiguousarray(coefficients)
+        if row.dtype != np.int64:
+            row = row.astype(np.int64, casting="safe")
+        magnitude, negative = self._native.pack_signed(row, exponent)
+        return -_to_int(magnitude) if negative else _to_int(magnitude)
+
+    def unpack(self, integer: int, count: int, exponent: int, *, signed: bool = False) -> NDArray[Any]:
+        """The coefficients back from the value at 2^exponent.
+
+        Returns:
+            `count` coefficients: int64 or uint64 if they have at most 64 bits, Python integers otherwise.
+
+        Raises:
+            ParameterError: for an exponent out of range, an integer that has more coefficients, or a negative
+                one of unsigned coefficients.
+        """
+        if integer < 0 and not signed:
+            raise _core.ParameterError("a negative integer has no unsigned coefficients; pass signed=True")
+        words = self._native.unpack(_magnitude(integer), integer < 0, count, exponent, signed)
+        if words.shape[1] == 1:
+            return words[:, 0].view(np.int64) if signed else words[:, 0]
+        data, width = words.tobytes(), 8 * words.shape[1]
+        return np.array(
+            [
+                int.from_bytes(data[at : at + width], "little", signed=signed)
+                for at in range(0, len(data), width)
+            ],
+            dtype=object,
+        )
+
+
+def _threads(threads: int | None) -> int:
+    if threads is not None and threads < 1:
+        raise _core.ParameterError(f"threads must be 1 or more, or None for all processors, not {threads}")
+    return threads or 0
+
+
+def _words(values: ArrayLike) -> NDArray[np.uint64]:
+    """A row of 64-bit words; TypeError for numbers that are none."""
+    row = np.ascontiguousarray(values)
+    if row.dtype == np.uint64:
+        return row
+    if row.dtype.kind not in "iu" and row.size:
+        raise TypeError(f"residues and words are unsigned 64-bit integers, not {row.dtype}")
+    if row.size and row.min() < 0:
+        raise _core.ParameterError("a residue is negative; reduce the values modulo q first")
+    return row.astype(np.uint64)
+
+
+def _rows(values: ArrayLike) -> NDArray[np.uint64]:
+    """[batch, 1, limb, N]."""
+    rows = _words(values)
+    if rows.ndim < 2:
+        raise _core.MismatchError(f"residues have the shape (..., limbs, N), not {rows.shape}")
+    return rows.reshape(-1, 1, *rows.shape[-2:])
+
+
+def _magnitude(value: int) -> NDArray[np.uint64]:
+    magnitude = abs(value)
+    size = (magnitude.bit_length() + 63) // 64
+    return np.frombuffer(magnitude.to_bytes(8 * size, "little"), dtype="<u8").astype(np.uint64, copy=False)
+
+
+def _to_int(words: NDArray[np.uint64]) -> int:
+    return int.from_bytes(words.astype("<u8", copy=False).tobytes(), "little")

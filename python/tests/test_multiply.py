@@ -1,0 +1,144 @@
+"""`hemera.multiply`: engines, transforms, integers, and errors that say what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors, multiply
+
+DEGREE = 1024
+# 1 modulo 2^11; 3 modulo 4 and -1 modulo 2^10.
+SPLIT, INERT = 1152921504606830593 - 0, 2**31 - 1
+
+
+def split_primes(count: int) -> list[int]:
+    return list(hm.ckks.Parameters.for_circuit(depth=count, degree=DEGREE, security=None).primes[-1][:count])
+
+
+def schoolbook(a: list[int], b: list[int], q: int) -> list[int]:
+    out = [0] * len(a)
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            if i + j < len(a):
+                out[i + j] += x * y
+            else:
+                out[i + j - len(a)] -= x * y
+    return [value % q for value in out]
+
+
+@pytest.mark.parametrize("engine", multiply.engines())
+def test_engines_multiply_modulo_every_limb(engine: str) -> None:
+    primes = split_primes(2)
+    generator = np.random.default_rng(1)
+    a = np.stack([generator.integers(0, q, DEGREE, dtype=np.uint64) for q in primes])
+    # Sparse, so that the oracle in Python is quick.
+    b = np.zeros((2, DEGREE), dtype=np.uint64)
+    b[:, 3], b[:, 1000] = 5, np.array(primes) - 1
+    product = multiply.RingMultiplier(engine, threads=1).multiply(np.stack([a, b]), b, primes)
+    assert product.shape == (2, 2, DEGREE)
+    for limb, q in enumerate(primes):
+        turned = np.concatenate([-a[limb, -3:].astype(object), a[limb, :-3].astype(object)]) * 5
+        turned -= np.concatenate([-a[limb, -1000:].astype(object), a[limb, :-1000].astype(object)])
+        assert (product[0, limb] == turned % q).all()
+
+
+def test_contexts_give_the_same_bits_with_every_engine() -> None:
+    params = hm.bgv.Parameters.for_circuit(depth=2, degree=DEGREE, security=None)
+    plain = hm.Context(params, "cpu")
+    assert plain.multiplier == "ntt"
+    sk = plain.generate_secret_key()
+    keys = plain.generate_keys(sk)
+    ev = plain.bind(keys)
+    x = ev.encrypt(np.arange(100))
+    expected = bytes(x * x * x)
+    for engine in multiply.engines():
+        context = hm.Context(params, multiplier=engine)
+        assert context.device == "cpu" or engine == "ntt"
+        loaded = context.bind(context.load(bytes(keys))).load(bytes(x))
+        assert bytes(loaded * loaded * loaded) == expected, engine
+
+
+def test_unknown_engines_are_named() -> None:
+    params = hm.bgv.Parameters.for_circuit(depth=1, degree=DEGREE, security=None)
+    with pytest.raises(errors.ParameterError, match="kronecker_ss"):
+        hm.Context(params, multiplier="fft")
+    with pytest.raises(errors.ParameterError, match="dgt"):
+        multiply.RingMultiplier("fft")
+
+
+@pytest.mark.parametrize("p", [INERT, multiply.inert_prime_below(2**61, 64), 2**61 - 1, 12289])
+def test_galois_transforms_multiply_modulo_both_kinds_of_primes(p: int) -> None:
+    transform = multiply.GaloisTransform(64, p)
+    assert transform.form == ("split" if p % 4 == 1 else "inert")
+    generator = np.random.default_rng(2)
+    a, b = generator.integers(0, p, (2, 64), dtype=np.uint64)
+    expected = schoolbook(a.tolist(), b.tolist(), p)
+    assert transform.multiply(a, b).tolist() == expected
+
+
+@pytest.mark.parametrize(("degree", "p"), [(100, INERT), (64, 2**62 + 1), (64, 7), (64, 65535), (0, INERT)])
+def test_galois_transforms_refuse_other_degrees_and_moduli(degree: int, p: int) -> None:
+    with pytest.raises(errors.ParameterError):
+        multiply.GaloisTransform(degree, p)
+
+
+def test_integers_multiply_with_any_size_and_sign() -> None:
+    multiplier = multiply.IntegerMultiplier(threads=2)
+    for bits in (0, 1, 63, 64, 4000, 50001, 400000):
+        a, b = (1 << bits) - 1, -((1 << bits) // 3)
+        assert multiplier.multiply(a, b) == a * b
+        assert multiplier.multiply(b, b) == b * b
+
+
+def test_kronecker_substitution_multiplies_polynomials() -> None:
+    multiplier = multiply.IntegerMultiplier(threads=1)
+    generator = np.random.default_rng(3)
+    largest = 2**61 - 1
+    a, b = generator.integers(-largest, largest, (2, 200))
+    e = multiply.kronecker_exponent(largest, largest, 200, signed=True)
+    assert e == 131
+    product = multiplier.multiply(multiplier.pack(a, e, signed=True), multiplier.pack(b, e, signed=True))
+    expected = np.convolve(a.astype(object), b.astype(object))
+    assert (multiplier.unpack(product, 399, e, signed=True) == expected).all()
+
+
+def test_packing_goes_both_ways() -> None:
+    multiplier = multiply.IntegerMultiplier(threads=1)
+    assert multiplier.pack([1, 2, 3], 8) == 0x030201
+    assert multiplier.unpack(0x030201, 3, 8).tolist() == [1, 2, 3]
+    assert multiplier.pack([1, -2, -3], 8, signed=True) == 1 - 2 * 256 - 3 * 65536
+    assert multiplier.unpack(1 - 2 * 256 - 3 * 65536, 3, 8, signed=True).tolist() == [1, -2, -3]
+
+
+def test_bad_input_is_an_error_that_says_so() -> None:
+    multiplier = multiply.IntegerMultiplier(threads=1)
+    with pytest.raises(errors.ParameterError, match="-5"):
+        multiplier.pack([1], -5)
+    with pytest.raises(errors.ParameterError, match="larger exponent"):
+        multiplier.pack([256], 8)
+    with pytest.raises(errors.ParameterError, match="negative"):
+        multiplier.unpack(-1, 3, 8)
+    with pytest.raises(errors.ParameterError, match="bits above"):
+        multiplier.unpack(1 << 30, 3, 8)
+    with pytest.raises(errors.ParameterError, match="threads"):
+        multiply.IntegerMultiplier(threads=0)
+    ring = multiply.RingMultiplier("dgt", threads=1)
+    row = np.zeros((1, DEGREE), dtype=np.uint64)
+    with pytest.raises(errors.ParameterError, match="2\\^61"):
+        ring.multiply(row, row, [2**61 + 1])
+    with pytest.raises(errors.ParameterError, match="power of two"):
+        ring.multiply(row[:, :1000], row[:, :1000], split_primes(1))
+    with pytest.raises(errors.ParameterError, match="not below its modulus"):
+        ring.multiply(row + np.uint64(2**60), row, split_primes(1))
+    with pytest.raises(errors.MismatchError):
+        ring.multiply(row[0], row, split_primes(1))
+    with pytest.raises(TypeError):
+        ring.multiply(row.astype(float), row, split_primes(1))
+    with pytest.raises(errors.OutOfMemoryError, match="2\\^38"):
+        hm._core.plan_integer_product(2**40, 2**40)
+
+
+def test_missing_libraries_are_told_with_the_way_out() -> None:
+    assert all("apt-get install" in line for line in multiply.missing())
