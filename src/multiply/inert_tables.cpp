@@ -21,6 +21,9 @@ void set_twiddle(Word* at, std::size_t step, const Gaussian& w, const arith::Mod
   at[3 * step] = sine.quotient >> 12;
 }
 
+Word* words_of(runtime::Buffer& table) { return reinterpret_cast<Word*>(table.data()); }
+const Word* words_of(const runtime::Buffer& table) { return reinterpret_cast<const Word*>(table.data()); }
+
 std::uint64_t reversed_lane(std::size_t lane) { return arith::reverse_bits(lane, 3); }
 
 }  // namespace
@@ -41,15 +44,20 @@ std::vector<InertPrime> make_inert_primes(std::size_t count) {
   return primes;
 }
 
+std::shared_ptr<InertTwiddles::Table> InertTwiddles::make_table(std::size_t words) const {
+  return std::make_shared<Table>(memory_, words * sizeof(Word));
+}
+
 // Block k of level l has the root e(angle), angle = (1/4 + reverse_bits(k)) / 2^l; a stage of it needs the
 // square root w = e(angle / 2), two stages v = e(angle / 4), v^2 = w and v^3. Blocks of lane level m are k =
 // lane 2^m + k'.
 std::shared_ptr<const InertTwiddles::Table> InertTwiddles::make_levels(int log_pairs) const {
   const int parity = log_pairs & 1;
-  auto table = std::make_shared<Table>(
-      inert_entry * inert_entry_at(log_pairs, 0));  // levels parity, parity + 2, ..., log_pairs - 2
+  // Levels parity, parity + 2, ..., log_pairs - 2.
+  const auto table = make_table(inert_entry * inert_entry_at(log_pairs, 0));
+  Word* const entries = words_of(*table);
   // The first level, from an entry whose v is 1: v = e((1 + 4 reverse(lane) + 32 k') / 2^(7 + m)).
-  Table unit(inert_entry), units(4 * inert_pair), made(4 * inert_entry);
+  std::vector<Word> unit(inert_entry), units(4 * inert_pair), made(4 * inert_entry);
   for (std::size_t l = 0; l < lanes; ++l) unit[l] = 1;
   const auto set_units = [&](int log_denominator, const auto& numerator) {
     for (std::size_t part = 0; part < 4; ++part) {
@@ -62,29 +70,30 @@ std::shared_ptr<const InertTwiddles::Table> InertTwiddles::make_levels(int log_p
   };
   set_units(7 + parity, [](Word part, Word lane) { return 1 + 4 * lane + 32 * part; });
   kernels_.next_level(made.data(), unit.data(), 1, units.data(), prime_.modulus);
-  std::copy_n(made.data(), inert_entry << parity, table->data() + inert_entry * inert_entry_at(parity, 0));
+  std::copy_n(made.data(), inert_entry << parity, entries + inert_entry * inert_entry_at(parity, 0));
   // Two bits c_1 c_2 put before k' turn v by e((32 c_1 + 64 c_2 - 3 - 12 reverse(lane)) / 2^(9 + m)).
   for (int level = parity; level + 4 <= log_pairs; level += 2) {
     set_units(9 + level,
               [](Word part, Word lane) { return 32 * (part >> 1) + 64 * (part & 1) - 3 - 12 * lane; });
-    kernels_.next_level(table->data() + inert_entry * inert_entry_at(level + 2, 0),
-                        table->data() + inert_entry * inert_entry_at(level, 0), std::size_t{1} << level,
+    kernels_.next_level(entries + inert_entry * inert_entry_at(level + 2, 0),
+                        entries + inert_entry * inert_entry_at(level, 0), std::size_t{1} << level,
                         units.data(), prime_.modulus);
   }
   return table;
 }
 
 std::shared_ptr<const InertTwiddles::Table> InertTwiddles::make_first() const {
-  auto table = std::make_shared<Table>(inert_first_words);
+  const auto table = make_table(inert_first_words);
+  Word* const words = words_of(*table);
   const arith::Modulus& p = prime_.modulus;
-  set_twiddle(table->data(), 1, prime_.unit(1, 3), p);
+  set_twiddle(words, 1, prime_.unit(1, 3), p);
   for (std::size_t block = 0; block < 2; ++block) {
     for (Word power = 1; power <= 3; ++power) {
-      set_twiddle(table->data() + 4 * (3 * block + power), 1, prime_.unit(power * (1 + 4 * block), 5), p);
+      set_twiddle(words + 4 * (3 * block + power), 1, prime_.unit(power * (1 + 4 * block), 5), p);
     }
   }
   for (std::size_t l = 0; l < lanes; ++l) {
-    set_twiddle(table->data() + 32 + l, lanes, prime_.unit(1 + 4 * reversed_lane(l), 6), p);
+    set_twiddle(words + 32 + l, lanes, prime_.unit(1 + 4 * reversed_lane(l), 6), p);
   }
   return table;
 }
@@ -98,7 +107,7 @@ InertTwiddles::Tables InertTwiddles::get(std::size_t pairs) const {
     log_pairs_[parity] = log_pairs;
   }
   if (!first_) first_ = make_first();
-  return {levels_[parity], first_, {&prime_, levels_[parity]->data(), first_->data(), pairs}};
+  return {levels_[parity], first_, {&prime_, words_of(*levels_[parity]), words_of(*first_), pairs}};
 }
 
 }  // namespace hemera::multiply

@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "hemera/runtime/memory.hpp"
 #include "multiply/inert_kernels.hpp"
-#include "poly/cpu/limb_tables.hpp"
 
 namespace hemera::multiply {
 
@@ -22,9 +23,10 @@ std::vector<InertPrime> make_inert_primes(std::size_t count);
 /// Twiddles of one prime for transforms of any length. Thread-safe; tables are shared with their users.
 class InertTwiddles {
  public:
-  InertTwiddles(const InertPrime& prime, const InertKernels& kernels) : prime_(prime), kernels_(kernels) {}
+  InertTwiddles(const InertPrime& prime, const InertKernels& kernels, std::shared_ptr<runtime::Memory> memory)
+      : prime_(prime), kernels_(kernels), memory_(std::move(memory)) {}
 
-  using Table = poly::cpu::TwiddleTable;
+  using Table = runtime::Buffer;
   struct Tables {
     std::shared_ptr<const Table> twiddles;
     std::shared_ptr<const Table> first;
@@ -34,11 +36,13 @@ class InertTwiddles {
   [[nodiscard]] Tables get(std::size_t pairs) const;
 
  private:
+  [[nodiscard]] std::shared_ptr<Table> make_table(std::size_t words) const;
   [[nodiscard]] std::shared_ptr<const Table> make_levels(int log_pairs) const;
   [[nodiscard]] std::shared_ptr<const Table> make_first() const;
 
   const InertPrime& prime_;
   const InertKernels& kernels_;
+  std::shared_ptr<runtime::Memory> memory_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Table> levels_[2];  // of even and of odd lane levels
   mutable int log_pairs_[2] = {0, 0};               // that they suffice for

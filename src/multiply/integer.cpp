@@ -69,7 +69,7 @@ struct IntegerMultiplier::State {
 
   State() {
     for (const InertPrime& prime : primes) {
-      twiddles.push_back(std::make_unique<const InertTwiddles>(prime, kernels));
+      twiddles.push_back(std::make_unique<const InertTwiddles>(prime, kernels, memory));
       auto& row = inverses.emplace_back();
       for (const arith::Modulus& lower : moduli) {
         row.emplace_back(arith::inverse(lower.value() % prime.modulus.value(), prime.modulus.value()),
