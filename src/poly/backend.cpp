@@ -220,11 +220,10 @@ void Backend::switch_key(Queue& queue, const PolyView& out, const ConstPolyView&
   const Workspace::Frame frame(workspace);
   const PolyView sum = take(workspace, with_limbs(out.shape, up.extended().size()));
   mod_up_inner_product(queue, sum, in, key, up, Form::evaluation, workspace);
-  // With an addend the quotient takes the place of the sum, since `out` may be the addend.
   const bool adds = addend.data != nullptr;
   PolyView quotient = sum;
   if (down != nullptr) {
-    quotient = adds ? take(workspace, out.shape) : out;
+    quotient = adds && addend.data == out.data ? take(workspace, out.shape) : out;
     divide_and_round(queue, quotient, sum, *down, Form::evaluation, workspace);
   }
   const std::size_t added = adds ? addend.shape.components : 0;

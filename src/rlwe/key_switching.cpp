@@ -39,14 +39,12 @@ poly::Poly divide_by_special(const Context& context, poly::Poly extended, std::s
   return result;
 }
 
-// The automorphism of (c_0 + k_0, k_1), with the metadata of `source`.
-Ciphertext permute_switched(const Ciphertext& source, poly::Poly switched, std::uint64_t element) {
+// The automorphism of `switched`, which is (c_0 + k_0, k_1), with the metadata of `source`.
+Ciphertext permute_switched(const Ciphertext& source, const poly::Poly& switched, std::uint64_t element) {
   const Context& context = *source.context;
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   const poly::RnsBase& base = context.base(source.meta.level);
-  const poly::PolyView k0 = switched.view().components(0, 1);
-  backend.add(queue, k0, k0, source.poly.view().components(0, 1), base);
   Metadata meta = source.meta;
   meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(context, meta.level));
   Ciphertext result = make_ciphertext(source.context, std::move(meta), 2);
@@ -57,17 +55,15 @@ Ciphertext permute_switched(const Ciphertext& source, poly::Poly switched, std::
 }  // namespace
 
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
-                      const SwitchingKey& key) {
+                      const SwitchingKey& key, const poly::ConstPolyView& addend) {
   require_key(context, level, key, "switch_key");
   const poly::Backend& backend = context.backend();
-  const poly::ModUp& plan = context.mod_up(level, key.level);
-  poly::Poly extended = context.make_poly(c.shape.batch, 2, plan.extended(), Form::evaluation);
-  {
-    auto workspace = context.make_workspace(backend.mod_up_inner_product_workspace(c.shape, plan));
-    backend.mod_up_inner_product(context.queue(), extended.view(), c, key.poly.view(), plan, Form::evaluation,
-                                 workspace);
-  }
-  return divide_by_special(context, std::move(extended), level);
+  const poly::ModUp& up = context.mod_up(level, key.level);
+  const poly::Division* down = context.mod_down(level);
+  poly::Poly result = context.make_poly(c.shape.batch, 2, context.base(level), Form::evaluation);
+  auto workspace = context.make_workspace(backend.switch_key_workspace(c.shape, up, down));
+  backend.switch_key(context.queue(), result.view(), c, key.poly.view(), up, down, addend, workspace);
+  return result;
 }
 
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key) {
@@ -77,13 +73,9 @@ void relinearize(Ciphertext& ciphertext, const SwitchingKey& key) {
                         " cannot be relinearized; relinearize each product before the next multiplication");
   }
   const Context& context = *ciphertext.context;
-  const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
   const std::size_t level = ciphertext.meta.level;
-  const poly::RnsBase& base = context.base(level);
   const poly::ConstPolyView in = ciphertext.poly.view();
-  poly::Poly switched = switch_key(context, in.components(2, 1), level, key);
-  backend.add(queue, switched.view(), switched.view(), in.components(0, 2), base);
+  poly::Poly switched = switch_key(context, in.components(2, 1), level, key, in.components(0, 2));
   ciphertext.meta.noise_log2 = add_log2(ciphertext.meta.noise_log2, switching_noise_log2(context, level));
   ciphertext.poly = std::move(switched);
 }
@@ -91,9 +83,10 @@ void relinearize(Ciphertext& ciphertext, const SwitchingKey& key) {
 Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_element, const SwitchingKey& key) {
   require_size_two(ciphertext, "apply_galois");
   const Context& context = *ciphertext.context;
-  poly::Poly switched =
-      switch_key(context, ciphertext.poly.view().components(1, 1), ciphertext.meta.level, key);
-  return permute_switched(ciphertext, std::move(switched), galois_element);
+  const poly::ConstPolyView c = ciphertext.poly.view();
+  const poly::Poly switched =
+      switch_key(context, c.components(1, 1), ciphertext.meta.level, key, c.components(0, 1));
+  return permute_switched(ciphertext, switched, galois_element);
 }
 
 std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
@@ -127,8 +120,10 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
     const poly::ModUp& plan = context.mod_up(level, keys[i]->level);
     poly::Poly extended = context.make_poly(batch, 2, plan.extended(), Form::evaluation);
     backend.key_inner_product(queue, extended.view(), digits.view(), keys[i]->poly.view(), plan);
-    results.push_back(permute_switched(ciphertext, divide_by_special(context, std::move(extended), level),
-                                       galois_elements[i]));
+    poly::Poly switched = divide_by_special(context, std::move(extended), level);
+    const poly::PolyView k0 = switched.view().components(0, 1);
+    backend.add(queue, k0, k0, ciphertext.poly.view().components(0, 1), context.base(level));
+    results.push_back(permute_switched(ciphertext, switched, galois_elements[i]));
   }
   return results;
 }

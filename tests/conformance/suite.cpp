@@ -1,5 +1,6 @@
 #include "conformance/suite.hpp"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "hemera/arith/primes.hpp"
@@ -21,8 +22,8 @@ std::vector<std::uint64_t> Host::residues(std::size_t b, std::size_t c, std::siz
 
 const std::vector<std::vector<int>>& bases_of_bits() {
   static const std::vector<std::vector<int>> lists = {
-      {30, 30, 30}, {45, 45, 45, 45},         {50, 50, 50}, {55, 55, 55}, {60, 60, 60, 60},
-      {61, 61, 61}, {60, 30, 50, 45, 61, 55},
+      {30, 30, 30},     {45, 45, 45, 45}, {50, 50, 50},    {55, 55, 55},
+      {60, 60, 60, 60}, {61, 61, 61},     {-60, -60, -60}, {60, 30, 50, 45, 61, 55},
   };
   return lists;
 }
@@ -31,7 +32,8 @@ Rig::Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<
          const std::vector<std::uint64_t>& plaintext_moduli) {
   std::vector<std::uint64_t> values;
   for (const int size : bits) {
-    const auto found = arith::primes_below(std::uint64_t{1} << size, 2 * degree, 1, values);
+    const std::uint64_t step = size < 0 ? std::uint64_t{1} << 32 : 2 * degree;
+    const auto found = arith::primes_below(std::uint64_t{1} << std::abs(size), step, 1, values);
     values.insert(values.end(), found.begin(), found.end());
   }
   std::vector<poly::RingModulus> moduli;

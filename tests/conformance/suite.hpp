@@ -54,8 +54,8 @@ struct Host {
 /// Sizes of the NTT primes that a test runs over: each is the list of bits of one base.
 const std::vector<std::vector<int>>& bases_of_bits();
 
-/// A ring of NTT primes (the largest below 2^bits, for each entry) and of plaintext moduli without a root, a
-/// backend for it, and a generator of test data.
+/// A ring of NTT primes (the largest below 2^bits for each entry; below 2^-bits and 1 modulo 2^32 for a
+/// negative one) and of plaintext moduli without a root, a backend for it, and a generator of test data.
 class Rig {
  public:
   Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<int>& bits,

@@ -11,11 +11,12 @@
 namespace hemera::rlwe {
 
 /// (k_0, k_1) with k_0 + k_1 s_to = c s_from + small noise, for a one-component polynomial c [batch, 1, limb,
-/// N] in evaluation form at `level`; the result has two components. Throws LevelError when the key is limited
-/// to lower levels. (K. Han, D. Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688,
-/// section 4: ModUp, inner product, ModDown; base-2^w digits and no special prime: Brakerski-Vaikuntanathan.)
+/// N] in evaluation form at `level`; the result has two components, to which those of `addend` are added
+/// (one, two or, without data, none). Throws LevelError when the key is limited to lower levels. (K. Han, D.
+/// Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688, section 4: ModUp, inner
+/// product, ModDown; base-2^w digits and no special prime: Brakerski-Vaikuntanathan.)
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
-                      const SwitchingKey& key);
+                      const SwitchingKey& key, const poly::ConstPolyView& addend = {});
 
 /// Size 3 and more to size 2 (the components above 2 need keys of their own and are not supported:
 /// MismatchError).

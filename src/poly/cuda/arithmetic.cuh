@@ -96,8 +96,8 @@ struct ByteSums {
   std::uint64_t high;
 };
 
-/// How an integer arithmetic takes the sum of bytes to below 2q: its bits from `shift` on are multiplied by
-/// 2^shift.
+/// How an integer arithmetic takes the sum of bytes and a canonical addend to below 2q: its bits from `shift`
+/// on are multiplied by 2^shift.
 template <class TwiddleType>
 struct IntegerFold {
   TwiddleType power;
@@ -106,10 +106,12 @@ struct IntegerFold {
 };
 
 template <class A>
-__device__ __forceinline__ std::uint64_t fold_integer(const ByteSums& sums,
+__device__ __forceinline__ std::uint64_t fold_integer(const ByteSums& sums, std::uint64_t addend,
                                                       const IntegerFold<typename A::Twiddle>& fold,
                                                       const typename A::Modulus& m) {
-  const arith::uint128 sum = sums.low + (static_cast<arith::uint128>(sums.high) << 32);
+  const std::uint64_t high = sums.high + (addend >> 32);
+  const arith::uint128 sum =
+      sums.low + static_cast<std::uint32_t>(addend) + (static_cast<arith::uint128>(high) << 32);
   const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
   const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
   return reduce_once<1>(A::multiply(top, fold.power, m) + low, m.q);
@@ -124,6 +126,7 @@ struct alignas(16) ShoupTwiddle {
 /// Any q < 2^61: Shoup's product (see arith::ShoupFactor).
 struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
   static constexpr const char* name = "u64";
+  static constexpr unsigned row_blocks = 4;  // of 128 threads on a multiprocessor: bounds the registers
   struct Modulus {
     std::uint64_t q;
     std::uint64_t minus_q;  // a constant of its own: the compiler then adds the product in place
@@ -146,13 +149,37 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
     const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
     return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
   }
-  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, const Fold& fold,
-                                                     const Modulus& m) {
-    return fold_integer<U64>(sums, fold, m);
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
+                                                     const Fold& fold, const Modulus& m) {
+    return fold_integer<U64>(sums, addend, fold, m);
   }
   /// a w mod q for any word a; in [0, 2q).
   static __device__ __forceinline__ Value multiply(Value a, const Twiddle& w, const Modulus& m) {
-    return a * w.operand + __umul64hi(a, w.quotient) * m.minus_q;
+    const std::uint64_t multiple = __umul64hi(a, w.quotient);
+#if defined(__CUDA_ARCH__)
+    // a w - k q modulo 2^64 in one chain of multiply-adds; the compiler would make two products and a sum.
+    const auto a0 = static_cast<std::uint32_t>(a), a1 = static_cast<std::uint32_t>(a >> 32);
+    const auto w0 = static_cast<std::uint32_t>(w.operand), w1 = static_cast<std::uint32_t>(w.operand >> 32);
+    const auto k0 = static_cast<std::uint32_t>(multiple), k1 = static_cast<std::uint32_t>(multiple >> 32);
+    const auto n0 = static_cast<std::uint32_t>(m.minus_q), n1 = static_cast<std::uint32_t>(m.minus_q >> 32);
+    std::uint32_t low, high;
+    asm("{\n\t"
+        ".reg .u64 t;\n\t"
+        ".reg .u32 h;\n\t"
+        "mul.wide.u32 t, %2, %4;\n\t"
+        "mad.wide.u32 t, %6, %8, t;\n\t"
+        "mov.b64 {%0, h}, t;\n\t"
+        "mad.lo.u32 h, %2, %5, h;\n\t"
+        "mad.lo.u32 h, %3, %4, h;\n\t"
+        "mad.lo.u32 h, %6, %9, h;\n\t"
+        "mad.lo.u32 %1, %7, %8, h;\n\t"
+        "}"
+        : "=r"(low), "=r"(high)
+        : "r"(a0), "r"(a1), "r"(w0), "r"(w1), "r"(k0), "r"(k1), "r"(n0), "r"(n1));
+    return static_cast<std::uint64_t>(high) << 32 | low;
+#else
+    return a * w.operand + multiple * m.minus_q;
+#endif
   }
 };
 
@@ -164,6 +191,7 @@ struct alignas(8) MontgomeryTwiddle {
 /// reduction words need no multiplication.
 struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   static constexpr const char* name = "m64";
+  static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
   struct Modulus {
     std::uint64_t q;
     std::uint32_t high;        // q = high 2^32 + 1
@@ -188,9 +216,9 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
     const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
     return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
   }
-  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, const Fold& fold,
-                                                     const Modulus& m) {
-    return fold_integer<M64>(sums, fold, m);
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
+                                                     const Fold& fold, const Modulus& m) {
+    return fold_integer<M64>(sums, addend, fold, m);
   }
   /// a w for a < 2^63 and canonical w; in (0, 1.5 q].
   ///
@@ -247,6 +275,7 @@ struct alignas(8) DoubleTwiddle {
 /// inputs first.
 struct F64 {
   static constexpr const char* name = "f64";
+  static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
   using Value = double;
   using Twiddle = DoubleTwiddle;
   struct Factor {
@@ -278,19 +307,28 @@ struct F64 {
   struct Fold {};
   static __host__ Fold fold(const arith::Modulus&) { return {}; }
   /// The multiple of q comes from the high part alone, which leaves at most q / 2 and the low part, exactly.
-  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, const Fold&, const Modulus& m) {
+  /// With the addend the sum is below 1.6 q, and below 4 q after four stages.
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend, const Fold&,
+                                                     const Modulus& m) {
     const double low = load(sums.low, m);
     // 2^32 high, by its exponent: 2^84 + 2^32 high.
     const double high =
         __dadd_rn(__longlong_as_double(static_cast<long long>(sums.high | 0x4530000000000000ULL)), -0x1p84);
     const double multiple = __dadd_rn(__fma_rn(high, m.inverse, round), -round);
-    return reduce(__dadd_rn(__fma_rn(-multiple, m.q, high), low), m);
+    double sum = __dadd_rn(__fma_rn(-multiple, m.q, high), low);
+    if (m.q < 0x1p49) sum = reduce(sum, m);  // the low part is below 2^49
+    return __dadd_rn(sum, centered(addend, m));
   }
 
   /// Below 2^52.
   static __device__ __forceinline__ Value load(std::uint64_t canonical, const Modulus&) {
     return __dadd_rn(__longlong_as_double(static_cast<long long>(canonical | 0x4330000000000000ULL)),
                      -0x1p52);
+  }
+  /// At most q / 2 in size.
+  static __device__ __forceinline__ Value centered(std::uint64_t canonical, const Modulus& m) {
+    const Value x = load(canonical, m);
+    return x > 0.5 * m.q ? __dsub_rn(x, m.q) : x;
   }
   static __device__ __forceinline__ Value from_bits(std::uint64_t bits) {
     return __longlong_as_double(static_cast<long long>(bits));
@@ -357,6 +395,13 @@ struct F64 {
     return canonical(x, m);
   }
 };
+
+/// A word below 2^62 to a value that a first round takes.
+template <class A>
+__device__ __forceinline__ typename A::Value reduce_word(std::uint64_t word, const arith::Modulus& q,
+                                                         const typename A::Modulus& m) {
+  return A::load(q.reduce(word), m);
+}
 
 /// q as a word.
 template <class A>

@@ -21,8 +21,10 @@ struct Conversion {
   DeviceView out;
   ConstDeviceView in;
   unsigned components;
+  unsigned quotient_limb;
   const ColumnJob* jobs;
   const std::uint32_t* fragments;
+  const arith::Modulus* ring_moduli;
   const typename A::Modulus* moduli;
   const typename A::Fold* folds;
   const typename A::Twiddle* tables;
@@ -40,8 +42,10 @@ struct Shared {
       targets * (values * sizeof(typename A::Value) + factors * sizeof(typename A::Twiddle));
 };
 
-// Grid [tile of 8 columns, polynomial, job]. Thread g 4 + t of a warp has column g of target t.
-template <class A, int log_rows, int steps>
+// Grid [tile of 8 columns, polynomial, job]. Thread g 4 + t of a warp has column g of target t. No steps: a
+// single source, whose weight is 1. With a quotient, its row counts -(product of the sources) for each
+// target.
+template <class A, int log_rows, int steps, bool has_quotient>
 __global__ void __launch_bounds__(threads, 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
   using S = Shared<A, log_rows>;
@@ -53,7 +57,8 @@ __global__ void __launch_bounds__(threads, 2)
   const ColumnJob::Target target = job.target[t];
   const typename A::Modulus m = pass.moduli[target.ring_index];
   const typename A::Fold fold = pass.folds[target.ring_index];
-  std::uint32_t weights[steps][4][2];
+  const arith::Modulus q = pass.ring_moduli[target.ring_index];
+  std::uint32_t weights[steps + 1][4][2];
 #pragma unroll
   for (int i = 0; i < steps * 8; ++i) {
     weights[i / 8][i / 2 % 4][i % 2] = __ldg(pass.fragments + (blockIdx.z * (steps * 8) + i) * 32 + lane);
@@ -71,25 +76,30 @@ __global__ void __launch_bounds__(threads, 2)
   begin_kernel();
 
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
-  const ulonglong2* sources[steps];
+  const ulonglong2* sources[steps == 0 ? 1 : steps];
 #pragma unroll
-  for (int s = 0; s < steps; ++s) {
-    sources[s] = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, job.source[4 * s + t])) +
+  for (int s = 0; s < (steps == 0 ? 1 : steps); ++s) {
+    const std::uint32_t limb = job.source[steps == 0 ? 0 : 4 * s + t];
+    sources[s] = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, limb)) +
                  blockIdx.x * (tile_columns * S::rows / 2) + g;
+  }
+  const ulonglong2* quotients = nullptr;
+  if constexpr (has_quotient) {
+    quotients = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, pass.quotient_limb)) +
+                blockIdx.x * (tile_columns * S::rows / 2) + g;
   }
 #pragma unroll 1
   for (unsigned y = warp; y < 16; y += warps) {
     Value x[radix];
 #pragma unroll
     for (unsigned pair = 0; pair < radix / 2; ++pair) {
-      int sums[4][4];
-#pragma unroll
-      for (int n = 0; n < 4; ++n) {
-        const int low = static_cast<int>(target.minus_shift >> (16 * n) & 0xff);
-        const int high = static_cast<int>(target.minus_shift >> (16 * n + 8) & 0xff);
-        sums[n][0] = sums[n][2] = low;
-        sums[n][1] = sums[n][3] = high;
+      if constexpr (steps == 0) {
+        const ulonglong2 v = sources[0][(y * (radix / 2) + pair) * tile_columns];
+        x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, q, m);
+        x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, q, m);
+        continue;
       }
+      int sums[4][4] = {};
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
         const ulonglong2 v = sources[s][(y * (radix / 2) + pair) * tile_columns];
@@ -100,18 +110,27 @@ __global__ void __launch_bounds__(threads, 2)
                          weights[s][n][0], weights[s][n][1]);
         }
       }
-      const auto together = [&](int i) -> Value {
+      ulonglong2 quotient = make_ulonglong2(0, 0);
+      if constexpr (has_quotient) quotient = quotients[(y * (radix / 2) + pair) * tile_columns];
+      const auto together = [&](int i, std::uint64_t v) -> Value {
+        // Sums below 2^23 of bytes n, n + 1, n + 2, n + 3.
         const auto half = [&](int n) {
-          const std::uint32_t low =
+          const auto low =
               static_cast<std::uint32_t>(sums[n][i]) + (static_cast<std::uint32_t>(sums[n][i + 1]) << 8);
-          const std::uint32_t high = static_cast<std::uint32_t>(sums[n + 1][i]) +
-                                     (static_cast<std::uint32_t>(sums[n + 1][i + 1]) << 8);
-          return low + (static_cast<std::uint64_t>(high) << 16);
+          const auto high = static_cast<std::uint32_t>(sums[n + 1][i]) +
+                            (static_cast<std::uint32_t>(sums[n + 1][i + 1]) << 8);
+          return static_cast<std::uint64_t>(high) * 65536U + low;
         };
-        return A::fold_bytes({half(0), half(2)}, fold, m);
+        ByteSums bytes{half(0), half(2)};
+        if constexpr (has_quotient) {
+          // A quotient is at most the number of sources, so the sums grow by less than 2^36.
+          bytes.low += v * static_cast<std::uint32_t>(target.minus_product);
+          bytes.high += v * (target.minus_product >> 32);
+        }
+        return A::fold_bytes(bytes, target.minus_shift, fold, m);
       };
-      x[2 * pair] = together(0);
-      x[2 * pair + 1] = together(2);
+      x[2 * pair] = together(0, quotient.x);
+      x[2 * pair + 1] = together(2, quotient.y);
     }
     forward_round<A, log_rows - 4, true>(
         x, [&](int h) { return A::expand(factors[h * targets + t], m); }, m);
@@ -149,13 +168,30 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
       const auto of = [&](const auto& view) {
         return view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches);
       };
-      const Conversion<A> pass{device_view(of(out)), device_view(of(scratch)), components,
-                               columns.jobs.data(),  columns.fragments.data(), tables.moduli.data(),
-                               tables.folds.data(),  tables.forward.data()};
+      const Conversion<A> pass{.out = device_view(of(out)),
+                               .in = device_view(of(scratch)),
+                               .components = components,
+                               .quotient_limb = columns.quotient_limb,
+                               .jobs = columns.jobs.data(),
+                               .fragments = columns.fragments.data(),
+                               .ring_moduli = launcher.tables->moduli(),
+                               .moduli = tables.moduli.data(),
+                               .folds = tables.folds.data(),
+                               .tables = tables.forward.data()};
       with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
-        const auto kernel = columns.steps == 1   ? convert_columns_kernel<A, log_rows, 1>
-                            : columns.steps == 2 ? convert_columns_kernel<A, log_rows, 2>
-                                                 : convert_columns_kernel<A, log_rows, 3>;
+        const auto choose = [&]<bool has_quotient>(std::bool_constant<has_quotient>) {
+          switch (columns.steps) {
+            case 0:
+              return convert_columns_kernel<A, log_rows, 0, false>;
+            case 1:
+              return convert_columns_kernel<A, log_rows, 1, has_quotient>;
+            case 2:
+              return convert_columns_kernel<A, log_rows, 2, has_quotient>;
+            default:
+              return convert_columns_kernel<A, log_rows, 3, has_quotient>;
+          }
+        };
+        const auto kernel = columns.has_quotient ? choose(std::true_type{}) : choose(std::false_type{});
         launch("convert and transform", launcher.stream, kernel,
                {row_size / tile_columns, static_cast<unsigned>(part.batches) * components, columns.job_count},
                {threads}, Shared<A, log_rows>::bytes, pass);

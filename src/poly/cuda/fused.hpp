@@ -32,6 +32,9 @@ void with_fused_rows(int log_rows, const Run& run) {
 /// Most sources of a conversion by tensor cores: four a step.
 inline constexpr unsigned max_fused_sources = 12;
 
+/// Most digits whose rows a block of threads has in its shared memory.
+inline constexpr unsigned max_fused_digits = 48;
+
 /// Four targets that one block of threads converts to.
 struct ColumnJob {
   struct Target {
@@ -40,6 +43,7 @@ struct ColumnJob {
     std::uint32_t stored;  // 0: filled up to four
     std::uint32_t unused;
     std::uint64_t minus_shift;
+    std::uint64_t minus_product;  // what a quotient counts
   };
   std::uint32_t component;  // of the output, added to the input's
   std::uint32_t sources;
@@ -53,7 +57,9 @@ struct ColumnTables {
   /// Bytes of the weights as the tensor cores take them: [job, step, column tile, 2, lane].
   DeviceArray<std::uint32_t> fragments;
   unsigned job_count = 0;
-  unsigned steps = 0;  // of four sources
+  bool has_quotient = false;
+  unsigned quotient_limb = 0;  // of the scratch
+  unsigned steps = 0;          // of four sources; 0: each target has one source, of weight 1
 };
 
 /// Limbs that are taken to scaled residues by an inverse transform.
@@ -79,9 +85,9 @@ struct ExtraTables {
 struct FusedModUp {
   bool usable = false;
   ScaledTables scaled;
-  ColumnTables base;     // to limbs of the level's base
-  ColumnTables special;  // to the special limbs
-  DeviceArray<std::uint32_t> key_digits;
+  ColumnTables base;                      // to limbs of the level's base
+  ColumnTables special;                   // to the special limbs
+  std::vector<std::uint16_t> key_digits;  // [digit]
   DeviceArray<std::uint32_t> key_limbs;
   DeviceArray<std::uint32_t> own_digits;
 };

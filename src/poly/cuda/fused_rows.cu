@@ -64,7 +64,7 @@ void set_inverse(Inverses& inverses, std::size_t limb, std::uint64_t value, cons
 
 // Grid [tile, polynomial, limb].
 template <class A>
-__global__ void __launch_bounds__(128)
+__global__ void __launch_bounds__(128, A::row_blocks)
     finish_rows_kernel(const __grid_constant__ FinishPass<A> pass, int log_rows) {
   const unsigned limb = blockIdx.z, index = pass.limbs.ring_index[limb];
   const typename A::Modulus m = pass.moduli[index];
@@ -97,7 +97,8 @@ template <class A>
 struct Sum {
   uint128 value = 0;
   // Values below 8q < 2^64 times words below 2^61 (U64), or below 2^63 times 2^60 (M64).
-  static constexpr unsigned terms = std::is_same_v<A, U64> ? 7 : 31;
+  static constexpr unsigned terms =
+      std::is_same_v<A, U64> ? 4 : 28;  // multiples of four, with room for a rest
 
   __device__ __forceinline__ void add(std::uint64_t x, std::uint64_t key, const typename A::Modulus&) {
     value += static_cast<uint128>(x) * key;
@@ -114,7 +115,7 @@ struct Sum {
 template <>
 struct Sum<F64> {
   double value = 0;
-  static constexpr unsigned terms = 5;  // of at most 0.65 q, on top of a reduced sum
+  static constexpr unsigned terms = 4;  // of at most 0.65 q, on top of a reduced sum
 
   // x at most 0.51 q.
   __device__ __forceinline__ void add(double x, std::uint64_t key, const F64::Modulus& m) {
@@ -139,7 +140,7 @@ struct ProductPass {
   unsigned digit_count;
   unsigned first;  // limb of the extended base that is limb 0 of the output
   unsigned addend_components;
-  const std::uint32_t* key_digits;
+  std::uint16_t key_digits[max_fused_digits];
   const std::uint32_t* key_limbs;
   const std::uint32_t* own_digits;
   LimbModuli limbs;
@@ -156,7 +157,7 @@ constexpr unsigned block_words = rows_per_block * row_size;
 // A warp takes one digit's two rows at a time, or one component of delta's; then the block takes the
 // products.
 template <class A, bool ends>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 3)
     rows_inner_product_kernel(const __grid_constant__ ProductPass<A> pass, int log_rows) {
   using Value = typename A::Value;
   const unsigned limb = blockIdx.z, extended_limb = pass.first + limb, index = pass.limbs.ring_index[limb];
@@ -204,15 +205,27 @@ __global__ void __launch_bounds__(256)
     const unsigned position = blockIdx.y * block_words + entry;
     Sum<A> sums[2];
     const auto* key = pass.key.limb(0, component, key_limb) + position;
-    for (unsigned d = 0; d < pass.digit_count; ++d) {
-      if (d != 0 && d % Sum<A>::terms == 0) {
+    // Four key words are on their way at a time.
+    for (unsigned first_digit = 0; first_digit < pass.digit_count; first_digit += 4) {
+      ulonglong2 words[4];
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        const unsigned d = min(first_digit + i, pass.digit_count - 1);
+        words[i] = __ldcs(reinterpret_cast<const ulonglong2*>(key + std::size_t{pass.key_digits[d]} *
+                                                                        pass.key.batch_stride));
+      }
+      if (first_digit != 0 && first_digit % Sum<A>::terms == 0) {
         sums[0].reduce(q, m);
         sums[1].reduce(q, m);
       }
-      const ulonglong2 word = __ldcs(
-          reinterpret_cast<const ulonglong2*>(key + std::size_t{pass.key_digits[d]} * pass.key.batch_stride));
-      sums[0].add(shared[d * block_words + entry], word.x, m);
-      sums[1].add(shared[d * block_words + entry + 1], word.y, m);
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        if (first_digit + i < pass.digit_count) {
+          const Value* x = shared + (first_digit + i) * block_words + entry;
+          sums[0].add(x[0], words[i].x, m);
+          sums[1].add(x[1], words[i].y, m);
+        }
+      }
     }
     ulonglong2 result = make_ulonglong2(sums[0].canonical(q, m), sums[1].canonical(q, m));
     if constexpr (ends) {
@@ -277,7 +290,7 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const P
       pass.key = device_view(key);
       pass.digit_count = static_cast<unsigned>(digits.shape.components);
       pass.first = static_cast<unsigned>(first + part.first_limb);
-      pass.key_digits = plan.key_digits.data();
+      std::copy(plan.key_digits.begin(), plan.key_digits.end(), pass.key_digits);
       pass.key_limbs = plan.key_limbs.data();
       pass.own_digits = plan.own_digits.data();
       pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);

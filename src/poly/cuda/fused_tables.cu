@@ -5,13 +5,6 @@
 #include "poly/cuda/fused_tables.hpp"
 
 namespace hemera::poly::cuda {
-namespace {
-
-// Most digits whose rows a block of threads has in its shared memory.
-constexpr std::size_t max_digits = 48;
-
-}  // namespace
-
 // Conversions to targets in groups of four.
 struct FusedTables::HostColumns {
   struct Target {
@@ -20,6 +13,7 @@ struct FusedTables::HostColumns {
     arith::Modulus modulus;
     std::vector<std::uint64_t> weights;  // [source]
     std::uint64_t minus_shift;
+    std::uint64_t minus_product = 0;
   };
   struct Group {
     std::uint32_t component;
@@ -42,7 +36,7 @@ ColumnTables FusedTables::upload(HostColumns& host) const {
   std::size_t most = 0;
   for (const auto& group : host.groups) most = std::max(most, group.sources.size());
   ColumnTables tables;
-  tables.steps = static_cast<unsigned>((most + 3) / 4);
+  tables.steps = most == 1 ? 0 : static_cast<unsigned>((most + 3) / 4);
   tables.job_count = static_cast<unsigned>(host.groups.size());
   std::vector<ColumnJob> jobs;
   std::vector<std::uint32_t> fragments;
@@ -59,7 +53,8 @@ ColumnTables FusedTables::upload(HostColumns& host) const {
                        .limb = target.limb,
                        .stored = i < group.targets.size() ? 1U : 0U,
                        .unused = 0,
-                       .minus_shift = target.minus_shift};
+                       .minus_shift = target.minus_shift,
+                       .minus_product = target.minus_product};
     }
     jobs.push_back(job);
     // See tensor_core.cuh. Column g of tile n belongs to byte 2n + g % 2 of target g / 2; row 16 r + 4t + b
@@ -131,15 +126,15 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
       most = std::max(most, digit.moduli.size());
     }
     const std::size_t limbs = plan.base().size();
-    if (!takes(plan.extended(), most) || plan.digits().size() > max_digits) return tables;
+    if (!takes(plan.extended(), most) || plan.digits().size() > max_fused_digits) return tables;
 
     std::vector<std::uint64_t> factors(limbs), shifts(limbs);
-    std::vector<std::uint32_t> key_digits;
+    std::vector<std::uint16_t> key_digits;
     std::vector<std::uint32_t> own_digits(plan.extended().size(), no_digit);
     HostColumns base, special;
     for (std::size_t d = 0; d < plan.digits().size(); ++d) {
       const BaseConversion& conversion = plan.conversions()[d];
-      key_digits.push_back(static_cast<std::uint32_t>(plan.digits()[d].key_digit));
+      key_digits.push_back(static_cast<std::uint16_t>(plan.digits()[d].key_digit));
       const std::vector<std::uint32_t>& own = plan.own_positions()[d];
       for (std::size_t i = 0; i < own.size(); ++i) {
         own_digits[own[i]] = static_cast<std::uint32_t>(d);
@@ -166,7 +161,7 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
     tables.scaled = scaled(plan.base(), factors, shifts);
     tables.base = upload(base);
     tables.special = upload(special);
-    tables.key_digits = upload(key_digits);
+    tables.key_digits = std::move(key_digits);
     tables.key_limbs = upload(plan.key_positions());
     tables.own_digits = upload(own_digits);
     tables.usable = true;
@@ -183,7 +178,7 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     const bool has_plaintext = !plan.plaintext().empty();
     // The exact conversion of several moduli has a quotient; a single one converts by its centred residue.
     const bool has_quotient = dropped > 1;
-    const std::size_t sources = dropped + (has_quotient ? 1 : 0) + (has_plaintext ? 1 : 0);
+    const std::size_t sources = dropped + (has_plaintext ? 1 : 0);
     if (plan.adds_primes() || !takes(plan.target(), sources) || !takes(plan.dropped(), sources))
       return tables;
 
@@ -209,8 +204,8 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
                                  .limb = static_cast<std::uint32_t>(j),
                                  .modulus = b,
                                  .weights = conversion.punctured()[j],
-                                 .minus_shift = has_quotient ? 0 : b.negate(conversion.center_shift()[j])};
-      if (has_quotient) target.weights.push_back(b.negate(conversion.product()[j]));
+                                 .minus_shift = has_quotient ? 0 : b.negate(conversion.center_shift()[j]),
+                                 .minus_product = has_quotient ? b.negate(conversion.product()[j]) : 0};
       if (has_plaintext) {
         const std::uint64_t product = plan.dropped_product()[j].operand;
         target.weights.push_back(product);
@@ -223,7 +218,9 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     columns.add(0, source_limbs, host_targets);
     tables.scaled = scaled(plan.dropped(), factors, shifts);
     tables.columns = upload(columns);
-    tables.scratch_limbs = static_cast<unsigned>(sources);
+    tables.columns.has_quotient = has_quotient;
+    tables.columns.quotient_limb = static_cast<unsigned>(sources);
+    tables.scratch_limbs = static_cast<unsigned>(sources + (has_quotient ? 1 : 0));
     tables.extra.sources = upload(extra);
     tables.extra.source_count = static_cast<unsigned>(dropped);
     tables.extra.quotient = has_quotient;

@@ -27,7 +27,7 @@ struct ScaledPass {
 
 // Grid [tile, polynomial, limb].
 template <class A>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(128, A::row_blocks)
     scaled_rows_kernel(const __grid_constant__ ScaledPass<A> pass, int log_rows) {
   const unsigned index = pass.limbs.ring_index[blockIdx.z];
   const typename A::Modulus m = pass.moduli[index];
@@ -101,19 +101,16 @@ __global__ void __launch_bounds__(256)
     }
     if (extra.correction) plain += static_cast<uint128>(y) * extra.weights[i];
   }
-  std::uint64_t v = 0;
+  const std::uint64_t v = extra.quotient ? static_cast<std::uint64_t>(quotient >> 64) : 0;
   unsigned row = extra.source_count;
-  if (extra.quotient) {
-    v = static_cast<std::uint64_t>(quotient >> 64);
-    scratch.limb(batch, component, row++)[n] = v;
-  }
   if (extra.correction) {
     const arith::Modulus& t = extra.plain;
     const std::uint64_t delta = t.reduce(plain + static_cast<uint128>(v) * extra.minus_product);
     // The centred [-delta D^-1]_t, shifted to unsigned.
-    scratch.limb(batch, component, row)[n] =
+    scratch.limb(batch, component, row++)[n] =
         t.add(t.multiply(delta, extra.negative_inverse), (t.value() - 1) / 2);
   }
+  if (extra.quotient) scratch.limb(batch, component, row)[n] = v;
 }
 
 }  // namespace

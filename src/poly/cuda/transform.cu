@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
 }
 
 template <class A>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(128, A::row_blocks)
     forward_rows_kernel(const __grid_constant__ Pass<A> pass, int log_rows) {
   const Limb<A> limb(pass, log_rows);
   begin_kernel();
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(256)
 }
 
 template <class A>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(128, A::row_blocks)
     inverse_rows_kernel(const __grid_constant__ Pass<A> pass, int log_rows) {
   const Limb<A> limb(pass, log_rows);
   begin_kernel();

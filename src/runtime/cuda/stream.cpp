@@ -19,7 +19,7 @@ std::size_t size_class(std::size_t bytes) {
   std::size_t power = smallest;
   while (power * 2 < bytes) power *= 2;
   const std::size_t step = bytes <= smallest ? 256 : power / 8;
-  return (bytes + step - 1) / step * step;
+  return bytes == 0 ? step : (bytes + step - 1) / step * step;
 }
 
 class StreamMemory final : public Memory {

@@ -1,0 +1,149 @@
+// A whole key switch in one operation, against its parts by the defaults, in rings where a backend may fuse
+// them.
+#include "conformance/oracle.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using poly::Division;
+using poly::Form;
+using poly::GadgetDigit;
+using poly::ModUp;
+using poly::RnsBase;
+
+struct Switch {
+  const char* name;
+  std::size_t degree;
+  std::vector<int> bits;
+  std::size_t base;   // limbs; the others are special
+  std::size_t digit;  // limbs
+  std::size_t batch;
+};
+
+const std::vector<Switch>& switches() {
+  static const std::vector<Switch> list = {
+      {"a small ring", 1024, {50, 50, 50, 50}, 3, 2, 2},
+      {"no special prime", 1024, {50, 50, 50}, 3, 1, 1},
+      {"one special prime", 8192, {49, 49, 49, 49}, 3, 1, 2},
+      {"primes of 30 and 50 bits", 8192, {50, 30, 45, 30, 50}, 3, 2, 1},
+      {"primes of 61 bits", 8192, {61, 61, 61, 61, 61, 61}, 4, 2, 1},
+      {"primes that are 1 modulo 2^32", 8192, {-60, -60, -60, -60, -60}, 3, 2, 2},
+      {"primes of all sizes", 8192, {60, 30, 50, 45, 61, 55, 61}, 5, 2, 1},
+      {"nine sources", 8192, std::vector<int>(20, 50), 11, 9, 1},
+      {"more sources than the tensor cores take", 8192, std::vector<int>(27, 50), 14, 13, 1},
+      {"a larger ring", 16384, {50, 50, 50, 50, 50, 50, 50}, 5, 2, 1},
+  };
+  return list;
+}
+
+TEST_P(BackendTest, SwitchKeyIsItsParts) {
+  for (const Switch& given : switches()) {
+    SCOPED_TRACE(given.name);
+    const std::vector<std::uint64_t> plaintexts = {65537};
+    Rig rig(GetParam(), given.degree, given.bits, plaintexts);
+    const poly::Backend& backend = *rig.backend;
+    const RnsBase base = rig.primes(0, given.base);
+    const RnsBase special = rig.primes(given.base, given.bits.size() - given.base);
+    std::vector<GadgetDigit> digits;
+    for (std::size_t first = 0; first < given.base; first += given.digit) {
+      digits.push_back({.key_digit = digits.size(),
+                        .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
+    }
+    const ModUp up(base, special, digits, rig.all());
+    const poly::Poly key = rig.upload(rig.random(rig.all(), digits.size(), 2));
+    const Host residues = adversarial(rig, base, given.batch, 1);
+    const poly::Poly in = rig.upload(rig.transformed(residues, Form::coefficient, Form::evaluation));
+    const poly::Poly one = rig.upload(rig.random(base, given.batch, 1));
+    const poly::Poly two = rig.upload(rig.random(base, 1, 2));
+    for (const bool corrected : {false, true}) {
+      if (corrected && special.empty()) continue;
+      const auto division =
+          special.empty()
+              ? nullptr
+              : std::make_unique<Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());
+      // The parts, each by its default.
+      poly::Poly extended = rig.output(up.extended(), given.batch, digits.size());
+      poly::Poly sum = rig.output(up.extended(), given.batch, 2);
+      poly::Poly quotient = rig.output(base, given.batch, 2);
+      {
+        runtime::Workspace space = rig.workspace(backend.Backend::mod_up_workspace(in.shape(), up));
+        backend.Backend::mod_up(*rig.queue, extended.view(), in.view(), up, Form::evaluation, space);
+        backend.Backend::key_inner_product(*rig.queue, sum.view(), std::as_const(extended).view(), key.view(),
+                                           up);
+        if (division) {
+          runtime::Workspace more =
+              rig.workspace(backend.Backend::divide_and_round_workspace(sum.shape(), *division));
+          backend.Backend::divide_and_round(*rig.queue, quotient.view(), std::as_const(sum).view(), *division,
+                                            Form::evaluation, more);
+        } else {
+          backend.copy(*rig.queue, quotient.view(), std::as_const(sum).view());
+        }
+      }
+      for (const poly::ConstPolyView& addend : {poly::ConstPolyView(), one.view(), two.view()}) {
+        poly::Poly expected = rig.output(base, given.batch, 2);
+        backend.copy(*rig.queue, expected.view(), std::as_const(quotient).view());
+        if (addend.data != nullptr) {
+          const poly::PolyView part = expected.view().components(0, addend.shape.components);
+          backend.add(*rig.queue, part, part, addend, base);
+        }
+        for (const bool use_default : {false, true}) {
+          const std::size_t bytes =
+              use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
+                          : backend.switch_key_workspace(in.shape(), up, division.get());
+          runtime::Workspace space = rig.workspace(bytes);
+          poly::Poly out = rig.output(base, given.batch, 2);
+          if (use_default) {
+            backend.Backend::switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(),
+                                        addend, space);
+          } else {
+            backend.switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(), addend,
+                               space);
+          }
+          ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
+              << (use_default ? "default" : "override") << (corrected ? ", corrected" : "") << ", addend of "
+              << (addend.data == nullptr ? 0 : addend.shape.components);
+        }
+      }
+      // In place of the addend, and with what the fused product stores.
+      poly::Poly place = rig.upload(rig.download(two));
+      if (given.batch == 1) {
+        runtime::Workspace space =
+            rig.workspace(backend.switch_key_workspace(in.shape(), up, division.get()));
+        backend.switch_key(*rig.queue, place.view(), in.view(), key.view(), up, division.get(),
+                           std::as_const(place).view(), space);
+        poly::Poly expected = rig.output(base, 1, 2);
+        backend.add(*rig.queue, expected.view(), std::as_const(quotient).view(), two.view(), base);
+        ASSERT_TRUE(same(rig.download(place), rig.download(expected))) << "in place";
+      }
+      poly::Poly fused = rig.output(up.extended(), given.batch, 2);
+      runtime::Workspace space = rig.workspace(backend.mod_up_inner_product_workspace(in.shape(), up));
+      backend.mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), up, Form::evaluation,
+                                   space);
+      ASSERT_TRUE(same(rig.download(fused), rig.download(sum)));
+    }
+  }
+}
+
+TEST_P(BackendTest, SwitchKeyNeedsFittingPlans) {
+  Rig rig(GetParam(), 1024, {50, 50, 50, 50});
+  const RnsBase base = rig.primes(0, 3);
+  const ModUp up(base, rig.primes(3, 1), {{.key_digit = 0, .moduli = base}}, rig.all());
+  const Division other(rig.all(), rig.primes(0, 2));
+  const poly::Poly key = rig.upload(rig.random(rig.all(), 1, 2));
+  const poly::Poly in = rig.upload(rig.random(base, 1, 1));
+  const poly::Poly three = rig.upload(rig.random(base, 1, 3));
+  poly::Poly out = rig.output(base, 1, 2);
+  runtime::Workspace space = rig.workspace(std::size_t{1} << 20);
+  EXPECT_THROW(rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &other, {}, space),
+               MismatchError);
+  EXPECT_THROW(rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, nullptr, {}, space),
+               MismatchError);
+  const Division down(rig.all(), base);
+  EXPECT_THROW(
+      rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &down, three.view(), space),
+      MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::conformance
