@@ -434,6 +434,18 @@ TEST_P(BackendTest, DecodingTakesBatchesAndBroadcasts) {
   }
 }
 
+TEST_P(BackendTest, EmbeddingIsExactForAllDegrees) {
+  for (const std::size_t degree : {std::size_t{1} << 15, std::size_t{1} << 16, std::size_t{1} << 17}) {
+    Rig rig(GetParam(), degree, {50});
+    const Slots slots = random_slots(rig, degree / 2, 1);
+    const Host encoding = encoded(rig, rig.all(), 1, slots, 1, 0x1p40);
+    EXPECT_TRUE(same(encoding, expected_encoding(rig.all(), 1, slots, 1, 0x1p40))) << degree;
+    EXPECT_TRUE(same_bits(decoded(rig, encoding, 1, degree / 2, 0x1p40),
+                          expected_decoding(encoding, 1, degree / 2, 0x1p40)))
+        << degree;
+  }
+}
+
 TEST_P(BackendTest, EmbeddingRefusesShapesThatDoNotFit) {
   Rig rig(GetParam(), 1024, {50, 60});
   const poly::Backend& backend = *rig.backend;
