@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import hemera as hm
 from hemera import errors, multiply
+from hemera.cli import main
 
 DEGREE = 1024
 # 1 modulo 2^11; 3 modulo 4 and -1 modulo 2^10.
@@ -138,6 +142,20 @@ def test_bad_input_is_an_error_that_says_so() -> None:
         ring.multiply(row.astype(float), row, split_primes(1))
     with pytest.raises(errors.OutOfMemoryError, match="2\\^38"):
         hm._core.plan_integer_product(2**40, 2**40)
+
+
+def test_the_benchmark_measures_checks_and_draws(tmp_path: Path) -> None:
+    results, figure = tmp_path / "results.json", tmp_path / "figure.svg"
+    arguments = (
+        "bench multiply --part integers --part rings --n 4096 --bits 20000 --threads 1 --seconds 0.001"
+    )
+    assert main([*arguments.split(), "--json", str(results)]) == 0
+    rows = json.loads(results.read_text())["rows"]
+    assert all(row["checked"] and row["ms"] > 0 for row in rows)
+    assert {row["engine"] for row in rows} >= {"hemera ntt", "hemera dgt", "hemera kronecker_ss", "hemera"}
+    pytest.importorskip("matplotlib")
+    assert main(["bench", "multiply", "--load", str(results), "--figure", str(figure)]) == 0
+    assert "<svg" in figure.read_text()
 
 
 def test_missing_libraries_are_told_with_the_way_out() -> None:
