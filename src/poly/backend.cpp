@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "hemera/runtime/error.hpp"
 #include "poly/shapes.hpp"
 
 namespace hemera::poly {
@@ -70,6 +71,12 @@ std::size_t largest_digit(const ModUp& plan) {
 }
 
 }  // namespace
+
+std::unique_ptr<Backend::Recording> Backend::record(Queue& /*queue*/,
+                                                    const std::function<void()>& /*operations*/) const {
+  throw DeviceError("device '" + device().name() +
+                    "' does not record operations; run them, or use a CUDA device");
+}
 
 std::size_t Backend::divide_and_round_workspace(const PolyShape& in, const Division& plan) const {
   const std::size_t targets = plan.target().size();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #define HEMERA_CUDA_EMULATION 1
 #define __global__
@@ -170,7 +172,8 @@ enum cudaError_t {
   cudaErrorMemoryAllocation = 2,
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
-  cudaErrorInvalidDevice = 101
+  cudaErrorInvalidDevice = 101,
+  cudaErrorNotSupported = 801
 };
 inline const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaSuccess ? "no error" : error == cudaErrorMemoryAllocation ? "out of memory" : "error";
@@ -180,6 +183,30 @@ inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 
 using cudaStream_t = struct hemera_emulation_stream*;
+
+// A graph is a list of steps. What a capturing thread gives to any stream becomes one.
+struct hemera_emulation_graph {
+  std::vector<std::function<void()>> steps;
+};
+using cudaGraph_t = hemera_emulation_graph*;
+using cudaGraphExec_t = hemera_emulation_graph*;
+inline thread_local cudaGraph_t hemera_emulation_capture = nullptr;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1, cudaStreamCaptureModeRelaxed = 2 };
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  return hemera_emulation_capture = new hemera_emulation_graph, cudaSuccess;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  return *graph = std::exchange(hemera_emulation_capture, nullptr), cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  return *executable = new hemera_emulation_graph(*graph), cudaSuccess;
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
+  for (const auto& step : graph->steps) step();
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return delete graph, cudaSuccess; }
 using cudaEvent_t = struct hemera_emulation_event*;
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
@@ -219,13 +246,25 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
   using hemera::emulation::Counts;
   if (kind == cudaMemcpyHostToDevice) hemera::emulation::count(&Counts::copies_to_device);
   if (kind == cudaMemcpyDeviceToHost) hemera::emulation::count(&Counts::copies_to_host);
-  return std::memcpy(to, from, bytes), cudaSuccess;
+  const auto step = [=] { std::memcpy(to, from, bytes); };
+  if (hemera_emulation_capture != nullptr) {
+    hemera_emulation_capture->steps.emplace_back(step);
+  } else {
+    step();
+  }
+  return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   return cudaMemcpyAsync(to, from, bytes, kind);
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
-  return std::memset(to, value, bytes), cudaSuccess;
+  const auto step = [=] { std::memset(to, value, bytes); };
+  if (hemera_emulation_capture != nullptr) {
+    hemera_emulation_capture->steps.emplace_back(step);
+  } else {
+    step();
+  }
+  return cudaSuccess;
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return *stream = nullptr, cudaSuccess;
@@ -237,6 +276,23 @@ inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
 }
 inline cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullptr); }
 
+// Events tell the time of the host.
+struct hemera_emulation_event {
+  double milliseconds = 0;
+};
+inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return *event = new hemera_emulation_event, cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  event->milliseconds = Milliseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
+  return *milliseconds = static_cast<float>(stop->milliseconds - start->milliseconds), cudaSuccess;
+}
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 template <typename Function>
 cudaError_t cudaFuncSetAttribute(Function, cudaFuncAttribute, int) {
@@ -261,9 +317,16 @@ struct cudaLaunchConfig_t {
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  hemera::emulation::count(&hemera::emulation::Counts::kernels);
-  const std::tuple<Parameters...> values{std::forward<Arguments>(arguments)...};
-  hemera::emulation::run(config->gridDim, config->blockDim, config->dynamicSmemBytes,
-                         [&] { std::apply(kernel, values); });
+  const auto step = [launched = *config, kernel,
+                     values = std::tuple<Parameters...>{std::forward<Arguments>(arguments)...}] {
+    hemera::emulation::count(&hemera::emulation::Counts::kernels);
+    hemera::emulation::run(launched.gridDim, launched.blockDim, launched.dynamicSmemBytes,
+                           [&] { std::apply(kernel, values); });
+  };
+  if (hemera_emulation_capture != nullptr) {
+    hemera_emulation_capture->steps.emplace_back(step);
+  } else {
+    step();
+  }
   return cudaSuccess;
 }

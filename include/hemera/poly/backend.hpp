@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -46,6 +47,25 @@ class Backend {
   /// What runs, for people: "cpu (avx512, 2 threads)".
   [[nodiscard]] virtual std::string description() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue() const = 0;
+
+  // --- Recording: a sequence of operations that is noted once and run many times. ---
+  /// What was recorded. It uses the memory that its operations were given: contents may change between
+  /// replays, addresses may not.
+  class Recording {
+   public:
+    Recording() = default;
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    virtual ~Recording() = default;
+    virtual void replay(Queue& queue) const = 0;
+  };
+  /// Whether `record` does anything but throw.
+  [[nodiscard]] virtual bool records() const { return false; }
+  /// Runs `operations`, whose operations are noted instead of run. They may not draw randomness, nor copy
+  /// from or to the host: DeviceError, after which the backend is as before. Operations of other threads
+  /// wait. Buffers made within are the recording's own for as long as it lives.
+  [[nodiscard]] virtual std::unique_ptr<Recording> record(Queue& queue,
+                                                          const std::function<void()>& operations) const;
 
   // --- Copies. Host arrays are contiguous [batch, component, limb, N] in standard order. What is uploaded
   // may be freed when the call returns, what is downloaded is there after the queue's synchronize(). ---

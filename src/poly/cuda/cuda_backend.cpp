@@ -10,6 +10,7 @@
 #include "poly/cuda/sampling.hpp"
 #include "poly/shapes.hpp"
 #include "runtime/cuda/check.hpp"
+#include "runtime/cuda/recording.hpp"
 
 namespace hemera::poly {
 namespace cuda {
@@ -72,7 +73,8 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaOptions& op
     : ring_(std::move(ring)),
       forced_(options.arithmetic),
       stream_(open_stream(options.device)),
-      memory_(runtime::cuda::make_stream_memory(stream_, options.memory_limit)),
+      stream_memory_(std::make_shared<runtime::cuda::StreamMemory>(stream_, options.memory_limit)),
+      memory_(stream_memory_),
       tables_(ring_, memory_, stream_),
       plans_(memory_, stream_),
       fused_(ring_, memory_, stream_, [this](const RnsBase& base) { return arithmetic(base); }) {
@@ -98,15 +100,52 @@ std::unique_ptr<runtime::Queue> CudaBackend::make_queue() const {
   return std::make_unique<runtime::cuda::StreamQueue>(stream_);
 }
 
-Launcher CudaBackend::launcher(Queue& queue) const {
+void CudaBackend::check_queue(const Queue& queue) const {
   const auto* own = dynamic_cast<const runtime::cuda::StreamQueue*>(&queue);
   if (own == nullptr || own->stream() != stream_->get()) {
     throw MismatchError("a queue of device " + queue.device().name() + " was given to a backend of " +
                         device().name() + "; use a queue that this backend made");
   }
+}
+
+Launcher CudaBackend::launcher(Queue& queue) const {
+  check_queue(queue);
   // A thread's current device is its own business; kernels need the stream's.
   check(cudaSetDevice(stream_->device()), "select the device");
-  return {stream_->get(), &tables_, static_cast<unsigned>(ring_->log_degree())};
+  return {stream_->get(), &tables_, static_cast<unsigned>(ring_->log_degree()), stream_->enter()};
+}
+
+Launcher CudaBackend::host_launcher(Queue& queue, const char* operation) const {
+  stream_->refuse_recording(operation, "it copies from or to the host; do that before or after");
+  return launcher(queue);
+}
+
+Launcher CudaBackend::random_launcher(Queue& queue) const {
+  stream_->refuse_recording("drawing randomness",
+                            "every replay would use the same; encrypt before, and pass it in");
+  return launcher(queue);
+}
+
+namespace {
+
+class CudaRecording final : public Backend::Recording {
+ public:
+  explicit CudaRecording(std::unique_ptr<runtime::cuda::Recording> recording)
+      : recording_(std::move(recording)) {}
+  void replay(runtime::Queue& /*queue*/) const override { recording_->replay(); }
+
+ private:
+  std::unique_ptr<runtime::cuda::Recording> recording_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend::Recording> CudaBackend::record(Queue& queue,
+                                                        const std::function<void()>& operations) const {
+  check_queue(queue);
+  runtime::cuda::Recorder recorder(stream_, stream_memory_);
+  operations();
+  return std::make_unique<CudaRecording>(recorder.finish());
 }
 
 Arithmetic CudaBackend::arithmetic(const RnsBase& base) const {
@@ -128,7 +167,7 @@ const Embedding& CudaBackend::embedding() const {
 void CudaBackend::upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
                          Form form) const {
   check_host("upload", host.size(), out.shape);
-  const Launcher where = launcher(queue);
+  const Launcher where = host_launcher(queue, "an upload");
   const auto copy_to = [&](std::byte* data) {
     check(cudaMemcpyAsync(data, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, where.stream),
           "upload");
@@ -148,7 +187,7 @@ void CudaBackend::upload(Queue& queue, const PolyView& out, std::span<const std:
 void CudaBackend::download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                            Form form) const {
   check_host("download", host.size(), in.shape);
-  const Launcher where = launcher(queue);
+  const Launcher where = host_launcher(queue, "a download");
   const auto copy_from = [&](const std::byte* data) {
     check(cudaMemcpyAsync(host.data(), data, host.size_bytes(), cudaMemcpyDeviceToHost, where.stream),
           "download");
@@ -483,19 +522,19 @@ void CudaBackend::switch_key(Queue& queue, const PolyView& out, const ConstPolyV
 void CudaBackend::sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
                                  const RnsBase& base) const {
   check_ring("sampling", ring_, base);
-  cuda::sample_uniform(launcher(queue), out, stream, base);
+  cuda::sample_uniform(random_launcher(queue), out, stream, base);
 }
 
 void CudaBackend::sample_ternary(Queue& queue, const PolyView& out, const RandomStream& stream,
                                  const RnsBase& base) const {
   check_ring("sampling", ring_, base);
-  cuda::sample_ternary(launcher(queue), out, stream, base);
+  cuda::sample_ternary(random_launcher(queue), out, stream, base);
 }
 
 void CudaBackend::sample_fixed_weight(Queue& queue, const PolyView& out, const RandomStream& stream,
                                       std::size_t weight, const RnsBase& base, Workspace& workspace) const {
   check_ring("sampling", ring_, base);
-  cuda::sample_fixed_weight(launcher(queue), out, stream, weight, base, workspace);
+  cuda::sample_fixed_weight(random_launcher(queue), out, stream, weight, base, workspace);
 }
 
 std::size_t CudaBackend::sample_fixed_weight_workspace() const {
@@ -505,13 +544,13 @@ std::size_t CudaBackend::sample_fixed_weight_workspace() const {
 void CudaBackend::sample_error(Queue& queue, const PolyView& out, const RandomStream& stream,
                                const ErrorDistribution& distribution, const RnsBase& base) const {
   check_ring("sampling", ring_, base);
-  cuda::sample_error(launcher(queue), out, stream, distribution, base);
+  cuda::sample_error(random_launcher(queue), out, stream, distribution, base);
 }
 
 void CudaBackend::sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
                                   const RnsBase& base) const {
   check_ring("sampling", ring_, base);
-  cuda::sample_flooding(launcher(queue), out, stream, bits, base);
+  cuda::sample_flooding(random_launcher(queue), out, stream, bits, base);
 }
 
 // --- CKKS embedding ---

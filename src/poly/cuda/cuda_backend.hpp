@@ -41,6 +41,10 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
 
+  [[nodiscard]] bool records() const override { return true; }
+  [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
+                                                  const std::function<void()>& operations) const override;
+
   void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
               Form form) const override;
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
@@ -124,7 +128,12 @@ class CudaBackend final : public Backend {
                                             const RnsBase& base) const override;
 
  private:
+  /// Throws MismatchError unless the queue is this backend's.
+  void check_queue(const Queue& queue) const;
   [[nodiscard]] Launcher launcher(Queue& queue) const;
+  /// For operations that a recording may not have.
+  [[nodiscard]] Launcher host_launcher(Queue& queue, const char* operation) const;
+  [[nodiscard]] Launcher random_launcher(Queue& queue) const;
   [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const;
   /// Shapes of an element-wise operation of two inputs.
   void run_binary(const char* name, Binary operation, Queue& queue, const PolyView& out,
@@ -140,7 +149,8 @@ class CudaBackend final : public Backend {
   std::shared_ptr<const Ring> ring_;
   std::optional<Arithmetic> forced_;
   std::shared_ptr<const runtime::cuda::Stream> stream_;
-  std::shared_ptr<runtime::Memory> memory_;
+  std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;
+  std::shared_ptr<runtime::Memory> memory_;  // the same
   RingTables tables_;
   PlanTables plans_;
   FusedTables fused_;

@@ -104,9 +104,9 @@ const Embedding::Centering& Embedding::centering(const RnsBase& base) const {
   auto made = std::make_unique<Centering>();
   made->limb_count = static_cast<unsigned>(base.size());
   made->word_count = static_cast<unsigned>(word_count);
-  made->limbs = {memory_, stream_->get(), limbs};
-  made->weights = {memory_, stream_->get(), weights};
-  made->words = {memory_, stream_->get(), words};
+  made->limbs = {memory_, *stream_, limbs};
+  made->weights = {memory_, *stream_, weights};
+  made->words = {memory_, *stream_, words};
   entry = std::move(made);
   return *entry;
 }
@@ -588,7 +588,7 @@ Embedding::Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory
     : degree_(degree),
       memory_(std::move(memory)),
       stream_(std::move(stream)),
-      roots_(memory_, stream_->get(), roots_of(degree)) {}
+      roots_(memory_, *stream_, roots_of(degree)) {}
 
 Embedding::~Embedding() = default;
 

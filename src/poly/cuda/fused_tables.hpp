@@ -27,7 +27,7 @@ class FusedTables {
  private:
   template <typename T>
   DeviceArray<T> upload(const std::vector<T>& values) const {
-    return {memory_, stream_->get(), values};
+    return {memory_, *stream_, values};
   }
   /// The ring has the size and the target the moduli that the fused kernels need.
   [[nodiscard]] bool takes(const RnsBase& target, std::size_t most_sources) const;

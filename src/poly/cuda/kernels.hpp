@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <shared_mutex>
 #include <span>
 
 #include "hemera/poly/plans.hpp"
@@ -20,6 +21,7 @@ struct Launcher {
   cudaStream_t stream;
   const RingTables* tables;
   unsigned log_degree;
+  std::shared_lock<std::shared_mutex> entered;  // of the stream
 
   [[nodiscard]] unsigned degree() const { return 1U << log_degree; }
   [[nodiscard]] int log_rows() const { return static_cast<int>(log_degree) - 8; }

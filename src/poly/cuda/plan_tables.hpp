@@ -130,7 +130,7 @@ class PlanTables {
  private:
   template <typename T>
   DeviceArray<T> upload(const std::vector<T>& values) const {
-    return {memory_, stream_->get(), values};
+    return {memory_, *stream_, values};
   }
   struct HostConversion;
   ConversionTables upload(const HostConversion& host) const;

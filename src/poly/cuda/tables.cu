@@ -74,7 +74,7 @@ RingTables::RingTables(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime
   static_assert(std::is_trivially_copyable_v<arith::Modulus>);
   std::vector<arith::Modulus> moduli;
   for (const RingModulus& entry : ring_->moduli()) moduli.push_back(entry.modulus);
-  moduli_ = {memory_, stream_->get(), moduli};
+  moduli_ = {memory_, *stream_, moduli};
 }
 
 RingTables::~RingTables() = default;
@@ -116,10 +116,10 @@ void RingTables::fill(TransformTables<A>& tables) const {
     table[0] = A::twiddle(inverse_degree, q);
     table[1] = A::twiddle(q.multiply(inverse_degree, powers[1]), q);
   }
-  tables.moduli = {memory_, stream_->get(), moduli};
-  tables.forward = {memory_, stream_->get(), forward};
-  tables.folds = {memory_, stream_->get(), folds};
-  tables.inverse = {memory_, stream_->get(), inverse};
+  tables.moduli = {memory_, *stream_, moduli};
+  tables.forward = {memory_, *stream_, forward};
+  tables.folds = {memory_, *stream_, folds};
+  tables.inverse = {memory_, *stream_, inverse};
 }
 
 template <class A>

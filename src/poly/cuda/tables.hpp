@@ -22,12 +22,14 @@ template <typename T>
 class DeviceArray {
  public:
   DeviceArray() = default;
-  DeviceArray(const std::shared_ptr<runtime::Memory>& memory, cudaStream_t stream,
-              const std::vector<T>& values)
-      : buffer_(memory, values.empty() ? sizeof(T) : values.size() * sizeof(T)) {
+  /// Throws DeviceError in a recording: tables are made when an operation first runs.
+  DeviceArray(const std::shared_ptr<runtime::Memory>& memory, const runtime::cuda::Stream& stream,
+              const std::vector<T>& values) {
+    stream.refuse_recording("making the tables of an operation", "run the circuit once before");
+    buffer_ = runtime::Buffer(memory, values.empty() ? sizeof(T) : values.size() * sizeof(T));
     if (values.empty()) return;
     runtime::cuda::check(cudaMemcpyAsync(buffer_.data(), values.data(), values.size() * sizeof(T),
-                                         cudaMemcpyHostToDevice, stream),
+                                         cudaMemcpyHostToDevice, stream.get()),
                          "upload constants");
   }
   [[nodiscard]] const T* data() const { return reinterpret_cast<const T*>(buffer_.data()); }

@@ -1,0 +1,54 @@
+// CUDA graphs: a sequence of operations that is recorded once and given to the device as one.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+
+#include "runtime/cuda/stream.hpp"
+
+namespace hemera::runtime::cuda {
+
+/// A recorded graph and the memory that it works in.
+class Recording {
+ public:
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  /// Runs it in its stream. Throws DeviceError.
+  void replay() const;
+
+ private:
+  friend class Recorder;
+  Recording() = default;
+
+  std::shared_ptr<const Stream> stream_;
+  std::shared_ptr<StreamMemory> memory_;
+  std::shared_ptr<StreamMemory::Arena> arena_;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+/// Records what the calling thread gives to a stream until `finish`, or until its destruction, which abandons
+/// it. Other threads wait meanwhile. One recording of a stream at a time: DeviceError for a second one in
+/// this thread.
+class Recorder {
+ public:
+  Recorder(std::shared_ptr<const Stream> stream, std::shared_ptr<StreamMemory> memory);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Throws DeviceError if something that a graph can not have was given to the stream.
+  [[nodiscard]] std::unique_ptr<Recording> finish();
+
+ private:
+  void leave();
+
+  std::shared_ptr<const Stream> stream_;
+  std::shared_ptr<StreamMemory> memory_;
+  std::shared_ptr<StreamMemory::Arena> arena_;
+  std::unique_lock<std::shared_mutex> lock_;
+};
+
+}  // namespace hemera::runtime::cuda

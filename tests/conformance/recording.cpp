@@ -1,0 +1,103 @@
+// Recorded operations give the bits of the operations themselves, for whatever stands in their buffers.
+#include "conformance/oracle.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using poly::Division;
+using poly::Form;
+using poly::ModUp;
+using poly::RnsBase;
+
+// A circuit with scratch of its own: (switched in + in) in, then the automorphism of 5.
+struct Circuit {
+  explicit Circuit(Rig& given)
+      : rig(given),
+        base(rig.primes(0, 3)),
+        up(base, rig.primes(3, 1),
+           {{.key_digit = 0, .moduli = rig.primes(0, 2)}, {.key_digit = 1, .moduli = rig.primes(2, 1)}},
+           rig.all()),
+        down(rig.all(), base),
+        key(rig.upload(rig.random(rig.all(), 2, 2))) {}
+
+  void run(const poly::PolyView& out, const poly::ConstPolyView& in) const {
+    const poly::Backend& backend = *rig.backend;
+    runtime::Workspace workspace(backend.memory(), backend.switch_key_workspace(in.shape, up, &down));
+    poly::Poly sum(backend.memory(), in.shape.batch, 2, base, Form::evaluation);
+    backend.switch_key(*rig.queue, sum.view(), in, key.view(), up, &down, in, workspace);
+    poly::Poly product(backend.memory(), in.shape.batch, 2, base, Form::evaluation);
+    backend.multiply(*rig.queue, product.view(), std::as_const(sum).view(), in, base);
+    backend.automorphism(*rig.queue, out, std::as_const(product).view(), 5, Form::evaluation, base);
+  }
+
+  Rig& rig;
+  RnsBase base;
+  ModUp up;
+  Division down;
+  poly::Poly key;
+};
+
+TEST_P(BackendTest, RecordedOperationsGiveTheSameBits) {
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 13}) {
+    Rig rig(GetParam(), degree, {50, 50, 60, 60});
+    const Circuit circuit(rig);
+    const poly::Backend& backend = *rig.backend;
+    poly::Poly in = rig.upload(rig.random(circuit.base, 2, 1));
+    poly::Poly out = rig.output(circuit.base, 2, 2);
+    const auto operations = [&] { circuit.run(out.view(), std::as_const(in).view()); };
+    if (!backend.records()) {
+      EXPECT_THROW((void)backend.record(*rig.queue, operations), DeviceError);
+      continue;
+    }
+    operations();  // makes the tables
+    const auto recording = backend.record(*rig.queue, operations);
+    for (int round = 0; round < 3; ++round) {
+      const Host given = rig.random(circuit.base, 2, 1);
+      backend.upload(*rig.queue, in.view(), given.words, Form::evaluation);
+      poly::Poly expected = rig.output(circuit.base, 2, 2);
+      circuit.run(expected.view(), std::as_const(in).view());
+      // What was released may be handed out again meanwhile, but for what the recording works in.
+      std::vector<poly::Poly> others;
+      for (int i = 0; i < 4; ++i) others.push_back(rig.output(rig.all(), 2, 2));
+      recording->replay(*rig.queue);
+      ASSERT_TRUE(same(rig.download(out), rig.download(expected))) << degree << ", round " << round;
+      const Host garbage = rig.download(rig.output(rig.all(), 2, 2));
+      for (const poly::Poly& other : others) ASSERT_TRUE(same(rig.download(other), garbage));
+    }
+  }
+}
+
+TEST_P(BackendTest, RecordingsHaveNoRandomnessAndNoHost) {
+  Rig rig(GetParam(), 1024, {50, 50});
+  const poly::Backend& backend = *rig.backend;
+  if (!backend.records()) {
+    EXPECT_THROW((void)backend.record(*rig.queue, [] {}), DeviceError);
+    return;
+  }
+  poly::Poly a = rig.upload(rig.random(rig.all(), 1, 1));
+  const Host before = rig.download(a);
+  Host host = before;
+  const auto refused = [&](const char* part, const std::function<void()>& operations) {
+    try {
+      (void)backend.record(*rig.queue, [&] {
+        backend.add(*rig.queue, a.view(), a.view(), a.view(), rig.all());
+        operations();
+      });
+      ADD_FAILURE() << "no error with '" << part << "'";
+    } catch (const DeviceError& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+    // As it was: nothing was run, and operations run again.
+    EXPECT_TRUE(same(rig.download(a), before));
+  };
+  refused("randomness", [&] { backend.sample_uniform(*rig.queue, a.view(), {}, rig.all()); });
+  refused("randomness", [&] { backend.sample_ternary(*rig.queue, a.view(), {}, rig.all()); });
+  refused("upload", [&] { backend.upload(*rig.queue, a.view(), host.words, Form::evaluation); });
+  refused("download", [&] { backend.download(*rig.queue, host.words, a.view(), Form::evaluation); });
+  refused("waiting", [&] { rig.queue->synchronize(); });
+  refused("already", [&] { (void)backend.record(*rig.queue, [] {}); });
+}
+
+}  // namespace
+}  // namespace hemera::conformance
