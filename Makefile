@@ -1,7 +1,7 @@
 # make demo: set everything up and run the demo.  make test: set everything up and run all tests.  make help: the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test python check format asan tsan fuzz clean
+.PHONY: help demo test python check format asan tsan fuzz gpu-pack gpu-test gpu-bench clean
 .NOTPARALLEL:
 
 # Where the compiled core lives; the Python package and the C++ tests share it.
@@ -24,6 +24,8 @@ help:
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz target of the file reader for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make gpu-test, gpu-bench, gpu-pack'
+	@echo '              test or time the CUDA backend on the GPU of this machine, or pack the programs for another'
 	@echo 'make clean    remove the build folders (.venv stays)'
 	@echo 'Settings: PYTHON=python3.12  CXX=g++-13  JOBS=4'
 
@@ -59,6 +61,16 @@ asan tsan:
 fuzz:
 	@tools/setup ci
 	@$(with_venv) tools/fuzz $(FUZZ_SECONDS)
+
+gpu-pack:
+	@tools/setup test
+	@$(with_venv) tools/pack-gpu
+
+gpu-test: gpu-pack
+	@build/gpu-pack/gpu-test
+
+gpu-bench: gpu-pack
+	@build/gpu-pack/gpu-bench --output build/gpu-bench.json
 
 clean:
 	rm -rf build

@@ -7,15 +7,15 @@
 
 #include "hemera/rlwe/context.hpp"
 
-namespace hemera::testing {
+namespace hemera::tests {
 
-inline runtime::Device test_device() {
+inline runtime::Device device() {
   const char* name = std::getenv("HEMERA_TEST_DEVICE");
   return name == nullptr ? runtime::Device{} : runtime::Device::parse(name);
 }
 
 inline std::shared_ptr<const rlwe::Context> make_context(rlwe::Parameters parameters, int threads = 0) {
-  return rlwe::Context::make(std::move(parameters), test_device(), threads);
+  return rlwe::Context::make(std::move(parameters), device(), threads);
 }
 
-}  // namespace hemera::testing
+}  // namespace hemera::tests

@@ -33,7 +33,7 @@ class Context:
         params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
         device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which.
         threads: how many threads the CPU may use; None: as many as the process may run on.
-        memory_limit: bytes that the context may take of a CUDA device's memory, those kept for reuse included;
+        memory_limit: bytes that the context may take of a CUDA device's memory, with those kept for reuse;
             None: as many as there are.
         multiplier: what multiplies the polynomials of ciphertext products, with the same bits: "ntt" (the
             device's own transforms), or an engine of `hemera.multiply` that runs on the CPU ("dgt",

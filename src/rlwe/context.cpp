@@ -43,6 +43,9 @@ std::vector<std::uint64_t> auxiliary_primes(const Parameters& parameters,
 struct Context::Plans {
   std::mutex mutex;
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<const poly::ModUp>> mod_up;
+  using Indices = std::vector<std::uint32_t>;
+  std::map<std::pair<Indices, Indices>, std::unique_ptr<const poly::BaseConversion>> exact;
+  std::map<std::size_t, std::unique_ptr<const poly::ScaleAndRound>> decryption;
 };
 
 Context::~Context() = default;
@@ -170,6 +173,29 @@ const poly::ModUp& Context::mod_up(std::size_t level, std::size_t key_level) con
       if (!digit.moduli.empty()) digits.push_back(std::move(digit));
     }
     plan = std::make_unique<const poly::ModUp>(base(level), special_, std::move(digits), key_base(key_level));
+  }
+  return *plan;
+}
+
+const poly::BaseConversion& Context::exact_conversion(const poly::RnsBase& source,
+                                                      const poly::RnsBase& target) const {
+  const std::lock_guard lock(plans_->mutex);
+  const auto indices = [](const poly::RnsBase& base) {
+    return Plans::Indices(base.indices().begin(), base.indices().end());
+  };
+  auto& plan = plans_->exact[{indices(source), indices(target)}];
+  if (!plan) {
+    plan = std::make_unique<const poly::BaseConversion>(source, target, poly::BaseConversion::Kind::exact);
+  }
+  return *plan;
+}
+
+const poly::ScaleAndRound& Context::decryption(std::size_t level) const {
+  const std::lock_guard lock(plans_->mutex);
+  auto& plan = plans_->decryption[level];
+  if (!plan) {
+    plan = std::make_unique<const poly::ScaleAndRound>(base(level), base(level), parameters_.plain_modulus(),
+                                                       plain_base_);
   }
   return *plan;
 }

@@ -61,7 +61,7 @@ poly::Poly lift_plaintext(const Context& context, const Plaintext& plaintext, co
   const std::size_t batch = plaintext.poly.shape().batch;
   poly::Poly lifted = context.make_poly(batch, 1, base, Form::evaluation, secrecy);
   const poly::PolyView view = lifted.view();
-  const poly::BaseConversion lift(context.plain_base(), base, poly::BaseConversion::Kind::exact);
+  const poly::BaseConversion& lift = context.exact_conversion(context.plain_base(), base);
   if (factor == 1) {
     backend.convert(queue, view, plaintext.poly.view(), lift);
   } else {

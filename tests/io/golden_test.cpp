@@ -107,8 +107,7 @@ TEST_P(GoldenFiles, OfEveryVersionLoadAndHoldWhatTheyHeld) {
     const auto folder = folder_of(version, GetParam());
     const auto digests = read_digests(folder);
     ASSERT_GE(digests.size(), 10U) << folder;
-    const auto context =
-        hemera::testing::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
+    const auto context = tests::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
     std::size_t files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() != ".hemera") {
@@ -129,8 +128,7 @@ TEST_P(GoldenFiles, OfEveryVersionLoadAndHoldWhatTheyHeld) {
 TEST_P(GoldenFiles, CiphertextsDecrypt) {
   for (unsigned version = 1; version <= format_version; ++version) {
     const auto folder = folder_of(version, GetParam());
-    const auto context =
-        hemera::testing::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
+    const auto context = tests::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
     const auto secret = load_secret_key(context, load_file(folder / "secret-key.hemera"));
     for (const char* name : {"ciphertext.hemera", "seeded-ciphertext.hemera"}) {
       const auto ciphertext = load_ciphertext(context, load_file(folder / name));

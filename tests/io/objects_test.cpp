@@ -128,7 +128,7 @@ TEST_P(ObjectsTest, ASwitchingKeyOfWindowsRoundTrips) {
   auto literal = samples_.context->parameters().literal();
   literal.window_bits = 20;
   literal.digits.clear();
-  const auto context = hemera::testing::make_context(rlwe::Parameters(literal), 1);
+  const auto context = tests::make_context(rlwe::Parameters(literal), 1);
   const auto secret = rlwe::generate_secret_key(context);
   for (const std::size_t level : {0, 1}) {
     const auto key = rlwe::generate_relinearization_key(secret, level);
@@ -209,7 +209,7 @@ TEST_P(ObjectsTest, ObjectsThatBreakTheirRulesAreNotSaved) {
 TEST_P(ObjectsTest, ASecretOfFixedWeightMustHaveIt) {
   auto literal = samples_.context->parameters().literal();
   literal.secret.weight = 64;
-  const auto context = hemera::testing::make_context(rlwe::Parameters(literal), 1);
+  const auto context = tests::make_context(rlwe::Parameters(literal), 1);
   auto file = save(rlwe::generate_secret_key(context));
   EXPECT_NO_THROW(static_cast<void>(load_secret_key(context, file)));
   // One coefficient more or less: the first becomes 1, or 0 if it was not 0.

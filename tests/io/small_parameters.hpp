@@ -31,7 +31,7 @@ inline rlwe::Parameters small_parameters(rlwe::Scheme scheme, int bits) {
 }
 
 inline std::shared_ptr<const rlwe::Context> small_context(rlwe::Scheme scheme, int bits) {
-  return hemera::testing::make_context(small_parameters(scheme, bits), 1);
+  return tests::make_context(small_parameters(scheme, bits), 1);
 }
 
 /// Bits of the primes of the golden files: packed residues of several widths.

@@ -22,7 +22,7 @@ class KeySwitchingGadget : public testing::TestWithParam<Gadget> {};
 // 1. A switched encryption of zero is still one of zero: its noise is at most fresh + switching, at every
 // level.
 TEST_P(KeySwitchingGadget, NoiseStaysBelowItsBound) {
-  const auto context = hemera::testing::make_context(parameters_with(GetParam()));
+  const auto context = tests::make_context(parameters_with(GetParam()));
   const SecretKey secret = generate_secret_key(context);
   for (std::size_t level = 0; level <= context->top_level(); ++level) {
     const SwitchingKey key = generate_galois_key(secret, context->galois_element(3), context->top_level());
@@ -41,7 +41,7 @@ TEST_P(KeySwitchingGadget, NoiseStaysBelowItsBound) {
 
 // 2. Keys limited to a level work at it and below, and say so above.
 TEST_P(KeySwitchingGadget, KeysCanBeLimitedToALevel) {
-  const auto context = hemera::testing::make_context(parameters_with(GetParam()));
+  const auto context = tests::make_context(parameters_with(GetParam()));
   const SecretKey secret = generate_secret_key(context);
   const std::uint64_t element = context->galois_element(1);
   const SwitchingKey whole = generate_galois_key(secret, element, context->top_level());
@@ -61,7 +61,7 @@ TEST_P(KeySwitchingGadget, KeysCanBeLimitedToALevel) {
 
 // 3. Re-encryption: a ciphertext of one secret becomes one of another, and is noise under the first.
 TEST_P(KeySwitchingGadget, ReencryptionChangesTheSecret) {
-  const auto context = hemera::testing::make_context(parameters_with(GetParam()));
+  const auto context = tests::make_context(parameters_with(GetParam()));
   const SecretKey alice = generate_secret_key(context);
   const SecretKey bob = generate_secret_key(context);
   const SwitchingKey key = generate_switching_key(alice, bob, context->top_level());
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Gadgets, KeySwitchingGadget, testing::ValuesIn(gadgets(
                          [](const auto& gadget) { return gadget.param.name; });
 
 TEST(KeySwitching, TwoEncryptionsOfOneValueShareNoRandomness) {
-  const auto context = hemera::testing::make_context(parameters_with(gadgets().front()));
+  const auto context = tests::make_context(parameters_with(gadgets().front()));
   const SecretKey secret = generate_secret_key(context);
   const PublicKey key = generate_public_key(secret);
   Metadata meta;
@@ -99,7 +99,7 @@ TEST(KeySwitching, TwoEncryptionsOfOneValueShareNoRandomness) {
 }
 
 TEST(KeySwitching, SeedsRestoreTheUniformHalf) {
-  const auto context = hemera::testing::make_context(parameters_with(gadgets().front()));
+  const auto context = tests::make_context(parameters_with(gadgets().front()));
   const SecretKey secret = generate_secret_key(context);
   SwitchingKey key = generate_relinearization_key(secret, context->top_level());
   const auto before = host_words(*context, key.poly);
@@ -111,8 +111,8 @@ TEST(KeySwitching, SeedsRestoreTheUniformHalf) {
 }
 
 TEST(KeySwitching, MistakesAreNamed) {
-  const auto context = hemera::testing::make_context(parameters_with(gadgets().front()));
-  const auto other = hemera::testing::make_context(parameters_with(gadgets().back()));
+  const auto context = tests::make_context(parameters_with(gadgets().front()));
+  const auto other = tests::make_context(parameters_with(gadgets().back()));
   const SecretKey secret = generate_secret_key(context);
   EXPECT_THROW(static_cast<void>(generate_galois_key(secret, 4, 0)), ParameterError);
   EXPECT_THROW(static_cast<void>(generate_galois_key(secret, 2 * context->degree() + 1, 0)), ParameterError);

@@ -37,7 +37,7 @@ void run_in_threads(int count, const std::function<void(int)>& body) {
 }
 
 TEST(Threads, OneContextFromManyThreads) {
-  const auto context = hemera::testing::make_context(ckks::parameters_for(small_circuit(2)), 2);
+  const auto context = tests::make_context(ckks::parameters_for(small_circuit(2)), 2);
   const SecretKey secret = generate_secret_key(context);
   const ckks::Evaluator evaluator(context, generate_keys(secret, {}));
   std::vector<double> errors(4, 1);
@@ -53,8 +53,8 @@ TEST(Threads, OneContextFromManyThreads) {
 TEST(Threads, ManyContextsAtOnce) {
   std::vector<double> errors(4, 1);
   run_in_threads(4, [&](int i) {
-    const auto context = hemera::testing::make_context(
-        ckks::parameters_for(small_circuit(static_cast<std::size_t>(i) + 1)), 2);
+    const auto context =
+        tests::make_context(ckks::parameters_for(small_circuit(static_cast<std::size_t>(i) + 1)), 2);
     const SecretKey secret = generate_secret_key(context);
     const ckks::Evaluator evaluator(context, generate_keys(secret, {}));
     errors[static_cast<std::size_t>(i)] = square_once(context, secret, evaluator);
@@ -63,9 +63,9 @@ TEST(Threads, ManyContextsAtOnce) {
 }
 
 TEST(Threads, ContextsDoNotMix) {
-  const auto first = hemera::testing::make_context(ckks::parameters_for(small_circuit(1)));
-  const auto second = hemera::testing::make_context(ckks::parameters_for(small_circuit(1)));
-  const auto third = hemera::testing::make_context(ckks::parameters_for(small_circuit(2)));
+  const auto first = tests::make_context(ckks::parameters_for(small_circuit(1)));
+  const auto second = tests::make_context(ckks::parameters_for(small_circuit(1)));
+  const auto third = tests::make_context(ckks::parameters_for(small_circuit(2)));
   const ckks::Encoder encoder(first);
   const std::vector<std::complex<double>> values(4, 0.5);
   const auto plaintext = encoder.encode(values, {});

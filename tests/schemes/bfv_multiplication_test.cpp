@@ -115,7 +115,7 @@ TEST(BfvMultiplicationTest, ExtremeCiphertextsFitTheAuxiliaryBase) {
   for (const ChainSetting& chain : chains) {
     SCOPED_TRACE("t " + std::to_string(chain.t) + ", " + std::to_string(chain.bits) + "-bit primes");
     const auto parameters = test_chain<Bfv>(chain.t, chain.primes, 1, 0, 1024, chain.bits);
-    const auto context = hemera::testing::make_context(parameters);
+    const auto context = tests::make_context(parameters);
     const auto& backend = context->backend();
     const std::size_t level = context->top_level();
     const poly::RnsBase& base = context->base(level);
@@ -190,9 +190,9 @@ TEST(BfvMultiplicationTest, BoundIsMonotone) {
 
 // 6. An evaluator needs a context of its scheme.
 TEST(BfvMultiplicationTest, RefusesOtherSchemes) {
-  const auto context = hemera::testing::make_context(test_chain<Bgv>(65537, 2));
+  const auto context = tests::make_context(test_chain<Bgv>(65537, 2));
   expect_error<MismatchError>([&] { const bfv::Evaluator evaluator(context, {}); }, {"BGV", "BFV"});
-  const auto own = hemera::testing::make_context(test_chain<Bfv>(65537, 2));
+  const auto own = tests::make_context(test_chain<Bfv>(65537, 2));
   expect_error<MismatchError>([&] { const bgv::Evaluator evaluator(own, {}); }, {"BGV", "BFV"});
   const auto secret = rlwe::generate_secret_key(context);
   const rlwe::Plaintext plain = rlwe::IntegerEncoder(context).encode(std::vector<std::int64_t>{1}, {});

@@ -52,7 +52,7 @@ struct Session {
 
   explicit Session(const rlwe::Parameters& parameters, rlwe::KeyRequest request = {},
                    rlwe::Relinearization relinearization = rlwe::Relinearization::eager)
-      : context(hemera::testing::make_context(parameters)), secret(rlwe::generate_secret_key(context)) {
+      : context(tests::make_context(parameters)), secret(rlwe::generate_secret_key(context)) {
     keys = rlwe::generate_keys(secret, request);
     evaluator = std::make_unique<Evaluator>(context, keys, relinearization);
     encoder = std::make_unique<Encoder>(context);

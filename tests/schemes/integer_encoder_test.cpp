@@ -84,7 +84,7 @@ TEST(IntegerEncoderTest, Refusals) {
 // 4. The measure of noise is exact: against big integers, at the edges of the centred range too.
 TEST(NoiseMeasureTest, LargestCoefficientIsExact) {
   for (const std::size_t primes : {std::size_t{1}, std::size_t{3}, std::size_t{25}}) {
-    const auto context = hemera::testing::make_context(test_chain<Bfv>(65537, primes));
+    const auto context = tests::make_context(test_chain<Bfv>(65537, primes));
     const poly::RnsBase& base = context->base(context->top_level());
     const arith::BigInteger q = arith::product(base.values());
     std::mt19937_64 random(primes);
@@ -122,7 +122,7 @@ TEST(NoiseBoundTest, SecretsAreWithinTheirBounds) {
   for (const std::size_t weight : {std::size_t{0}, std::size_t{64}}) {
     auto literal = test_chain<Bfv>(65537, 1).literal();
     literal.secret.weight = weight;
-    const auto context = hemera::testing::make_context(rlwe::Parameters(literal));
+    const auto context = tests::make_context(rlwe::Parameters(literal));
     const std::size_t n = context->degree();
     const poly::RnsBase& base = context->base(0);
     for (int trial = 0; trial < 4; ++trial) {

@@ -93,7 +93,7 @@ struct Session {
 
   explicit Session(const rlwe::Parameters& parameters, bool rotations = false,
                    rlwe::Relinearization relinearization = rlwe::Relinearization::eager)
-      : context(hemera::testing::make_context(parameters)),
+      : context(tests::make_context(parameters)),
         secret(rlwe::generate_secret_key(context)),
         keys(rlwe::generate_keys(secret, request(parameters, rotations))),
         evaluator(context, keys, relinearization),

@@ -66,6 +66,11 @@ class Context {
   /// Plans of one level: ModUp to the extended base for a key over key_base(key_level), ModDown back, and the
   /// rescale or modulus switch to the next lower level (level > 0).
   [[nodiscard]] const poly::ModUp& mod_up(std::size_t level, std::size_t key_level) const;
+  /// The exact conversion from one base of this context's ring to another.
+  [[nodiscard]] const poly::BaseConversion& exact_conversion(const poly::RnsBase& source,
+                                                             const poly::RnsBase& target) const;
+  /// BFV: the rounding of t / Q that ends a decryption.
+  [[nodiscard]] const poly::ScaleAndRound& decryption(std::size_t level) const;
   /// Null when there are no special primes.
   [[nodiscard]] const poly::Division* mod_down(std::size_t level) const { return mod_down_[level].get(); }
   [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }

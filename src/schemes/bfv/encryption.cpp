@@ -92,13 +92,12 @@ Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   const Context& context = *key.context;
   rlwe::require_ciphertext(ciphertext, rlwe::Scheme::bfv, "decrypt");
   rlwe::require_same_context(*ciphertext.context, context, "decrypt");
-  const poly::RnsBase& base = context.base(ciphertext.meta.level);
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
-  const poly::ScaleAndRound plan(base, base, context.parameters().plain_modulus(), context.plain_base());
   Plaintext result{
       key.context, rlwe::decrypted_metadata(ciphertext.meta),
       context.make_poly(phase.shape().batch, 1, context.plain_base(), Form::coefficient, Secrecy::secret)};
-  context.backend().scale_and_round(context.queue(), result.poly.view(), phase.view(), plan);
+  context.backend().scale_and_round(context.queue(), result.poly.view(), phase.view(),
+                                    context.decryption(ciphertext.meta.level));
   return result;
 }
 

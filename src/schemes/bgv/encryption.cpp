@@ -56,7 +56,7 @@ Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   rlwe::require_same_context(*ciphertext.context, context, "decrypt");
   const poly::RnsBase& plain = context.plain_base();
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
-  const poly::BaseConversion plan(phase.base(), plain, poly::BaseConversion::Kind::exact);
+  const poly::BaseConversion& plan = context.exact_conversion(phase.base(), plain);
   Plaintext result{key.context, rlwe::decrypted_metadata(ciphertext.meta),
                    context.make_poly(phase.shape().batch, 1, plain, Form::coefficient, Secrecy::secret)};
   const poly::PolyView view = result.poly.view();

@@ -1,0 +1,306 @@
+// The calls that are timed: each with what must be true of its result.
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include "gpu/session.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::gpu_bench {
+namespace {
+
+using rlwe::Ciphertext;
+using rlwe::Plaintext;
+
+/// A call that makes a new object.
+template <typename T>
+Call making(std::function<T()> make, std::function<bool(const T&)> check, bool eager_only = false) {
+  auto output = std::make_shared<std::optional<T>>();
+  return {.run = [output, make = std::move(make)] { output->emplace(make()); },
+          .release = [output] { output->reset(); },
+          .check = [output, check = std::move(check)] { return output->has_value() && check(**output); },
+          .eager_only = eager_only};
+}
+
+/// A call that changes a copy of `input` in place.
+Call changing(const Operands& in, const Ciphertext& input, std::function<void(Ciphertext&)> change,
+              const Values& wanted) {
+  auto copy = std::make_shared<Ciphertext>(input.clone());
+  return {.run = [copy, change = std::move(change)] { change(*copy); },
+          .release = [] {},
+          .restore =
+              [&in, copy, &input] {
+                const rlwe::Context& context = *in.client.context;
+                context.backend().copy(context.queue(), copy->poly.view(), input.poly.view());
+                copy->meta = input.meta;
+              },
+          .check = [&in, copy, wanted] { return in.holds(*copy, wanted); }};
+}
+
+Call making_ciphertext(const Operands& in, std::function<Ciphertext()> make, const Values& wanted,
+                       bool eager_only = false) {
+  return making<Ciphertext>(
+      std::move(make), [&in, wanted](const Ciphertext& c) { return in.holds(c, wanted); }, eager_only);
+}
+
+// Slot values that lie on the device, to the plaintext on the device.
+Call encode_on_device(const Operands& in) {
+  const rlwe::Context& context = *in.client.context;
+  const std::size_t count = in.a.size();
+  auto buffer = std::make_shared<runtime::Buffer>(context.memory(), count * sizeof(Complex));
+  const poly::SlotView slots{reinterpret_cast<Complex*>(buffer->data()), in.batch, in.client.slots()};
+  context.backend().upload_slots(context.queue(), slots, in.a);
+  return making<Plaintext>(
+      [&in, &context, buffer, slots] {
+        const poly::RnsBase& base = context.base(in.level);
+        Plaintext plaintext{in.plain_a.context, in.plain_a.meta,
+                            context.make_poly(in.batch, 1, base, poly::Form::evaluation)};
+        auto workspace =
+            context.make_workspace(context.backend().embed_workspace(in.batch, slots.slots, base));
+        const poly::PolyView view = plaintext.poly.view();
+        context.backend().embed(context.queue(), view, slots, plaintext.meta.scale, base, workspace);
+        context.backend().forward_transform(context.queue(), view, view, base);
+        return plaintext;
+      },
+      [&in](const Plaintext& plaintext) { return in.same(in.client.decode(plaintext), in.a); });
+}
+
+// The plaintext on the device, to slot values that stay there.
+Call decode_on_device(const Operands& in) {
+  const rlwe::Context& context = *in.client.context;
+  using Output = std::pair<runtime::Buffer, poly::SlotView>;
+  return making<Output>(
+      [&in, &context] {
+        const poly::RnsBase& base = context.base(in.level);
+        runtime::Buffer buffer(context.memory(), in.a.size() * sizeof(Complex));
+        const poly::SlotView slots{reinterpret_cast<Complex*>(buffer.data()), in.batch, in.client.slots()};
+        poly::Poly coefficients = context.make_poly(in.batch, 1, base, poly::Form::coefficient);
+        auto workspace =
+            context.make_workspace(context.backend().embed_workspace(in.batch, slots.slots, base));
+        context.backend().inverse_transform(context.queue(), coefficients.view(), in.plain_a.poly.view(),
+                                            base);
+        context.backend().unembed(context.queue(), slots, std::as_const(coefficients).view(),
+                                  in.plain_a.meta.scale, base, workspace);
+        return Output(std::move(buffer), slots);
+      },
+      [&in, &context](const Output& output) {
+        Values values(in.a.size());
+        context.backend().download_slots(context.queue(), values, output.second);
+        context.queue().synchronize();
+        return in.same(values, in.a);
+      });
+}
+
+Call encode_call(const Operands& in) {
+  if (in.client.ckks()) return encode_on_device(in);
+  return making<Plaintext>(
+      [&in] { return in.client.encode(in.a, in.batch, in.level); },
+      [&in](const Plaintext& plaintext) { return in.same(in.client.decode(plaintext), in.a); }, true);
+}
+
+Call decode_call(const Operands& in) {
+  if (in.client.ckks()) return decode_on_device(in);
+  return making<Values>([&in] { return in.client.decode(in.plain_a); },
+                        [&in](const Values& values) { return in.same(values, in.a); }, true);
+}
+
+using SharedKey = std::shared_ptr<const rlwe::SwitchingKey>;
+
+Call relinearization_key_call(const Operands& in) {
+  const std::size_t top = in.client.context->top_level();
+  return making<SharedKey>(
+      [&in, top] {
+        return std::make_shared<const rlwe::SwitchingKey>(
+            rlwe::generate_relinearization_key(in.client.secret, top));
+      },
+      [&in](const SharedKey& key) {
+        rlwe::EvaluationKeys keys;
+        keys.context = in.client.context;
+        keys.relinearization = key;
+        const auto evaluator = make_evaluator(in.client.context, std::move(keys));
+        return in.holds(evaluator->multiply(in.x, in.y),
+                        in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }));
+      },
+      true);
+}
+
+Call rescale_call(const Operands& in) {
+  if (!in.client.ckks()) {
+    return making_ciphertext(
+        in, [&in] { return in.client.evaluator->rescale(in.x); }, in.a);
+  }
+  auto product = std::make_shared<const Ciphertext>(in.client.evaluator->multiply_plain(in.x, in.plain_b));
+  return making_ciphertext(
+      in, [&in, product] { return in.client.evaluator->rescale(*product); },
+      in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }));
+}
+
+Call rotate_hoisted_call(const Operands& in) {
+  using Rotations = std::vector<Ciphertext>;
+  return making<Rotations>(
+      [&in] {
+        return in.client.evaluator->rotate_hoisted(in.x, std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8});
+      },
+      [&in](const Rotations& rotations) {
+        for (std::size_t r = 0; r < rotations.size(); ++r) {
+          if (!in.holds(rotations[r],
+                        in.expected([&](std::size_t i) { return in.a[in.rotated(i, r + 1)]; }))) {
+            return false;
+          }
+        }
+        return rotations.size() == 8;
+      });
+}
+
+}  // namespace
+
+const std::vector<std::string>& operations() {
+  static const std::vector<std::string> names = {"add",
+                                                 "add_plain",
+                                                 "multiply_plain",
+                                                 "multiply_scalar",
+                                                 "rescale",
+                                                 "mod_switch",
+                                                 "multiply_relinearize",
+                                                 "square_relinearize",
+                                                 "rotate",
+                                                 "rotate_hoisted_8",
+                                                 "ntt",
+                                                 "intt",
+                                                 "encode",
+                                                 "decode",
+                                                 "encrypt_public",
+                                                 "encrypt_symmetric",
+                                                 "decrypt",
+                                                 "relinearization_key"};
+  return names;
+}
+
+bool has(const Operands& in, const std::string& operation) {
+  const bool top = in.level == in.client.context->top_level();
+  if (operation == "rescale") return in.client.ckks() && in.level > 0;
+  if (operation == "mod_switch") return !in.client.ckks() && in.level > 0;
+  if (operation == "relinearization_key") return top && in.batch == 1;
+  // BFV and BGV encode for the top level.
+  if (operation == "encode" || operation == "decode" || operation.starts_with("encrypt"))
+    return in.client.ckks() || top;
+  if (operation == "rotate_hoisted_8") return in.client.evaluator->keys().galois.size() >= 8;
+  return true;
+}
+
+Call make_call(const Operands& in, const std::string& operation) {
+  const rlwe::Evaluator& evaluator = *in.client.evaluator;
+  const auto product = [&in] { return in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }); };
+  if (operation == "add") {
+    return making_ciphertext(
+        in, [&in, &evaluator] { return evaluator.add(in.x, in.y); },
+        in.expected([&](std::size_t i) { return in.a[i] + in.b[i]; }));
+  }
+  if (operation == "add_plain") {
+    return changing(
+        in, in.x, [&in, &evaluator](Ciphertext& c) { evaluator.add_plain_inplace(c, in.plain_b); },
+        in.expected([&](std::size_t i) { return in.a[i] + in.b[i]; }));
+  }
+  if (operation == "multiply_plain") {
+    return making_ciphertext(
+        in, [&in, &evaluator] { return evaluator.multiply_plain(in.x, in.plain_b); }, product());
+  }
+  if (operation == "multiply_scalar") {
+    const rlwe::Scalar scalar{.value = 0.5, .integer = 3};
+    const double factor = in.client.ckks() ? 0.5 : 3;
+    return changing(
+        in, in.x, [&evaluator, scalar](Ciphertext& c) { evaluator.multiply_scalar_inplace(c, scalar); },
+        in.expected([&](std::size_t i) { return in.a[i] * factor; }));
+  }
+  if (operation == "rescale" || operation == "mod_switch") return rescale_call(in);
+  if (operation == "multiply_relinearize") {
+    return making_ciphertext(
+        in, [&in, &evaluator] { return evaluator.multiply(in.x, in.y); }, product());
+  }
+  if (operation == "square_relinearize") {
+    return making_ciphertext(
+        in, [&in, &evaluator] { return evaluator.square(in.x); },
+        in.expected([&](std::size_t i) { return in.a[i] * in.a[i]; }));
+  }
+  if (operation == "rotate") {
+    return making_ciphertext(
+        in, [&in, &evaluator] { return evaluator.rotate(in.x, 1); },
+        in.expected([&](std::size_t i) { return in.a[in.rotated(i, 1)]; }));
+  }
+  if (operation == "rotate_hoisted_8") return rotate_hoisted_call(in);
+  if (operation == "ntt" || operation == "intt") {
+    return make_transform(in.client, in.batch, in.client.context->base(in.level).size(), operation == "intt");
+  }
+  if (operation == "encode") return encode_call(in);
+  if (operation == "decode") return decode_call(in);
+  if (operation == "encrypt_public" || operation == "encrypt_symmetric") {
+    const bool with_public_key = operation == "encrypt_public";
+    return making_ciphertext(
+        in, [&in, with_public_key] { return in.client.encrypt(in.plain_a, with_public_key); }, in.a, true);
+  }
+  if (operation == "decrypt") {
+    return making<Plaintext>([&in] { return in.client.decrypt(in.x); },
+                             [&in](const Plaintext& p) { return in.same(in.client.decode(p), in.a); });
+  }
+  if (operation == "relinearization_key") return relinearization_key_call(in);
+  throw std::invalid_argument("there is no operation '" + operation + "'; --list tells them");
+}
+
+Call make_transform(const Client& client, std::size_t batch, std::size_t limbs, bool inverse) {
+  const rlwe::Context& context = *client.context;
+  const poly::Backend& backend = context.backend();
+  const auto& all = context.key_base().indices();
+  const poly::RnsBase base(context.key_base().ring(),
+                           {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(limbs)});
+  struct Arrays {
+    std::vector<std::uint64_t> host;
+    poly::Poly in, out;
+  };
+  auto arrays = std::make_shared<Arrays>();
+  const std::size_t degree = context.degree();
+  arrays->host.resize(batch * limbs * degree);
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < arrays->host.size(); ++i) {
+    arrays->host[i] = random() % base.modulus(i / degree % limbs).value();
+  }
+  const poly::Form from = inverse ? poly::Form::evaluation : poly::Form::coefficient;
+  arrays->in = context.make_poly(batch, 1, base, from);
+  arrays->out = context.make_poly(batch, 1, base, from);
+  backend.upload(context.queue(), arrays->in.view(), arrays->host, from);
+  return {.run =
+              [&context, &backend, arrays, base, inverse] {
+                const poly::ConstPolyView in = std::as_const(arrays->in).view();
+                if (inverse) {
+                  backend.inverse_transform(context.queue(), arrays->out.view(), in, base);
+                } else {
+                  backend.forward_transform(context.queue(), arrays->out.view(), in, base);
+                }
+              },
+          .release = [] {},
+          .check =
+              [&context, &backend, arrays, base, inverse] {
+                // The values at the root itself and at its last power, in each limb; or back again.
+                const std::size_t n = context.degree();
+                std::vector<std::uint64_t> result(arrays->host.size());
+                const poly::Form to = inverse ? poly::Form::coefficient : poly::Form::evaluation;
+                backend.download(context.queue(), result, std::as_const(arrays->out).view(), to);
+                context.queue().synchronize();
+                const auto& coefficients = inverse ? result : arrays->host;
+                const auto& values = inverse ? arrays->host : result;
+                for (std::size_t limb = 0; limb < values.size() / n; ++limb) {
+                  const arith::Modulus& q = base.modulus(limb % base.size());
+                  const std::uint64_t root = (*base.ring())[base.index(limb % base.size())].root;
+                  for (const auto& [entry, point] :
+                       {std::pair{std::size_t{0}, root}, {n - 1, arith::inverse(root, q.value())}}) {
+                    std::uint64_t sum = 0;
+                    for (std::size_t i = n; i-- > 0;)
+                      sum = q.add(q.multiply(sum, point), coefficients[limb * n + i]);
+                    if (sum != values[limb * n + entry]) return false;
+                  }
+                }
+                return true;
+              }};
+}
+
+}  // namespace hemera::gpu_bench

@@ -1,0 +1,297 @@
+// Times the operations of every scheme on a GPU and writes JSON: `hemera_gpu_bench --help`.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+#include "gpu/session.hpp"
+#include "gpu/sets.hpp"
+#include "hemera/runtime/device.hpp"
+#include "hemera/runtime/error.hpp"
+#include "runtime/cuda/stream.hpp"
+
+#if !defined(HEMERA_COMMIT)
+#define HEMERA_COMMIT "unknown"
+#endif
+
+namespace hemera::gpu_bench {
+namespace {
+
+constexpr const char* help = R"(Times operations on a GPU, one call at a time, by CUDA events; writes JSON.
+
+  --sets A,B          only these sets (a name stands for all that begin with it); default: all but smoke-...
+  --operations A,B    only these operations; default: all
+  --mode eager|graph|both                default: both
+  --batches 1,8,32    batches for multiply_relinearize and rotate (others: batch 1); default: 1
+  --sweep             products and rotations at lower levels, and transforms by number of limbs, too
+  --repetitions N     timed calls, of which the median counts; default: 50
+  --device N          index of the GPU; default: 0
+  --output FILE       default: standard output
+  --list              the sets and the operations
+)";
+
+struct Options {
+  std::vector<std::string> sets, operations;
+  std::vector<std::size_t> batches = {1};
+  bool eager = true, graph = true, sweep = false;
+  std::size_t repetitions = 50;
+  int device = 0;
+  std::string output;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+Options read_options(int count, char** arguments) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = arguments[i];
+    const auto value = [&]() -> std::string {
+      if (++i >= count) throw std::invalid_argument(name + " needs a value");
+      return arguments[i];
+    };
+    if (name == "--help" || name == "-h") {
+      std::cout << help;
+      std::exit(0);
+    } else if (name == "--list") {
+      for (const Set& set : sets()) std::cout << std::left << std::setw(18) << set.name << set.what << "\n";
+      std::cout << "\n";
+      for (const std::string& operation : operations()) std::cout << operation << "\n";
+      std::exit(0);
+    } else if (name == "--sets") {
+      options.sets = split(value());
+    } else if (name == "--operations") {
+      options.operations = split(value());
+    } else if (name == "--batches") {
+      options.batches.clear();
+      for (const std::string& number : split(value())) options.batches.push_back(std::stoul(number));
+    } else if (name == "--mode") {
+      const std::string mode = value();
+      if (mode != "eager" && mode != "graph" && mode != "both")
+        throw std::invalid_argument("--mode " + mode + "?");
+      options.eager = mode != "graph";
+      options.graph = mode != "eager";
+    } else if (name == "--sweep") {
+      options.sweep = true;
+    } else if (name == "--repetitions") {
+      options.repetitions = std::stoul(value());
+    } else if (name == "--device") {
+      options.device = std::stoi(value());
+    } else if (name == "--output") {
+      options.output = value();
+    } else {
+      throw std::invalid_argument("unknown option " + name + "; --help tells them");
+    }
+  }
+  for (const std::string& operation : options.operations) {
+    if (std::find(operations().begin(), operations().end(), operation) == operations().end()) {
+      throw std::invalid_argument("there is no operation '" + operation + "'; --list tells them");
+    }
+  }
+  return options;
+}
+
+bool wanted(const Options& options, const Set& set) {
+  if (options.sets.empty()) return !set.name.starts_with("smoke");
+  return std::any_of(options.sets.begin(), options.sets.end(),
+                     [&](const std::string& name) { return set.name.starts_with(name); });
+}
+
+bool wanted(const Options& options, const std::string& operation) {
+  return options.operations.empty() || std::find(options.operations.begin(), options.operations.end(),
+                                                 operation) != options.operations.end();
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string number(double value, int digits) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(digits) << value;
+  return text.str();
+}
+
+// The driver's own version where the system tells it, else the CUDA that it serves.
+std::string driver_version(const runtime::CudaDevices& found) {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  std::smatch match;
+  if (std::regex_search(line, match, std::regex(R"((\d+\.\d+(\.\d+)?))"))) return match[1];
+  return "CUDA " + found.driver;
+}
+
+std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::ostringstream text;
+  text << std::put_time(&parts, "%Y-%m-%d");
+  return text.str();
+}
+
+// Runs the calls of one set, and keeps the rows.
+class Bench {
+ public:
+  explicit Bench(const Options& options) : options_(options) {}
+
+  void run(const Set& set) {
+    const auto begin = std::chrono::steady_clock::now();
+    const rlwe::Parameters parameters = set.make();
+    std::cerr << set.name << ": " << set.what << " [" << arithmetic(parameters) << "]\n";
+    const bool hoisted = wanted(options_, "rotate_hoisted_8");
+    const Client client(parameters, {runtime::Device::Kind::cuda, options_.device}, hoisted);
+    const auto& queue = dynamic_cast<const runtime::cuda::StreamQueue&>(client.context->queue());
+    const Timer timer(queue.stream(), options_.repetitions);
+    const std::size_t top = client.context->top_level();
+
+    at_level(client, timer, 1, top, operations());
+    for (const std::size_t batch : options_.batches) {
+      if (batch > 1) at_level(client, timer, batch, top, {"multiply_relinearize", "rotate"});
+    }
+    if (options_.sweep) {
+      for (const std::size_t level : set.levels) {
+        at_level(client, timer, 1, level, {"multiply_relinearize", "rotate"});
+      }
+      if (!set.levels.empty()) transforms(client, timer);
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    std::cerr << "  " << number(seconds.count(), 1) << " s\n";
+  }
+
+  [[nodiscard]] const std::vector<std::string>& rows() const { return rows_; }
+  [[nodiscard]] std::size_t wrong() const { return wrong_; }
+
+ private:
+  void at_level(const Client& client, const Timer& timer, std::size_t batch, std::size_t level,
+                const std::vector<std::string>& names) {
+    std::vector<std::string> chosen;
+    for (const std::string& name : names) {
+      if (wanted(options_, name)) chosen.push_back(name);
+    }
+    if (chosen.empty()) return;
+    const Operands operands(client, batch, level);
+    const std::size_t limbs = client.context->base(level).size();
+    for (const std::string& name : chosen) {
+      if (!has(operands, name)) continue;
+      try {
+        time(client, timer, make_call(operands, name), name, batch, level, limbs);
+      } catch (const std::exception& error) {
+        std::cerr << "  " << name << ": " << error.what() << "\n";
+        ++wrong_;
+      }
+    }
+  }
+
+  void transforms(const Client& client, const Timer& timer) {
+    const std::size_t all = client.context->key_base().size();
+    std::vector<std::size_t> counts = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40};
+    counts.erase(std::remove_if(counts.begin(), counts.end(), [&](std::size_t n) { return n > all; }),
+                 counts.end());
+    for (const std::size_t limbs : counts) {
+      for (const char* name : {"ntt", "intt"}) {
+        if (!wanted(options_, name)) continue;
+        time(client, timer, make_transform(client, 1, limbs, name == std::string("intt")), name, 1,
+             client.context->top_level(), limbs);
+      }
+    }
+  }
+
+  void time(const Client& client, const Timer& timer, const Call& call, const std::string& operation,
+            std::size_t batch, std::size_t level, std::size_t limbs) {
+    if (options_.eager) add_row(client, timer.eager(call), "eager", operation, batch, level, limbs);
+    if (!options_.graph) return;
+    const std::optional<Timing> graph = timer.graph(call);
+    if (graph) add_row(client, *graph, "graph", operation, batch, level, limbs);
+  }
+
+  void add_row(const Client& client, const Timing& timing, const std::string& mode,
+               const std::string& operation, std::size_t batch, std::size_t level, std::size_t limbs) {
+    const rlwe::Parameters& parameters = client.context->parameters();
+    const auto& all = client.context->key_base();
+    double log_q = 0;
+    for (std::size_t i = 0; i < limbs; ++i) log_q += std::log2(static_cast<double>(all.modulus(i).value()));
+    if (limbs == client.context->base(level).size()) log_q = parameters.log_modulus(level);
+    std::string scheme = rlwe::name(parameters.scheme());
+    std::transform(scheme.begin(), scheme.end(), scheme.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    // BFV's variants give the same decrypted values at different cost.
+    if (parameters.literal().bfv_multiplication == rlwe::BfvMultiplication::behz) scheme += " (behz)";
+    std::ostringstream row;
+    row << "{\"scheme\": " << quoted(scheme) << ", \"operation\": " << quoted(operation)
+        << ", \"n\": " << client.context->degree() << ", \"log_q\": " << number(log_q, 1)
+        << ", \"limbs\": " << limbs << ", \"special\": " << client.context->special().size()
+        << ", \"dnum\": " << parameters.digit_count() << ", \"level\": " << level << ", \"batch\": " << batch
+        << ", \"arithmetic\": " << quoted(arithmetic(parameters))
+        << ", \"security\": " << quoted(rlwe::name(parameters.security())) << ", \"mode\": " << quoted(mode)
+        << ", \"microseconds\": " << number(timing.median, 2) << ", \"spread\": " << number(timing.spread, 2)
+        << ", \"checked\": " << (timing.checked ? "true" : "false") << "}";
+    rows_.push_back(row.str());
+    if (!timing.checked) ++wrong_;
+    std::cerr << "  " << std::left << std::setw(22) << operation << " limbs " << std::setw(3) << limbs
+              << " batch " << std::setw(3) << batch << std::setw(6) << mode << std::right << std::setw(10)
+              << number(timing.median, 1) << " us +- " << number(timing.spread, 1)
+              << (timing.checked ? "" : "   WRONG RESULT") << "\n";
+  }
+
+  const Options& options_;
+  std::vector<std::string> rows_;
+  std::size_t wrong_ = 0;
+};
+
+int run(int count, char** arguments) {
+  const Options options = read_options(count, arguments);
+  const runtime::CudaDevices found = runtime::find_cuda_devices();
+  if (static_cast<std::size_t>(options.device) >= found.devices.size()) {
+    std::cerr << "skipped: " << (found.devices.empty() ? found.problem : "there is no such device") << "\n";
+    return 77;
+  }
+  const runtime::CudaDevice& gpu = found.devices[static_cast<std::size_t>(options.device)];
+  Bench bench(options);
+  for (const Set& set : sets()) {
+    if (wanted(options, set)) bench.run(set);
+  }
+  std::ostringstream json;
+  json << "{\n  \"gpu\": " << quoted(gpu.name) << ",\n  \"driver\": " << quoted(driver_version(found))
+       << ",\n  \"commit\": " << quoted(HEMERA_COMMIT) << ",\n  \"date\": " << quoted(today())
+       << ",\n  \"rows\": [\n";
+  for (std::size_t i = 0; i < bench.rows().size(); ++i) {
+    json << "    " << bench.rows()[i] << (i + 1 < bench.rows().size() ? ",\n" : "\n");
+  }
+  json << "  ]\n}\n";
+  if (options.output.empty()) {
+    std::cout << json.str();
+  } else {
+    std::ofstream(options.output) << json.str();
+  }
+  if (bench.wrong() != 0) std::cerr << bench.wrong() << " calls failed or gave wrong results\n";
+  return bench.wrong() == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace hemera::gpu_bench
+
+int main(int argument_count, char** arguments) {
+  try {
+    return hemera::gpu_bench::run(argument_count, arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "hemera_gpu_bench: " << error.what() << "\n";
+    return 1;
+  }
+}

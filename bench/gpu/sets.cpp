@@ -1,0 +1,213 @@
+#include "gpu/sets.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::gpu_bench {
+namespace {
+
+using rlwe::Parameters;
+using rlwe::ParametersLiteral;
+
+std::vector<int> times(std::size_t count, int bits) { return std::vector<int>(count, bits); }
+
+std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// One call is one operation: nothing is rescaled or aligned by itself.
+Parameters manual(ParametersLiteral literal) {
+  literal.rescaling = rlwe::Rescaling::manual;
+  return Parameters(std::move(literal));
+}
+
+struct Chain {
+  std::size_t degree;
+  std::vector<int> primes;
+  std::vector<int> special;
+  std::size_t digits;
+};
+
+Parameters ckks_chain(const Chain& chain, int scale_bits) {
+  // Room for values above the scale.
+  const std::size_t last_base = chain.primes.front() >= scale_bits + 8 ? 1 : 2;
+  return manual(ckks::parameters_from_bits({.degree = chain.degree,
+                                            .prime_bits = chain.primes,
+                                            .special_bits = chain.special,
+                                            .scale = std::ldexp(1.0, scale_bits),
+                                            .last_base = last_base,
+                                            .digits = chain.digits,
+                                            .security = std::nullopt})
+                    .literal());
+}
+
+rlwe::IntegerChain integers(const Chain& chain) {
+  return {.degree = chain.degree,
+          .plain_modulus = 65537,
+          .prime_bits = chain.primes,
+          .special_bits = chain.special,
+          .digits = chain.digits,
+          .security = std::nullopt};
+}
+
+Parameters bfv_chain(const Chain& chain,
+                     rlwe::BfvMultiplication variant = rlwe::BfvMultiplication::hps_over_q) {
+  ParametersLiteral literal = bfv::parameters_from_bits(integers(chain)).literal();
+  literal.bfv_multiplication = variant;
+  return manual(std::move(literal));
+}
+
+Parameters bgv_chain(const Chain& chain) {
+  return manual(bgv::parameters_from_bits(integers(chain)).literal());
+}
+
+// The same sizes with primes that are 1 modulo 2^32.
+Parameters for_montgomery(const Parameters& parameters) {
+  ParametersLiteral literal = parameters.literal();
+  std::map<std::uint64_t, std::uint64_t> replaced;
+  std::vector<std::uint64_t> taken;
+  const auto replace = [&](std::uint64_t& prime) {
+    const auto [entry, added] = replaced.try_emplace(prime, 0);
+    if (added) {
+      const int bits = static_cast<int>(std::lround(std::log2(static_cast<double>(prime))));
+      entry->second = arith::primes_below(std::uint64_t{1} << bits, std::uint64_t{1} << 32, 1, taken).at(0);
+      taken.push_back(entry->second);
+    }
+    prime = entry->second;
+  };
+  // Special primes first: they get the largest ones, as the gadget needs.
+  for (std::uint64_t& prime : literal.special_primes) replace(prime);
+  for (auto& level : literal.levels) {
+    for (std::uint64_t& prime : level) replace(prime);
+  }
+  for (auto& digit : literal.digits) {
+    for (std::uint64_t& prime : digit) replace(prime);
+  }
+  literal.roots.clear();
+  return Parameters(std::move(literal));
+}
+
+const Chain chain_30x59{65536, times(30, 59), times(8, 60), 4};
+const Chain chain_23x59{65536, times(23, 59), times(6, 60), 4};
+// log Q 1373 and log P 372 in primes below 2^50.
+const std::vector<int> special_372 = joined(times(4, 46), times(4, 47));
+const Chain chain_14x59{32768, times(14, 59), {60}, 14};
+const Chain chain_14x57{32768, times(14, 57), {60}, 14};
+const Chain chain_15x55{32768, times(15, 55), {56}, 15};
+const Chain chain_15x53{32768, times(15, 53), {54}, 15};
+const Chain chain_3x54{8192, times(3, 54), {55}, 3};
+const Chain chain_3x53{8192, times(3, 53), {54}, 3};
+
+}  // namespace
+
+const std::vector<Set>& sets() {
+  static const std::vector<Set> all = {
+      {"smoke-ckks", "a small ring, to try the program",
+       [] {
+         return ckks_chain({1024, times(4, 45), times(2, 46), 2}, 40);
+       }},
+      {"smoke-bfv", "a small ring, to try the program",
+       [] {
+         return bfv_chain({1024, times(4, 45), {46}, 4});
+       }},
+      {"smoke-bgv", "a small ring, to try the program",
+       [] {
+         return bgv_chain({1024, times(4, 45), {46}, 4});
+       }},
+
+      {"ckks-30x59",
+       "CKKS, N 2^16, 30 primes of 59 bits and 8 special ones, 4 digits",
+       [] { return ckks_chain(chain_30x59, 59); },
+       {25, 20, 15, 10, 5, 2}},
+      {"ckks-30x59-m",
+       "the same with primes that are 1 modulo 2^32",
+       [] { return for_montgomery(ckks_chain(chain_30x59, 59)); },
+       {20, 10}},
+      {"ckks-23x59", "its secure neighbour", [] { return ckks_chain(chain_23x59, 59); }},
+      {"ckks-23x59-m", "its secure neighbour, with primes that are 1 modulo 2^32",
+       [] { return for_montgomery(ckks_chain(chain_23x59, 59)); }},
+      {"ckks-1373",
+       "CKKS, N 2^16, log Q 1373 and log P 372 in 28 + 8 primes below 2^50, 4 digits; 12 limbs hold 13 "
+       "levels of 40 bits",
+       [] {
+         return ckks_chain({65536, joined({50}, times(27, 49)), special_372, 4}, 40);
+       },
+       {20, 11, 5}},
+      {"ckks-1370-40",
+       "CKKS, N 2^16, 34 levels of 40 bits and log P 372, 4 digits; 14 limbs are 13 levels",
+       [] {
+         return ckks_chain({65536, joined({50}, times(33, 40)), special_372, 4}, 40);
+       },
+       {13}},
+      {"ckks-35x40", "CKKS, N 2^16, 35 primes of 40 bits and 5 special ones, 7 digits",
+       [] {
+         return ckks_chain({65536, times(35, 40), times(5, 41), 7}, 30);
+       }},
+      {"ckks-14x59", "CKKS, N 2^15, 14 primes of 59 bits and one special one, 14 digits",
+       [] { return ckks_chain(chain_14x59, 59); }},
+      {"ckks-14x59-m", "the same with primes that are 1 modulo 2^32",
+       [] { return for_montgomery(ckks_chain(chain_14x59, 59)); }},
+      {"ckks-14x57", "its secure neighbour", [] { return ckks_chain(chain_14x57, 50); }},
+      {"ckks-8x40", "CKKS, N 2^14, 8 primes of 40 bits and one special one, 8 digits",
+       [] {
+         return ckks_chain({16384, times(8, 40), {41}, 8}, 30);
+       }},
+
+      {"bfv-15x55", "BFV, N 2^15, 15 primes of 55 bits and one special one, HPS over Q",
+       [] { return bfv_chain(chain_15x55); }},
+      {"bfv-15x55-behz", "the same with BEHZ",
+       [] { return bfv_chain(chain_15x55, rlwe::BfvMultiplication::behz); }},
+      {"bfv-15x53", "its secure neighbour", [] { return bfv_chain(chain_15x53); }},
+      {"bfv-16x36", "BFV, N 2^15, 16 primes of 36 bits and 8 special ones, 2 digits",
+       [] {
+         return bfv_chain({32768, times(16, 36), times(8, 37), 2});
+       }},
+      {"bfv-16x35", "its secure neighbour",
+       [] {
+         return bfv_chain({32768, times(16, 35), times(8, 36), 2});
+       }},
+      {"bfv-8x36", "BFV, N 2^14, 8 primes of 36 bits and 4 special ones, 2 digits",
+       [] {
+         return bfv_chain({16384, times(8, 36), times(4, 37), 2});
+       }},
+      {"bfv-8x35", "its secure neighbour",
+       [] {
+         return bfv_chain({16384, times(8, 35), times(4, 36), 2});
+       }},
+      {"bfv-3x54", "BFV, N 2^13, 3 primes of 54 bits and one special one",
+       [] { return bfv_chain(chain_3x54); }},
+      {"bfv-3x53", "its secure neighbour", [] { return bfv_chain(chain_3x53); }},
+
+      {"bgv-15x55", "BGV, N 2^15, 15 primes of 55 bits and one special one",
+       [] { return bgv_chain(chain_15x55); }},
+      {"bgv-15x53", "its secure neighbour", [] { return bgv_chain(chain_15x53); }},
+      {"bgv-3x54", "BGV, N 2^13, 3 primes of 54 bits and one special one",
+       [] { return bgv_chain(chain_3x54); }},
+      {"bgv-3x53", "its secure neighbour", [] { return bgv_chain(chain_3x53); }},
+  };
+  return all;
+}
+
+std::string arithmetic(const rlwe::Parameters& parameters) {
+  bool below_50 = true;
+  bool montgomery = true;
+  const auto look = [&](std::uint64_t prime) {
+    below_50 = below_50 && prime < std::uint64_t{1} << 50;
+    montgomery = montgomery && (prime & 0xffffffffU) == 1 && prime < std::uint64_t{1} << 60;
+  };
+  for (const std::uint64_t prime : parameters.literal().levels.back()) look(prime);
+  for (const std::uint64_t prime : parameters.literal().special_primes) look(prime);
+  if (below_50) return "f64";
+  return montgomery ? "m64" : "u64";
+}
+
+}  // namespace hemera::gpu_bench

@@ -1,0 +1,26 @@
+// The parameter sets of the benchmark: those that other libraries were measured with, and their secure
+// neighbours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hemera/rlwe/parameters.hpp"
+
+namespace hemera::gpu_bench {
+
+struct Set {
+  std::string name;
+  std::string what;
+  rlwe::Parameters (*make)();
+  /// Levels below the top at which products and rotations are timed as well.
+  std::vector<std::size_t> levels = {};
+};
+
+const std::vector<Set>& sets();
+
+/// The arithmetic that the CUDA backend chooses for a base of all primes of these parameters: "f64" below
+/// 2^50, "m64" for primes that are 1 modulo 2^32, else "u64".
+std::string arithmetic(const rlwe::Parameters& parameters);
+
+}  // namespace hemera::gpu_bench

@@ -1,0 +1,55 @@
+// Times calls by CUDA events: the device is idle before, the events stand around one call.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace hemera::gpu_bench {
+
+/// What is timed, in parts.
+struct Call {
+  std::function<void()> run;
+  /// Before each eager call, outside of the time: lets go of the last output, so that its memory is there.
+  std::function<void()> release;
+  /// Before each call, outside of the time: what `run` changes in place is as it was.
+  std::function<void()> restore = [] {};
+  /// Whether the result of the last call is right.
+  std::function<bool()> check;
+  /// Draws randomness, or needs the host: can not be captured.
+  bool eager_only = false;
+};
+
+/// Of the calls' times, in microseconds.
+struct Timing {
+  double median = 0;
+  /// Between the first and the third quartile.
+  double spread = 0;
+  bool checked = false;
+};
+
+class Timer {
+ public:
+  Timer(cudaStream_t stream, std::size_t repetitions);
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  Timing eager(const Call& call) const;
+  /// The same call, captured as a graph and replayed; nothing where it can not be captured.
+  std::optional<Timing> graph(const Call& call) const;
+
+ private:
+  /// Times `launch`, which comes after `prepare` and a wait.
+  Timing measure(const std::function<void()>& prepare, const std::function<void()>& launch) const;
+
+  cudaStream_t stream_;
+  std::size_t repetitions_;
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t stop_ = nullptr;
+};
+
+}  // namespace hemera::gpu_bench

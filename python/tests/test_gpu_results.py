@@ -1,0 +1,97 @@
+"""Files of GPU results: beside other libraries, and as plots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hemera.bench import gpu
+from hemera.cli import main
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "scheme": "ckks",
+        "operation": "multiply_relinearize",
+        "n": 65536,
+        "log_q": 1770.0,
+        "limbs": 30,
+        "special": 8,
+        "dnum": 4,
+        "level": 28,
+        "batch": 1,
+        "arithmetic": "u64",
+        "security": "below 128",
+        "mode": "eager",
+        "microseconds": 394.5,
+        "spread": 1.25,
+        "checked": True,
+    }
+    return {**values, **changes}
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> str:
+    results = {"gpu": "a GPU", "driver": "1.2.3", "commit": "abc", "date": "2026-11-20", "rows": rows}
+    path.write_text(json.dumps(results), encoding="utf-8")
+    return str(path)
+
+
+def test_results_stand_beside_those_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(), row(mode="graph", microseconds=377.25), row(operation="rotate", checked=False)]
+    # Neither another batch nor another set.
+    rows += [row(batch=8, microseconds=12345), row(n=8192, limbs=2, microseconds=54321)]
+    assert main(["bench", "--compare", write(tmp_path / "r.json", rows)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    product = next(line.split() for line in lines if line.startswith("multiply_relinearize"))
+    # Hemera's two modes, Phantom, FIDESlib, HEonGPU, the goal, and FIDESlib's time over Hemera's.
+    assert product[1:] == ["394", "377", "855", "789", "1,806", "350", "2.00x"]
+    assert next(line.split() for line in lines if line.startswith("rotate"))[1] == "394!"
+    assert "wrong" in lines[-1]
+    assert not any("12,345" in line or "54,321" in line for line in lines)
+
+
+def test_every_set_of_others_is_of_known_operations() -> None:
+    operations = {
+        *("add", "add_plain", "multiply_plain", "multiply_scalar", "rescale", "mod_switch", "ntt", "intt"),
+        *("multiply_relinearize", "square_relinearize", "rotate", "rotate_hoisted_8", "encode", "decode"),
+        *("encrypt_public", "encrypt_symmetric", "decrypt", "relinearization_key"),
+    }
+    known = gpu.others()
+    assert len(known["sets"]) >= 10
+    fields = set(row())
+    for entry in known["sets"]:
+        assert set(entry["match"]) <= fields
+        for library, times in entry["microseconds"].items():
+            assert library == "goal" or library in known["libraries"]
+            assert times.keys() <= operations
+            assert all(time > 0 for time in times.values())
+
+
+def test_plots(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [row(level=level, limbs=level + 2, log_q=59.0 * (level + 2)) for level in (5, 10, 28)]
+    rows += [row(operation="ntt", limbs=limbs, log_q=59.0 * limbs) for limbs in (1, 8, 30)]
+    path = write(tmp_path / "r.json", rows)
+    assert main(["bench", "--compare", path, "--plot", str(tmp_path / "plots")]) == 0
+    names = sorted(file.name for file in (tmp_path / "plots").iterdir())
+    assert names == ["multiplication-by-level.svg", "ntt-throughput.svg"]
+    for file in (tmp_path / "plots").iterdir():
+        assert file.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--compare", str(tmp_path / "missing.json")]) == 1
+    assert "missing.json" in capsys.readouterr().err
+    (tmp_path / "other.json").write_text('{"rows": [{}]}', encoding="utf-8")
+    assert main(["bench", "--compare", str(tmp_path / "other.json")]) == 1
+    assert "hemera_gpu_bench" in capsys.readouterr().err
+    assert main(["bench", "--plot", str(tmp_path)]) == 1
+    assert "--compare" in capsys.readouterr().err
+    pytest.importorskip("matplotlib")
+    # Nothing to plot.
+    path = write(tmp_path / "r.json", [row()])
+    assert main(["bench", "--compare", path, "--plot", str(tmp_path)]) == 1
+    assert "--sweep" in capsys.readouterr().err

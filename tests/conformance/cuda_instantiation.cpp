@@ -1,0 +1,26 @@
+// The CUDA backend in the conformance suite: with the arithmetic that it chooses for each base, and with each
+// one wherever it takes the base. On a GPU, or emulated (tests/cuda_emulation).
+#include <optional>
+
+#include "conformance/suite.hpp"
+#include "poly/cuda/cuda_backend.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+BackendCase cuda_case(std::string name, std::optional<poly::cuda::Arithmetic> arithmetic) {
+  return {std::move(name), [arithmetic](std::shared_ptr<const poly::Ring> ring) {
+            return std::make_shared<const poly::cuda::CudaBackend>(
+                std::move(ring), poly::cuda::CudaOptions{.arithmetic = arithmetic});
+          }};
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, BackendTest,
+                         ::testing::Values(cuda_case("cuda", std::nullopt),
+                                           cuda_case("cuda_u64", poly::cuda::Arithmetic::u64),
+                                           cuda_case("cuda_m64", poly::cuda::Arithmetic::m64),
+                                           cuda_case("cuda_f64", poly::cuda::Arithmetic::f64)),
+                         case_name);
+
+}  // namespace
+}  // namespace hemera::conformance

@@ -1,0 +1,200 @@
+// What operations ask of the device, counted: no copy between upload and download, no wait, no allocation
+// once the pool is warm, and as many kernels for a batch as for one.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "test_device.hpp"
+
+namespace hemera::testing {
+namespace {
+
+using emulation::Counts;
+using rlwe::Ciphertext;
+using rlwe::Plaintext;
+
+template <typename Operation>
+Counts counted(const Operation& operation) {
+  const Counts before = emulation::counts();
+  operation();
+  const Counts after = emulation::counts();
+  return {.kernels = after.kernels - before.kernels,
+          .copies_to_device = after.copies_to_device - before.copies_to_device,
+          .copies_to_host = after.copies_to_host - before.copies_to_host,
+          .synchronizations = after.synchronizations - before.synchronizations,
+          .allocations = after.allocations - before.allocations};
+}
+
+struct Ckks {
+  using Evaluator = ckks::Evaluator;
+  static rlwe::Parameters parameters() {
+    return ckks::parameters_from_bits({.degree = 1024,
+                                       .prime_bits = {45, 45, 45, 45},
+                                       .special_bits = {46, 46},
+                                       .scale = 0x1p40,
+                                       .digits = 2,
+                                       .security = std::nullopt});
+  }
+  static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context, std::size_t batch) {
+    return ckks::Encoder(context).encode(std::vector<std::complex<double>>(512 * batch, 0.5), {batch});
+  }
+  template <typename Key>
+  static Ciphertext encrypt(const Plaintext& plaintext, const Key& key) {
+    return ckks::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return ckks::decrypt(ciphertext, key);
+  }
+};
+
+template <typename Chain>
+Chain integer_chain() {
+  return {.degree = 1024,
+          .plain_modulus = 65537,
+          .prime_bits = {45, 45, 45, 45},
+          .special_bits = {46, 46},
+          .digits = 2,
+          .security = std::nullopt};
+}
+
+Plaintext encode_integers(const std::shared_ptr<const rlwe::Context>& context, std::size_t batch) {
+  return rlwe::IntegerEncoder(context).encode(std::vector<std::int64_t>(1024 * batch, 7), {batch});
+}
+
+struct Bfv {
+  using Evaluator = bfv::Evaluator;
+  static rlwe::Parameters parameters() {
+    return bfv::parameters_from_bits(integer_chain<bfv::ChainRequest>());
+  }
+  static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context, std::size_t batch) {
+    return encode_integers(context, batch);
+  }
+  template <typename Key>
+  static Ciphertext encrypt(const Plaintext& plaintext, const Key& key) {
+    return bfv::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return bfv::decrypt(ciphertext, key);
+  }
+};
+
+struct Bgv {
+  using Evaluator = bgv::Evaluator;
+  static rlwe::Parameters parameters() {
+    return bgv::parameters_from_bits(integer_chain<bgv::ChainRequest>());
+  }
+  static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context, std::size_t batch) {
+    return encode_integers(context, batch);
+  }
+  template <typename Key>
+  static Ciphertext encrypt(const Plaintext& plaintext, const Key& key) {
+    return bgv::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return bgv::decrypt(ciphertext, key);
+  }
+};
+
+template <typename Scheme>
+class EmulationCounts : public ::testing::Test {};
+using Schemes = ::testing::Types<Ckks, Bfv, Bgv>;
+TYPED_TEST_SUITE(EmulationCounts, Schemes);
+
+TYPED_TEST(EmulationCounts, OperationsStayOnTheDevice) {
+  using Scheme = TypeParam;
+  const auto context = tests::make_context(Scheme::parameters());
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const typename Scheme::Evaluator evaluator(
+      context, rlwe::generate_keys(secret, {.rotations = {1, 2}, .conjugation = true}));
+  const std::size_t top = context->top_level();
+
+  struct Inputs {
+    Plaintext plain;
+    Ciphertext x, y;
+  };
+  const auto make_inputs = [&](std::size_t batch) {
+    Inputs inputs{.plain = Scheme::encode(context, batch), .x = {}, .y = {}};
+    inputs.x = Scheme::encrypt(inputs.plain, *evaluator.keys().public_key);
+    inputs.y = Scheme::encrypt(inputs.plain, secret);
+    return inputs;
+  };
+  const Inputs one = make_inputs(1);
+  const Inputs eight = make_inputs(8);
+
+  using Operation = std::function<void(const Inputs&)>;
+  const std::vector<std::pair<std::string, Operation>> batched = {
+      {"add", [&](const Inputs& in) { static_cast<void>(evaluator.add(in.x, in.y)); }},
+      {"add plain",
+       [&](const Inputs& in) {
+         Ciphertext x = in.x.clone();
+         evaluator.add_plain_inplace(x, in.plain);
+       }},
+      {"multiply plain",
+       [&](const Inputs& in) { static_cast<void>(evaluator.multiply_plain(in.x, in.plain)); }},
+      {"multiply scalar",
+       [&](const Inputs& in) {
+         Ciphertext x = in.x.clone();
+         evaluator.multiply_scalar_inplace(x, {.value = 0.5, .integer = 3});
+       }},
+      {"rescale", [&](const Inputs& in) { static_cast<void>(evaluator.rescale(in.x)); }},
+      {"multiply", [&](const Inputs& in) { static_cast<void>(evaluator.multiply(in.x, in.y)); }},
+      {"square", [&](const Inputs& in) { static_cast<void>(evaluator.square(in.x)); }},
+      {"rotate", [&](const Inputs& in) { static_cast<void>(evaluator.rotate(in.x, 1)); }},
+      {"hoisted rotations",
+       [&](const Inputs& in) {
+         static_cast<void>(evaluator.rotate_hoisted(in.x, std::vector<std::int64_t>{1, 2}));
+       }},
+      {"conjugate", [&](const Inputs& in) { static_cast<void>(evaluator.conjugate(in.x)); }},
+      {"drop to the last level",
+       [&](const Inputs& in) {
+         Ciphertext x = in.x.clone();
+         evaluator.drop_to_level_inplace(x, 0);
+       }},
+      {"encrypt with the public key",
+       [&](const Inputs& in) { static_cast<void>(Scheme::encrypt(in.plain, *evaluator.keys().public_key)); }},
+      {"encrypt with the secret key",
+       [&](const Inputs& in) { static_cast<void>(Scheme::encrypt(in.plain, secret)); }},
+      {"decrypt", [&](const Inputs& in) { static_cast<void>(Scheme::decrypt(in.x, secret)); }},
+  };
+  const std::vector<std::pair<std::string, Operation>> single = {
+      {"secret key", [&](const Inputs&) { static_cast<void>(rlwe::generate_secret_key(context)); }},
+      {"public key", [&](const Inputs&) { static_cast<void>(rlwe::generate_public_key(secret)); }},
+      {"relinearization key",
+       [&](const Inputs&) { static_cast<void>(rlwe::generate_relinearization_key(secret, top)); }},
+      {"Galois key", [&](const Inputs&) { static_cast<void>(rlwe::generate_galois_key(secret, 5, top)); }},
+  };
+  const auto expect_alone = [](const Counts& counts) {
+    EXPECT_GT(counts.kernels, 0U);
+    EXPECT_EQ(counts.copies_to_device, 0U);
+    EXPECT_EQ(counts.copies_to_host, 0U);
+    EXPECT_EQ(counts.synchronizations, 0U);
+    EXPECT_EQ(counts.allocations, 0U);
+  };
+  for (const auto& [name, operation] : batched) {
+    SCOPED_TRACE(name);
+    // The first call makes plans and fills the pool.
+    operation(one);
+    operation(eight);
+    const Counts of_one = counted([&, run = operation] { run(one); });
+    const Counts of_eight = counted([&, run = operation] { run(eight); });
+    expect_alone(of_one);
+    expect_alone(of_eight);
+    EXPECT_EQ(of_one.kernels, of_eight.kernels) << "kernels for a batch of 1 and of 8";
+  }
+  for (const auto& [name, operation] : single) {
+    SCOPED_TRACE(name);
+    operation(one);
+    expect_alone(counted([&, run = operation] { run(one); }));
+  }
+}
+
+}  // namespace
+}  // namespace hemera::testing

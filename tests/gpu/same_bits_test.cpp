@@ -1,0 +1,320 @@
+// A context on the device beside one on the CPU: objects travel as bytes, and every operation gives the same
+// bytes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/io/objects.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "test_device.hpp"
+
+namespace hemera::testing {
+namespace {
+
+using rlwe::Ciphertext;
+using rlwe::Plaintext;
+using rlwe::Scheme;
+using Complex = std::complex<double>;
+using Bytes = std::vector<std::byte>;
+
+struct Setting {
+  std::string name;
+  rlwe::Parameters parameters;
+};
+
+// Primes that are 1 modulo 2^32, which have an arithmetic of their own.
+rlwe::ParametersLiteral with_primes_for_montgomery(rlwe::ParametersLiteral literal) {
+  const std::uint64_t order = std::uint64_t{1} << 32;
+  const auto fresh = arith::primes_below(std::uint64_t{1} << 58, order, literal.levels.back().size() + 4);
+  std::map<std::uint64_t, std::uint64_t> replaced;
+  const auto replace = [&](std::uint64_t& prime) {
+    const auto [entry, added] = replaced.try_emplace(prime, 0);
+    if (added) entry->second = fresh.at(replaced.size() - 1);
+    prime = entry->second;
+  };
+  for (auto& level : literal.levels) {
+    for (std::uint64_t& prime : level) replace(prime);
+  }
+  for (std::uint64_t& prime : literal.special_primes) replace(prime);
+  literal.digits.clear();
+  literal.roots.clear();
+  return literal;
+}
+
+std::vector<Setting> settings() {
+  std::vector<Setting> result;
+  for (const int bits : {45, 58}) {
+    const std::string size = std::to_string(bits) + "_bits";
+    const auto ckks = ckks::parameters_from_bits({.degree = 2048,
+                                                  .prime_bits = std::vector<int>(5, bits),
+                                                  .special_bits = {bits + 1, bits + 1},
+                                                  .scale = std::ldexp(1.0, bits - 8),
+                                                  .digits = 3,
+                                                  .security = std::nullopt});
+    result.push_back({"ckks_" + size, ckks});
+    rlwe::IntegerChain chain{.degree = 1024,
+                             .plain_modulus = 65537,
+                             .prime_bits = std::vector<int>(4, bits),
+                             .special_bits = {bits + 1},
+                             .digits = 4,
+                             .security = std::nullopt};
+    const auto bfv = bfv::parameters_from_bits(chain);
+    for (const auto& [name, variant] : {std::pair{"behz", rlwe::BfvMultiplication::behz},
+                                        {"hps", rlwe::BfvMultiplication::hps},
+                                        {"hps_over_q", rlwe::BfvMultiplication::hps_over_q}}) {
+      auto literal = bfv.literal();
+      literal.bfv_multiplication = variant;
+      result.push_back({"bfv_" + std::string(name) + "_" + size, rlwe::Parameters(literal)});
+    }
+    result.push_back({"bgv_" + size, bgv::parameters_from_bits(chain)});
+  }
+  auto literal = result.front().parameters.literal();
+  // Another party's choices: generator 3, windows of bits, manual rescaling.
+  literal.galois_generator = 3;
+  literal.digits.clear();
+  literal.special_primes.clear();
+  literal.roots.clear();
+  literal.window_bits = 15;
+  literal.rescaling = rlwe::Rescaling::manual;
+  result.push_back({"ckks_windows", rlwe::Parameters(literal)});
+  for (const std::size_t index : {std::size_t{5}, std::size_t{6}, std::size_t{9}}) {
+    const Setting& base = result.at(index);
+    result.push_back({base.name.substr(0, base.name.find("_58")) + "_montgomery",
+                      rlwe::Parameters(with_primes_for_montgomery(base.parameters.literal()))});
+  }
+  return result;
+}
+
+// One scheme's functions under one name.
+Plaintext encode(const std::shared_ptr<const rlwe::Context>& context, std::size_t batch, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  if (context->scheme() == Scheme::ckks) {
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    std::vector<Complex> values(batch * context->degree() / 2);
+    for (Complex& value : values) value = {uniform(random), uniform(random)};
+    return ckks::Encoder(context).encode(values, {batch});
+  }
+  std::vector<std::int64_t> values(batch * context->degree());
+  for (std::int64_t& value : values) value = static_cast<std::int64_t>(random() % 65537);
+  return rlwe::IntegerEncoder(context).encode(values, {batch});
+}
+
+template <typename Key>
+Ciphertext encrypt(const Plaintext& plaintext, const Key& key) {
+  switch (plaintext.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::encrypt(plaintext, key);
+    case Scheme::bgv:
+      return bgv::encrypt(plaintext, key);
+    default:
+      return ckks::encrypt(plaintext, key);
+  }
+}
+
+Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  switch (ciphertext.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::decrypt(ciphertext, key);
+    case Scheme::bgv:
+      return bgv::decrypt(ciphertext, key);
+    default:
+      return ckks::decrypt(ciphertext, key);
+  }
+}
+
+// Values as complex numbers, whatever the scheme.
+std::vector<Complex> decode(const Plaintext& plaintext) {
+  if (plaintext.context->scheme() == Scheme::ckks) return ckks::Encoder(plaintext.context).decode(plaintext);
+  std::vector<Complex> result;
+  for (const std::int64_t value : rlwe::IntegerEncoder(plaintext.context).decode(plaintext, false)) {
+    result.emplace_back(static_cast<double>(value));
+  }
+  return result;
+}
+
+std::unique_ptr<rlwe::Evaluator> make_evaluator(const std::shared_ptr<const rlwe::Context>& context,
+                                                rlwe::EvaluationKeys keys) {
+  switch (context->scheme()) {
+    case Scheme::bfv:
+      return std::make_unique<bfv::Evaluator>(context, std::move(keys));
+    case Scheme::bgv:
+      return std::make_unique<bgv::Evaluator>(context, std::move(keys));
+    default:
+      return std::make_unique<ckks::Evaluator>(context, std::move(keys));
+  }
+}
+
+// One side: everything in one context.
+struct Side {
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  std::unique_ptr<rlwe::Evaluator> evaluator;
+  Plaintext plain;
+  Ciphertext x;  // a batch
+  Ciphertext y;  // a single one, which broadcasts
+
+  [[nodiscard]] Ciphertext level_with(const Ciphertext& a) const {
+    Ciphertext b = y.clone();
+    if (b.meta.level != a.meta.level) evaluator->drop_to_level_inplace(b, a.meta.level);
+    return b;
+  }
+};
+
+using Operation = std::function<Ciphertext(const Side&)>;
+
+std::vector<std::pair<std::string, Operation>> operations(const rlwe::Parameters& parameters) {
+  const bool manual = parameters.literal().rescaling == rlwe::Rescaling::manual;
+  std::vector<std::pair<std::string, Operation>> list = {
+      {"add", [](const Side& s) { return s.evaluator->add(s.x, s.y); }},
+      {"subtract", [](const Side& s) { return s.evaluator->subtract(s.y, s.x); }},
+      {"negate", [](const Side& s) { return s.evaluator->negate(s.x); }},
+      {"add plain",
+       [](const Side& s) {
+         Ciphertext a = s.x.clone();
+         s.evaluator->add_plain_inplace(a, s.plain);
+         return a;
+       }},
+      {"subtract plain",
+       [](const Side& s) {
+         Ciphertext a = s.x.clone();
+         s.evaluator->subtract_plain_inplace(a, s.plain);
+         return a;
+       }},
+      {"multiply plain", [](const Side& s) { return s.evaluator->multiply_plain(s.x, s.plain); }},
+      {"add scalar",
+       [](const Side& s) {
+         Ciphertext a = s.x.clone();
+         s.evaluator->add_scalar_inplace(a, {.value = {0.5, 0.25}, .integer = -3});
+         return a;
+       }},
+      {"multiply scalar",
+       [](const Side& s) {
+         Ciphertext a = s.x.clone();
+         s.evaluator->multiply_scalar_inplace(a, {.value = {0.5, -0.25}, .integer = 12345});
+         return a;
+       }},
+      {"multiply", [](const Side& s) { return s.evaluator->multiply(s.x, s.y); }},
+      {"square", [](const Side& s) { return s.evaluator->square(s.x); }},
+      {"rescale",
+       [](const Side& s) { return s.evaluator->rescale(s.evaluator->multiply_plain(s.x, s.plain)); }},
+      {"rotate", [](const Side& s) { return s.evaluator->rotate(s.x, 1); }},
+      {"rotate by -5", [](const Side& s) { return s.evaluator->rotate(s.x, -5); }},
+      {"hoisted rotation",
+       [](const Side& s) {
+         const std::vector<std::int64_t> steps = {1, -5};
+         return std::move(s.evaluator->rotate_hoisted(s.x, steps).at(1));
+       }},
+      {"conjugate", [](const Side& s) { return s.evaluator->conjugate(s.x); }},
+      {"drop to the last level",
+       [](const Side& s) {
+         Ciphertext a = s.x.clone();
+         s.evaluator->drop_to_level_inplace(a, 0);
+         return a;
+       }},
+      {"rotation at a lower level",
+       [](const Side& s) {
+         Ciphertext a = s.x.clone();
+         s.evaluator->drop_to_level_inplace(a, 1);
+         return s.evaluator->rotate(a, 1);
+       }},
+      {"concatenate",
+       [](const Side& s) {
+         return rlwe::concatenate({&s.x, &s.x});
+       }},
+      {"take", [](const Side& s) { return rlwe::take(s.x, 1); }},
+  };
+  if (!manual) {
+    list.emplace_back("product of products", [](const Side& s) {
+      const Ciphertext a = s.evaluator->multiply(s.x, s.y);
+      return s.evaluator->multiply(a, s.evaluator->add(a, s.x));
+    });
+    list.emplace_back("shrink", [](const Side& s) { return s.evaluator->shrink(s.evaluator->square(s.x)); });
+  }
+  return list;
+}
+
+class SameBits : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
+  const rlwe::Parameters& parameters = GetParam().parameters;
+  Side there{.context = tests::make_context(parameters),
+             .secret = {},
+             .evaluator = {},
+             .plain = {},
+             .x = {},
+             .y = {}};
+  Side here{.context = rlwe::Context::make(parameters, {}, 1),
+            .secret = {},
+            .evaluator = {},
+            .plain = {},
+            .x = {},
+            .y = {}};
+  ASSERT_EQ(there.context->backend().device(), tests::device());
+
+  // Keys are made on the device and work on the CPU.
+  there.secret = rlwe::generate_secret_key(there.context);
+  const rlwe::EvaluationKeys keys =
+      rlwe::generate_keys(there.secret, {.rotations = {1, -5}, .conjugation = true});
+  here.secret = io::load_secret_key(here.context, io::save(there.secret));
+  const Bytes key_bytes = io::save(keys);
+  const rlwe::EvaluationKeys keys_here = io::load_evaluation_keys(here.context, key_bytes);
+  EXPECT_TRUE(io::save(keys_here) == key_bytes) << "evaluation keys";
+  // Seeds expand to the same uniform halves.
+  const io::SaveOptions whole{.seeded = false};
+  EXPECT_TRUE(io::save(keys_here, whole) == io::save(keys, whole)) << "uniform halves of the keys";
+  there.evaluator = make_evaluator(there.context, keys);
+  here.evaluator = make_evaluator(here.context, keys_here);
+
+  there.plain = encode(there.context, 1, 1);
+  here.plain = encode(here.context, 1, 1);
+  EXPECT_TRUE(io::save(there.plain) == io::save(here.plain)) << "encode";
+
+  // x is encrypted on the device, y on the CPU.
+  const Plaintext x = encode(there.context, 3, 2);
+  EXPECT_TRUE(io::save(x) == io::save(encode(here.context, 3, 2))) << "encode a batch";
+  there.x = encrypt(x, *keys.public_key);
+  here.x = io::load_ciphertext(here.context, io::save(there.x));
+  here.y = encrypt(here.plain, here.secret);
+  there.y = io::load_ciphertext(there.context, io::save(here.y));
+  EXPECT_TRUE(io::save(here.y, whole) == io::save(there.y, whole)) << "uniform half of a ciphertext";
+  const double tolerance = parameters.scheme() == Scheme::ckks ? 0x1p-16 : 0;
+  const auto expect_values = [&](const Ciphertext& ciphertext, const rlwe::SecretKey& secret,
+                                 const Plaintext& plain) {
+    const auto values = decode(decrypt(ciphertext, secret));
+    const auto wanted = decode(plain);
+    ASSERT_EQ(values.size(), wanted.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      largest = std::max(largest, std::abs(values[i] - wanted[i]));
+    EXPECT_LE(largest, tolerance);
+  };
+  expect_values(there.x, there.secret, x);
+  expect_values(here.x, here.secret, encode(here.context, 3, 2));
+  expect_values(there.y, there.secret, there.plain);
+  expect_values(encrypt(x, there.secret), there.secret, x);
+
+  for (const auto& [name, run] : operations(parameters)) {
+    SCOPED_TRACE(name);
+    const Ciphertext a = run(there);
+    const Ciphertext b = run(here);
+    EXPECT_EQ(a.meta.level, b.meta.level);
+    EXPECT_TRUE(io::save(a) == io::save(b)) << name << " gives other bits on " << tests::device().name();
+    EXPECT_TRUE(io::save(decrypt(a, there.secret)) == io::save(decrypt(b, here.secret))) << "decryption";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, SameBits, ::testing::ValuesIn(settings()),
+                         [](const ::testing::TestParamInfo<Setting>& entry) { return entry.param.name; });
+
+}  // namespace
+}  // namespace hemera::testing
