@@ -242,7 +242,10 @@ void bind_multiply(nb::module_& m) {
       .def_ro("digit_bits", &multiply::IntegerProductPlan::digit_bits)
       .def_ro("length", &multiply::IntegerProductPlan::length)
       .def_ro("bytes", &multiply::IntegerProductPlan::bytes);
-  m.def("plan_integer_product", &multiply::plan_integer_product, "bits_a"_a, "bits_b"_a);
+  m.def(
+      "plan_integer_product",
+      [](std::size_t bits_a, std::size_t bits_b) { return multiply::plan_integer_product(bits_a, bits_b); },
+      "bits_a"_a, "bits_b"_a);
   m.def("kronecker_exponent", &kronecker_exponent, "largest_a"_a, "largest_b"_a, "terms"_a, "is_signed"_a);
   m.def("inert_prime_below", &multiply::inert_prime_below, "bound"_a, "degree"_a);
   m.def("engine_names", &engine_names);

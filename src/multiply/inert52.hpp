@@ -354,24 +354,31 @@ struct Inert52 {
     levels<inverse>(data, level, block, 1, length, tables, Constants(tables.prime->modulus));
   }
 
-  static void multiply(Word* a, const Word* b, std::size_t pairs, const InertTables& tables) {
+  static void multiply(Word* out, const Word* const* a, const Word* const* b, std::size_t terms,
+                       std::size_t pairs, const InertTables& tables) {
     const arith::Modulus& p = tables.prime->modulus;
     const Constants k(p);
-    const arith::ShoupFactor scale(
-        p.power((p.value() + 1) / 2, 3 + static_cast<Word>(__builtin_ctzll(tables.pairs))), p);
+    const auto levels = 3 + static_cast<Word>(__builtin_ctzll(tables.pairs));
+    const arith::ShoupFactor scale(p.power((p.value() + 1) / 2, levels), p);
     const Vector factor = Ops::broadcast(scale.operand);
     const Vector factor_quotient = Ops::broadcast(scale.quotient >> 12);
+    const Vector four = Ops::add(k.twice, k.twice);
     const auto scaled = [&](Vector x) {  // [0, 2p)
       const Vector quotient = Ops::add_high52(Ops::zero(), x, factor_quotient);
       return Ops::bit_and(Ops::add_low52(Ops::add_low52(Ops::zero(), x, factor), quotient, k.negative_p),
                           k.mask);
     };
-    for (std::size_t j = 0; j < pairs; ++j, a += pair, b += pair) {
-      const Value x = load_value(a);
-      const Value y = load_value(b);
-      const Value z{scaled(y.re), scaled(y.im)};
-      const Vector minus = Ops::subtract(k.twice, z.im);
-      store_value(a, {reduced_sum(x.re, z.re, x.im, minus, k), reduced_sum(x.re, z.im, x.im, z.re, k)});
+    for (std::size_t j = 0; j < pair * pairs; j += pair) {
+      Value sum{Ops::zero(), Ops::zero()};
+      for (std::size_t i = 0; i < terms; ++i) {
+        const Value x = load_value(a[i] + j);
+        const Value y = load_value(b[i] + j);
+        const Value z{scaled(y.re), scaled(y.im)};
+        const Vector minus = Ops::subtract(k.twice, z.im);
+        sum.re = Ops::fold(Ops::add(sum.re, reduced_sum(x.re, z.re, x.im, minus, k)), four);
+        sum.im = Ops::fold(Ops::add(sum.im, reduced_sum(x.re, z.im, x.im, z.re, k)), four);
+      }
+      store_value(out + j, sum);
     }
   }
   // a b + c d in [0, 4p) for a, c < 2^52 and b, d <= 2p.

@@ -69,8 +69,9 @@ struct InertKernels {
                         const InertTables& tables);
   void (*inverse_block)(std::uint64_t* data, int level, std::size_t block, std::size_t length,
                         const InertTables& tables);
-  /// a = a b / M for `pairs` pairs.
-  void (*multiply)(std::uint64_t* a, const std::uint64_t* b, std::size_t pairs, const InertTables& tables);
+  /// out = sum of a[i] b[i] / M for i < terms, on `pairs` pairs; out may be a factor.
+  void (*multiply)(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
+                   std::size_t terms, std::size_t pairs, const InertTables& tables);
   /// Back to natural order, canonical.
   void (*inverse_sweep)(std::uint64_t* out, const std::uint64_t* values, const InertTables& tables,
                         std::size_t first, std::size_t count);

@@ -22,10 +22,11 @@ std::size_t digits(std::size_t bits, int b) {
   return (bits + width - 1) / width;
 }
 
-// The most bits of a digit with min(digits) (2^b - 1)^2 below the product of the primes; 0 if there is none.
-int widest_digit(std::size_t bits, int primes) {
+// The most bits of a digit with terms * digits * (2^b - 1)^2 below the product of the primes; 0 if there is
+// none.
+int widest_digit(std::size_t bits, std::size_t terms, int primes) {
   for (int b = max_digit_bits; b > 0; --b) {
-    if (std::log2(static_cast<double>(digits(bits, b))) + 2 * b <= inert_bits * primes) return b;
+    if (std::log2(static_cast<double>(terms * digits(bits, b))) + 2 * b <= inert_bits * primes) return b;
   }
   return 0;
 }
@@ -34,7 +35,8 @@ std::string gibibytes(double bytes) { return std::to_string(bytes / 0x1p30) + " 
 
 }  // namespace
 
-IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b) {
+IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b, std::size_t left,
+                                        std::size_t right) {
   if (bits_a == 0 || bits_b == 0) throw ParameterError("a plan is for factors of at least one bit each");
   if (bits_a > max_product_bits || bits_b > max_product_bits || bits_a + bits_b > max_product_bits) {
     throw OutOfMemoryError("a product of integers of " + std::to_string(bits_a) + " and " +
@@ -44,7 +46,7 @@ IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b) 
   IntegerProductPlan best;
   double least = INFINITY;
   for (int primes = 1; primes <= max_primes; ++primes) {
-    const int b = widest_digit(std::min(bits_a, bits_b), primes);
+    const int b = widest_digit(std::min(bits_a, bits_b), std::min(left, right), primes);
     if (b == 0) continue;
     const std::size_t length = std::max(min_length, std::bit_ceil(digits(bits_a, b) + digits(bits_b, b)));
     if (length > (std::size_t{1} << inert_max_log_length)) continue;
@@ -55,8 +57,11 @@ IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b) 
       best = {primes, b, length, 0};
     }
   }
-  // Values of both factors modulo each prime, and their digits.
-  best.bytes = (2 * static_cast<std::size_t>(best.primes) + 2) * best.length * sizeof(std::uint64_t);
+  // Values of all factors modulo each prime, and their digits; of several, also the values of the products.
+  const bool single = left == 1 && right == 1;
+  const std::size_t rows = left + right + (single ? 0 : left + right - 1);
+  best.bytes =
+      (rows * static_cast<std::size_t>(best.primes) + left + right) * best.length * sizeof(std::uint64_t);
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (static_cast<double>(best.bytes) > memory) {

@@ -1,12 +1,10 @@
 // Ring products by Kronecker substitution and Schonhage-Strassen: each limb is one integer of its own, limbs
 // run in parallel (C. Gouert and N. G. Tsoutsos, PolyFHEmus).
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "hemera/multiply/integer.hpp"
 #include "hemera/multiply/kronecker.hpp"
-#include "multiply/diagonal.hpp"
 #include "multiply/engines.hpp"
 #include "multiply/limb_engine.hpp"
 
@@ -29,7 +27,8 @@ class KroneckerEngine final : public LimbEngine {
     const int exponent = kronecker_exponent(q.value() - 1, q.value() - 1, limb.degree * std::min(left, right),
                                             Signedness::unsigned_coefficients);
     const std::size_t words = kronecker_words(limb.degree, exponent);
-    runtime::Buffer buffer = scratch((left + right + 4) * words);
+    const std::size_t product_words = 2 * words + 1;
+    runtime::Buffer buffer = scratch((left + right) * words + (left + right - 1) * product_words);
     auto* next = reinterpret_cast<Word*>(buffer.data());
     const auto packed = [&](std::span<const Word* const> operands) {
       std::vector<std::span<const Word>> integers;
@@ -44,24 +43,13 @@ class KroneckerEngine final : public LimbEngine {
     const bool square = left == right && std::equal(limb.a.begin(), limb.a.end(), limb.b.begin());
     const auto a = packed(limb.a);
     const auto b = square ? a : packed(limb.b);
-    const std::span<Word> sum{next, 2 * words}, product{next + 2 * words, 2 * words};
-    for (std::size_t c = 0; c < limb.out.size(); ++c) {
-      const Diagonal terms = diagonal(c, left, right);
-      multiplier_.multiply(sum, a[terms.first], b[c - terms.first], pool);
-      for (std::size_t i = terms.first + 1; i < terms.first + terms.count; ++i) {
-        multiplier_.multiply(product, a[i], b[c - i], pool);
-        add(sum, product);
-      }
-      unpack_negacyclic({limb.out[c], limb.degree}, sum, exponent, q, pool);
+    std::vector<std::span<Word>> products;
+    for (std::size_t c = 0; c < limb.out.size(); ++c, next += product_words) {
+      products.emplace_back(next, product_words);
     }
-  }
-
-  static void add(std::span<Word> sum, std::span<const Word> other) {
-    Word carry = 0;
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      const arith::uint128 total = static_cast<arith::uint128>(sum[i]) + other[i] + carry;
-      sum[i] = static_cast<Word>(total);
-      carry = static_cast<Word>(total >> 64);
+    multiplier_.tensor_product(products, a, b, pool);
+    for (std::size_t c = 0; c < limb.out.size(); ++c) {
+      unpack_negacyclic({limb.out[c], limb.degree}, products[c], exponent, q, pool);
     }
   }
 

@@ -114,6 +114,35 @@ TEST_P(IntegerTest, MultipliesSparseIntegersAndLeadingZeros) {
   EXPECT_EQ(product(Words(), b), Words(800));
 }
 
+TEST_P(IntegerTest, TensorProductsAreTheSumsOfProducts) {
+  for (const std::size_t size : {5, 100, 1500}) {
+    for (const std::size_t right : {1, 2, 3}) {
+      std::vector<Words> a(2), b(right), out(right + 1, Words(2 * size + 6, 0xabcd));
+      for (auto& each : a) each = right == 1 ? Words(size, ~std::uint64_t{0}) : random_words(size, random_);
+      for (auto& each : b)
+        each = right == 1 ? Words(size + 5, ~std::uint64_t{0}) : random_words(size + 5, random_);
+      std::vector<std::span<const std::uint64_t>> left(a.begin(), a.end()), others(b.begin(), b.end());
+      const std::vector<std::span<std::uint64_t>> to(out.begin(), out.end());
+      multiplier_.tensor_product(to, left, others, pool_);
+      for (std::size_t c = 0; c < out.size(); ++c) {
+        Words expected(2 * size + 6);
+        for (std::size_t i = 0; i < 2; ++i) {
+          if (c < i || c - i >= right) continue;
+          const Words term = schoolbook(a[i], b[c - i]);
+          std::uint64_t carry = 0;
+          for (std::size_t w = 0; w < expected.size(); ++w) {
+            const auto sum =
+                static_cast<arith::uint128>(expected[w]) + (w < term.size() ? term[w] : 0) + carry;
+            expected[w] = static_cast<std::uint64_t>(sum);
+            carry = static_cast<std::uint64_t>(sum >> 64);
+          }
+        }
+        ASSERT_EQ(out[c], expected) << size << " " << right << " " << c;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, IntegerTest, testing::Values("", "scalar"),
                          [](const auto& instance) {
                            return std::string(*instance.param == 0 ? "best" : instance.param);

@@ -24,7 +24,9 @@ struct IntegerProductPlan {
 /// The plan of least cost for factors of so many bits (at least 1 each): no coefficient of the product of
 /// digits reaches the product of the primes, and no index reaches `length`. OutOfMemoryError for factors
 /// whose product has more than 2^38 bits, or needs more memory than this machine has.
-IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b);
+/// `left` by `right` factors: the plan of a tensor product of them.
+IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b, std::size_t left = 1,
+                                        std::size_t right = 1);
 
 /// Multiplies natural numbers. A. Schonhage and V. Strassen, "Schnelle Multiplikation grosser Zahlen" (1971),
 /// the first of their two algorithms (digits, a transform that needs no wrapped product, carries), with exact
@@ -43,6 +45,12 @@ class IntegerMultiplier {
   /// overlaps neither factor: MismatchError otherwise. OutOfMemoryError as for plan_integer_product.
   void multiply(std::span<std::uint64_t> out, std::span<const std::uint64_t> a,
                 std::span<const std::uint64_t> b, runtime::ThreadPool& pool) const;
+
+  /// out[c] = sum over i + j = c of a[i] b[j], each factor transformed once. All of a have one size, and all
+  /// of b; out has a + b - 1 integers of a size of one more word than a product.
+  void tensor_product(std::span<const std::span<std::uint64_t>> out,
+                      std::span<const std::span<const std::uint64_t>> a,
+                      std::span<const std::span<const std::uint64_t>> b, runtime::ThreadPool& pool) const;
 
  private:
   struct State;
