@@ -11,8 +11,8 @@
 #include "hemera/poly/ring.hpp"
 #include "hemera/runtime/error.hpp"
 #include "multiply/diagonal.hpp"
-#include "multiply/galois_avx512.hpp"
 #include "multiply/galois_scalar.hpp"
+#include "multiply/split_transform.hpp"
 #include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {
@@ -88,8 +88,8 @@ std::unique_ptr<const GaloisTransform> make_galois_transform(std::size_t degree,
   if (root == 0) root = arith::minimal_primitive_root(2 * degree, modulus);
 #if defined(HEMERA_X86_KERNELS)
   if (poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name == std::string_view("avx512") &&
-      p < poly::cpu::max_modulus_52 && degree >= poly::min_degree) {
-    return make_avx512_split(degree, modulus, root);
+      p < poly::cpu::max_modulus_52 && degree >= poly::min_degree && degree <= (std::size_t{1} << 20)) {
+    return make_vector_split(degree, modulus, root, avx512_split_kernels());
   }
 #endif
   return make_scalar_split(degree, modulus, root);

@@ -11,58 +11,21 @@
 // l and 16 j + 8 + l.
 #pragma once
 
-#include "multiply/gaussian.hpp"
+#include "multiply/split_kernels.hpp"
 #include "poly/cpu/avx512/forward_butterflies52.hpp"
 #include "poly/cpu/avx512/inverse_butterflies52.hpp"
 
-namespace hemera::multiply::split52 {
+// One file includes this; nothing in it may be linked into code for other processors.
+namespace hemera::multiply {
+namespace {
+namespace split52 {
 
 namespace forward = poly::cpu::avx512::forward52;
 namespace inverse = poly::cpu::avx512::inverse52;
 using namespace poly::cpu::avx512;
 using arith::Modulus;
-using arith::ShoupFactor;
-using Table = poly::cpu::TwiddleTable;
 
-constexpr std::size_t pair = 2 * lanes;  // words of eight Gaussian values
-
-// A row of factors with floor(w 2^52 / p).
-struct Factors {
-  Table operands;
-  Table quotients;
-
-  explicit Factors(std::size_t count) : operands(count), quotients(count) {}
-  void set(std::size_t i, Word w, const Modulus& p) {
-    const ShoupFactor factor(w, p);
-    operands[i] = factor.operand;
-    quotients[i] = factor.quotient >> 12;
-  }
-  [[nodiscard]] Twiddles52 pointers() const { return {operands.data(), quotients.data()}; }
-};
-
-// The weights in the order in which the sweeps read them, one stream: vectors of the cosines, their
-// quotients, the sines and their quotients, [eight columns, part of the array, these four, lane].
-class Weights {
- public:
-  explicit Weights(std::size_t pairs) : pairs_(pairs), table_(4 * lanes * pairs) {}
-
-  // Of value number `at` of the N/2.
-  void set(std::size_t at, const Gaussian& weight, const Modulus& p) {
-    const std::size_t column = at % pairs_;
-    Word* entry = table_.data() + 4 * lanes * (column / lanes * lanes + at / pairs_) + column % lanes;
-    const ShoupFactor cosine(weight.re, p);
-    const ShoupFactor sine(weight.im, p);
-    entry[0] = cosine.operand;
-    entry[lanes] = cosine.quotient >> 12;
-    entry[2 * lanes] = sine.operand;
-    entry[3 * lanes] = sine.quotient >> 12;
-  }
-  [[nodiscard]] const Word* data() const { return table_.data(); }
-
- private:
-  std::size_t pairs_;
-  Table table_;
-};
+constexpr std::size_t pair = split_pair;
 
 // re c + im s for products with quotients; in [0, 2p (1 + bound / 2^52)) plus `start` for re, im below bound.
 [[gnu::always_inline]] inline Vector weighted(Vector re, const Factor52& c, Vector im, const Factor52& s,
@@ -276,4 +239,6 @@ template <int headroom>
   }
 }
 
-}  // namespace hemera::multiply::split52
+}  // namespace split52
+}  // namespace
+}  // namespace hemera::multiply

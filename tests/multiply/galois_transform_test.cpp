@@ -1,0 +1,115 @@
+// Both forms of the discrete Galois transform against sums of products.
+#include "hemera/multiply/galois_transform.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::multiply {
+namespace {
+
+using Form = GaloisTransform::Form;
+using Words = std::vector<std::uint64_t>;
+constexpr std::uint64_t mersenne61 = (std::uint64_t{1} << 61) - 1;
+
+Words schoolbook(const Words& a, const Words& b, const arith::Modulus& p) {
+  const std::size_t degree = a.size();
+  Words out(degree);
+  for (std::size_t i = 0; i < degree; ++i) {
+    for (std::size_t j = 0; j < degree; ++j) {
+      const std::uint64_t product = p.multiply(a[i], b[j]);
+      auto& target = out[(i + j) % degree];
+      target = i + j < degree ? p.add(target, product) : p.subtract(target, product);
+    }
+  }
+  return out;
+}
+
+Words product(const GaloisTransform& transform, const Words& a, const Words& b) {
+  Words out(a.size()), scratch(transform.tensor_scratch(1, 1));
+  std::uint64_t* const to[] = {out.data()};
+  const std::uint64_t* const left[] = {a.data()};
+  const std::uint64_t* const right[] = {b.data()};
+  transform.tensor_product(to, left, right, scratch);
+  return out;
+}
+
+class GaloisTransformTest : public testing::Test {
+ protected:
+  void check(std::size_t degree, std::uint64_t p, Form form) {
+    const auto transform = make_galois_transform(degree, p);
+    ASSERT_EQ(transform->form(), form) << p;
+    ASSERT_EQ(transform->degree(), degree);
+    Words a(degree), b(degree, p - 1);
+    for (auto& c : a) c = random_() % p;
+    const arith::Modulus modulus(p);
+    ASSERT_EQ(product(*transform, a, b), schoolbook(a, b, modulus)) << degree << " " << p;
+    ASSERT_EQ(product(*transform, a, a), schoolbook(a, a, modulus)) << degree << " " << p;
+    // There and back.
+    Words values(degree), back(degree);
+    transform->forward(values.data(), a.data());
+    transform->inverse(back.data(), values.data());
+    ASSERT_EQ(back, a) << degree << " " << p;
+  }
+
+  std::mt19937_64 random_{23};
+};
+
+TEST_F(GaloisTransformTest, MultipliesModuloSplitPrimesAtEveryDegree) {
+  for (std::size_t degree = 2; degree <= 2048; degree *= 2) {
+    for (const int bits : {61, 50, 49, 30}) {
+      check(degree, arith::primes_below(std::uint64_t{1} << bits, 2 * degree, 1).at(0), Form::split);
+    }
+  }
+}
+
+TEST_F(GaloisTransformTest, MultipliesModuloInertPrimesAtEveryDegree) {
+  for (std::size_t degree = 2; degree <= 512; degree *= 2) {
+    check(degree, mersenne61, Form::inert);
+    check(degree, inert_prime_below(std::uint64_t{1} << 40, degree), Form::inert);
+  }
+  // p + 1 is an odd multiple of the degree: roots of norm -1.
+  check(4, 3, Form::inert);
+  check(8, 7, Form::inert);
+  check(64, 191, Form::inert);
+}
+
+TEST_F(GaloisTransformTest, InertPrimesAreTheLargestOfTheirKind) {
+  for (const std::size_t degree : {2, 16, 1024}) {
+    const std::uint64_t p = inert_prime_below(1 << 20, degree);
+    EXPECT_TRUE(arith::is_prime(p));
+    EXPECT_EQ(p % 4, 3U);
+    EXPECT_EQ((p + 1) % degree, 0U);
+    for (std::uint64_t other = p + 1; other < (1 << 20); ++other) {
+      ASSERT_FALSE(other % 4 == 3 && (other + 1) % degree == 0 && arith::is_prime(other)) << other;
+    }
+  }
+  EXPECT_THROW((void)inert_prime_below(100, 1 << 10), ParameterError);
+  EXPECT_THROW((void)inert_prime_below(std::uint64_t{1} << 62, 16), ParameterError);
+  EXPECT_THROW((void)inert_prime_below(1 << 20, 24), ParameterError);
+}
+
+TEST_F(GaloisTransformTest, BadInputIsAnErrorWithTheWayOut) {
+  EXPECT_THROW((void)make_galois_transform(100, mersenne61), ParameterError);
+  EXPECT_THROW((void)make_galois_transform(0, mersenne61), ParameterError);
+  EXPECT_THROW((void)make_galois_transform(1, mersenne61), ParameterError);
+  EXPECT_THROW((void)make_galois_transform(64, (std::uint64_t{1} << 61) + 1), ParameterError);
+  EXPECT_THROW((void)make_galois_transform(64, 2), ParameterError);
+  EXPECT_THROW((void)make_galois_transform(64, 13), ParameterError);  // 1 modulo 4, not 1 modulo 128
+  EXPECT_THROW((void)make_galois_transform(64, 19), ParameterError);  // 3 modulo 4, not -1 modulo 64
+  EXPECT_THROW((void)make_galois_transform(64, 127 * 127), ParameterError);
+  EXPECT_THROW((void)make_galois_transform(16, 255), ParameterError);  // -1 modulo 16, not prime
+  const auto transform = make_galois_transform(64, 12289);
+  Words a(64), scratch(10);
+  std::uint64_t* const to[] = {a.data()};
+  const std::uint64_t* const from[] = {a.data()};
+  EXPECT_THROW(transform->tensor_product(to, from, from, scratch), MismatchError);
+  EXPECT_THROW(transform->tensor_product({}, from, from, scratch), MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::multiply
