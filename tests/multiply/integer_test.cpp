@@ -13,6 +13,7 @@
 
 #include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
+#include "multiply/inert_tables.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -197,6 +198,20 @@ TEST(Integer, PlansKeepTheirBounds) {
       EXPECT_TRUE(std::has_single_bit(plan.length));
       EXPECT_LE(digits + others, plan.length);
       EXPECT_LE(std::log2(static_cast<double>(digits)) + 2 * plan.digit_bits, 47.99 * plan.primes);
+    }
+  }
+}
+
+TEST(Integer, PrimesAreAsLargeAsThePlanSays) {
+  for (const InertPrime& prime : make_inert_primes(4)) {
+    const arith::Modulus& p = prime.modulus;
+    EXPECT_GT(std::log2(static_cast<double>(p.value())), inert_bits);
+    EXPECT_LT(p.value(), std::uint64_t{1} << 48);
+    EXPECT_EQ((p.value() + 1) % (std::uint64_t{1} << inert_log_order), 0U);
+    EXPECT_EQ(prime.unit(1, 2), (Gaussian{0, 1}));
+    for (int j = 0; j <= inert_log_order; ++j) {
+      EXPECT_EQ(multiply(prime.roots[j], conjugate(prime.roots[j], p), p), (Gaussian{1, 0}));  // norm 1
+      EXPECT_EQ(prime.roots[j] == (Gaussian{1, 0}), j == 0);
     }
   }
 }

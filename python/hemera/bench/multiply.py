@@ -1,14 +1,16 @@
 """`hemera bench multiply`: ciphertext, ring and integer products by every engine, beside SEAL, GMP and FLINT.
 
-Everything of one row alternates, a round each. With --figure it draws what corresponds to Figure 5 of
-PolyFHEmus (C. Gouert and N. G. Tsoutsos): the latency of one ciphertext multiplication over the degree, the
-modulus being the largest with 128 bits of security, so that it doubles with the degree.
+Everything of one row alternates, a round each; ciphertexts above N = 2^15 follow one another. SEAL has one
+thread and is measured beside the first number of threads only. With --figure it draws what corresponds to
+Figure 5 of PolyFHEmus (C. Gouert and N. G. Tsoutsos): the latency of one ciphertext multiplication over the
+degree, the modulus being the largest with 128 bits of security, so that it doubles with the degree.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import hashlib
 import json
 import statistics
 import time
@@ -22,7 +24,7 @@ from rich.table import Table
 
 from hemera import _core, _machine
 from hemera.bench.flint_side import FlintProduct
-from hemera.bench.multiply_cases import Case, SealProduct, cases, hemera_products
+from hemera.bench.multiply_cases import Case, HemeraProducts, SealProduct, cases
 from hemera.bench.multiply_figure import draw
 from hemera.errors import ParameterError
 from hemera.multiply import IntegerMultiplier, RingMultiplier, missing
@@ -33,6 +35,7 @@ Row = dict[str, Any]
 Actions = Mapping[str, Callable[[], object]]
 _DEGREES = [1 << log for log in range(12, 18)]
 _BITS = [10**5, 10**6, 10**7, 10**8]
+_ALTERNATING = 1 << 15  # the largest degree at which all contexts are there at once
 _PARTS = ("ciphertexts", "rings", "integers")
 _ENGINES = ("ntt", "dgt", "kronecker_ss")
 
@@ -78,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         if "ciphertexts" in parts:
             for scheme in arguments.scheme or ["bfv", "bgv", "ckks"]:
                 for n in degrees:
-                    rows += _ciphertext_rows(scheme, n, count, arguments.seconds)
+                    rows += _ciphertext_rows(scheme, n, count, count == threads[0], arguments.seconds)
         if "rings" in parts:
             for n in degrees:
                 rows += _ring_rows(n, count, arguments.seconds)
@@ -134,17 +137,33 @@ def _rows_of(times: Mapping[str, float], base: str, common: Row) -> list[Row]:
     ]
 
 
-def _ciphertext_rows(scheme: str, n: int, threads: int, seconds: float) -> list[Row]:
+def _ciphertext_rows(scheme: str, n: int, threads: int, with_seal: bool, seconds: float) -> list[Row]:
     case = next(iter(cases([scheme], [n])))
-    actions: dict[str, Callable[[], object]] = {}
-    results = []
-    for engine, product in hemera_products(case, _ENGINES, threads).items():
-        actions[f"hemera {engine}"] = product
-        results.append(bytes(product()))
-    # SEAL has one thread; beside several threads of Hemera's it is the same measurement.
-    seal = SealProduct(case)
-    actions["seal"] = seal
-    checked = all(result == results[0] for result in results) and seal.is_right()
+    hemera = HemeraProducts(case, threads)
+    digests, right = [], []
+
+    def hemera_side(engine: str) -> Callable[[], object]:
+        product = hemera.make(engine)
+        digests.append(hashlib.sha256(bytes(product())).digest())
+        return product
+
+    def seal_side() -> Callable[[], object]:
+        product = SealProduct(case)
+        right.append(product.is_right())
+        return product
+
+    makers: dict[str, Callable[[], Callable[[], object]]] = {
+        f"hemera {engine}": functools.partial(hemera_side, engine) for engine in _ENGINES
+    }
+    if with_seal:
+        makers["seal"] = seal_side
+    if n <= _ALTERNATING:
+        times = _side_by_side({name: make() for name, make in makers.items()}, seconds)
+    else:
+        # One after the other: all contexts at once would take tens of gigabytes.
+        times = {}
+        for name, make in makers.items():
+            times |= _side_by_side({name: make()}, seconds)
     common: Row = {
         "part": "ciphertexts",
         "scheme": scheme,
@@ -153,9 +172,9 @@ def _ciphertext_rows(scheme: str, n: int, threads: int, seconds: float) -> list[
         "log_modulus": round(case.params.log_modulus, 1),
         "hemera_primes": len(case.params.primes[-1]),
         "seal_primes": len(case.seal_bits) - 1,
-        "checked": checked,
+        "checked": all(digest == digests[0] for digest in digests) and all(right),
     }
-    return _rows_of(_side_by_side(actions, seconds), "hemera ntt", common)
+    return _rows_of(times, "hemera ntt", common)
 
 
 def _ring_rows(n: int, threads: int, seconds: float) -> list[Row]:

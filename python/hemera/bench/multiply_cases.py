@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.errors import Error
 
-__all__ = ["Case", "SealProduct", "cases", "hemera_products"]
+__all__ = ["Case", "HemeraProducts", "SealProduct", "cases"]
 
 # The largest log2(Q P) with 128 bits of security (docs/security.md).
 _MODULUS_BITS = {4096: 106, 8192: 214, 16384: 430, 32768: 868, 65536: 1747, 131072: 3523}
@@ -83,29 +83,28 @@ def cases(schemes: Iterable[str], degrees: Iterable[int]) -> Iterator[Case]:
             yield Case(scheme, n, params, seal_bits, scale_bits)
 
 
-def hemera_products(
-    case: Case, engines: Iterable[str], threads: int
-) -> dict[str, Callable[[], hm.Ciphertext]]:
-    """For each engine the product of the same two ciphertexts, of size 3 (not relinearized)."""
-    a, b = case.operands()
-    plain = hm.Context(case.params, "cpu", threads=threads)
-    keys = plain.generate_keys(plain.generate_secret_key(), relinearization=False)
-    x, y = (bytes(plain.encrypt(values, keys)) for values in (a, b))
-    products: dict[str, Callable[[], hm.Ciphertext]] = {}
-    for engine in engines:
-        context = hm.Context(case.params, threads=threads, multiplier=engine)
-        evaluator = context.bind(context.load(bytes(keys)), relinearization="lazy")
-        left, right = evaluator.load(x), evaluator.load(y)
+class HemeraProducts:
+    """The product of two fresh ciphertexts, always the same ones, of size 3 (not relinearized)."""
 
-        def product(
-            evaluator: hm.Evaluator = evaluator, left: hm.Ciphertext = left, right: hm.Ciphertext = right
-        ) -> hm.Ciphertext:
+    def __init__(self, case: Case, threads: int) -> None:
+        self._case, self._threads = case, threads
+        context = hm.Context(case.params, "cpu", threads=threads)
+        keys = context.generate_keys(context.generate_secret_key(), relinearization=False)
+        self._keys = bytes(keys)
+        self._x, self._y = (bytes(context.encrypt(values, keys)) for values in case.operands())
+
+    def make(self, engine: str) -> Callable[[], hm.Ciphertext]:
+        """The product in a context with this engine."""
+        context = hm.Context(self._case.params, threads=self._threads, multiplier=engine)
+        evaluator = context.bind(context.load(self._keys), relinearization="lazy")
+        left, right = evaluator.load(self._x), evaluator.load(self._y)
+
+        def product() -> hm.Ciphertext:
             result = evaluator.multiply(left, right)
             assert isinstance(result, hm.Ciphertext)
             return result
 
-        products[engine] = product
-    return products
+        return product
 
 
 class SealProduct:
