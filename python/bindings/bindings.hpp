@@ -38,6 +38,7 @@ void bind_keys(nb::module_& m);
 void bind_ciphertext(nb::module_& m);
 void bind_schemes(nb::module_& m);
 void bind_evaluator(nb::module_& m);
+void bind_graph(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_multiply(nb::module_& m);
 

@@ -19,6 +19,7 @@ from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, mult
 from hemera.context import Context, devices, rotations_for_sum, rotations_needed
 from hemera.errors import Error
 from hemera.evaluator import Evaluator
+from hemera.graph import Graph
 from hemera.keys import Keys, SecretKey, SwitchingKey
 from hemera.parameters import Parameters
 
@@ -29,6 +30,7 @@ __all__ = [
     "Context",
     "Error",
     "Evaluator",
+    "Graph",
     "Keys",
     "Parameters",
     "Plaintext",

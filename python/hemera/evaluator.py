@@ -13,6 +13,7 @@ from hemera import _core
 from hemera._encoding import as_number
 from hemera._stored import Source
 from hemera.ciphertext import Ciphertext, Operand, Plaintext
+from hemera.graph import Circuit, Graph
 
 if TYPE_CHECKING:
     from hemera.context import Context
@@ -250,6 +251,29 @@ class Evaluator:
         return Ciphertext(core, self._context._keyless)
 
     # --- How operands are brought together. ---
+
+    # --- Circuits. ---
+
+    def capture(self, circuit: Circuit, *examples: Ciphertext) -> Graph:
+        """Capture a circuit of operations as a graph that runs many times at little cost for the host.
+
+        The circuit is called with ciphertexts like the examples, once to run and once to be recorded. Its
+        operations must be the same for all inputs of this shape, level and scale, as those of Hemera are.
+        On the CPU, which has no graphs, the graph calls the circuit each time.
+
+        Args:
+            circuit: takes as many ciphertexts as there are examples; returns one, or a sequence of them.
+            examples: inputs of the shape, level, scale and (BFV, BGV) at least the noise that inputs will
+                have.
+
+        Returns:
+            A `Graph` g: `g(*inputs)` gives what `circuit(*inputs)` gives, bit for bit.
+
+        Raises:
+            DeviceError: when the circuit encrypts, draws randomness or copies from or to the host (encoding
+                an array inside it does: encode before, and use the plaintext).
+        """
+        return Graph(self, circuit, examples)
 
     def _binary(self, operation: _Operation, a: Ciphertext, b: Operand, out: Ciphertext | None) -> Ciphertext:
         if not isinstance(a, Ciphertext):

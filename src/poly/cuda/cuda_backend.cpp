@@ -31,8 +31,9 @@ std::shared_ptr<const runtime::cuda::Stream> open_stream(int device) {
                       "; use 'cpu', or install NVIDIA's driver");
   }
   if (device < 0 || device >= count) {
-    throw DeviceError("there is no device 'cuda:" + std::to_string(device) + "'; this machine has " +
-                      std::to_string(count) + ", 'cuda:0' to 'cuda:" + std::to_string(count - 1) + "'");
+    throw DeviceError("device 'cuda:" + std::to_string(device) + "' is not available: this machine has " +
+                      std::to_string(count) + ", 'cuda:0' to 'cuda:" + std::to_string(count - 1) +
+                      "'; use one of them or 'cpu'");
   }
   return std::make_shared<const runtime::cuda::Stream>(device);
 }

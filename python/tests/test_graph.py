@@ -1,0 +1,103 @@
+"""Captured circuits give what the circuit gives, on whatever device the tests run."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+
+Setting = tuple[hm.Context, hm.SecretKey, hm.Evaluator]
+
+
+@pytest.fixture(scope="module")
+def setting() -> Setting:
+    params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8)
+    ctx = hm.Context(params)
+    secret = ctx.generate_secret_key()
+    return ctx, secret, ctx.bind(ctx.generate_keys(secret, rotations=[1]))
+
+
+def values(seed: int, rows: int = 3) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).uniform(-1, 1, (rows, 8))
+
+
+def test_a_graph_gives_the_bits_of_the_circuit(setting: Setting) -> None:
+    ctx, secret, ev = setting
+    weights = ev.encode(values(9, 1)[0], level=ctx.params.levels - 2)
+
+    def circuit(x: hm.Ciphertext, y: hm.Ciphertext) -> hm.Ciphertext:
+        x += y  # in place: the caller's ciphertext must not change
+        return (x * y).rotate(1) * weights + 0.5
+
+    example = [ev.encrypt(values(1)), ev.encrypt(values(2))]
+    before = [bytes(x) for x in example]
+    graph = ev.capture(circuit, *example)
+    assert [bytes(x) for x in example] == before
+    results = []
+    for seed in (3, 5):
+        a, b = values(seed), values(seed + 1)
+        x, y = ev.encrypt(a), ev.encrypt(b)
+        given = bytes(x)
+        result = graph(x, y)
+        assert isinstance(result, hm.Ciphertext)
+        assert bytes(x) == given
+        expected = circuit(ev.load(given), y)
+        assert bytes(result) == bytes(expected)
+        clear = np.roll((a + b) * b, -1, axis=1) * values(9, 1)[0] + 0.5
+        np.testing.assert_allclose(ctx.decrypt(result, secret), clear, atol=1e-4)
+        results.append((result, clear))
+    # A later call leaves earlier results alone.
+    for result, clear in results:
+        np.testing.assert_allclose(ctx.decrypt(result, secret), clear, atol=1e-4)
+    assert graph.is_recorded == ctx.device.startswith("cuda")
+    assert "2 inputs and 1 outputs" in repr(graph)
+
+
+def test_several_outputs_and_threads(setting: Setting) -> None:
+    ctx, secret, ev = setting
+    graph = ev.capture(lambda x: (x + 1, x * x), ev.encrypt(values(1)))
+    failures: list[str] = []
+
+    def work(seed: int) -> None:
+        clear = values(seed)
+        result = graph(ev.encrypt(clear))
+        assert isinstance(result, tuple)
+        if not np.allclose(ctx.decrypt(result[0], secret), clear + 1, atol=1e-4):
+            failures.append(f"sum {seed}")
+        if not np.allclose(ctx.decrypt(result[1], secret), clear * clear, atol=1e-4):
+            failures.append(f"product {seed}")
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_inputs_must_be_like_the_examples(setting: Setting) -> None:
+    _, _, ev = setting
+    graph = ev.capture(lambda x: x * x, ev.encrypt(values(1)))
+    with pytest.raises(hm.errors.MismatchError, match=r"its batch is \(2,\) and not \(3,\)"):
+        graph(ev.encrypt(values(1, 2)))
+    with pytest.raises(hm.errors.MismatchError, match="its level is"):
+        graph(ev.at_level(ev.encrypt(values(1)), 1))
+    with pytest.raises(hm.errors.MismatchError, match="2 inputs were given, but it was captured with 1"):
+        graph(ev.encrypt(values(1)), ev.encrypt(values(1)))
+    with pytest.raises(hm.errors.ParameterError, match="at least one example"):
+        ev.capture(lambda: ev.encrypt(values(1)))
+    with pytest.raises(TypeError, match="returns ciphertexts, not int"):
+        ev.capture(lambda x: [x, 3], ev.encrypt(values(1)))
+
+
+def test_noisier_inputs_are_refused() -> None:
+    ctx = hm.Context(hm.bfv.Parameters.for_circuit(depth=2, plain_bits=17))
+    ev = ctx.bind(ctx.generate_keys(ctx.generate_secret_key()))
+    fresh = ev.encrypt([1, 2, 3])
+    graph = ev.capture(lambda x: x + x, fresh)
+    with pytest.raises(hm.errors.MismatchError, match="its noise may be"):
+        graph(fresh * fresh)
