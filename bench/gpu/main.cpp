@@ -64,7 +64,12 @@ Options read_options(int count, char** arguments) {
       std::cout << help;
       std::exit(0);
     } else if (name == "--list") {
-      for (const Set& set : sets()) std::cout << std::left << std::setw(18) << set.name << set.what << "\n";
+      for (const Set& set : sets()) {
+        const rlwe::Parameters parameters = set.make();
+        std::cout << std::left << std::setw(18) << set.name << set.what << "; log QP "
+                  << std::lround(parameters.log_union() + parameters.log_special()) << ", "
+                  << rlwe::name(parameters.security()) << ", " << arithmetic(parameters) << "\n";
+      }
       std::cout << "\n";
       for (const std::string& operation : operations()) std::cout << operation << "\n";
       std::exit(0);

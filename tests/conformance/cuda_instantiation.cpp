@@ -8,11 +8,19 @@
 namespace hemera::conformance {
 namespace {
 
+#if defined(HEMERA_CUDA_EMULATION)
+constexpr bool emulated = true;
+#else
+constexpr bool emulated = false;
+#endif
+
 BackendCase cuda_case(std::string name, std::optional<poly::cuda::Arithmetic> arithmetic) {
-  return {std::move(name), [arithmetic](std::shared_ptr<const poly::Ring> ring) {
+  return {std::move(name),
+          [arithmetic](std::shared_ptr<const poly::Ring> ring) {
             return std::make_shared<const poly::cuda::CudaBackend>(
                 std::move(ring), poly::cuda::CudaOptions{.arithmetic = arithmetic});
-          }};
+          },
+          emulated};
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, BackendTest,

@@ -18,6 +18,8 @@ namespace hemera::conformance {
 struct BackendCase {
   std::string name;
   std::function<std::shared_ptr<const poly::Backend>(std::shared_ptr<const poly::Ring>)> make;
+  /// Its kernels are run by a CPU, thread by thread: the longest tests take fewer of their cases.
+  bool emulated = false;
 
   friend std::ostream& operator<<(std::ostream& stream, const BackendCase& value) {
     return stream << value.name;

@@ -81,6 +81,7 @@ TEST_P(BackendTest, SwitchKeyIsItsParts) {
         }
       }
       for (const poly::ConstPolyView& addend : {poly::ConstPolyView(), one.view(), two.view()}) {
+        if (GetParam().emulated && corrected != (addend.data == two.view().data)) continue;
         poly::Poly expected = rig.output(base, given.batch, 2);
         backend.copy(*rig.queue, expected.view(), std::as_const(quotient).view());
         if (addend.data != nullptr) {
@@ -88,6 +89,7 @@ TEST_P(BackendTest, SwitchKeyIsItsParts) {
           backend.add(*rig.queue, part, part, addend, base);
         }
         for (const bool use_default : {false, true}) {
+          if (GetParam().emulated && use_default) continue;
           const std::size_t bytes =
               use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
                           : backend.switch_key_workspace(in.shape(), up, division.get());
