@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ using Bytes = std::vector<std::byte>;
 struct Setting {
   std::string name;
   rlwe::Parameters parameters;
+
+  friend std::ostream& operator<<(std::ostream& stream, const Setting& value) { return stream << value.name; }
 };
 
 // Primes that are 1 modulo 2^32, which have an arithmetic of their own.
