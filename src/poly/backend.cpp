@@ -216,15 +216,22 @@ std::size_t Backend::switch_key_workspace(const PolyShape& in, const ModUp& up, 
   PolyShape sum = with_limbs(in, up.extended().size());
   sum.components = 2;
   const std::size_t division = down == nullptr ? 0 : divide_and_round_workspace(sum, *down);
-  return bytes_of(sum) + std::max(mod_up_inner_product_workspace(in, up),
-                                  bytes_of(with_limbs(sum, up.base().size())) + division);
+  return bytes_of(sum) +
+         std::max(mod_up_inner_product_workspace(in, up),
+                  bytes_of(with_limbs(sum, up.base().size())) + division) +
+         bytes_of(with_limbs(sum, up.base().size()));
 }
 
 void Backend::switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& key,
                          const ModUp& up, const Division* down, const ConstPolyView& addend,
-                         Workspace& workspace) const {
+                         std::uint64_t galois_element, Workspace& workspace) const {
   check_switch_key(out, in, key, up, down, addend);
   const Workspace::Frame frame(workspace);
+  if (galois_element != 1) {
+    const PolyView switched = take(workspace, out.shape);
+    Backend::switch_key(queue, switched, in, key, up, down, addend, 1, workspace);
+    return automorphism(queue, out, switched, galois_element, Form::evaluation, up.base());
+  }
   const PolyView sum = take(workspace, with_limbs(out.shape, up.extended().size()));
   mod_up_inner_product(queue, sum, in, key, up, Form::evaluation, workspace);
   const bool adds = addend.data != nullptr;

@@ -39,30 +39,26 @@ poly::Poly divide_by_special(const Context& context, poly::Poly extended, std::s
   return result;
 }
 
-// The automorphism of `switched`, which is (c_0 + k_0, k_1), with the metadata of `source`.
-Ciphertext permute_switched(const Ciphertext& source, const poly::Poly& switched, std::uint64_t element) {
-  const Context& context = *source.context;
-  const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
-  const poly::RnsBase& base = context.base(source.meta.level);
+// A ciphertext of `switched` with the metadata of `source` and the noise of a key switch.
+Ciphertext switched_ciphertext(const Ciphertext& source, poly::Poly switched) {
   Metadata meta = source.meta;
-  meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(context, meta.level));
-  Ciphertext result = make_ciphertext(source.context, std::move(meta), 2);
-  backend.automorphism(queue, result.poly.view(), switched.view(), element, Form::evaluation, base);
-  return result;
+  meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(*source.context, meta.level));
+  return {source.context, std::move(meta), std::move(switched), {}};
 }
 
 }  // namespace
 
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
-                      const SwitchingKey& key, const poly::ConstPolyView& addend) {
+                      const SwitchingKey& key, const poly::ConstPolyView& addend,
+                      std::uint64_t galois_element) {
   require_key(context, level, key, "switch_key");
   const poly::Backend& backend = context.backend();
   const poly::ModUp& up = context.mod_up(level, key.level);
   const poly::Division* down = context.mod_down(level);
   poly::Poly result = context.make_poly(c.shape.batch, 2, context.base(level), Form::evaluation);
   auto workspace = context.make_workspace(backend.switch_key_workspace(c.shape, up, down));
-  backend.switch_key(context.queue(), result.view(), c, key.poly.view(), up, down, addend, workspace);
+  backend.switch_key(context.queue(), result.view(), c, key.poly.view(), up, down, addend, galois_element,
+                     workspace);
   return result;
 }
 
@@ -84,9 +80,8 @@ Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_eleme
   require_size_two(ciphertext, "apply_galois");
   const Context& context = *ciphertext.context;
   const poly::ConstPolyView c = ciphertext.poly.view();
-  const poly::Poly switched =
-      switch_key(context, c.components(1, 1), ciphertext.meta.level, key, c.components(0, 1));
-  return permute_switched(ciphertext, switched, galois_element);
+  return switched_ciphertext(ciphertext, switch_key(context, c.components(1, 1), ciphertext.meta.level, key,
+                                                    c.components(0, 1), galois_element));
 }
 
 std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
@@ -123,7 +118,10 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
     poly::Poly switched = divide_by_special(context, std::move(extended), level);
     const poly::PolyView k0 = switched.view().components(0, 1);
     backend.add(queue, k0, k0, ciphertext.poly.view().components(0, 1), context.base(level));
-    results.push_back(permute_switched(ciphertext, switched, galois_elements[i]));
+    poly::Poly permuted = context.make_poly(batch, 2, context.base(level), Form::evaluation);
+    backend.automorphism(queue, permuted.view(), std::as_const(switched).view(), galois_elements[i],
+                         Form::evaluation, context.base(level));
+    results.push_back(switched_ciphertext(ciphertext, std::move(permuted)));
   }
   return results;
 }

@@ -25,7 +25,7 @@ struct Circuit {
     const poly::Backend& backend = *rig.backend;
     runtime::Workspace workspace(backend.memory(), backend.switch_key_workspace(in.shape, up, &down));
     poly::Poly sum(backend.memory(), in.shape.batch, 2, base, Form::evaluation);
-    backend.switch_key(*rig.queue, sum.view(), in, key.view(), up, &down, in, workspace);
+    backend.switch_key(*rig.queue, sum.view(), in, key.view(), up, &down, in, 1, workspace);
     poly::Poly product(backend.memory(), in.shape.batch, 2, base, Form::evaluation);
     backend.multiply(*rig.queue, product.view(), std::as_const(sum).view(), in, base);
     backend.automorphism(*rig.queue, out, std::as_const(product).view(), 5, Form::evaluation, base);

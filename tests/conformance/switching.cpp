@@ -88,23 +88,29 @@ TEST_P(BackendTest, SwitchKeyIsItsParts) {
           const poly::PolyView part = expected.view().components(0, addend.shape.components);
           backend.add(*rig.queue, part, part, addend, base);
         }
-        for (const bool use_default : {false, true}) {
-          if (GetParam().emulated && use_default) continue;
-          const std::size_t bytes =
-              use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
-                          : backend.switch_key_workspace(in.shape(), up, division.get());
-          runtime::Workspace space = rig.workspace(bytes);
-          poly::Poly out = rig.output(base, given.batch, 2);
-          if (use_default) {
-            backend.Backend::switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(),
-                                        addend, space);
-          } else {
-            backend.switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(), addend,
-                               space);
+        for (const std::uint64_t element : {std::uint64_t{1}, 2 * given.degree - 1, std::uint64_t{5}}) {
+          poly::Poly permuted = rig.output(base, given.batch, 2);
+          backend.automorphism(*rig.queue, permuted.view(), std::as_const(expected).view(), element,
+                               Form::evaluation, base);
+          for (const bool use_default : {false, true}) {
+            if (GetParam().emulated && use_default) continue;
+            const std::size_t bytes =
+                use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
+                            : backend.switch_key_workspace(in.shape(), up, division.get());
+            runtime::Workspace space = rig.workspace(bytes);
+            poly::Poly out = rig.output(base, given.batch, 2);
+            if (use_default) {
+              backend.Backend::switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(),
+                                          addend, element, space);
+            } else {
+              backend.switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(), addend,
+                                 element, space);
+            }
+            ASSERT_TRUE(same(rig.download(out), rig.download(permuted)))
+                << (use_default ? "default" : "override") << (corrected ? ", corrected" : "")
+                << ", Galois element " << element << ", addend of "
+                << (addend.data == nullptr ? 0 : addend.shape.components);
           }
-          ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
-              << (use_default ? "default" : "override") << (corrected ? ", corrected" : "") << ", addend of "
-              << (addend.data == nullptr ? 0 : addend.shape.components);
         }
       }
       // In place of the addend, and with what the fused product stores.
@@ -113,7 +119,7 @@ TEST_P(BackendTest, SwitchKeyIsItsParts) {
         runtime::Workspace space =
             rig.workspace(backend.switch_key_workspace(in.shape(), up, division.get()));
         backend.switch_key(*rig.queue, place.view(), in.view(), key.view(), up, division.get(),
-                           std::as_const(place).view(), space);
+                           std::as_const(place).view(), 1, space);
         poly::Poly expected = rig.output(base, 1, 2);
         backend.add(*rig.queue, expected.view(), std::as_const(quotient).view(), two.view(), base);
         ASSERT_TRUE(same(rig.download(place), rig.download(expected))) << "in place";
@@ -137,14 +143,16 @@ TEST_P(BackendTest, SwitchKeyNeedsFittingPlans) {
   const poly::Poly three = rig.upload(rig.random(base, 1, 3));
   poly::Poly out = rig.output(base, 1, 2);
   runtime::Workspace space = rig.workspace(std::size_t{1} << 20);
-  EXPECT_THROW(rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &other, {}, space),
-               MismatchError);
-  EXPECT_THROW(rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, nullptr, {}, space),
-               MismatchError);
-  const Division down(rig.all(), base);
   EXPECT_THROW(
-      rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &down, three.view(), space),
+      rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &other, {}, 1, space),
       MismatchError);
+  EXPECT_THROW(
+      rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, nullptr, {}, 1, space),
+      MismatchError);
+  const Division down(rig.all(), base);
+  EXPECT_THROW(rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &down, three.view(),
+                                       1, space),
+               MismatchError);
 }
 
 }  // namespace

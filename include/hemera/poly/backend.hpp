@@ -154,13 +154,14 @@ class Backend {
                                                                    const ModUp& plan) const;
 
   /// A whole key switch: mod_up_inner_product of `in` in evaluation form, divide_and_round by `down` (null:
-  /// the extended base is the level's base, and nothing is divided), plus `addend`: out has the key's
-  /// components over up.base(), and the components that `addend` has are added to the first ones of out (no
-  /// data: nothing is added). `down` goes from up.extended() to up.base(). out is not `in`; it may be
-  /// `addend`.
+  /// the extended base is the level's base, and nothing is divided), plus `addend`, and of all that the
+  /// automorphism X -> X^galois_element: out has the key's components over up.base(), and the components that
+  /// `addend` has are added to the first ones (no data: nothing is added). `down` goes from up.extended() to
+  /// up.base(). out is not `in`; it may be `addend` if the Galois element is 1.
   virtual void switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in,
                           const ConstPolyView& key, const ModUp& up, const Division* down,
-                          const ConstPolyView& addend, Workspace& workspace) const;
+                          const ConstPolyView& addend, std::uint64_t galois_element,
+                          Workspace& workspace) const;
   [[nodiscard]] virtual std::size_t switch_key_workspace(const PolyShape& in, const ModUp& up,
                                                          const Division* down) const;
 

@@ -16,7 +16,8 @@ namespace hemera::rlwe {
 /// Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688, section 4: ModUp, inner
 /// product, ModDown; base-2^w digits and no special prime: Brakerski-Vaikuntanathan.)
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
-                      const SwitchingKey& key, const poly::ConstPolyView& addend = {});
+                      const SwitchingKey& key, const poly::ConstPolyView& addend = {},
+                      std::uint64_t galois_element = 1);
 
 /// Size 3 and more to size 2 (the components above 2 need keys of their own and are not supported:
 /// MismatchError).

@@ -8,10 +8,6 @@ namespace {
 
 constexpr unsigned threads = 256;
 
-__device__ __forceinline__ unsigned reversed(unsigned value, unsigned bits) {
-  return __brev(value) >> (32 - bits);
-}
-
 // Values: entry i of the result is the input's entry for the exponent (2 reverse(i) + 1) g. Rows go to rows.
 __global__ void __launch_bounds__(threads)
     automorphism_values_kernel(DeviceView out, ConstDeviceView in, unsigned components, unsigned log_degree,
@@ -19,9 +15,8 @@ __global__ void __launch_bounds__(threads)
   begin_kernel();
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
   const unsigned position = blockIdx.x * threads + threadIdx.x;
-  const unsigned exponent = (2 * reversed(transposed(position), log_degree) + 1) * galois_element;
-  const unsigned from = reversed((exponent & ((2U << log_degree) - 1)) >> 1, log_degree);
-  out.limb(batch, component, blockIdx.z)[position] = in.limb(batch, component, blockIdx.z)[transposed(from)];
+  out.limb(batch, component, blockIdx.z)[position] =
+      in.limb(batch, component, blockIdx.z)[permuted(position, galois_element, log_degree)];
 }
 
 // Coefficients: that of X^m comes from X^n with n = m / g modulo 2N, where X^(N + n) = -X^n.

@@ -490,9 +490,11 @@ std::size_t CudaBackend::switch_key_workspace(const PolyShape& in, const ModUp& 
 
 void CudaBackend::switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in,
                              const ConstPolyView& key, const ModUp& up, const Division* down,
-                             const ConstPolyView& addend, Workspace& workspace) const {
+                             const ConstPolyView& addend, std::uint64_t galois_element,
+                             Workspace& workspace) const {
+  check_galois_element("switch_key", galois_element, ring_->degree());
   if (!fuses_switch(up, down) || key.shape.components != 2) {
-    return Backend::switch_key(queue, out, in, key, up, down, addend, workspace);
+    return Backend::switch_key(queue, out, in, key, up, down, addend, galois_element, workspace);
   }
   check_transform("switch_key", ring_, up.extended());
   check_switch_key(out, in, key, up, down, addend);
@@ -514,7 +516,7 @@ void CudaBackend::switch_key(Queue& queue, const PolyView& out, const ConstPolyV
   const PolyView delta = take(workspace, pair_of(in.shape, limbs));
   convert_columns(where, chosen, digits, residues, 1, fused.base);
   convert_columns(where, chosen, delta, remainders, 2, division.columns);
-  const SwitchEnd end{delta, down, addend};
+  const SwitchEnd end{delta, down, addend, galois_element};
   rows_inner_product(where, chosen, out, digits, in, key, fused, up.extended(), 0, &end);
 }
 

@@ -101,7 +101,7 @@ class CudaBackend final : public Backend {
                                                            const ModUp& plan) const override;
   void switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& key,
                   const ModUp& up, const Division* down, const ConstPolyView& addend,
-                  Workspace& workspace) const override;
+                  std::uint64_t galois_element, Workspace& workspace) const override;
   [[nodiscard]] std::size_t switch_key_workspace(const PolyShape& in, const ModUp& up,
                                                  const Division* down) const override;
 

@@ -119,11 +119,12 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                  const ConstPolyView& in, const ConstPolyView& delta, const Division& plan);
 
-/// What ends a key switch: with the rows of delta, out = (sum - delta) / P + addend.
+/// What ends a key switch: with the rows of delta, out = (sum - delta) / P + addend, and its automorphism.
 struct SwitchEnd {
   ConstPolyView delta;  // lazy, [batch, component, limb]
   const Division* plan = nullptr;
   ConstPolyView addend;  // no components: none; fewer than the output has: only to the first ones
+  std::uint64_t galois_element = 1;
 };
 
 /// Rows of the digits, and their inner product with the key: limbs first ... first + out.shape.limbs - 1 of

@@ -140,6 +140,8 @@ struct ProductPass {
   unsigned digit_count;
   unsigned first;  // limb of the extended base that is limb 0 of the output
   unsigned addend_components;
+  unsigned log_degree;
+  unsigned inverse_element;  // of the automorphism's Galois element, modulo 2N; 1: none
   std::uint16_t key_digits[max_fused_digits];
   const std::uint32_t* key_limbs;
   const std::uint32_t* own_digits;
@@ -237,7 +239,14 @@ __global__ void __launch_bounds__(256, 3)
       result = make_ulonglong2(end_division<A>(result.x, delta[0], inverse, added.x, m),
                                end_division<A>(result.y, delta[1], inverse, added.y, m));
     }
-    *reinterpret_cast<ulonglong2*>(pass.out.limb(batch, component, limb) + position) = result;
+    std::uint64_t* out = pass.out.limb(batch, component, limb);
+    if (ends && pass.inverse_element != 1) {
+      // Rows go to rows.
+      out[permuted(position, pass.inverse_element, pass.log_degree)] = result.x;
+      out[permuted(position + 1, pass.inverse_element, pass.log_degree)] = result.y;
+    } else {
+      *reinterpret_cast<ulonglong2*>(out + position) = result;
+    }
   }
 }
 
@@ -294,7 +303,11 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const P
       pass.key_limbs = plan.key_limbs.data();
       pass.own_digits = plan.own_digits.data();
       pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);
+      pass.log_degree = launcher.log_degree;
+      pass.inverse_element = 1;
       if (end != nullptr) {
+        pass.inverse_element =
+            static_cast<unsigned>(arith::inverse(end->galois_element, 2 * std::uint64_t{launcher.degree()}));
         pass.delta = device_view(part.of(end->delta));
         pass.addend_components =
             static_cast<unsigned>(end->addend.data == nullptr ? 0 : end->addend.shape.components);

@@ -26,6 +26,19 @@ __host__ __device__ constexpr unsigned transposed(unsigned i) {
   return (i & ~255U) | (i & 15U) << 4 | (i >> 4 & 15U);
 }
 
+#if defined(__CUDACC__) || defined(HEMERA_CUDA_EMULATION)
+/// The lowest `bits` bits in reverse order.
+__device__ __forceinline__ unsigned reversed(unsigned value, unsigned bits) {
+  return __brev(value) >> (32 - bits);
+}
+
+/// Position of the value for the exponent of the value at `position` times `element`, modulo 2N.
+__device__ __forceinline__ unsigned permuted(unsigned position, unsigned element, unsigned log_degree) {
+  const unsigned exponent = (2 * reversed(transposed(position), log_degree) + 1) * element;
+  return transposed(reversed((exponent & ((2U << log_degree) - 1)) >> 1, log_degree));
+}
+#endif
+
 /// Where the factors of a modulus stand in its table; counts of factors.
 struct TableLayout {
   unsigned rows;           // R
