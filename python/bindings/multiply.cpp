@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,10 +40,20 @@ auto span_of(const Row& array) {
   return std::span(array.data(), array.size());
 }
 
+struct Release {
+  void operator()(Word* words) const { ::operator delete(words, alignment); }
+  // Of a cache line: vector stores never straddle two.
+  static constexpr std::align_val_t alignment{64};
+};
+using OwnedWords = std::unique_ptr<Word[], Release>;
+OwnedWords make_words(std::size_t count) {
+  return OwnedWords(static_cast<Word*>(::operator new(count * sizeof(Word), Release::alignment)));
+}
+
 /// A new array that owns its words.
-Result<Word> own(std::unique_ptr<Word[]> words, const std::vector<std::size_t>& shape) {
+Result<Word> own(OwnedWords words, const std::vector<std::size_t>& shape) {
   Word* const data = words.release();
-  const nb::capsule owner(data, [](void* pointer) noexcept { delete[] static_cast<Word*>(pointer); });
+  const nb::capsule owner(data, [](void* pointer) noexcept { Release{}(static_cast<Word*>(pointer)); });
   return Result<Word>(data, shape.size(), shape.data(), owner);
 }
 
@@ -70,7 +81,7 @@ class RingMultiplier {
     poly::PolyShape shape = shape_of(a);
     shape.batch = std::max(a.shape(0), b.shape(0));
     shape.components = a.shape(1) + b.shape(1) - 1;
-    std::unique_ptr<Word[]> out(new Word[shape.words()]);
+    OwnedWords out = make_words(shape.words());
     {
       const nb::gil_scoped_release release;
       const poly::RnsBase& base = base_of(shape.degree, moduli);
@@ -128,7 +139,7 @@ class IntegerMultiplier {
 
   Result<Word> multiply(const Array<Word, 1>& a, const Array<Word, 1>& b) {
     const std::size_t size = a.size() + b.size();
-    std::unique_ptr<Word[]> out(new Word[size]);
+    OwnedWords out = make_words(size);
     {
       const nb::gil_scoped_release release;
       multiplier_.multiply({out.get(), size}, span_of(a), span_of(b), pool_);
@@ -138,20 +149,20 @@ class IntegerMultiplier {
 
   Result<Word> pack(const Array<Word, 1>& coefficients, int exponent) {
     const std::size_t size = multiply::kronecker_words(coefficients.size(), exponent);
-    std::unique_ptr<Word[]> out(new Word[size]);
+    OwnedWords out = make_words(size);
     multiply::pack({out.get(), size}, span_of(coefficients), exponent, pool_);
     return own(std::move(out), {size});
   }
   std::pair<Result<Word>, bool> pack_signed(const Array<std::int64_t, 1>& coefficients, int exponent) {
     const std::size_t size = multiply::kronecker_words(coefficients.size(), exponent);
-    std::unique_ptr<Word[]> out(new Word[size]);
+    OwnedWords out = make_words(size);
     const bool negative = multiply::pack_signed({out.get(), size}, span_of(coefficients), exponent, pool_);
     return {own(std::move(out), {size}), negative};
   }
   Result<Word> unpack(const Array<Word, 1>& integer, bool negative, std::size_t count, int exponent,
                       bool is_signed) {
     const std::size_t width = multiply::kronecker_words(1, exponent);
-    std::unique_ptr<Word[]> out(new Word[width * count]);
+    OwnedWords out = make_words(width * count);
     const std::span<Word> words(out.get(), width * count);
     if (is_signed) {
       multiply::unpack_signed(words, span_of(integer), negative, count, exponent, pool_);
@@ -168,7 +179,7 @@ class IntegerMultiplier {
 
 Result<Word> multiply_by_gmp(const Array<Word, 1>& a, const Array<Word, 1>& b) {
   const std::size_t size = a.size() + b.size();
-  std::unique_ptr<Word[]> out(new Word[size]);
+  OwnedWords out = make_words(size);
   {
     const nb::gil_scoped_release release;
     multiply::multiply_by_gmp({out.get(), size}, span_of(a), span_of(b));
@@ -192,7 +203,7 @@ class GaloisTransform {
       }
       check_canonical(operand->data(), degree, transform_->modulus().value());
     }
-    std::unique_ptr<Word[]> out(new Word[degree]);
+    OwnedWords out = make_words(degree);
     {
       const nb::gil_scoped_release release;
       std::vector<Word> scratch(transform_->tensor_scratch(1, 1));

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -182,10 +183,9 @@ def _ring_rows(n: int, threads: int, seconds: float) -> list[Row]:
     case: Case = next(iter(cases(["bfv"], [n])))
     moduli = list(case.params.primes[-1])
     generator = np.random.default_rng(n)
-    a, b = (
-        np.stack([generator.integers(0, q, n, dtype=np.uint64) for q in moduli]).reshape(1, 1, -1, n)
-        for _ in range(2)
-    )
+    a, b = (_aligned((1, 1, len(moduli), n)) for _ in range(2))
+    for limb, q in enumerate(moduli):
+        a[0, 0, limb], b[0, 0, limb] = generator.integers(0, q, (2, n), dtype=np.uint64)
     actions: dict[str, Callable[[], object]] = {}
     results = []
     for engine in _ENGINES:
@@ -201,6 +201,14 @@ def _ring_rows(n: int, threads: int, seconds: float) -> list[Row]:
         "checked": all(np.array_equal(result, results[0]) for result in results),
     }
     return _rows_of(_side_by_side(actions, seconds), "hemera ntt", common)
+
+
+def _aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:
+    """An array on a cache line, where the arrays of ciphertexts are too."""
+    size = int(np.prod(shape))
+    buffer = np.empty(size + 7, dtype=np.uint64)
+    start = -buffer.ctypes.data // 8 % 8
+    return buffer[start : start + size].reshape(shape)
 
 
 def _integer_rows(bits: int, threads: int, seconds: float) -> list[Row]:

@@ -124,8 +124,9 @@ class SealProduct:
         parameters.set_coeff_modulus(seal.CoeffModulus.Create(case.n, case.seal_bits))
         if not self._ckks:
             parameters.set_plain_modulus(_PLAIN_MODULUS)
-        # SEAL's table of secure parameters ends at 2^15, so the check is off; the moduli are those above.
-        context = seal.SEALContext(parameters, True, seal.SEC_LEVEL_TYPE.NONE)
+        # SEAL's table of secure parameters ends at 2^15, so the check is off; the moduli are those above. No
+        # chain of lower levels: its tables would take many gigabytes at 2^17.
+        context = seal.SEALContext(parameters, False, seal.SEC_LEVEL_TYPE.NONE)
         if not context.parameters_set():
             raise Error(f"SEAL refuses its parameters: {context.parameters_error_message()}")
         generator = seal.KeyGenerator(context)
