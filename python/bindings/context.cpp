@@ -74,6 +74,8 @@ void bind_context(nb::module_& m) {
       .def_prop_ro("description",
                    [](const ContextHandle& self) { return self.context->backend().description(); })
       .def_prop_ro("memory_used", [](const ContextHandle& self) { return self.context->memory_used(); })
+      .def(
+          "synchronize", [](const ContextHandle& self) { self.context->queue().synchronize(); }, ReleaseGil())
       .def("level_scale", &level_scale, "level"_a)
       .def("galois_element",
            [](const ContextHandle& self, std::int64_t steps) { return self.context->galois_element(steps); })

@@ -21,7 +21,7 @@ struct RecordingHandle {
 
 // Other threads wait for the recording to end, so they must be able to run the interpreter meanwhile: the
 // lock is held for the circuit alone.
-RecordingHandle record(const ContextHandle& context, const nb::callable& circuit) {
+RecordingHandle record(const ContextHandle& context, const nb::typed<nb::callable, void()>& circuit) {
   const rlwe::Context& own = *context.context;
   const nb::gil_scoped_release release;
   return {context.context, own.backend().record(own.queue(), [&] {

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar, Union
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Union
 
 from hemera import _core
+
+if TYPE_CHECKING:
+    from hemera.context import Context
+    from hemera.evaluator import Evaluator
 
 T = TypeVar("T")
 
@@ -52,6 +56,20 @@ class Stored:
             FileError: when it can not be written; a good file of that name is then still there.
         """
         _core.save_file(os.fsencode(path), self._native, compression)
+
+    def to(self, target: Context | Evaluator) -> Any:
+        """The same object in another context of the same parameters, for example on another device.
+
+        It travels by way of the host, as its bytes do.
+
+        Args:
+            target: a context, or, for ciphertexts, an evaluator that the result is then bound to.
+
+        Raises:
+            MismatchError: when the target has other parameters.
+            OutOfMemoryError: when its device has no room.
+        """
+        return target.load(bytes(self))
 
     def __reduce__(self) -> NoReturn:
         name = type(self).__name__

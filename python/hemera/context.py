@@ -93,6 +93,15 @@ class Context:
         """Bytes of device memory that objects of this context hold now."""
         return self._native.memory_used
 
+    def synchronize(self) -> None:
+        """Wait until all operations given so far have run. Results need no such call: it is for measuring
+        time, and for errors of the device to surface here.
+
+        Raises:
+            DeviceError: when an operation has failed on the device.
+        """
+        self._native.synchronize()
+
     def __repr__(self) -> str:
         return f"<Context of {self._params!r} on {self.device}>"
 

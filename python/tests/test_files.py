@@ -45,6 +45,22 @@ def test_round_trip(party: Any, name: str, tmp_path: Path) -> None:
     assert bytes(party.ctx.load(compressed)) == data
 
 
+def test_objects_move_between_contexts(party: Any) -> None:
+    other = hm.Context(party.ctx.params, threads=1)
+    for name, value in objects(party).items():
+        moved = value.to(other)
+        assert type(moved) is type(value), name
+        assert moved.context is other
+        assert bytes(moved) == bytes(value), name
+    ev = other.bind(party.ev.keys.to(other))
+    x = party.ev.encrypt(party.values(2, 16)).to(ev)
+    assert x.evaluator is ev
+    party.check((x + x).to(party.ev), 2 * party.values(2, 16))
+    other.synchronize()
+    with pytest.raises(MismatchError):
+        x.to(hm.Context(make_params("bgv" if party.ctx.params.scheme == "ckks" else "ckks")))
+
+
 def test_loaded_objects_work(party: Any) -> None:
     a = party.values(2, 16)
     ctx = hm.Context(hm.load_parameters(bytes(party.ctx.params)), "cpu")

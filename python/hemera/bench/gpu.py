@@ -64,7 +64,8 @@ def load(path: str) -> Results:
         data = json.loads(text)
         wanted = [field.name for field in fields(Row)]
         rows = [Row(**{name: row[name] for name in wanted}) for row in data["rows"]]
-        return Results(*(str(data[name]) for name in ("gpu", "driver", "commit", "date")), rows=rows)
+        about = {name: str(data[name]) for name in ("gpu", "driver", "commit", "date")}
+        return Results(**about, rows=rows)
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{path} holds no results of hemera_gpu_bench: {error!r}") from error
 

@@ -131,9 +131,11 @@ def _for_depth(scheme: str, depth: int, degree: int) -> Parameters:
 
 def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:
     """The rows of all chosen operations for these parameters."""
-    found = operations(params, options)
+    context = hemera.Context(params, options.device, threads=options.threads)
+    found = operations(context, options)
+    wait = context.synchronize
     for name in options.operation or OPERATIONS:
-        times = sample(found[name], options.seconds)
+        times = sample(found[name], options.seconds, wait)
         yield Row(
             scheme=params.scheme,
             operation=name,
@@ -147,9 +149,9 @@ def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:
         )
 
 
-def operations(params: Parameters, options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
+def operations(context: hemera.Context, options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
     """A call of each operation of OPERATIONS."""
-    context = hemera.Context(params, options.device, threads=options.threads)
+    params = context.params
     secret_key = context.generate_secret_key()
     keys = context.generate_keys(secret_key, rotations=[1, 2, 4, 8])
     evaluator = context.bind(keys)
@@ -186,13 +188,15 @@ def operations(params: Parameters, options: argparse.Namespace) -> dict[str, Cal
     }
 
 
-def sample(operation: Callable[[], Any], seconds: float) -> list[float]:
-    """Times of single calls: at least three, and until `seconds` have passed."""
+def sample(operation: Callable[[], Any], seconds: float, wait: Callable[[], None]) -> list[float]:
+    """Times of single calls until the device is done: at least three, and until `seconds` have passed."""
     operation()
+    wait()
     times: list[float] = []
     while len(times) < 3 or sum(times) < seconds:
         begin = time.perf_counter()
         operation()
+        wait()
         times.append(time.perf_counter() - begin)
     return times
 
