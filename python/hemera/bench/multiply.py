@@ -27,7 +27,7 @@ from hemera import _core, _machine
 from hemera.bench.flint_side import FlintProduct
 from hemera.bench.multiply_cases import Case, HemeraProducts, SealProduct, cases
 from hemera.bench.multiply_figure import draw
-from hemera.errors import ParameterError
+from hemera.errors import FileError, ParameterError
 from hemera.multiply import IntegerMultiplier, RingMultiplier, missing
 
 __all__ = ["add_arguments", "run"]
@@ -69,7 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.load is not None:
         if arguments.figure is None:
             raise ParameterError("--load draws the results of a file: add --figure FILE")
-        draw(json.loads(arguments.load.read_text(encoding="utf-8"))["rows"], arguments.figure)
+        try:
+            draw(json.loads(arguments.load.read_text(encoding="utf-8"))["rows"], arguments.figure)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise FileError(f"{arguments.load} has no results of hemera bench multiply: {error}") from error
         return 0
     console = Console()
     for line in missing():

@@ -50,7 +50,7 @@ def draw(rows: list[Row], path: Path) -> None:
         raise Error("there is nothing to draw: measure ciphertexts or integers")
     plt.rcParams["svg.fonttype"] = "none"
     plt.rcParams["svg.hashsalt"] = "hemera"
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.4 * len(panels), 4.4), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 5.6), squeeze=False)
     threads = sorted({row["threads"] for row in rows})
     for axis, panel in zip(axes[0], panels, strict=True):
         by = "bits" if panel == "integers" else "n"
@@ -72,7 +72,7 @@ def draw(rows: list[Row], path: Path) -> None:
         axis.set_ylabel("milliseconds a product")
         axis.set_title("integer product" if panel == "integers" else f"{panel.upper()}: ciphertext product")
         axis.grid(True, which="major", alpha=0.3)
-        axis.legend(fontsize=6.5)
+        axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=1, frameon=False)
     figure.tight_layout()
     try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
