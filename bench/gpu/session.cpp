@@ -40,7 +40,9 @@ Client::Client(const rlwe::Parameters& parameters, runtime::Device device, bool 
 }
 
 Plaintext Client::encode(const Values& values, std::size_t batch, std::size_t level) const {
-  if (ckks()) return ckks::Encoder(context).encode(values, {batch}, level);
+  // At the scale of the top level everywhere: primes larger than the scale would let that of a low level
+  // vanish.
+  if (ckks()) return ckks::Encoder(context).encode(values, {batch}, level, context->parameters().scale());
   std::vector<std::int64_t> integers;
   for (const Complex& value : values) integers.push_back(static_cast<std::int64_t>(value.real()));
   return rlwe::IntegerEncoder(context).encode(integers, {batch});

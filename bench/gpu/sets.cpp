@@ -150,7 +150,7 @@ const std::vector<Set>& sets() {
        {13}},
       {"ckks-35x40", "CKKS, N 2^16, 35 primes of 40 bits and 5 special ones, 7 digits",
        [] {
-         return ckks_chain({65536, times(35, 40), times(5, 41), 7}, 30);
+         return ckks_chain({65536, times(35, 40), times(5, 41), 7}, 36);
        }},
       {"ckks-14x59", "CKKS, N 2^15, 14 primes of 59 bits and one special one, 14 digits",
        [] { return ckks_chain(chain_14x59, 59); }},
@@ -159,7 +159,7 @@ const std::vector<Set>& sets() {
       {"ckks-14x57", "its secure neighbour", [] { return ckks_chain(chain_14x57, 50); }},
       {"ckks-8x40", "CKKS, N 2^14, 8 primes of 40 bits and one special one, 8 digits",
        [] {
-         return ckks_chain({16384, times(8, 40), {41}, 8}, 30);
+         return ckks_chain({16384, times(8, 40), {41}, 8}, 36);
        }},
 
       {"bfv-15x55", "BFV, N 2^15, 15 primes of 55 bits and one special one, HPS over Q",

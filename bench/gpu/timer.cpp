@@ -60,6 +60,7 @@ std::optional<Timing> Timer::graph(const Call& call) const {
   call.restore();
   call.run();
   call.release();
+  call.restore();
   check(cudaStreamSynchronize(stream_), "wait for the device");
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "begin a capture");
   std::string problem;
