@@ -356,10 +356,8 @@ struct Inert52 {
 
   static void multiply(Word* out, const Word* const* a, const Word* const* b, std::size_t terms,
                        std::size_t pairs, const InertTables& tables) {
-    const arith::Modulus& p = tables.prime->modulus;
-    const Constants k(p);
-    const auto levels = 3 + static_cast<Word>(__builtin_ctzll(tables.pairs));
-    const arith::ShoupFactor scale(p.power((p.value() + 1) / 2, levels), p);
+    const Constants k(tables.prime->modulus);
+    const arith::ShoupFactor& scale = tables.inverse_length;
     const Vector factor = Ops::broadcast(scale.operand);
     const Vector factor_quotient = Ops::broadcast(scale.quotient >> 12);
     const Vector four = Ops::add(k.twice, k.twice);

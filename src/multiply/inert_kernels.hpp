@@ -46,6 +46,7 @@ struct InertTables {
   /// Scalars for the first three levels, and for the first lane level when log2 P is odd: see fill_first.
   const std::uint64_t* first;
   std::size_t pairs;
+  arith::ShoupFactor inverse_length;  // 1 / M
 };
 
 struct InertKernels {

@@ -107,7 +107,11 @@ InertTwiddles::Tables InertTwiddles::get(std::size_t pairs) const {
     log_pairs_[parity] = log_pairs;
   }
   if (!first_) first_ = make_first();
-  return {levels_[parity], first_, {&prime_, words_of(*levels_[parity]), words_of(*first_), pairs}};
+  const arith::Modulus& p = prime_.modulus;
+  const arith::ShoupFactor inverse_length(arith::inverse(inert_lanes * pairs, p.value()), p);
+  return {levels_[parity],
+          first_,
+          {&prime_, words_of(*levels_[parity]), words_of(*first_), pairs, inverse_length}};
 }
 
 }  // namespace hemera::multiply

@@ -22,9 +22,6 @@ namespace {
 using Word = std::uint64_t;
 
 constexpr std::size_t max_primes = 4;
-// Pairs of the blocks that are transformed forward, multiplied and transformed back while they are in the
-// cache.
-constexpr std::size_t block_pairs = 1024;
 // Below this many words of the smaller factor, N^2 products are faster.
 constexpr std::size_t schoolbook_words = 48;
 
