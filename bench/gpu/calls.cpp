@@ -26,25 +26,27 @@ Call making(std::function<T()> make, std::function<bool(const T&)> check, bool e
 /// A call that changes a copy of `input` in place.
 Call changing(const Operands& in, const Ciphertext& input, std::function<void(Ciphertext&)> change,
               const Values& wanted) {
-  auto copy = std::make_shared<Ciphertext>(input.clone());
-  // A replayed graph changes residues alone: what the host knows of the result is what the call made of it.
-  auto changed = std::make_shared<rlwe::Metadata>(input.meta);
+  struct State {
+    Ciphertext copy;
+    rlwe::Metadata after;  // a replayed graph changes residues alone
+  };
+  auto state = std::make_shared<State>(State{.copy = input.clone(), .after = input.meta});
   return {.run =
-              [copy, changed, change = std::move(change)] {
-                change(*copy);
-                *changed = copy->meta;
+              [state, change = std::move(change)] {
+                change(state->copy);
+                state->after = state->copy.meta;
               },
           .release = [] {},
           .restore =
-              [&in, copy, &input] {
+              [&in, state, &input] {
                 const rlwe::Context& context = *in.client.context;
-                context.backend().copy(context.queue(), copy->poly.view(), input.poly.view());
-                copy->meta = input.meta;
+                context.backend().copy(context.queue(), state->copy.poly.view(), input.poly.view());
+                state->copy.meta = input.meta;
               },
           .check =
-              [&in, copy, changed, wanted] {
-                copy->meta = *changed;
-                return in.holds(*copy, wanted);
+              [&in, state, wanted] {
+                state->copy.meta = state->after;
+                return in.holds(state->copy, wanted);
               }};
 }
 

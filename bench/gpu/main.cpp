@@ -14,7 +14,6 @@
 #include "gpu/sets.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/error.hpp"
-#include "runtime/cuda/stream.hpp"
 
 #if !defined(HEMERA_COMMIT)
 #define HEMERA_COMMIT "unknown"
@@ -162,8 +161,7 @@ class Bench {
     std::cerr << set.name << ": " << set.what << " [" << arithmetic(parameters) << "]\n";
     const bool hoisted = wanted(options_, "rotate_hoisted_8");
     const Client client(parameters, {runtime::Device::Kind::cuda, options_.device}, hoisted);
-    const auto& queue = dynamic_cast<const runtime::cuda::StreamQueue&>(client.context->queue());
-    const Timer timer(queue.stream(), options_.repetitions);
+    const Timer timer(*client.context, options_.repetitions);
     const std::size_t top = client.context->top_level();
 
     at_level(client, timer, 1, top, operations());

@@ -5,6 +5,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "hemera/runtime/error.hpp"
+#include "runtime/cuda/stream.hpp"
+
 namespace hemera::gpu_bench {
 namespace {
 
@@ -16,7 +19,11 @@ void check(cudaError_t error, const char* what) {
 
 }  // namespace
 
-Timer::Timer(cudaStream_t stream, std::size_t repetitions) : stream_(stream), repetitions_(repetitions) {
+Timer::Timer(const rlwe::Context& context, std::size_t repetitions)
+    : backend_(context.backend()),
+      queue_(context.queue()),
+      stream_(dynamic_cast<const runtime::cuda::StreamQueue&>(queue_).stream()),
+      repetitions_(repetitions) {
   check(cudaEventCreate(&start_), "make an event");
   check(cudaEventCreate(&stop_), "make an event");
 }
@@ -56,38 +63,21 @@ Timing Timer::eager(const Call& call) const {
 
 std::optional<Timing> Timer::graph(const Call& call) const {
   if (call.eager_only) return std::nullopt;
-  // Plans are made and the pool is filled.
+  // Plans are made before.
   call.restore();
   call.run();
   call.release();
-  call.restore();
-  check(cudaStreamSynchronize(stream_), "wait for the device");
-  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "begin a capture");
-  std::string problem;
+  std::unique_ptr<poly::Backend::Recording> recording;
   try {
-    call.run();
-  } catch (const std::exception& error) {
-    problem = error.what();
-  }
-  cudaGraph_t graph = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-  if (problem.empty() && ended != cudaSuccess) problem = cudaGetErrorString(ended);
-  cudaGraphExec_t replay = nullptr;
-  if (problem.empty()) {
-    const cudaError_t made = cudaGraphInstantiate(&replay, graph, 0);
-    if (made != cudaSuccess) problem = cudaGetErrorString(made);
-  }
-  if (graph != nullptr) cudaGraphDestroy(graph);
-  if (!problem.empty()) {
-    cudaGetLastError();  // it stays otherwise
-    std::cerr << "    no graph: " << problem << "\n";
+    recording = backend_.record(queue_, call.run);
+  } catch (const Error& error) {
+    std::cerr << "    no graph: " << error.what() << "\n";
     return std::nullopt;
   }
-  // The output of the captured call is where every replay writes.
-  Timing timing = measure(call.restore, [&] { check(cudaGraphLaunch(replay, stream_), "launch a graph"); });
-  check(cudaStreamSynchronize(stream_), "wait for the device");
+  // The output of the recorded call is where every replay writes.
+  Timing timing = measure(call.restore, [&] { recording->replay(queue_); });
   timing.checked = call.check();
-  cudaGraphExecDestroy(replay);
+  call.release();
   return timing;
 }
 

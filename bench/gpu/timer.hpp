@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "hemera/rlwe/context.hpp"
+
 namespace hemera::gpu_bench {
 
 /// What is timed, in parts.
@@ -33,7 +35,8 @@ struct Timing {
 
 class Timer {
  public:
-  Timer(cudaStream_t stream, std::size_t repetitions);
+  /// The context must outlive it.
+  Timer(const rlwe::Context& context, std::size_t repetitions);
   ~Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
@@ -46,6 +49,8 @@ class Timer {
   /// Times `launch`, which comes after `prepare` and a wait.
   Timing measure(const std::function<void()>& prepare, const std::function<void()>& launch) const;
 
+  const poly::Backend& backend_;
+  runtime::Queue& queue_;
   cudaStream_t stream_;
   std::size_t repetitions_;
   cudaEvent_t start_ = nullptr;
