@@ -67,6 +67,7 @@ std::optional<Timing> Timer::graph(const Call& call) const {
   call.restore();
   call.run();
   call.release();
+  call.restore();
   std::unique_ptr<poly::Backend::Recording> recording;
   try {
     recording = backend_.record(queue_, call.run);
