@@ -99,8 +99,12 @@ def compare(results: Results, console: Console) -> None:
     for name, version in known["libraries"].items():
         console.print(f"  {name} {version}", highlight=False)
     for entry in known["sets"]:
-        rows = [row for row in results.rows if row.batch == 1 and matches(row, entry["match"])]
-        if rows:
+        # Sets of other primes, or a secure neighbour of as many limbs, get tables of their own.
+        sets: dict[tuple[str, int, float], list[Row]] = {}
+        for row in results.rows:
+            if row.batch == 1 and matches(row, entry["match"]):
+                sets.setdefault((row.arithmetic, row.limbs, row.log_q), []).append(row)
+        for rows in sets.values():
             console.print()
             console.print(_table(rows, entry["microseconds"]))
     wrong = [row for row in results.rows if not row.checked]
