@@ -88,8 +88,10 @@ std::unique_ptr<const GaloisTransform> make_galois_transform(std::size_t degree,
   if (root == 0) root = arith::minimal_primitive_root(2 * degree, modulus);
 #if defined(HEMERA_X86_KERNELS)
   if (poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name == std::string_view("avx512") &&
-      p < poly::cpu::max_modulus_52 && degree >= poly::min_degree && degree <= (std::size_t{1} << 20)) {
-    return make_vector_split(degree, modulus, root, avx512_split_kernels());
+      degree >= poly::min_degree && degree <= (std::size_t{1} << 20)) {
+    return p < poly::cpu::max_modulus_52
+               ? make_vector_split(degree, modulus, root, avx512_split52_kernels(), 52)
+               : make_vector_split(degree, modulus, root, avx512_split64_kernels(), 64);
   }
 #endif
   return make_scalar_split(degree, modulus, root);

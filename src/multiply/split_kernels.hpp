@@ -1,4 +1,4 @@
-// Whole transforms of the split form for primes below 2^50 with vector instructions, and the tables they
+// Whole transforms of the split form with vector instructions, and the tables they
 // read.
 #pragma once
 
@@ -13,7 +13,8 @@ inline constexpr std::size_t split_lanes = 8;
 inline constexpr std::size_t split_pair = 2 * split_lanes;  // words of eight Gaussian values
 inline constexpr int split_max_passes = 8;
 
-/// A row of factors w with their quotients floor(w 2^52 / p).
+/// A row of factors w with their quotients floor(w 2^52 / p), or floor(w 2^64 / p) for the kernels of all
+/// primes.
 struct SplitFactors {
   const std::uint64_t* operands;
   const std::uint64_t* quotients;
@@ -51,8 +52,9 @@ struct SplitKernels {
 };
 
 #if defined(__x86_64__)
-/// Call only when the processor has AVX-512 IFMA.
-const SplitKernels& avx512_split_kernels();
+/// For primes below 2^50, and for all; call only when the processor has AVX-512 IFMA.
+const SplitKernels& avx512_split52_kernels();
+const SplitKernels& avx512_split64_kernels();
 #endif
 
 }  // namespace hemera::multiply

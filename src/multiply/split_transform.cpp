@@ -15,12 +15,11 @@ using arith::ShoupFactor;
 using Word = std::uint64_t;
 using Table = poly::cpu::TwiddleTable;
 
-// floor(w 2^52 / p), from the Barrett ratio: quicker than a division.
-Word quotient52(Word w, const Modulus& p) {
-  const Word estimate =
-      w * p.ratio_high() + arith::multiply_high(w, p.ratio_low());  // of w 2^64 / p, or 1 less
+// floor(w 2^64 / p), from the Barrett ratio: quicker than a division.
+Word quotient64(Word w, const Modulus& p) {
+  const Word estimate = w * p.ratio_high() + arith::multiply_high(w, p.ratio_low());  // or 1 less
   const Word remainder = 0 - estimate * p.value();
-  return (estimate + static_cast<Word>(remainder >= p.value())) >> 12;
+  return estimate + static_cast<Word>(remainder >= p.value());
 }
 
 struct Factors {
@@ -28,17 +27,18 @@ struct Factors {
   Table quotients;
 
   explicit Factors(std::size_t count) : operands(count), quotients(count) {}
-  void set(std::size_t i, Word w, const Modulus& p) {
+  void set(std::size_t i, Word w, Word quotient) {
     operands[i] = w;
-    quotients[i] = quotient52(w, p);
+    quotients[i] = quotient;
   }
   [[nodiscard]] SplitFactors view() const { return {operands.data(), quotients.data()}; }
 };
 
 class VectorSplit final : public GaloisTransform {
  public:
-  VectorSplit(std::size_t degree, const Modulus& p, Word psi, const SplitKernels& kernels)
+  VectorSplit(std::size_t degree, const Modulus& p, Word psi, const SplitKernels& kernels, int quotient_bits)
       : kernels_(kernels),
+        quotient_shift_(64 - quotient_bits),
         weights_(2 * degree),
         inverse_weights_(2 * degree),
         first_(4),
@@ -73,8 +73,9 @@ class VectorSplit final : public GaloisTransform {
     const int log = static_cast<int>(std::bit_width(half)) - 2;
     const auto set = [&](Factors& factors, Factors& inverses, std::size_t index, std::size_t k) {
       const std::size_t exponent = arith::reverse_bits(k, log);
-      factors.set(index, powers[exponent], p);
-      inverses.set(index, powers[(half - exponent) % half], p);
+      factors.set(index, powers[exponent], quotient(powers[exponent]));
+      const Word inverse = powers[(half - exponent) % half];
+      inverses.set(index, inverse, quotient(inverse));
     };
     for (std::size_t k = 0; k < 4; ++k) set(first_, inverse_first_, k, k);
     for (std::size_t blocks = 1; blocks < pairs; blocks *= 2) {
@@ -120,12 +121,15 @@ class VectorSplit final : public GaloisTransform {
     Word* entry = table.data() + 4 * split_lanes * (column / split_lanes * split_lanes + at / tables_.pairs) +
                   column % split_lanes;
     entry[0] = weight.re;
-    entry[split_lanes] = quotient52(weight.re, tables_.modulus);
+    entry[split_lanes] = quotient(weight.re);
     entry[2 * split_lanes] = weight.im;
-    entry[3 * split_lanes] = quotient52(weight.im, tables_.modulus);
+    entry[3 * split_lanes] = quotient(weight.im);
   }
 
+  [[nodiscard]] Word quotient(Word w) const { return quotient64(w, tables_.modulus) >> quotient_shift_; }
+
   const SplitKernels& kernels_;
+  int quotient_shift_;
   Table weights_, inverse_weights_;
   Factors first_, inverse_first_;
   Factors twiddles_, inverse_twiddles_;
@@ -135,8 +139,8 @@ class VectorSplit final : public GaloisTransform {
 }  // namespace
 
 std::unique_ptr<const GaloisTransform> make_vector_split(std::size_t degree, const Modulus& p, Word psi,
-                                                         const SplitKernels& kernels) {
-  return std::make_unique<const VectorSplit>(degree, p, psi, kernels);
+                                                         const SplitKernels& kernels, int quotient_bits) {
+  return std::make_unique<const VectorSplit>(degree, p, psi, kernels, quotient_bits);
 }
 
 }  // namespace hemera::multiply

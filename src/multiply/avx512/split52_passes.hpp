@@ -239,6 +239,44 @@ template <int headroom>
   }
 }
 
+template <int headroom>
+struct Passes {
+  using Forward = forward::Constants;
+  using Inverse = inverse::Constants;
+  using ForwardPass = void (*)(Word*, std::size_t, std::size_t, std::size_t, const Twiddles52&,
+                               const Forward&);
+  using InversePass = void (*)(Word*, std::size_t, std::size_t, std::size_t, const Twiddles52&,
+                               const Inverse&);
+  // Below 2^49 one factor of a product need not be canonical.
+  static constexpr bool takes_any_left_factor = headroom > 2;
+
+  static Forward make_forward(const Modulus& p) { return Forward::make<headroom>(p); }
+  static Inverse make_inverse(const Modulus& p) { return Inverse::make(p, headroom); }
+  static void forward_sweep(Word* values, const Word* in, std::size_t pairs, const Word* weights,
+                            const Twiddles52& twiddles, const Forward& constants) {
+    split52::forward_sweep<headroom>(values, in, pairs, weights, twiddles, constants);
+  }
+  static void inverse_sweep(Word* out, const Word* values, std::size_t pairs, const Word* weights,
+                            const Twiddles52& twiddles, const Inverse& constants) {
+    split52::inverse_sweep<headroom>(out, values, pairs, weights, twiddles, constants);
+  }
+  static ForwardPass forward_pass(int stages, bool last) {
+    // A reduction at every stage, or one a pass.
+    constexpr unsigned in_two = headroom == 2 ? 0b11 : 0b1;
+    constexpr unsigned in_three = headroom == 2 ? 0b111 : 0b1;
+    if (stages == 2)
+      return last ? split52::forward_pass<2, in_two, true> : split52::forward_pass<2, in_two, false>;
+    return last ? split52::forward_pass<3, in_three, true> : split52::forward_pass<3, in_three, false>;
+  }
+  static InversePass inverse_pass(int stages) {
+    return stages == 2 ? split52::inverse_pass<headroom, 2> : split52::inverse_pass<headroom, 3>;
+  }
+  static void sum_of_products(Word* out, const Word* const* a, const Word* const* b, std::size_t terms,
+                              std::size_t words, const Modulus& p) {
+    split52::sum_of_products(out, a, b, terms, words, p);
+  }
+};
+
 }  // namespace split52
 }  // namespace
 }  // namespace hemera::multiply
