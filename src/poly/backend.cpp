@@ -6,25 +6,11 @@
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "poly/scratch.hpp"
 #include "poly/shapes.hpp"
 
 namespace hemera::poly {
 namespace {
-
-using runtime::Workspace;
-
-std::size_t bytes_of(const PolyShape& shape) {
-  return Workspace::aligned(shape.words() * static_cast<std::size_t>(Word::u64));
-}
-
-PolyView take(Workspace& workspace, const PolyShape& shape) {
-  return {workspace.take(bytes_of(shape)), shape, Word::u64};
-}
-
-PolyShape with_limbs(PolyShape shape, std::size_t limbs) {
-  shape.limbs = limbs;
-  return shape;
-}
 
 std::vector<std::uint64_t> operands(const std::vector<arith::ShoupFactor>& factors) {
   std::vector<std::uint64_t> values;

@@ -15,22 +15,13 @@
 #endif
 
 #include "hemera/runtime/error.hpp"
+#include "runtime/size_class.hpp"
 
 namespace hemera::runtime {
 namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-
-// Sizes are rounded up to one of eight classes per power of two, so that a block fits the next request
-// of about its size and at most an eighth is lost.
-std::size_t size_class(std::size_t bytes) {
-  if (bytes <= 4096) return (bytes + alignment - 1) / alignment * alignment;
-  std::size_t power = 4096;
-  while (power * 2 < bytes) power *= 2;
-  const std::size_t step = power / 8;
-  return (bytes + step - 1) / step * step;
-}
 
 class HostMemory final : public Memory {
  public:
@@ -46,7 +37,7 @@ class HostMemory final : public Memory {
 
   std::byte* allocate(std::size_t bytes) override {
     if (bytes > SIZE_MAX / 2) fail(bytes);
-    const std::size_t block_bytes = size_class(bytes);
+    const std::size_t block_bytes = size_class(bytes, alignment);
     {
       const std::lock_guard lock(mutex_);
       auto found = kept_.find(block_bytes);
@@ -72,7 +63,7 @@ class HostMemory final : public Memory {
   }
 
   void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy) noexcept override {
-    const std::size_t block_bytes = size_class(bytes);
+    const std::size_t block_bytes = size_class(bytes, alignment);
     if (secrecy == Secrecy::secret) secure_zero(pointer, bytes);
     {
       const std::lock_guard lock(mutex_);

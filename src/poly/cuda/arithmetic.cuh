@@ -22,6 +22,22 @@ __device__ __forceinline__ std::uint64_t reduce_once(std::uint64_t x, std::uint6
   return x >= multiple ? x - multiple : x;
 }
 
+/// A sum of products of bytes, by the weight of its bytes: s[0] + 2^8 s[1] + ... + 2^56 s[7] as low + 2^32
+/// high. With sums below 2^24 both stay below 2^49.
+struct ByteSums {
+  std::uint64_t low;
+  std::uint64_t high;
+};
+
+/// How an integer arithmetic takes the sum of bytes and a canonical addend to below 2q: its bits from `shift`
+/// on are multiplied by 2^shift.
+template <class TwiddleType>
+struct IntegerFold {
+  TwiddleType power;
+  std::uint32_t shift;  // bits of q less one
+  std::uint32_t unused;
+};
+
 /// Ranges of the integer arithmetics, in units of q: products of values up to 8 are below 2, and words
 /// hold 8. Forward (Cooley-Tukey) a stage adds 2: a first round goes from at most 2 to 4, 6, 8, then reduces
 /// the upper input before each further stage: 6, 6; other rounds take up to 8 and reduce before stages 0 and
@@ -42,6 +58,22 @@ struct IntegerArithmetic {
   }
   static __device__ __forceinline__ Value from_bits(std::uint64_t bits) { return bits; }
   static __device__ __forceinline__ std::uint64_t to_bits(Value value) { return value; }
+
+  using Fold = IntegerFold<Twiddle>;
+  static __host__ Fold fold(const arith::Modulus& q) {
+    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
+    return {Arithmetic::twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
+  }
+  template <class Modulus>
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
+                                                     const Fold& fold, const Modulus& m) {
+    const std::uint64_t high = sums.high + (addend >> 32);
+    const arith::uint128 sum =
+        sums.low + static_cast<std::uint32_t>(addend) + (static_cast<arith::uint128>(high) << 32);
+    const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
+    const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
+    return reduce_once<1>(Arithmetic::multiply(top, fold.power, m) + low, m.q);
+  }
 
   template <bool first, int stage, class Modulus>
   static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Twiddle& w,
@@ -89,34 +121,6 @@ struct IntegerArithmetic {
   }
 };
 
-/// A sum of products of bytes, by the weight of its bytes: s[0] + 2^8 s[1] + ... + 2^56 s[7] as low + 2^32
-/// high. With sums below 2^24 both stay below 2^49.
-struct ByteSums {
-  std::uint64_t low;
-  std::uint64_t high;
-};
-
-/// How an integer arithmetic takes the sum of bytes and a canonical addend to below 2q: its bits from `shift`
-/// on are multiplied by 2^shift.
-template <class TwiddleType>
-struct IntegerFold {
-  TwiddleType power;
-  std::uint32_t shift;  // bits of q less one
-  std::uint32_t unused;
-};
-
-template <class A>
-__device__ __forceinline__ std::uint64_t fold_integer(const ByteSums& sums, std::uint64_t addend,
-                                                      const IntegerFold<typename A::Twiddle>& fold,
-                                                      const typename A::Modulus& m) {
-  const std::uint64_t high = sums.high + (addend >> 32);
-  const arith::uint128 sum =
-      sums.low + static_cast<std::uint32_t>(addend) + (static_cast<arith::uint128>(high) << 32);
-  const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
-  const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
-  return reduce_once<1>(A::multiply(top, fold.power, m) + low, m.q);
-}
-
 /// A factor w with floor(w 2^64 / q).
 struct alignas(16) ShoupTwiddle {
   std::uint64_t operand;
@@ -125,7 +129,6 @@ struct alignas(16) ShoupTwiddle {
 
 /// Any q < 2^61: Shoup's product (see arith::ShoupFactor).
 struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
-  static constexpr const char* name = "u64";
   static constexpr unsigned row_blocks = 4;  // of 128 threads on a multiprocessor: bounds the registers
   struct Modulus {
     std::uint64_t q;
@@ -143,15 +146,6 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
   static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
     const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table));
     return {pair.x, pair.y};
-  }
-  using Fold = IntegerFold<Twiddle>;
-  static __host__ Fold fold(const arith::Modulus& q) {
-    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
-    return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
-  }
-  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
-                                                     const Fold& fold, const Modulus& m) {
-    return fold_integer<U64>(sums, addend, fold, m);
   }
   /// a w mod q for any word a; in [0, 2q).
   static __device__ __forceinline__ Value multiply(Value a, const Twiddle& w, const Modulus& m) {
@@ -190,7 +184,6 @@ struct alignas(8) MontgomeryTwiddle {
 /// q < 2^60 with q = 1 mod 2^32: Montgomery's product, word by word; -q^-1 is -1 modulo 2^32, so the
 /// reduction words need no multiplication.
 struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
-  static constexpr const char* name = "m64";
   static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
   struct Modulus {
     std::uint64_t q;
@@ -210,15 +203,6 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   }
   static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
     return {__ldg(reinterpret_cast<const unsigned long long*>(&table->operand))};
-  }
-  using Fold = IntegerFold<Twiddle>;
-  static __host__ Fold fold(const arith::Modulus& q) {
-    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
-    return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
-  }
-  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
-                                                     const Fold& fold, const Modulus& m) {
-    return fold_integer<M64>(sums, addend, fold, m);
   }
   /// a w for a < 2^63 and canonical w; in (0, 1.5 q].
   ///
@@ -274,7 +258,6 @@ struct alignas(8) DoubleTwiddle {
 /// their sum is below 0.65 q. Forward a stage adds 0.65: 1, 1.65, ..., 3.6; the next round reduces its upper
 /// inputs first.
 struct F64 {
-  static constexpr const char* name = "f64";
   static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
   using Value = double;
   using Twiddle = DoubleTwiddle;

@@ -8,8 +8,10 @@
 #include "poly/cuda/fused.hpp"
 #include "poly/cuda/key_switching.hpp"
 #include "poly/cuda/sampling.hpp"
+#include "poly/scratch.hpp"
 #include "poly/shapes.hpp"
 #include "runtime/cuda/check.hpp"
+#include "runtime/cuda/devices.hpp"
 #include "runtime/cuda/recording.hpp"
 
 namespace hemera::poly {
@@ -22,37 +24,12 @@ using runtime::cuda::check;
 using runtime::cuda::DeviceScope;
 
 std::shared_ptr<const runtime::cuda::Stream> open_stream(int device) {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess || count == 0) {
-    cudaGetLastError();  // it stays otherwise
-    throw DeviceError("device 'cuda:" + std::to_string(device) + "' is not available: " +
-                      (error == cudaSuccess ? "the driver shows no GPU" : cudaGetErrorString(error)) +
-                      "; use 'cpu', or install NVIDIA's driver");
-  }
-  if (device < 0 || device >= count) {
-    throw DeviceError("device 'cuda:" + std::to_string(device) + "' is not available: this machine has " +
-                      std::to_string(count) + ", 'cuda:0' to 'cuda:" + std::to_string(count - 1) +
-                      "'; use one of them or 'cpu'");
-  }
+  runtime::cuda::require_device(device);
   return std::make_shared<const runtime::cuda::Stream>(device);
 }
 
 std::uint8_t bit(Arithmetic arithmetic) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(arithmetic));
-}
-
-std::size_t bytes_of(const PolyShape& shape) {
-  return runtime::Workspace::aligned(shape.words() * sizeof(std::uint64_t));
-}
-
-PolyShape with_limbs(PolyShape shape, std::size_t limbs) {
-  shape.limbs = limbs;
-  return shape;
-}
-
-PolyView take(runtime::Workspace& workspace, const PolyShape& shape) {
-  return {workspace.take(bytes_of(shape)), shape, Word::u64};
 }
 
 std::vector<std::uint32_t> counted(std::size_t count) {

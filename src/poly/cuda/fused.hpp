@@ -45,9 +45,8 @@ struct ColumnJob {
     std::uint64_t minus_shift;
     std::uint64_t minus_product;  // what a quotient counts
   };
-  std::uint32_t component;  // of the output, added to the input's
-  std::uint32_t sources;
-  std::uint32_t source[max_fused_sources];  // limbs of the scaled residues; repeated beyond `sources`
+  std::uint32_t component;                  // of the output, added to the input's
+  std::uint32_t source[max_fused_sources];  // limbs of the scaled residues; the last one fills up
   Target target[4];
 };
 

@@ -43,7 +43,6 @@ ColumnTables FusedTables::upload(HostColumns& host) const {
   for (const auto& group : host.groups) {
     ColumnJob job{};
     job.component = group.component;
-    job.sources = static_cast<std::uint32_t>(group.sources.size());
     for (std::size_t i = 0; i < max_fused_sources; ++i) {
       job.source[i] = group.sources[std::min(i, group.sources.size() - 1)];
     }

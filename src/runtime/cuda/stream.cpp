@@ -4,19 +4,12 @@
 
 #include "hemera/runtime/error.hpp"
 #include "runtime/cuda/check.hpp"
+#include "runtime/size_class.hpp"
 
 namespace hemera::runtime::cuda {
 namespace {
 
-// Sizes are rounded up to one of eight classes per power of two, so that a block fits the next request of
-// about its size and at most an eighth is lost.
-std::size_t size_class(std::size_t bytes) {
-  constexpr std::size_t smallest = 4096;
-  std::size_t power = smallest;
-  while (power * 2 < bytes) power *= 2;
-  const std::size_t step = bytes <= smallest ? 256 : power / 8;
-  return bytes == 0 ? step : (bytes + step - 1) / step * step;
-}
+constexpr std::size_t alignment = 256;
 
 }  // namespace
 
@@ -54,7 +47,7 @@ std::byte* StreamMemory::take(Kept& kept, std::size_t block_bytes) {
 
 std::byte* StreamMemory::allocate(std::size_t bytes) {
   if (bytes > SIZE_MAX / 2) fail(bytes);
-  const std::size_t block_bytes = size_class(bytes);
+  const std::size_t block_bytes = size_class(bytes, alignment);
   const std::lock_guard lock(mutex_);
   if (recording_ != nullptr && stream_->records_here()) {
     std::byte* block = take(recording_->free, block_bytes);
@@ -97,7 +90,7 @@ std::byte* StreamMemory::allocate_block(std::size_t bytes, std::size_t block_byt
 }
 
 void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrecy) noexcept {
-  const std::size_t block_bytes = size_class(bytes);
+  const std::size_t block_bytes = size_class(bytes, alignment);
   const auto entered = stream_->enter();
   const std::lock_guard lock(mutex_);
   used_ -= block_bytes;
