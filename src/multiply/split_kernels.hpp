@@ -13,8 +13,11 @@ inline constexpr std::size_t split_lanes = 8;
 inline constexpr std::size_t split_pair = 2 * split_lanes;  // words of eight Gaussian values
 inline constexpr int split_max_passes = 8;
 
-/// A row of factors w with their quotients floor(w 2^52 / p), or floor(w 2^64 / p) for the kernels of all
-/// primes.
+/// How kernels take a factor w: as a word with the quotient floor(w 2^52 / p) or floor(w 2^64 / p), or as the
+/// bits of two doubles, w in [-p/2, p/2) and w / p.
+enum class SplitFactorForm { quotients52, quotients64, doubles };
+
+/// A row of factors with their quotients.
 struct SplitFactors {
   const std::uint64_t* operands;
   const std::uint64_t* quotients;
@@ -41,6 +44,7 @@ struct SplitTables {
 
 /// The contracts are those of GaloisTransform; factors of a tensor product have at most 8 polynomials.
 struct SplitKernels {
+  SplitFactorForm factor_form;
   void (*forward)(std::uint64_t* values, const std::uint64_t* coefficients, const SplitTables& tables);
   void (*inverse)(std::uint64_t* coefficients, std::uint64_t* values, const SplitTables& tables);
   void (*sum_of_products)(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
@@ -55,6 +59,8 @@ struct SplitKernels {
 /// For primes below 2^50, and for all; call only when the processor has AVX-512 IFMA.
 const SplitKernels& avx512_split52_kernels();
 const SplitKernels& avx512_split64_kernels();
+/// For primes below 2^50; call only when the processor has AVX2 and FMA.
+const SplitKernels& avx2_split50_kernels();
 #endif
 
 }  // namespace hemera::multiply

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "multiply/gaussian.hpp"
@@ -27,18 +29,16 @@ struct Factors {
   Table quotients;
 
   explicit Factors(std::size_t count) : operands(count), quotients(count) {}
-  void set(std::size_t i, Word w, Word quotient) {
-    operands[i] = w;
-    quotients[i] = quotient;
+  void set(std::size_t i, const std::pair<Word, Word>& factor) {
+    std::tie(operands[i], quotients[i]) = factor;
   }
   [[nodiscard]] SplitFactors view() const { return {operands.data(), quotients.data()}; }
 };
 
 class VectorSplit final : public GaloisTransform {
  public:
-  VectorSplit(std::size_t degree, const Modulus& p, Word psi, const SplitKernels& kernels, int quotient_bits)
+  VectorSplit(std::size_t degree, const Modulus& p, Word psi, const SplitKernels& kernels)
       : kernels_(kernels),
-        quotient_shift_(64 - quotient_bits),
         weights_(2 * degree),
         inverse_weights_(2 * degree),
         first_(4),
@@ -73,9 +73,8 @@ class VectorSplit final : public GaloisTransform {
     const int log = static_cast<int>(std::bit_width(half)) - 2;
     const auto set = [&](Factors& factors, Factors& inverses, std::size_t index, std::size_t k) {
       const std::size_t exponent = arith::reverse_bits(k, log);
-      factors.set(index, powers[exponent], quotient(powers[exponent]));
-      const Word inverse = powers[(half - exponent) % half];
-      inverses.set(index, inverse, quotient(inverse));
+      factors.set(index, factor(powers[exponent]));
+      inverses.set(index, factor(powers[(half - exponent) % half]));
     };
     for (std::size_t k = 0; k < 4; ++k) set(first_, inverse_first_, k, k);
     for (std::size_t blocks = 1; blocks < pairs; blocks *= 2) {
@@ -120,16 +119,27 @@ class VectorSplit final : public GaloisTransform {
     const std::size_t column = at % tables_.pairs;
     Word* entry = table.data() + 4 * split_lanes * (column / split_lanes * split_lanes + at / tables_.pairs) +
                   column % split_lanes;
-    entry[0] = weight.re;
-    entry[split_lanes] = quotient(weight.re);
-    entry[2 * split_lanes] = weight.im;
-    entry[3 * split_lanes] = quotient(weight.im);
+    std::tie(entry[0], entry[split_lanes]) = factor(weight.re);
+    std::tie(entry[2 * split_lanes], entry[3 * split_lanes]) = factor(weight.im);
   }
 
-  [[nodiscard]] Word quotient(Word w) const { return quotient64(w, tables_.modulus) >> quotient_shift_; }
+  // w and its quotient, as the kernels take them.
+  [[nodiscard]] std::pair<Word, Word> factor(Word w) const {
+    const Modulus& p = tables_.modulus;
+    switch (kernels_.factor_form) {
+      case SplitFactorForm::quotients52:
+        return {w, quotient64(w, p) >> 12};
+      case SplitFactorForm::quotients64:
+        return {w, quotient64(w, p)};
+      case SplitFactorForm::doubles:
+        break;
+    }
+    const auto signed_word = [](Word x) { return static_cast<double>(static_cast<std::int64_t>(x)); };
+    const double centered = signed_word(w > p.value() / 2 ? w - p.value() : w);
+    return {std::bit_cast<Word>(centered), std::bit_cast<Word>(centered / signed_word(p.value()))};
+  }
 
   const SplitKernels& kernels_;
-  int quotient_shift_;
   Table weights_, inverse_weights_;
   Factors first_, inverse_first_;
   Factors twiddles_, inverse_twiddles_;
@@ -139,8 +149,8 @@ class VectorSplit final : public GaloisTransform {
 }  // namespace
 
 std::unique_ptr<const GaloisTransform> make_vector_split(std::size_t degree, const Modulus& p, Word psi,
-                                                         const SplitKernels& kernels, int quotient_bits) {
-  return std::make_unique<const VectorSplit>(degree, p, psi, kernels, quotient_bits);
+                                                         const SplitKernels& kernels) {
+  return std::make_unique<const VectorSplit>(degree, p, psi, kernels);
 }
 
 }  // namespace hemera::multiply

@@ -11,9 +11,7 @@
 namespace hemera::multiply {
 
 /// p = 1 modulo 2 degree; degree from 2^10 to 2^20; psi: a primitive root of unity of order 2 degree.
-/// quotient_bits: what the kernels take, 52 (then p < 2^50) or 64.
 std::unique_ptr<const GaloisTransform> make_vector_split(std::size_t degree, const arith::Modulus& p,
-                                                         std::uint64_t psi, const SplitKernels& kernels,
-                                                         int quotient_bits);
+                                                         std::uint64_t psi, const SplitKernels& kernels);
 
 }  // namespace hemera::multiply

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "../io/reseal.hpp"
-#include "../io/small_parameters.hpp"
 #include "hemera/io/describe.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/runtime/error.hpp"
+#include "io/reseal.hpp"
+#include "io/small_parameters.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 

@@ -1,4 +1,4 @@
-// Both forms of the discrete Galois transform against sums of products.
+// Both forms of the discrete Galois transform against sums of products, by every instruction set.
 #include "hemera/multiply/galois_transform.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,8 @@
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
+#include "multiply/forced_isa.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -38,8 +40,16 @@ Words product(const GaloisTransform& transform, const Words& a, const Words& b) 
   return out;
 }
 
-class GaloisTransformTest : public testing::Test {
+class GaloisTransformTest : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    try {
+      (void)poly::cpu::select_kernels(GetParam());
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
   void check(std::size_t degree, std::uint64_t p, Form form) {
     const auto transform = make_galois_transform(degree, p);
     ASSERT_EQ(transform->form(), form) << p;
@@ -56,10 +66,11 @@ class GaloisTransformTest : public testing::Test {
     ASSERT_EQ(back, a) << degree << " " << p;
   }
 
+  ForcedIsa isa_{GetParam()};
   std::mt19937_64 random_{23};
 };
 
-TEST_F(GaloisTransformTest, MultipliesModuloSplitPrimesAtEveryDegree) {
+TEST_P(GaloisTransformTest, MultipliesModuloSplitPrimesAtEveryDegree) {
   for (std::size_t degree = 2; degree <= 2048; degree *= 2) {
     for (const int bits : {61, 50, 49, 30}) {
       check(degree, arith::primes_below(std::uint64_t{1} << bits, 2 * degree, 1).at(0), Form::split);
@@ -67,7 +78,25 @@ TEST_F(GaloisTransformTest, MultipliesModuloSplitPrimesAtEveryDegree) {
   }
 }
 
-TEST_F(GaloisTransformTest, MultipliesModuloInertPrimesAtEveryDegree) {
+// X^k turns a polynomial: an oracle for degrees beyond the schoolbook's reach.
+TEST_P(GaloisTransformTest, TurnsByMonomialsAtLargeDegrees) {
+  for (std::size_t degree = 4096; degree <= (1 << 17); degree *= 2) {
+    for (const int bits : {61, 50, 49}) {
+      const arith::Modulus p(arith::primes_below(std::uint64_t{1} << bits, 2 * degree, 1).at(0));
+      const auto transform = make_galois_transform(degree, p.value());
+      Words a(degree, p.value() - 1), monomial(degree), expected(degree);
+      for (std::size_t n = 0; n < degree; n += 3) a[n] = random_() % p.value();
+      const std::size_t shift = random_() % degree;
+      monomial[shift] = p.value() - 1;
+      for (std::size_t n = 0; n < degree; ++n) {
+        expected[(n + shift) % degree] = n + shift < degree ? p.negate(a[n]) : a[n];
+      }
+      ASSERT_EQ(product(*transform, a, monomial), expected) << degree << " " << bits;
+    }
+  }
+}
+
+TEST_P(GaloisTransformTest, MultipliesModuloInertPrimesAtEveryDegree) {
   for (std::size_t degree = 2; degree <= 512; degree *= 2) {
     check(degree, mersenne61, Form::inert);
     check(degree, inert_prime_below(std::uint64_t{1} << 40, degree), Form::inert);
@@ -78,7 +107,7 @@ TEST_F(GaloisTransformTest, MultipliesModuloInertPrimesAtEveryDegree) {
   check(64, 191, Form::inert);
 }
 
-TEST_F(GaloisTransformTest, InertPrimesAreTheLargestOfTheirKind) {
+TEST_P(GaloisTransformTest, InertPrimesAreTheLargestOfTheirKind) {
   for (const std::size_t degree : {2, 16, 1024}) {
     const std::uint64_t p = inert_prime_below(1 << 20, degree);
     EXPECT_TRUE(arith::is_prime(p));
@@ -93,7 +122,7 @@ TEST_F(GaloisTransformTest, InertPrimesAreTheLargestOfTheirKind) {
   EXPECT_THROW((void)inert_prime_below(1 << 20, 24), ParameterError);
 }
 
-TEST_F(GaloisTransformTest, BadInputIsAnErrorWithTheWayOut) {
+TEST_P(GaloisTransformTest, BadInputIsAnErrorWithTheWayOut) {
   EXPECT_THROW((void)make_galois_transform(100, mersenne61), ParameterError);
   EXPECT_THROW((void)make_galois_transform(0, mersenne61), ParameterError);
   EXPECT_THROW((void)make_galois_transform(1, mersenne61), ParameterError);
@@ -110,6 +139,9 @@ TEST_F(GaloisTransformTest, BadInputIsAnErrorWithTheWayOut) {
   EXPECT_THROW(transform->tensor_product(to, from, from, scratch), MismatchError);
   EXPECT_THROW(transform->tensor_product({}, from, from, scratch), MismatchError);
 }
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, GaloisTransformTest, testing::Values("scalar", "avx2", "avx512"),
+                         [](const auto& set) { return std::string(set.param); });
 
 }  // namespace
 }  // namespace hemera::multiply

@@ -5,14 +5,13 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
+#include "multiply/forced_isa.hpp"
 #include "multiply/inert_tables.hpp"
 
 namespace hemera::multiply {
@@ -39,25 +38,6 @@ Words schoolbook(const Words& a, const Words& b) {
   }
   return out;
 }
-
-// Forces an instruction set for as long as it lives.
-class ForcedIsa {
- public:
-  explicit ForcedIsa(const char* name) {
-    if (const char* before = std::getenv("HEMERA_ISA")) before_ = before;
-    if (*name != 0) setenv("HEMERA_ISA", name, 1);
-  }
-  ~ForcedIsa() {
-    if (before_) {
-      setenv("HEMERA_ISA", before_->c_str(), 1);
-    } else {
-      unsetenv("HEMERA_ISA");
-    }
-  }
-
- private:
-  std::optional<std::string> before_;
-};
 
 class IntegerTest : public testing::TestWithParam<const char*> {
  protected:

@@ -39,8 +39,8 @@ enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3,
 /// k counts the polynomials of a view, [batch, component] row by row, from `first_polynomial`, and stays
 /// below 2^32. j is the position of the limb in the base for purpose uniform, and 0 for the others: their
 /// coefficient is one integer, stored as its residue in every limb.
-///   uniform:  the residue r mod q_j. No rejection: its distance from uniform is below q_j / 2^128. Coefficient i
-///             here means entry i of the evaluation form in standard order.
+///   uniform:  the residue r mod q_j. No rejection: its distance from uniform is below q_j / 2^128.
+///             Coefficient i here means entry i of the evaluation form in standard order.
 ///   ternary:  floor(3 (r mod 2^64) / 2^64) - 1.
 ///   error:    a discrete Gaussian by inversion: with u = r mod 2^63 and the table of ErrorDistribution,
 ///             |e| is the number of entries <= u; e = -|e| if bit 127 of r is set.

@@ -1,6 +1,6 @@
 // The split form of the discrete Galois transform for primes below 2^50, with 52-bit multiplies.
 #include "multiply/avx512/split52_passes.hpp"
-#include "multiply/avx512/split_run.hpp"
+#include "multiply/split_run.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -27,7 +27,8 @@ void tensor_product(Word* const* out, const Word* const* a, std::size_t left, co
 }  // namespace
 
 const SplitKernels& avx512_split52_kernels() {
-  static constexpr SplitKernels table = {forward, inverse, sum_of_products, tensor_product};
+  static constexpr SplitKernels table = {SplitFactorForm::quotients52, forward, inverse, sum_of_products,
+                                         tensor_product};
   return table;
 }
 

@@ -1,6 +1,6 @@
 // The split form of the discrete Galois transform for primes up to 61 bits, with products of 32-bit pieces.
 #include "multiply/avx512/split64_passes.hpp"
-#include "multiply/avx512/split_run.hpp"
+#include "multiply/split_run.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -15,8 +15,8 @@ void sum_of_products(Word* out, const Word* const* a, const Word* const* b, std:
 }  // namespace
 
 const SplitKernels& avx512_split64_kernels() {
-  static constexpr SplitKernels table = {run_forward<Passes>, run_inverse<Passes>, sum_of_products,
-                                         run_tensor_product<Passes>};
+  static constexpr SplitKernels table = {SplitFactorForm::quotients64, run_forward<Passes>,
+                                         run_inverse<Passes>, sum_of_products, run_tensor_product<Passes>};
   return table;
 }
 

@@ -1,26 +1,23 @@
 // The order of the passes of a split transform, for any arithmetic: `Passes` has the passes and their
-// constants (split52_passes.hpp, split64_passes.hpp).
+// constants (avx512/split52_passes.hpp, avx512/split64_passes.hpp, avx2/split50_passes.hpp).
 #pragma once
 
 #include <algorithm>
 
 #include "multiply/diagonal.hpp"
 #include "multiply/split_kernels.hpp"
-#include "poly/cpu/avx512/transform52.hpp"
 
 // Each instruction set's file has its own copy; nothing in it may be linked into code for other processors.
 namespace hemera::multiply {
 namespace {
 
-using namespace poly::cpu::avx512;
+using Word = std::uint64_t;
 
 // Pairs that are worked off pass by pass: half of the first-level cache. Larger blocks go down one pass and
 // are divided.
 constexpr std::size_t together = 256;
 constexpr std::size_t pair = split_pair;
 constexpr std::size_t most_factors = 8;
-
-Twiddles52 pointers(const SplitFactors& factors) { return {factors.operands, factors.quotients}; }
 
 // Neighbouring blocks of `length` pairs before pass number `pass`; first: 2^level + block of the first one.
 struct Blocks {
@@ -36,7 +33,7 @@ void forward_one_pass(Word* values, const Blocks& blocks, bool canonical,
   const bool last = canonical && blocks.pass + 1 == tables.passes;
   const int stages = tables.stages[blocks.pass];
   Passes::forward_pass(stages, last)(values, blocks.first, blocks.count, blocks.length >> stages,
-                                     pointers(tables.twiddles), constants);
+                                     {tables.twiddles.operands, tables.twiddles.quotients}, constants);
 }
 
 template <typename Passes>
@@ -44,7 +41,8 @@ void inverse_one_pass(Word* values, const Blocks& blocks, const typename Passes:
                       const SplitTables& tables) {
   const int stages = tables.stages[blocks.pass];
   Passes::inverse_pass(stages)(values, blocks.first, blocks.count, blocks.length >> stages,
-                               pointers(tables.inverse_twiddles), constants);
+                               {tables.inverse_twiddles.operands, tables.inverse_twiddles.quotients},
+                               constants);
 }
 
 // body(words before it, blocks) for each group of blocks that the next pass works on together.
@@ -86,15 +84,15 @@ void inverse_blocks(Word* values, const Blocks& blocks, const typename Passes::I
 template <typename Passes>
 void forward_begin(Word* values, const Word* coefficients, const typename Passes::Forward& constants,
                    const SplitTables& tables) {
-  Passes::forward_sweep(values, coefficients, tables.pairs, tables.weights, pointers(tables.first),
-                        constants);
+  Passes::forward_sweep(values, coefficients, tables.pairs, tables.weights,
+                        {tables.first.operands, tables.first.quotients}, constants);
 }
 
 template <typename Passes>
 void inverse_end(Word* coefficients, const Word* values, const typename Passes::Inverse& constants,
                  const SplitTables& tables) {
   Passes::inverse_sweep(coefficients, values, tables.pairs, tables.inverse_weights,
-                        pointers(tables.inverse_first), constants);
+                        {tables.inverse_first.operands, tables.inverse_first.quotients}, constants);
 }
 
 template <typename Passes>
