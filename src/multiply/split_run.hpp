@@ -156,5 +156,17 @@ void run_tensor_product(Word* const* out, const Word* const* a, std::size_t left
   }
 }
 
+template <typename Passes>
+void run_sum_of_products(Word* out, const Word* const* a, const Word* const* b, std::size_t terms,
+                         const SplitTables& tables) {
+  Passes::sum_of_products(out, a, b, terms, pair * tables.pairs, tables.modulus);
+}
+
+template <typename Passes>
+constexpr SplitKernels run_kernels(SplitFactorForm form) {
+  return {form, run_forward<Passes>, run_inverse<Passes>, run_sum_of_products<Passes>,
+          run_tensor_product<Passes>};
+}
+
 }  // namespace
 }  // namespace hemera::multiply
