@@ -28,7 +28,7 @@ void split_digits(Word* digits, std::span<const Word> integer, int b, std::size_
 
 namespace {
 
-// 192 bits.
+// 192 bits in two's complement.
 struct Sum {
   Word low = 0, middle = 0, high = 0;
 
@@ -42,16 +42,34 @@ struct Sum {
   void shift(int b) {  // 0 < b < 64
     low = (low >> b) | (middle << (64 - b));
     middle = (middle >> b) | (high << (64 - b));
-    high >>= b;
+    high = static_cast<Word>(static_cast<std::int64_t>(high) >> b);
   }
 };
 
-template <std::size_t n>
+// -(p_0 p_1 ... p_(n-1)).
+Sum negative_product(const arith::Modulus* primes, std::size_t n) {
+  Word words[3] = {1, 0, 0};
+  for (std::size_t i = 0; i < n; ++i) {
+    Word carry = 0;
+    for (Word& word : words) {
+      const uint128 product = static_cast<uint128>(word) * primes[i].value() + carry;
+      word = static_cast<Word>(product);
+      carry = static_cast<Word>(product >> 64);
+    }
+  }
+  Sum negative{~words[0], ~words[1], ~words[2]};
+  negative.add(1, 0, 0);
+  return negative;
+}
+
+template <std::size_t n, bool centered>
 Carry add_coefficients(std::span<Word> out, const Word* const* rows, const arith::Modulus* primes,
                        std::size_t length, int b) {
   Word p[n > 1 ? n - 1 : 1] = {};
   for (std::size_t i = 0; i + 1 < n; ++i) p[i] = primes[i].value();
   const Word mask = (Word{1} << b) - 1;
+  const Word half = primes[n - 1].value() / 2;
+  const Sum wrap = negative_product(primes, n);
   Sum sum;
   Word word = 0;
   int filled = 0;
@@ -72,6 +90,10 @@ Carry add_coefficients(std::span<Word> out, const Word* const* rows, const arith
         }
       }
       sum.add(a0, a1, a2);
+      if constexpr (centered) {
+        const Word negative = rows[n - 1][j] > half ? ~Word{0} : 0;
+        sum.add(wrap.low & negative, wrap.middle & negative, wrap.high & negative);
+      }
     }
     ++j;
     const Word digit = sum.low & mask;
@@ -100,26 +122,46 @@ Carry add_coefficients(std::span<Word> out, const Word* const* rows, const arith
 }  // namespace
 
 Carry add_coefficients(std::span<Word> out, const Word* const* rows, const arith::Modulus* primes,
-                       std::size_t n, std::size_t length, int b) {
+                       std::size_t n, bool centered, std::size_t length, int b) {
   switch (n) {
     case 1:
-      return add_coefficients<1>(out, rows, primes, length, b);
+      return centered ? add_coefficients<1, true>(out, rows, primes, length, b)
+                      : add_coefficients<1, false>(out, rows, primes, length, b);
     case 2:
-      return add_coefficients<2>(out, rows, primes, length, b);
+      return centered ? add_coefficients<2, true>(out, rows, primes, length, b)
+                      : add_coefficients<2, false>(out, rows, primes, length, b);
     case 3:
-      return add_coefficients<3>(out, rows, primes, length, b);
+      return centered ? add_coefficients<3, true>(out, rows, primes, length, b)
+                      : add_coefficients<3, false>(out, rows, primes, length, b);
     default:
-      return add_coefficients<4>(out, rows, primes, length, b);
+      return centered ? add_coefficients<4, true>(out, rows, primes, length, b)
+                      : add_coefficients<4, false>(out, rows, primes, length, b);
   }
 }
 
-void add_carry(std::span<Word> out, const Carry& carry) {
+Carry add_carry(std::span<Word> out, const Carry& carry) {
+  const Word sign = static_cast<std::int64_t>(carry.words[2]) < 0 ? ~Word{0} : 0;
   Word over = 0;
-  for (std::size_t i = 0; i < out.size() && (i < 3 || over != 0); ++i) {
-    const uint128 sum = static_cast<uint128>(out[i]) + (i < 3 ? carry.words[i] : 0) + over;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (i >= 3 && over == (sign & 1)) return {};  // adding the sign and a carry changes nothing
+    const uint128 sum = static_cast<uint128>(out[i]) + (i < 3 ? carry.words[i] : sign) + over;
     out[i] = static_cast<Word>(sum);
     over = static_cast<Word>(sum >> 64);
   }
+  return Carry::of(static_cast<std::int64_t>(over) - static_cast<std::int64_t>(sign & 1));
+}
+
+void subtract_wrapped(std::span<Word> out, const Carry& top) {
+  const std::span<Word> low = out.first(out.size() - 1);
+  Carry negative{{~top.words[0], ~top.words[1], ~top.words[2]}};
+  add_carry(negative.words, Carry::of(1));
+  // What leaves the top now is at most 1 in absolute value, and what it wraps to leaves 2^M or -1, which is
+  // 2^M too, or nothing.
+  const Carry beyond = add_carry(low, negative);
+  const Carry rest = add_carry(low, Carry::of(-static_cast<std::int64_t>(beyond.words[0])));
+  const bool power = rest.words[0] != 0;
+  if (power) std::fill(low.begin(), low.end(), 0);
+  out.back() = power ? 1 : 0;
 }
 
 }  // namespace hemera::multiply

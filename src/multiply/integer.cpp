@@ -10,8 +10,6 @@
 
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
-#include "multiply/diagonal.hpp"
-#include "multiply/digits.hpp"
 #include "multiply/inert_tables.hpp"
 #include "multiply/integer_product.hpp"
 #include "poly/cpu/kernels.hpp"
@@ -27,9 +25,8 @@ constexpr std::size_t schoolbook_words = 48;
 
 const InertKernels& select_inert_kernels() {
 #if defined(HEMERA_X86_KERNELS)
-  if (poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name == std::string_view("avx512")) {
-    return avx512_inert_kernels();
-  }
+  const std::string_view set = poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name;
+  if (set == "avx512") return avx512_inert_kernels();
 #endif
   return portable_inert_kernels();
 }
@@ -41,16 +38,6 @@ std::span<const Word> trimmed(std::span<const Word> a) {
 
 std::size_t bits(std::span<const Word> a) {
   return a.empty() ? 0 : 64 * (a.size() - 1) + static_cast<std::size_t>(std::bit_width(a.back()));
-}
-
-void add(std::span<Word> sum, std::span<const Word> other) {
-  Word carry = 0;
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    const arith::uint128 total =
-        static_cast<arith::uint128>(sum[i]) + (i < other.size() ? other[i] : 0) + carry;
-    sum[i] = static_cast<Word>(total);
-    carry = static_cast<Word>(total >> 64);
-  }
 }
 
 void multiply_schoolbook(std::span<Word> out, std::span<const Word> a, std::span<const Word> b) {
@@ -87,14 +74,16 @@ struct IntegerMultiplier::State {
     }
   }
 
-  void multiply(IntegerOutputs out, IntegerFactors a, IntegerFactors b, std::size_t bits_a,
-                std::size_t bits_b, bool square, runtime::ThreadPool& pool) const {
-    const IntegerProductPlan plan = plan_integer_product(bits_a, bits_b, a.size(), b.size());
+  void multiply(const IntegerProductPlan& plan, Wrapping wrapping, IntegerOutputs out, IntegerFactors a,
+                IntegerFactors b, runtime::ThreadPool& pool) const {
     const auto count = static_cast<std::size_t>(plan.primes);
     std::vector<InertTwiddles::Tables> tables(count);
     pool.parallel_for(count, [&](std::size_t t) { tables[t] = twiddles[t]->get(plan.length / inert_pair); });
     runtime::Buffer scratch(memory, plan.bytes);
-    IntegerProduct(plan, a.size(), b.size(), square, kernels, std::move(tables), remainders,
+    const bool square = std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+      return x.data() == y.data() && x.size() == y.size();
+    });
+    IntegerProduct(plan, wrapping, a.size(), b.size(), square, kernels, std::move(tables), remainders,
                    reinterpret_cast<Word*>(scratch.data()), pool)
         .run(out, a, b);
   }
@@ -124,45 +113,39 @@ void IntegerMultiplier::multiply(std::span<Word> out, std::span<const Word> a, s
   if (std::min(a.size(), b.size()) < schoolbook_words) {
     multiply_schoolbook(low, a, b);
   } else {
-    const bool square = a.data() == b.data() && a.size() == b.size();
-    state_->multiply({&low, 1}, {&a, 1}, {&b, 1}, bits(a), bits(b), square, pool);
+    state_->multiply(plan_integer_product(bits(a), bits(b)), Wrapping::none, {&low, 1}, {&a, 1}, {&b, 1},
+                     pool);
   }
 }
 
-void IntegerMultiplier::tensor_product(std::span<const std::span<Word>> out,
-                                       std::span<const std::span<const Word>> a,
-                                       std::span<const std::span<const Word>> b,
-                                       runtime::ThreadPool& pool) const {
+void IntegerMultiplier::tensor_product_modulo(std::span<const std::span<Word>> out,
+                                              std::span<const std::span<const Word>> a,
+                                              std::span<const std::span<const Word>> b, std::size_t exponent,
+                                              runtime::ThreadPool& pool) const {
   if (a.empty() || b.empty() || out.size() != a.size() + b.size() - 1) {
     throw MismatchError("a product of " + std::to_string(a.size()) + " by " + std::to_string(b.size()) +
                         " integers into " + std::to_string(out.size()) +
                         "; the product has one integer less than both factors");
   }
-  const auto fits = [](const auto& integers, std::size_t size) {
-    return std::all_of(integers.begin(), integers.end(),
-                       [&](const auto& each) { return each.size() == size; });
+  const IntegerProductPlan plan = plan_product_modulo_exactly(exponent, a.size(), b.size());
+  const std::size_t words = exponent / 64 + 1;
+  const auto check_size = [&](std::size_t size) {
+    if (size != words) {
+      throw MismatchError("an integer modulo 2^" + std::to_string(exponent) + " + 1 has " +
+                          std::to_string(words) + " words, not " + std::to_string(size));
+    }
   };
-  const std::size_t size_a = a[0].size(), size_b = b[0].size();
-  if (!fits(a, size_a) || !fits(b, size_b) || !fits(out, size_a + size_b + 1)) {
-    throw MismatchError("the integers of a factor differ in size, or the products have not " +
-                        std::to_string(size_a + size_b + 1) + " words");
-  }
-  if (std::min(size_a, size_b) < schoolbook_words) {
-    std::vector<Word> product(size_a + size_b);
-    for (std::size_t c = 0; c < out.size(); ++c) {
-      std::fill(out[c].begin(), out[c].end(), 0);
-      const Diagonal terms = diagonal(c, a.size(), b.size());
-      for (std::size_t i = terms.first; i < terms.first + terms.count; ++i) {
-        multiply_schoolbook(product, a[i], b[c - i]);
-        add(out[c], product);
+  for (const auto& each : out) check_size(each.size());
+  for (const auto& factor : {a, b}) {
+    for (const auto& each : factor) {
+      check_size(each.size());
+      if (each.back() > 1 || (each.back() == 1 && trimmed(each.first(words - 1)).size() != 0)) {
+        throw ParameterError("an integer is above 2^" + std::to_string(exponent) + "; reduce it modulo 2^" +
+                             std::to_string(exponent) + " + 1 first");
       }
     }
-    return;
   }
-  const bool square = a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](auto x, auto y) {
-                        return x.data() == y.data() && x.size() == y.size();
-                      });
-  state_->multiply(out, a, b, 64 * size_a, 64 * size_b, square, pool);
+  state_->multiply(plan, Wrapping::modulo, out, a, b, pool);
 }
 
 }  // namespace hemera::multiply

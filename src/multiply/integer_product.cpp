@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "multiply/diagonal.hpp"
-#include "multiply/digits.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -18,11 +17,12 @@ constexpr std::size_t block_pairs = 1024;
 
 }  // namespace
 
-IntegerProduct::IntegerProduct(const IntegerProductPlan& plan, std::size_t left, std::size_t right,
-                               bool square, const InertKernels& kernels,
+IntegerProduct::IntegerProduct(const IntegerProductPlan& plan, Wrapping wrapping, std::size_t left,
+                               std::size_t right, bool square, const InertKernels& kernels,
                                std::vector<InertTwiddles::Tables> tables,
                                const RemainderConstants& remainders, Word* scratch, runtime::ThreadPool& pool)
     : plan_(plan),
+      wrapping_(wrapping),
       left_(left),
       right_(right),
       square_(square),
@@ -69,7 +69,12 @@ void IntegerProduct::run(IntegerOutputs out, IntegerFactors a, IntegerFactors b)
     for_columns(n, pairs_, [&](std::size_t t, std::size_t first, std::size_t count) {
       kernels_.inverse_sweep(residues_[t], products_[c][t], tables_[t].view, first, count);
     });
-    recombine(out[c], residues_);
+    if (wrapping_ == Wrapping::none) {
+      recombine(out[c], residues_);
+    } else {
+      const Carry top = recombine(out[c].first(out[c].size() - 1), residues_);
+      subtract_wrapped(out[c], top);
+    }
   }
 }
 
@@ -92,6 +97,17 @@ void IntegerProduct::for_columns(std::size_t rows, std::size_t columns, const Bo
 
 void IntegerProduct::split(Word* digits, std::span<const Word> integer) {
   constexpr std::size_t chunk = 1 << 13;
+  if (wrapping_ == Wrapping::modulo) {
+    // 2^M is 2^b and digits 2^b - 1 above it.
+    const Word top = integer.back();
+    integer = integer.first(integer.size() - 1);
+    if (top != 0) {
+      const Word power = Word{1} << plan_.digit_bits;
+      std::fill(digits, digits + plan_.length, power - 1);
+      digits[0] = power;
+      return;
+    }
+  }
   pool_.parallel_for((plan_.length + chunk - 1) / chunk, [&](std::size_t c) {
     split_digits(digits + c * chunk, integer, plan_.digit_bits, c * chunk,
                  std::min(chunk, plan_.length - c * chunk));
@@ -131,7 +147,7 @@ void IntegerProduct::multiply_blocks() {
   });
 }
 
-void IntegerProduct::recombine(std::span<Word> out, const Row& residues) {
+Carry IntegerProduct::recombine(std::span<Word> out, const Row& residues) {
   constexpr std::size_t chunk = 1 << 12;
   const std::size_t n = tables_.size();
   const std::size_t chunk_words = chunk / 64 * static_cast<std::size_t>(plan_.digit_bits);
@@ -145,11 +161,16 @@ void IntegerProduct::recombine(std::span<Word> out, const Row& residues) {
     const std::size_t count = std::min(chunk, plan_.length - first);
     for (std::size_t t = 0; t < n; ++t) rows.push_back(residues[t] + first);
     kernels_.mixed_radix(rows.data(), remainders_.moduli.data(), inverses.data(), n, count);
-    carries[c] =
-        add_coefficients(out.subspan(c * chunk_words, std::min(chunk_words, out.size() - c * chunk_words)),
-                         rows.data(), remainders_.moduli.data(), n, count, plan_.digit_bits);
+    carries[c] = add_coefficients(
+        out.subspan(c * chunk_words, std::min(chunk_words, out.size() - c * chunk_words)), rows.data(),
+        remainders_.moduli.data(), n, wrapping_ == Wrapping::modulo, count, plan_.digit_bits);
   });
-  for (std::size_t c = 0; c + 1 < chunks; ++c) add_carry(out.subspan((c + 1) * chunk_words), carries[c]);
+  Carry top = carries.back();
+  for (std::size_t c = 0; c + 1 < chunks; ++c) {
+    const Carry beyond = add_carry(out.subspan((c + 1) * chunk_words), carries[c]);
+    add_carry(top.words, beyond);
+  }
+  return top;
 }
 
 }  // namespace hemera::multiply

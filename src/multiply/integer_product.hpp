@@ -8,6 +8,7 @@
 
 #include "hemera/multiply/integer.hpp"
 #include "hemera/runtime/thread_pool.hpp"
+#include "multiply/digits.hpp"
 #include "multiply/inert_tables.hpp"
 
 namespace hemera::multiply {
@@ -21,11 +22,18 @@ struct RemainderConstants {
   std::vector<std::vector<arith::ShoupFactor>> inverses;
 };
 
+/// The plan with modulus_exponent() == bits, for `left` by `right` integers; ParameterError when there is
+/// none.
+IntegerProductPlan plan_product_modulo_exactly(std::size_t exponent, std::size_t left, std::size_t right);
+
+/// Whether products are those of integers, below 2^(64 words of out), or modulo 2^modulus_exponent + 1.
+enum class Wrapping { none, modulo };
+
 class IntegerProduct {
  public:
   /// tables: of each prime of the plan. scratch: plan.bytes. A square (b is a) transforms its factors once.
-  IntegerProduct(const IntegerProductPlan& plan, std::size_t left, std::size_t right, bool square,
-                 const InertKernels& kernels, std::vector<InertTwiddles::Tables> tables,
+  IntegerProduct(const IntegerProductPlan& plan, Wrapping wrapping, std::size_t left, std::size_t right,
+                 bool square, const InertKernels& kernels, std::vector<InertTwiddles::Tables> tables,
                  const RemainderConstants& remainders, std::uint64_t* scratch, runtime::ThreadPool& pool);
 
   void run(IntegerOutputs out, IntegerFactors a, IntegerFactors b);
@@ -49,9 +57,11 @@ class IntegerProduct {
   void split(std::uint64_t* digits, std::span<const std::uint64_t> integer);
   void pass_over(const Pass& pass, std::span<const Row> rows, PassKernel kernel);
   void multiply_blocks();
-  void recombine(std::span<std::uint64_t> out, const Row& residues);
+  // Adds up the coefficients into `out`; what leaves it at the top.
+  Carry recombine(std::span<std::uint64_t> out, const Row& residues);
 
   const IntegerProductPlan& plan_;
+  Wrapping wrapping_;
   std::size_t left_;
   std::size_t right_;
   bool square_;

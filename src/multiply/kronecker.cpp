@@ -50,6 +50,12 @@ WordRange words_of(std::size_t first, std::size_t end, int e) {
 // Bits [bit, bit + e) of an integer; zeros above its words.
 struct Digit {
   Word words[max_words];
+
+  [[nodiscard]] bool is_zero() const { return (words[0] | words[1] | words[2]) == 0; }
+  void decrement() {
+    for (std::size_t i = 0; i < max_words && words[i]-- == 0; ++i) {
+    }
+  }
 };
 Digit digit_at(std::span<const Word> integer, std::size_t bit, int e) {
   const std::size_t at = bit / 64;
@@ -261,18 +267,44 @@ void unpack_negacyclic(std::span<Word> residues, std::span<const Word> integer, 
   check_exponent(exponent);
   const auto e = static_cast<std::size_t>(exponent);
   const std::size_t count = residues.size();
-  check_nothing_above(integer, 2 * count, exponent);
+  if (count == 0 || count % group != 0) {
+    throw MismatchError("a negacyclic product of " + std::to_string(count) +
+                        " coefficients; their number is a multiple of " + std::to_string(group));
+  }
+  check_words("the integer", integer.size(), kronecker_words(count, exponent) + 1);
   const Word radix = q.reduce(static_cast<uint128>(1) << 64);
-  const auto residue = [&](std::size_t j) {
-    const Digit digit = digit_at(integer, j * e, exponent);
+  const Word place = q.power(2, e);
+  const auto residue = [&](const Digit& digit) {
     const uint128 low = digit.words[0] | (static_cast<uint128>(digit.words[1]) << 64);
     if (exponent <= 128) return q.reduce(low);
     const Word upper = q.reduce((static_cast<uint128>(digit.words[2]) << 64) | digit.words[1]);
     return q.reduce(static_cast<uint128>(upper) * radix + digit.words[0]);
   };
+  // Above 2^(count e - 1) the integer stands for itself less 2^(count e) + 1. Carries run as in
+  // unpack_signed; the one out of the highest coefficient is the 2^(count e), and the lowest has the 1 less.
+  const bool negative = integer.back() != 0 || integer[integer.size() - 2] >> 63 != 0;
+  Digit lowest = digit_at(integer, 0, exponent);
+  const bool is_minus_one = negative && lowest.is_zero();
+  if (negative && !is_minus_one) lowest.decrement();
+  const auto digit = [&](std::size_t j) { return j == 0 ? lowest : digit_at(integer, j * e, exponent); };
+  const auto carry_into = [&](std::size_t j) {
+    for (; j > 0; --j) {
+      const bool without = Sum(digit(j - 1), false).is_upper_half(e, false);
+      if (without == Sum(digit(j - 1), true).is_upper_half(e, false)) return without;
+    }
+    return false;
+  };
   for_groups(count, pool, [&](std::size_t first, std::size_t end) {
-    for (std::size_t j = first; j < end; ++j) residues[j] = q.subtract(residue(j), residue(j + count));
+    bool carry = carry_into(first);
+    for (std::size_t j = first; j < end; ++j) {
+      const Digit own = digit(j);
+      Word value = residue(own);
+      if (carry) value = q.add(value, 1);
+      carry = Sum(own, carry).is_upper_half(e, false);
+      residues[j] = carry ? q.subtract(value, place) : value;
+    }
   });
+  if (is_minus_one) residues[0] = q.negate(1);
 }
 
 }  // namespace hemera::multiply

@@ -40,6 +40,12 @@ class GmpTest : public testing::Test {
     if (negative) mpz_neg(a, a);
   }
 
+  static Words words(mpz_srcptr a, std::size_t size) {
+    Words result(size);
+    mpz_export(result.data(), nullptr, -1, 8, 0, 0, a);
+    return result;
+  }
+
   IntegerMultiplier multiplier_;
   runtime::ThreadPool pool_{2};
   std::mt19937_64 random_{17};
@@ -80,6 +86,58 @@ TEST_F(GmpTest, ProductsOfAdversarialIntegersEqualGmps) {
       multiply(ours, a, b, multiplier_, pool_);
       mpz_mul(theirs, a, b);
       ASSERT_EQ(mpz_cmp(ours, theirs), 0) << bits << " " << kind;
+    }
+  }
+}
+
+// Modulo 2^(N e) + 1, the exponents that ring products have: random, largest, least (which is -largest),
+// sparse, zero, and roots of -1.
+TEST_F(GmpTest, ProductsModuloEqualGmpsAtEveryDegree) {
+  for (std::size_t degree = 1024; degree <= poly::max_degree; degree *= 2) {
+    for (const int bits : {20, 49, 61}) {
+      const std::uint64_t largest = (std::uint64_t{1} << bits) - 1;
+      const auto e = static_cast<std::size_t>(
+          kronecker_exponent(largest, largest, degree, Signedness::signed_coefficients));
+      const std::size_t exponent = plan_product_modulo(degree * e, degree).modulus_exponent();
+      const std::size_t size = exponent / 64 + 1;
+      Integer modulus, power;
+      mpz_ui_pow_ui(power, 2, exponent);
+      mpz_add_ui(modulus, power, 1);
+      for (int kind = 0; kind < 6; ++kind) {
+        Integer a, b, ours, theirs;
+        fill_random(b, exponent);
+        switch (kind) {
+          case 0:
+            fill_random(a, exponent);
+            break;
+          case 1:
+            mpz_sub_ui(a, power, 1);
+            mpz_set(b, a);
+            break;
+          case 2:
+            mpz_set(a, power);  // -1
+            break;
+          case 3:
+            pack(b, Words(degree, largest), static_cast<int>(exponent / degree), pool_);
+            mpz_sub(a, modulus, b);  // all coefficients -largest
+            break;
+          case 4:
+            break;
+          default:
+            mpz_ui_pow_ui(a, 2, exponent / 2);
+            mpz_set(b, a);  // the product is 2^M
+        }
+        const Words x = words(a, size), y = words(b, size);
+        Words out(size);
+        const std::span<const std::uint64_t> left(x), right(y);
+        const std::span<std::uint64_t> to(out);
+        multiplier_.tensor_product_modulo({&to, 1}, {&left, 1}, {&right, 1}, exponent, pool_);
+        mpz_import(ours, out.size(), -1, 8, 0, 0, out.data());
+        mpz_mul(theirs, a, b);
+        mpz_mod(theirs, theirs, modulus);
+        ASSERT_EQ(mpz_cmp(ours, theirs), 0) << degree << " " << bits << " " << kind;
+        ASSERT_EQ(mpz_cmp(ours, power) == 0, kind == 5);
+      }
     }
   }
 }

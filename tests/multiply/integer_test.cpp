@@ -5,10 +5,12 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "hemera/arith/big_integer.hpp"
 #include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
 #include "multiply/forced_isa.hpp"
@@ -43,12 +45,36 @@ class IntegerTest : public testing::TestWithParam<const char*> {
  protected:
   Words product(const Words& a, const Words& b) {
     Words out(a.size() + b.size(), 0xabcd);
-    multiplier_.multiply(out, a, b, pool_);
+    multiplier_->multiply(out, a, b, pool_);
     return out;
   }
 
+  static arith::BigInteger number(const Words& words) {
+    arith::BigInteger value = 0;
+    boost::multiprecision::import_bits(value, words.begin(), words.end(), 64, false);
+    return value;
+  }
+  // An integer in [0, 2^M] of so many words: random, all ones, 2^M, 2^(M/2), 0, or 1.
+  Words extreme(std::size_t size, int kind) {
+    Words words(size);
+    if (kind == 0) words = random_words(size, random_);
+    if (kind == 1) words.assign(size, ~std::uint64_t{0});
+    words.back() = kind == 2 ? 1 : 0;
+    if (kind == 3) words[size / 2] = size % 2 == 1 ? 1 : std::uint64_t{1} << 32;
+    if (kind == 5) words[0] = 1;
+    return words;
+  }
+
+  void SetUp() override {
+    try {
+      multiplier_.emplace();
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
   ForcedIsa isa_{GetParam()};
-  IntegerMultiplier multiplier_;
+  std::optional<IntegerMultiplier> multiplier_;
   runtime::ThreadPool pool_{2};
   std::mt19937_64 random_{7};
 };
@@ -95,39 +121,36 @@ TEST_P(IntegerTest, MultipliesSparseIntegersAndLeadingZeros) {
   EXPECT_EQ(product(Words(), b), Words(800));
 }
 
-TEST_P(IntegerTest, TensorProductsAreTheSumsOfProducts) {
-  for (const std::size_t size : {5, 100, 1500}) {
+// Sums of products modulo 2^M + 1, with the integers at both ends: 2^M is -1, and 2^(M/2) its root.
+TEST_P(IntegerTest, TensorProductsModuloAreTheSumsOfProducts) {
+  for (const std::size_t least : {1, 1000, 9001, 150000}) {
     for (const std::size_t right : {1, 2, 3}) {
-      std::vector<Words> a(2), b(right), out(right + 1, Words(2 * size + 6, 0xabcd));
-      for (auto& each : a) each = right == 1 ? Words(size, ~std::uint64_t{0}) : random_words(size, random_);
-      for (auto& each : b)
-        each = right == 1 ? Words(size + 5, ~std::uint64_t{0}) : random_words(size + 5, random_);
-      std::vector<std::span<const std::uint64_t>> left(a.begin(), a.end()), others(b.begin(), b.end());
-      const std::vector<std::span<std::uint64_t>> to(out.begin(), out.end());
-      multiplier_.tensor_product(to, left, others, pool_);
-      for (std::size_t c = 0; c < out.size(); ++c) {
-        Words expected(2 * size + 6);
-        for (std::size_t i = 0; i < 2; ++i) {
-          if (c < i || c - i >= right) continue;
-          const Words term = schoolbook(a[i], b[c - i]);
-          std::uint64_t carry = 0;
-          for (std::size_t w = 0; w < expected.size(); ++w) {
-            const auto sum =
-                static_cast<arith::uint128>(expected[w]) + (w < term.size() ? term[w] : 0) + carry;
-            expected[w] = static_cast<std::uint64_t>(sum);
-            carry = static_cast<std::uint64_t>(sum >> 64);
+      const std::size_t exponent = plan_product_modulo(least, 64, 2, right).modulus_exponent();
+      const std::size_t size = exponent / 64 + 1;
+      const arith::BigInteger modulus = (arith::BigInteger(1) << exponent) + 1;
+      for (int kind = 0; kind < 12; ++kind) {
+        std::vector<Words> a(2), b(right), out(right + 1, Words(size, 0xabcd));
+        for (auto& each : a) each = extreme(size, kind % 4);
+        for (auto& each : b) each = extreme(size, kind / 2);
+        const std::vector<std::span<const std::uint64_t>> left(a.begin(), a.end()),
+            others(b.begin(), b.end());
+        const std::vector<std::span<std::uint64_t>> to(out.begin(), out.end());
+        multiplier_->tensor_product_modulo(to, left, others, exponent, pool_);
+        for (std::size_t c = 0; c < out.size(); ++c) {
+          arith::BigInteger expected = 0;
+          for (std::size_t i = 0; i < 2; ++i) {
+            if (c >= i && c - i < right) expected += number(a[i]) * number(b[c - i]);
           }
+          ASSERT_EQ(number(out[c]), expected % modulus)
+              << exponent << " " << right << " " << c << " " << kind;
         }
-        ASSERT_EQ(out[c], expected) << size << " " << right << " " << c;
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, IntegerTest, testing::Values("", "scalar"),
-                         [](const auto& instance) {
-                           return std::string(*instance.param == 0 ? "best" : instance.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(InstructionSets, IntegerTest, testing::Values("scalar", "avx2", "avx512"),
+                         [](const auto& set) { return std::string(set.param); });
 
 // (a + b) c = a c + b c modulo 2^64 - 1, at sizes with several large passes; the scalar kernels give the same
 // bits.
@@ -182,6 +205,23 @@ TEST(Integer, PlansKeepTheirBounds) {
   }
 }
 
+TEST(Integer, PlansOfProductsModuloKeepTheirBounds) {
+  for (std::size_t least = 1; least < (std::size_t{1} << 28); least = least * 3 / 2 + 1) {
+    for (const std::size_t step : {1, 64, 4096, 640}) {
+      for (const std::size_t factors : {1, 8}) {
+        const IntegerProductPlan plan = plan_product_modulo(least, step, factors, factors + 1);
+        const std::size_t exponent = plan.modulus_exponent();
+        EXPECT_TRUE(std::has_single_bit(plan.length));
+        EXPECT_GE(exponent, least);
+        EXPECT_EQ(exponent % step, 0U);
+        EXPECT_EQ(exponent % 64, 0U);
+        EXPECT_LE(std::log2(static_cast<double>(factors * plan.length)) + 2 * plan.digit_bits + 1,
+                  47.99 * plan.primes);
+      }
+    }
+  }
+}
+
 TEST(Integer, PrimesAreAsLargeAsThePlanSays) {
   for (const InertPrime& prime : make_inert_primes(4)) {
     const arith::Modulus& p = prime.modulus;
@@ -215,6 +255,29 @@ TEST(Integer, RefusesWrongSizesAndOverlap) {
   Words both(30, 1);
   const std::span<std::uint64_t> all(both);
   EXPECT_THROW(multiplier.multiply(all.first(20), all.subspan(15, 10), a, pool), MismatchError);
+}
+
+TEST(Integer, ProductsModuloRefuseWhatDoesNotFit) {
+  const IntegerMultiplier multiplier;
+  runtime::ThreadPool pool(1);
+  const std::size_t exponent = plan_product_modulo(1000).modulus_exponent();
+  Words a(exponent / 64 + 1, 1), out(a.size()), shorter(a.size() - 1);
+  const auto multiply = [&](std::span<std::uint64_t> to, std::span<const std::uint64_t> from,
+                            std::size_t at) {
+    multiplier.tensor_product_modulo({&to, 1}, {&from, 1}, {&from, 1}, at, pool);
+  };
+  EXPECT_THROW(multiply(out, a, exponent), ParameterError);  // above 2^M
+  a.back() = 0;
+  EXPECT_NO_THROW(multiply(out, a, exponent));
+  EXPECT_THROW(multiply(out, a, exponent + 64 * 3), ParameterError);
+  EXPECT_THROW(multiply(shorter, a, exponent), MismatchError);
+  EXPECT_THROW(multiply(out, shorter, exponent), MismatchError);
+  std::span<const std::uint64_t> from(a);
+  EXPECT_THROW(multiplier.tensor_product_modulo({}, {&from, 1}, {&from, 1}, exponent, pool), MismatchError);
+  EXPECT_THROW((void)plan_product_modulo(std::size_t{1} << 39), OutOfMemoryError);
+  EXPECT_THROW((void)plan_product_modulo(~std::size_t{0}), OutOfMemoryError);
+  EXPECT_THROW((void)plan_product_modulo(1000, 1009), OutOfMemoryError);  // odd steps are too few
+  EXPECT_THROW((void)plan_product_modulo(1000, 0), ParameterError);
 }
 
 TEST(Integer, GmpIsThereOrSaysHowToGetIt) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -120,26 +121,70 @@ TEST_F(KroneckerTest, SignedPackingIsTheValueAtThePowerOfTwo) {
   }
 }
 
-TEST_F(KroneckerTest, NegacyclicResiduesAreThoseOfTheUnpackedCoefficients) {
-  for (const int e : {1, 40, 64, 100, 128, 139, 192}) {
-    const std::size_t degree = 3000;
-    Words integer(kronecker_words(2 * degree, e));
-    for (auto& word : integer) word = random_();
-    if (2 * degree * static_cast<std::size_t>(e) % 64 != 0) integer.back() = 0;
-    const arith::Modulus q((std::uint64_t{1} << 61) - 1);
-    const Words all = unpacked(integer, 2 * degree, e);
-    const auto width = static_cast<std::size_t>((e + 63) / 64);
+// Coefficients of any sign from their value modulo 2^(N e) + 1: the extremes of e, long runs of those that
+// pass a carry on, and -1, which is 2^(N e).
+TEST_F(KroneckerTest, NegacyclicResiduesComeBackFromTheIntegerModulo) {
+  const arith::Modulus q((std::uint64_t{1} << 61) - 1);
+  for (const int e : {2, 40, 62, 64, 100, 128, 139, 192}) {
+    for (int kind = 0; kind < 9; ++kind) {
+      const std::size_t degree = kind % 2 == 0 ? 64 : 4096;
+      const std::int64_t highest = e < 64 ? (std::int64_t{1} << (e - 1)) - 1 : INT64_MAX;
+      Signed coefficients(degree);
+      for (auto& c : coefficients) {
+        if (kind < 2) c = static_cast<std::int64_t>(random_()) % (highest + (e < 64 ? 1 : 0));
+        if (kind == 2) c = highest;
+        if (kind == 3) c = -highest;
+        if (kind == 4) c = random_() % 50 == 0 ? highest : 0;
+        if (kind == 5) c = random_() % 3000 == 0 ? -1 : highest;
+      }
+      if (kind == 6 || kind == 7) coefficients[0] = -1;
+      if (kind == 7) coefficients[degree - 1] = -highest;
+      Words integer(kronecker_words(degree, e) + 1);
+      const std::span<std::uint64_t> low = std::span(integer).first(integer.size() - 1);
+      if (pack_signed(low, coefficients, e, pool_)) {
+        // 2^M + 1 less the absolute value: its complement plus 2, from one word to the next.
+        std::uint64_t carry = 2;
+        for (auto& word : low) {
+          word = ~word + carry;
+          carry = word < carry ? 1 : 0;
+        }
+        integer.back() = carry;
+      }
+      Words residues(degree, 0xfeed);
+      unpack_negacyclic(residues, integer, e, q, pool_);
+      for (std::size_t n = 0; n < degree; ++n) {
+        ASSERT_EQ(residues[n], q.reduce_signed(coefficients[n])) << e << " " << kind << " " << n;
+      }
+    }
+  }
+}
+
+// Coefficients of more than a word, up to the ends of (-2^(e-1), 2^(e-1)).
+TEST_F(KroneckerTest, NegacyclicResiduesOfLongCoefficients) {
+  const arith::Modulus q((std::uint64_t{1} << 50) - 27);
+  for (const int e : {65, 114, 128, 140, 192}) {
+    const std::size_t degree = 128;
+    const arith::BigInteger bound = arith::BigInteger(1) << (e - 1);
+    const arith::BigInteger modulus = (arith::BigInteger(1) << (degree * static_cast<std::size_t>(e))) + 1;
+    std::vector<arith::BigInteger> coefficients(degree);
+    arith::BigInteger value = 0;
+    for (std::size_t n = degree; n-- > 0;) {
+      arith::BigInteger& c = coefficients[n];
+      for (int i = 0; i < 4; ++i) c = (c << 64) + random_();
+      c = c % (2 * bound - 1) - bound + 1;
+      if (n % 5 == 0) c = bound - 1;
+      if (n % 7 == 0) c = 1 - bound;
+      value = (value << e) + c;
+    }
+    if (value < 0) value += modulus;
+    Words integer;
+    boost::multiprecision::export_bits(value, std::back_inserter(integer), 64, false);
+    integer.resize(kronecker_words(degree, e) + 1);
     Words residues(degree);
     unpack_negacyclic(residues, integer, e, q, pool_);
-    const auto residue = [&](std::size_t j) {
-      std::uint64_t value = 0;
-      for (std::size_t i = width; i-- > 0;) {
-        value = q.reduce((static_cast<arith::uint128>(value) << 64) | all[width * j + i]);
-      }
-      return value;
-    };
     for (std::size_t n = 0; n < degree; ++n) {
-      ASSERT_EQ(residues[n], q.subtract(residue(n), residue(n + degree))) << e << " " << n;
+      const arith::BigInteger expected = (coefficients[n] % q.value() + q.value()) % q.value();
+      ASSERT_EQ(arith::BigInteger(residues[n]), expected) << e << " " << n;
     }
   }
 }
@@ -157,6 +202,11 @@ TEST_F(KroneckerTest, BadInputIsAnErrorWithTheWayOut) {
   EXPECT_NO_THROW((void)pack_signed(one, Signed{-4}, 3, pool_));
   EXPECT_THROW((void)unpacked({8}, 1, 3), ParameterError);
   EXPECT_THROW(unpack(coefficients, integer, 4, 64, pool_), MismatchError);
+  const arith::Modulus q(97);
+  Words residues(64);
+  EXPECT_THROW(unpack_negacyclic(residues, integer, 10, q, pool_), MismatchError);
+  EXPECT_THROW(unpack_negacyclic(coefficients, integer, 10, q, pool_), MismatchError);
+  EXPECT_THROW(unpack_negacyclic(residues, integer, -1, q, pool_), ParameterError);
 }
 
 }  // namespace

@@ -19,14 +19,22 @@ struct IntegerProductPlan {
   std::size_t length = 0;
   /// Scratch memory that the product takes, without its tables.
   std::size_t bytes = 0;
+
+  /// Of a plan_product_modulo: M for products modulo 2^M + 1.
+  [[nodiscard]] std::size_t modulus_exponent() const { return static_cast<std::size_t>(digit_bits) * length; }
 };
 
 /// The plan of least cost for factors of so many bits (at least 1 each): no coefficient of the product of
 /// digits reaches the product of the primes, and no index reaches `length`. OutOfMemoryError for factors
 /// whose product has more than 2^38 bits, or needs more memory than this machine has.
-/// `left` by `right` factors: the plan of a tensor product of them.
-IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b, std::size_t left = 1,
-                                        std::size_t right = 1);
+IntegerProductPlan plan_integer_product(std::size_t bits_a, std::size_t bits_b);
+
+/// The plan of least cost for products modulo 2^M + 1, for an M that is at least `least_exponent` (and 256)
+/// and a multiple of `step`. The digits are cut so that X^length = -1 is 2^M = -1: nothing needs room for
+/// what wraps, and transforms have half the length. `left` by `right` integers: of a tensor product of them.
+/// OutOfMemoryError for M above 2^38, or for more memory than this machine has.
+IntegerProductPlan plan_product_modulo(std::size_t least_exponent, std::size_t step = 1, std::size_t left = 1,
+                                       std::size_t right = 1);
 
 /// Multiplies natural numbers. A. Schonhage and V. Strassen, "Schnelle Multiplikation grosser Zahlen" (1971),
 /// the first of their two algorithms (digits, a transform that needs no wrapped product, carries), with exact
@@ -46,11 +54,14 @@ class IntegerMultiplier {
   void multiply(std::span<std::uint64_t> out, std::span<const std::uint64_t> a,
                 std::span<const std::uint64_t> b, runtime::ThreadPool& pool) const;
 
-  /// out[c] = sum over i + j = c of a[i] b[j], each factor transformed once. All of a have one size, and all
-  /// of b; out has a + b - 1 integers of a size of one more word than a product.
-  void tensor_product(std::span<const std::span<std::uint64_t>> out,
-                      std::span<const std::span<const std::uint64_t>> a,
-                      std::span<const std::span<const std::uint64_t>> b, runtime::ThreadPool& pool) const;
+  /// out[c] = sum over i + j = c of a[i] b[j] modulo 2^exponent + 1, each factor transformed once. Integers
+  /// are in [0, 2^exponent], both ends included, in exponent / 64 + 1 words; out may be factors. `exponent`:
+  /// the modulus_exponent() of a plan_product_modulo for so many integers. ParameterError for another one or
+  /// for integers out of range, MismatchError for other sizes.
+  void tensor_product_modulo(std::span<const std::span<std::uint64_t>> out,
+                             std::span<const std::span<const std::uint64_t>> a,
+                             std::span<const std::span<const std::uint64_t>> b, std::size_t exponent,
+                             runtime::ThreadPool& pool) const;
 
  private:
   struct State;

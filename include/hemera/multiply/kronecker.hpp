@@ -46,8 +46,10 @@ void unpack(std::span<std::uint64_t> coefficients, std::span<const std::uint64_t
 void unpack_signed(std::span<std::uint64_t> coefficients, std::span<const std::uint64_t> magnitude,
                    bool negative, std::size_t count, int exponent, runtime::ThreadPool& pool);
 
-/// residues[n] = c_n - c_(n + N) modulo q for n < N = residues.size(): the polynomial of 2N coefficients c
-/// that `integer` packs, modulo X^N + 1.
+/// residues[n] = c_n modulo q for the N = residues.size() coefficients c_n in (-2^(e-1), 2^(e-1)) of the
+/// polynomial whose value at 2^e is `integer` modulo 2^(N e) + 1: what multiplying the values of polynomials
+/// modulo 2^(N e) + 1 leaves of their product modulo X^N + 1. N is a multiple of 64, and integer, in
+/// [0, 2^(N e)], has kronecker_words(N, e) + 1 words (MismatchError).
 void unpack_negacyclic(std::span<std::uint64_t> residues, std::span<const std::uint64_t> integer,
                        int exponent, const arith::Modulus& q, runtime::ThreadPool& pool);
 
