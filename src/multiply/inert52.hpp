@@ -1,5 +1,5 @@
-// The kernels of inert_kernels.hpp, written over the eight-lane operations `Ops`: load, store, broadcast,
-// add, subtract, bit_and, shift_right<n>, add_low52, add_high52, fold, at_least, transpose.
+// The arithmetic of inert_passes.hpp on words, written over the eight-lane operations `Ops`: load, store,
+// broadcast, add, subtract, bit_and, shift_right<n>, add_low52, add_high52, fold, at_least, transpose.
 //
 // Values stand modulo 2^52, as in the transforms of poly/cpu/avx512. With p < 2^48 they may reach 16 p:
 //  - A product with a constant (cosine, sine) of quotients floor(w 2^52 / p) takes any values below 2^52. The
@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "multiply/inert_kernels.hpp"
+#include "multiply/inert_passes.hpp"
 
 namespace hemera::multiply {
 
@@ -25,6 +25,8 @@ struct Inert52 {
 
   static constexpr std::size_t lanes = inert_lanes;
   static constexpr std::size_t pair = inert_pair;
+  static constexpr InertFactorForm form = InertFactorForm::quotients52;
+  static constexpr std::size_t entry = inert_entry(form);
   static constexpr Word mask52 = (Word{1} << 52) - 1;
 
   struct Value {
@@ -145,6 +147,25 @@ struct Inert52 {
     Ops::store(at + lanes, x.im);
   }
 
+  // Eight rows of eight columns, `pair` words from one to the next.
+  static void load_columns(Vector* rows, const Word* at) {
+    for (std::size_t l = 0; l < lanes; ++l) rows[l] = Ops::load(at + pair * l);
+    Ops::transpose(rows);
+  }
+  static void store_columns(Word* at, Vector* rows) {
+    Ops::transpose(rows);
+    for (std::size_t l = 0; l < lanes; ++l) Ops::store(at + pair * l, rows[l]);
+  }
+  static const Word* reloaded(const Word* p) { return Ops::reloaded(p); }
+
+  // Digits below 2^63 modulo p, in [0, 3p).
+  static Vector load_digits(const Word* at, const Constants& k) {
+    const Vector x = Ops::load(at);
+    const Vector quotient = Ops::add_high52(Ops::zero(), Ops::template shift_right<12>(x), k.ratio64);
+    return Ops::add_low52(x, quotient, k.negative_p);
+  }
+  static void store_residues(Word* at, Vector x, const Constants& k) { Ops::store(at, canonical(x, k)); }
+
   // --- The table of twiddles. ---
 
   // floor(w 2^52 / p) for canonical w.
@@ -180,9 +201,9 @@ struct Inert52 {
     const Constants k(p);
     for (std::size_t part = 0; part < 4; ++part, units += pair) {
       const Twiddle unit = twiddle_of(load_value(units), k);
-      for (std::size_t b = 0; b < blocks; ++b, to += inert_entry) {
-        const Word* entry = from + inert_entry * b;
-        const Value v = times({Ops::load(entry), Ops::load(entry + 2 * lanes)}, unit, k);
+      for (std::size_t b = 0; b < blocks; ++b, to += entry) {
+        const Word* at = from + entry * b;
+        const Value v = times({Ops::load(at), Ops::load(at + 2 * lanes)}, unit, k);
         const Twiddle first = twiddle_of(v, k);
         const Value v2 = times(v, first, k);
         store_twiddle(to, first);
@@ -192,167 +213,7 @@ struct Inert52 {
     }
   }
 
-  // --- Transforms. ---
-
-  // A word below 2^63 modulo p, in [0, 3p).
-  static Vector residue(Vector x, const Constants& k) {
-    const Vector quotient = Ops::add_high52(Ops::zero(), Ops::template shift_right<12>(x), k.ratio64);
-    return Ops::add_low52(x, quotient, k.negative_p);
-  }
-
-  static void forward_sweep(Word* values, const Word* digits, const InertTables& tables, std::size_t first,
-                            std::size_t count) {
-    const Constants k(tables.prime->modulus);
-    const std::size_t pairs = tables.pairs;
-    const std::size_t half = lanes * pairs;
-    for (std::size_t j = first; j < first + count; j += lanes) {
-      Value x[8];
-      for (std::size_t l = 0; l < 8; ++l) {
-        x[l] = {residue(Ops::load(digits + l * pairs + j), k),
-                residue(Ops::load(digits + half + l * pairs + j), k)};
-      }
-      const Word* t = Ops::reloaded(tables.first);
-      for (std::size_t l = 0; l < 4; ++l) forward2(x[l], x[l + 4], broadcast_twiddle(t), k);
-      forward4(x[0], x[1], x[2], x[3], broadcast_twiddle(t + 4), broadcast_twiddle(t + 8),
-               broadcast_twiddle(t + 12), k);
-      forward4(x[4], x[5], x[6], x[7], broadcast_twiddle(t + 16), broadcast_twiddle(t + 20),
-               broadcast_twiddle(t + 24), k);
-      Vector re[8], im[8];
-      for (std::size_t l = 0; l < 8; ++l) {
-        re[l] = x[l].re;
-        im[l] = x[l].im;
-      }
-      Ops::transpose(re);
-      Ops::transpose(im);
-      for (std::size_t l = 0; l < 8; ++l) store_value(values + pair * (j + l), {re[l], im[l]});
-    }
-  }
-
-  static void inverse_sweep(Word* out, const Word* values, const InertTables& tables, std::size_t first,
-                            std::size_t count) {
-    const Constants k(tables.prime->modulus);
-    const std::size_t pairs = tables.pairs;
-    const std::size_t half = lanes * pairs;
-    for (std::size_t j = first; j < first + count; j += lanes) {
-      Vector re[8], im[8];
-      for (std::size_t l = 0; l < 8; ++l) {
-        re[l] = Ops::load(values + pair * (j + l));
-        im[l] = Ops::load(values + pair * (j + l) + lanes);
-      }
-      Ops::transpose(re);
-      Ops::transpose(im);
-      Value x[8];
-      for (std::size_t l = 0; l < 8; ++l) x[l] = {re[l], im[l]};
-      const Word* t = Ops::reloaded(tables.first);
-      inverse4(x[0], x[1], x[2], x[3], broadcast_twiddle(t + 4), broadcast_twiddle(t + 8),
-               broadcast_twiddle(t + 12), k);
-      inverse4(x[4], x[5], x[6], x[7], broadcast_twiddle(t + 16), broadcast_twiddle(t + 20),
-               broadcast_twiddle(t + 24), k);
-      for (std::size_t l = 0; l < 4; ++l) inverse2(x[l], x[l + 4], broadcast_twiddle(t), k);
-      for (std::size_t l = 0; l < 8; ++l) {
-        Ops::store(out + l * pairs + j, canonical(x[l].re, k));
-        Ops::store(out + half + l * pairs + j, canonical(x[l].im, k));
-      }
-    }
-  }
-
-  // The radix-2 stage of lane level 0 that goes before level 1 when log2 P is odd.
-  static Twiddle odd_twiddle(const InertTables& tables) { return load_twiddle(tables.first + 32); }
-  static bool starts_with_three(int level, const InertTables& tables) {
-    return level == 0 && (__builtin_ctzll(tables.pairs) & 1) != 0;
-  }
-
-  // Eight rows of the stage of lane level 0 and the two of level 1, or four rows of two stages.
-  template <bool inverse>
-  static void three_stages(Word* at, std::size_t stride, const InertTables& tables, const Constants& k) {
-    Value x[8];
-    for (std::size_t l = 0; l < 8; ++l) x[l] = load_value(at + stride * l);
-    const Twiddle w = odd_twiddle(tables);
-    if constexpr (!inverse) {
-      for (std::size_t l = 0; l < 4; ++l) forward2(x[l], x[l + 4], w, k);
-    }
-    for (std::size_t part = 0; part < 2; ++part) {
-      const Word* t = tables.twiddles + inert_entry * inert_entry_at(1, part);
-      four<inverse>(x + 4 * part, t, k);
-    }
-    if constexpr (inverse) {
-      for (std::size_t l = 0; l < 4; ++l) inverse2(x[l], x[l + 4], w, k);
-    }
-    for (std::size_t l = 0; l < 8; ++l) store_value(at + stride * l, x[l]);
-  }
-  template <bool inverse>
-  static void two_stages(Word* at, std::size_t stride, const Word* table, const Constants& k) {
-    Value x[4];
-    for (std::size_t l = 0; l < 4; ++l) x[l] = load_value(at + stride * l);
-    four<inverse>(x, Ops::reloaded(table), k);
-    for (std::size_t l = 0; l < 4; ++l) store_value(at + stride * l, x[l]);
-  }
-  template <bool inverse>
-  static void four(Value* x, const Word* t, const Constants& k) {
-    const Twiddle v = load_twiddle(t), v2 = load_twiddle(t + 4 * lanes), v3 = load_twiddle(t + 8 * lanes);
-    if constexpr (inverse) {
-      inverse4(x[0], x[1], x[2], x[3], v, v2, v3, k);
-    } else {
-      forward4(x[0], x[1], x[2], x[3], v, v2, v3, k);
-    }
-  }
-
-  // Columns [first, first + count) of one block.
-  template <bool inverse>
-  static void columns(Word* data, int level, std::size_t block, std::size_t length, std::size_t first,
-                      std::size_t count, const InertTables& tables, const Constants& k) {
-    Word* const end = data + pair * (first + count);
-    if (starts_with_three(level, tables)) {
-      for (Word* at = data + pair * first; at < end; at += pair) {
-        three_stages<inverse>(at, pair * (length / 8), tables, k);
-      }
-    } else {
-      const Word* table = tables.twiddles + inert_entry * inert_entry_at(level, block);
-      for (Word* at = data + pair * first; at < end; at += pair) {
-        two_stages<inverse>(at, pair * (length / 4), table, k);
-      }
-    }
-  }
-  template <bool inverse>
-  static void pass(Word* data, int level, std::size_t block, std::size_t length, std::size_t first,
-                   std::size_t count, const InertTables& tables) {
-    columns<inverse>(data, level, block, length, first, count, tables, Constants(tables.prime->modulus));
-  }
-
-  // All passes from `level` on, on `count` neighbouring blocks; as a whole if they fit half the first-level
-  // cache.
-  template <bool inverse>
-  static void levels(Word* data, int level, std::size_t block, std::size_t count, std::size_t length,
-                     const InertTables& tables, const Constants& k) {
-    const int stages = starts_with_three(level, tables) ? 3 : 2;
-    const std::size_t part = length >> stages;
-    const auto here = [&] {
-      for (std::size_t b = 0; b < count; ++b) {
-        columns<inverse>(data + pair * length * b, level, block + b, length, 0, part, tables, k);
-      }
-    };
-    const auto below = [&] {
-      if (part == 1) return;
-      const std::size_t parts = count << stages;
-      const std::size_t together = part * parts <= 128 ? parts : 1;
-      for (std::size_t b = 0; b < parts; b += together) {
-        levels<inverse>(data + pair * part * b, level + stages, (block << stages) + b, together, part, tables,
-                        k);
-      }
-    };
-    if constexpr (inverse) {
-      below();
-      here();
-    } else {
-      here();
-      below();
-    }
-  }
-  template <bool inverse>
-  static void blocks(Word* data, int level, std::size_t block, std::size_t length,
-                     const InertTables& tables) {
-    levels<inverse>(data, level, block, 1, length, tables, Constants(tables.prime->modulus));
-  }
+  // --- Between the transforms. ---
 
   static void multiply(Word* out, const Word* const* a, const Word* const* b, std::size_t terms,
                        std::size_t pairs, const InertTables& tables) {
@@ -408,11 +269,6 @@ struct Inert52 {
         Ops::store(rows[i] + c, Ops::fold(x, k.p));
       }
     }
-  }
-
-  static constexpr InertKernels table(const char* name) {
-    return {name,          next_level,   forward_sweep, pass<false>,   pass<true>,
-            blocks<false>, blocks<true>, multiply,      inverse_sweep, mixed_radix};
   }
 };
 

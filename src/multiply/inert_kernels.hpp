@@ -17,10 +17,17 @@ namespace hemera::multiply {
 
 inline constexpr std::size_t inert_lanes = 8;
 inline constexpr std::size_t inert_pair = 2 * inert_lanes;  // words of eight Gaussian values
-/// Words of one entry of the twiddle table: v, v^2 and v^3, each cosines, their quotients, sines, their
-/// quotients.
-inline constexpr std::size_t inert_entry = 12 * inert_lanes;
 inline constexpr std::size_t inert_min_pairs = 8;
+
+/// How kernels take a factor cos + i sin: as words, the cosine, floor(cos 2^52 / p), the sine, floor(sin 2^52
+/// / p); or as the bits of doubles, residues in [-p/2, p/2] of cos, cos + sin and sin - cos, for a product of
+/// three.
+enum class InertFactorForm { quotients52, doubles };
+constexpr std::size_t inert_factor_words(InertFactorForm form) {
+  return form == InertFactorForm::quotients52 ? 4 : 3;
+}
+/// Words of one entry of the twiddle table: v, v^2 and v^3, each [factor word, lane].
+constexpr std::size_t inert_entry(InertFactorForm form) { return 3 * inert_factor_words(form) * inert_lanes; }
 
 /// Where the entry of block k of lane level m stands; a table holds the levels of one parity.
 inline std::size_t inert_entry_at(int level, std::size_t block) {
@@ -41,7 +48,7 @@ struct InertPrime {
 /// What a transform of one length reads.
 struct InertTables {
   const InertPrime* prime;
-  /// [entry, 3 powers, 4, lane]: levels of the parity of log2 P.
+  /// [entry, 3 powers, factor word, lane]: levels of the parity of log2 P.
   const std::uint64_t* twiddles;
   /// Scalars for the first three levels, and for the first lane level when log2 P is odd: see fill_first.
   const std::uint64_t* first;
@@ -51,6 +58,7 @@ struct InertTables {
 
 struct InertKernels {
   const char* name;
+  InertFactorForm form;
   /// One level of twiddles from the one two levels above it: `blocks` entries each multiplied by four vectors
   /// of units (a Gaussian in each lane: [4, re or im, lane]); the quotients and powers are filled in.
   void (*next_level)(std::uint64_t* to, const std::uint64_t* from, std::size_t blocks,
@@ -82,14 +90,15 @@ struct InertKernels {
                       const arith::ShoupFactor* const* inverses, std::size_t n, std::size_t count);
 };
 
-/// Words of InertTables::first: w of level 0, then (v, v^2, v^3) of the two blocks of level 1, as scalars
-/// with quotients; then for an odd log2 P the vector w of lane level 0.
+/// Words of InertTables::first: w of level 0, then (v, v^2, v^3) of the two blocks of level 1, as scalars of
+/// four words each (the last one unused by doubles); then for an odd log2 P the vectors of w of lane level 0.
 inline constexpr std::size_t inert_first_words = 4 * (1 + 3 + 3) + 4 + 4 * inert_lanes;
 
 const InertKernels& portable_inert_kernels();
 #if defined(__x86_64__)
-/// Call only when the processor has AVX-512 IFMA.
+/// Call only when the processor has AVX-512 IFMA, or AVX2 and FMA.
 const InertKernels& avx512_inert_kernels();
+const InertKernels& avx2_inert_kernels();
 #endif
 
 }  // namespace hemera::multiply

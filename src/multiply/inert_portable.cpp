@@ -1,4 +1,4 @@
-// The kernels of integer products in plain C++, for processors without AVX-512 IFMA.
+// The kernels of integer products in plain C++, for processors without AVX2.
 #include <array>
 #include <utility>
 
@@ -66,7 +66,7 @@ struct PortableOps {
 }  // namespace
 
 const InertKernels& portable_inert_kernels() {
-  static constexpr InertKernels table = Inert52<PortableOps>::table("portable");
+  static constexpr InertKernels table = InertPasses<Inert52<PortableOps>>::table("portable");
   return table;
 }
 

@@ -12,13 +12,30 @@ using Word = std::uint64_t;
 
 constexpr std::size_t lanes = inert_lanes;
 
-// In the order of a twiddle: cosine, quotient, sine, quotient, `step` words apart.
-void set_twiddle(Word* at, std::size_t step, const Gaussian& w, const arith::Modulus& p) {
-  const arith::ShoupFactor cosine(w.re, p), sine(w.im, p);
-  at[0] = cosine.operand;
-  at[step] = cosine.quotient >> 12;
-  at[2 * step] = sine.operand;
-  at[3 * step] = sine.quotient >> 12;
+// The words of a twiddle, `step` words apart.
+void set_twiddle(Word* at, std::size_t step, const Gaussian& w, const arith::Modulus& p,
+                 InertFactorForm form) {
+  switch (form) {
+    case InertFactorForm::quotients52: {
+      const arith::ShoupFactor cosine(w.re, p), sine(w.im, p);
+      at[0] = cosine.operand;
+      at[step] = cosine.quotient >> 12;
+      at[2 * step] = sine.operand;
+      at[3 * step] = sine.quotient >> 12;
+      break;
+    }
+    case InertFactorForm::doubles: {
+      const auto centered = [&](Word x) {
+        const auto residue =
+            static_cast<std::int64_t>(x) - static_cast<std::int64_t>(x > p.value() / 2 ? p.value() : 0);
+        return std::bit_cast<Word>(static_cast<double>(residue));
+      };
+      at[0] = centered(w.re);
+      at[step] = centered(p.add(w.re, w.im));
+      at[2 * step] = centered(p.subtract(w.im, w.re));
+      break;
+    }
+  }
 }
 
 Word* words_of(runtime::Buffer& table) { return reinterpret_cast<Word*>(table.data()); }
@@ -54,11 +71,14 @@ std::shared_ptr<InertTwiddles::Table> InertTwiddles::make_table(std::size_t word
 std::shared_ptr<const InertTwiddles::Table> InertTwiddles::make_levels(int log_pairs) const {
   const int parity = log_pairs & 1;
   // Levels parity, parity + 2, ..., log_pairs - 2.
-  const auto table = make_table(inert_entry * inert_entry_at(log_pairs, 0));
+  const std::size_t entry = inert_entry(kernels_.form);
+  const auto table = make_table(entry * inert_entry_at(log_pairs, 0));
   Word* const entries = words_of(*table);
   // The first level, from an entry whose v is 1: v = e((1 + 4 reverse(lane) + 32 k') / 2^(7 + m)).
-  std::vector<Word> unit(inert_entry), units(4 * inert_pair), made(4 * inert_entry);
-  for (std::size_t l = 0; l < lanes; ++l) unit[l] = 1;
+  std::vector<Word> unit(entry), units(4 * inert_pair), made(4 * entry);
+  for (std::size_t l = 0; l < lanes; ++l) {
+    set_twiddle(unit.data() + l, lanes, {1, 0}, prime_.modulus, kernels_.form);
+  }
   const auto set_units = [&](int log_denominator, const auto& numerator) {
     for (std::size_t part = 0; part < 4; ++part) {
       for (std::size_t l = 0; l < lanes; ++l) {
@@ -70,14 +90,14 @@ std::shared_ptr<const InertTwiddles::Table> InertTwiddles::make_levels(int log_p
   };
   set_units(7 + parity, [](Word part, Word lane) { return 1 + 4 * lane + 32 * part; });
   kernels_.next_level(made.data(), unit.data(), 1, units.data(), prime_.modulus);
-  std::copy_n(made.data(), inert_entry << parity, entries + inert_entry * inert_entry_at(parity, 0));
+  std::copy_n(made.data(), entry << parity, entries + entry * inert_entry_at(parity, 0));
   // Two bits c_1 c_2 put before k' turn v by e((32 c_1 + 64 c_2 - 3 - 12 reverse(lane)) / 2^(9 + m)).
   for (int level = parity; level + 4 <= log_pairs; level += 2) {
     set_units(9 + level,
               [](Word part, Word lane) { return 32 * (part >> 1) + 64 * (part & 1) - 3 - 12 * lane; });
-    kernels_.next_level(entries + inert_entry * inert_entry_at(level + 2, 0),
-                        entries + inert_entry * inert_entry_at(level, 0), std::size_t{1} << level,
-                        units.data(), prime_.modulus);
+    kernels_.next_level(entries + entry * inert_entry_at(level + 2, 0),
+                        entries + entry * inert_entry_at(level, 0), std::size_t{1} << level, units.data(),
+                        prime_.modulus);
   }
   return table;
 }
@@ -86,14 +106,15 @@ std::shared_ptr<const InertTwiddles::Table> InertTwiddles::make_first() const {
   const auto table = make_table(inert_first_words);
   Word* const words = words_of(*table);
   const arith::Modulus& p = prime_.modulus;
-  set_twiddle(words, 1, prime_.unit(1, 3), p);
+  set_twiddle(words, 1, prime_.unit(1, 3), p, kernels_.form);
   for (std::size_t block = 0; block < 2; ++block) {
     for (Word power = 1; power <= 3; ++power) {
-      set_twiddle(words + 4 * (3 * block + power), 1, prime_.unit(power * (1 + 4 * block), 5), p);
+      set_twiddle(words + 4 * (3 * block + power), 1, prime_.unit(power * (1 + 4 * block), 5), p,
+                  kernels_.form);
     }
   }
   for (std::size_t l = 0; l < lanes; ++l) {
-    set_twiddle(words + 32 + l, lanes, prime_.unit(1 + 4 * reversed_lane(l), 6), p);
+    set_twiddle(words + 32 + l, lanes, prime_.unit(1 + 4 * reversed_lane(l), 6), p, kernels_.form);
   }
   return table;
 }

@@ -27,6 +27,7 @@ const InertKernels& select_inert_kernels() {
 #if defined(HEMERA_X86_KERNELS)
   const std::string_view set = poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name;
   if (set == "avx512") return avx512_inert_kernels();
+  if (set == "avx2") return avx2_inert_kernels();
 #endif
   return portable_inert_kernels();
 }

@@ -42,7 +42,7 @@ struct Avx512Ops {
 }  // namespace
 
 const InertKernels& avx512_inert_kernels() {
-  static constexpr InertKernels table = Inert52<Avx512Ops>::table("avx512");
+  static constexpr InertKernels table = InertPasses<Inert52<Avx512Ops>>::table("avx512");
   return table;
 }
 
