@@ -158,5 +158,10 @@ def test_the_benchmark_measures_checks_and_draws(tmp_path: Path) -> None:
     assert "<svg" in figure.read_text()
 
 
-def test_missing_libraries_are_told_with_the_way_out() -> None:
-    assert all("apt-get install" in line for line in multiply.missing())
+@pytest.mark.parametrize("built", [True, False])
+def test_missing_libraries_are_told_with_the_way_out(built: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hm._core, "built_with_gmp", lambda: built)
+    lines = multiply.missing()
+    assert len(lines) == (0 if built else 1)
+    assert all("GMP" in line and "apt-get install" in line for line in lines)
+    assert multiply.IntegerMultiplier().multiply(3**9000, 5**9000) == 15**9000

@@ -89,11 +89,12 @@ Carry add_coefficients(std::span<Word> out, const Word* const* rows, const arith
           a1 = static_cast<Word>(first >> 64);
         }
       }
-      sum.add(a0, a1, a2);
+      Sum coefficient{a0, a1, a2};
       if constexpr (centered) {
         const Word negative = rows[n - 1][j] > half ? ~Word{0} : 0;
-        sum.add(wrap.low & negative, wrap.middle & negative, wrap.high & negative);
+        coefficient.add(wrap.low & negative, wrap.middle & negative, wrap.high & negative);
       }
+      sum.add(coefficient.low, coefficient.middle, coefficient.high);
     }
     ++j;
     const Word digit = sum.low & mask;

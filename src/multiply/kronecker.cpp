@@ -71,6 +71,15 @@ Digit digit_at(std::span<const Word> integer, std::size_t bit, int e) {
   return digit;
 }
 
+// The same for e < 128, where three words are there.
+[[gnu::always_inline]] inline uint128 narrow_digit_at(const Word* integer, std::size_t bit, uint128 mask) {
+  const Word* at = integer + bit / 64;
+  const auto shift = bit % 64;
+  const uint128 both = at[0] | (static_cast<uint128>(at[1]) << 64);
+  const uint128 above = static_cast<uint128>(at[2]) << 64 << (63 - shift) << 1;  // shift may be 0
+  return ((both >> shift) | above) & mask;
+}
+
 std::size_t words_each(int e) { return static_cast<std::size_t>(e + 63) / 64; }
 
 void check_nothing_above(std::span<const Word> integer, std::size_t count, int e) {
@@ -272,14 +281,6 @@ void unpack_negacyclic(std::span<Word> residues, std::span<const Word> integer, 
                         " coefficients; their number is a multiple of " + std::to_string(group));
   }
   check_words("the integer", integer.size(), kronecker_words(count, exponent) + 1);
-  const Word radix = q.reduce(static_cast<uint128>(1) << 64);
-  const Word place = q.power(2, e);
-  const auto residue = [&](const Digit& digit) {
-    const uint128 low = digit.words[0] | (static_cast<uint128>(digit.words[1]) << 64);
-    if (exponent <= 128) return q.reduce(low);
-    const Word upper = q.reduce((static_cast<uint128>(digit.words[2]) << 64) | digit.words[1]);
-    return q.reduce(static_cast<uint128>(upper) * radix + digit.words[0]);
-  };
   // Above 2^(count e - 1) the integer stands for itself less 2^(count e) + 1. Carries run as in
   // unpack_signed; the one out of the highest coefficient is the 2^(count e), and the lowest has the 1 less.
   const bool negative = integer.back() != 0 || integer[integer.size() - 2] >> 63 != 0;
@@ -294,15 +295,31 @@ void unpack_negacyclic(std::span<Word> residues, std::span<const Word> integer, 
     }
     return false;
   };
+  const Word radix = q.reduce(static_cast<uint128>(1) << 64);
+  const Word place = q.power(2, e);
+  const auto one = [&](std::size_t j, bool carry) {
+    const Digit own = digit(j);
+    const Word upper = q.reduce((static_cast<uint128>(own.words[2]) << 64) | own.words[1]);
+    const Word value = q.add(q.reduce(static_cast<uint128>(upper) * radix + own.words[0]), carry ? 1 : 0);
+    carry = Sum(own, carry).is_upper_half(e, false);
+    residues[j] = carry ? q.subtract(value, place) : value;
+    return carry;
+  };
+  const Word* const words = integer.data();
+  const uint128 mask = (static_cast<uint128>(1) << (e % 128)) - 1;
+  // Those with e < 128 and three words at their first bit.
+  const std::size_t narrow = e < 128 && integer.size() > 3 ? 64 * (integer.size() - 3) / e : 0;
   for_groups(count, pool, [&](std::size_t first, std::size_t end) {
     bool carry = carry_into(first);
-    for (std::size_t j = first; j < end; ++j) {
-      const Digit own = digit(j);
-      Word value = residue(own);
-      if (carry) value = q.add(value, 1);
-      carry = Sum(own, carry).is_upper_half(e, false);
+    std::size_t j = first;
+    if (j == 0) carry = one(j++, carry);
+    for (; j < std::min(end, narrow); ++j) {
+      const uint128 sum = narrow_digit_at(words, j * e, mask) + (carry ? 1 : 0);
+      carry = sum >> (e - 1) != 0;
+      const Word value = q.reduce(sum);
       residues[j] = carry ? q.subtract(value, place) : value;
     }
+    for (; j < end; ++j) carry = one(j, carry);
   });
   if (is_minus_one) residues[0] = q.negate(1);
 }
