@@ -1,10 +1,13 @@
 // The calls that are timed: each with what must be true of its result.
 #include <optional>
 #include <random>
+#include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "gpu/session.hpp"
+#include "hemera/rlwe/integer_encoder.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::gpu_bench {
@@ -56,65 +59,92 @@ Call making_ciphertext(const Operands& in, std::function<Ciphertext()> make, con
       std::move(make), [&in, wanted](const Ciphertext& c) { return in.holds(c, wanted); }, eager_only);
 }
 
-// Slot values that lie on the device, to the plaintext on the device.
+// The operands' values a as the scheme's encoder takes them from, and gives them to, the device.
+struct ComplexValues {
+  using Value = Complex;
+  using View = poly::SlotView;
+  static Plaintext encode(const Operands& in, const View& values) {
+    const rlwe::Metadata& meta = in.plain_a.meta;
+    return ckks::Encoder(in.client.context).encode(values, meta.batch, meta.level, meta.scale);
+  }
+  static void decode(const Operands& in, const View& values) {
+    ckks::Encoder(in.client.context).decode_to(values, in.plain_a);
+  }
+};
+
+struct IntegerValues {
+  using Value = std::int64_t;
+  using View = poly::IntegerView;
+  static Plaintext encode(const Operands& in, const View& values) {
+    return rlwe::IntegerEncoder(in.client.context).encode(values, in.plain_a.meta.batch);
+  }
+  static void decode(const Operands& in, const View& values) {
+    rlwe::IntegerEncoder(in.client.context).decode_to(values, in.plain_a, false);
+  }
+};
+
+template <typename Scheme>
+struct OnDevice {
+  using Value = typename Scheme::Value;
+  runtime::Buffer buffer;
+  typename Scheme::View view;
+
+  explicit OnDevice(const Operands& in)
+      : buffer(in.client.context->memory(), in.a.size() * sizeof(Value)),
+        view{reinterpret_cast<Value*>(buffer.data()), in.batch, in.client.slots()} {}
+};
+
+template <typename Scheme>
 Call encode_on_device(const Operands& in) {
+  using Value = typename Scheme::Value;
+  std::vector<Value> values;
+  for (const Complex& value : in.a) {
+    if constexpr (std::is_same_v<Value, Complex>) {
+      values.push_back(value);
+    } else {
+      values.push_back(static_cast<Value>(value.real()));
+    }
+  }
+  auto given = std::make_shared<OnDevice<Scheme>>(in);
   const rlwe::Context& context = *in.client.context;
-  const std::size_t count = in.a.size();
-  auto buffer = std::make_shared<runtime::Buffer>(context.memory(), count * sizeof(Complex));
-  const poly::SlotView slots{reinterpret_cast<Complex*>(buffer->data()), in.batch, in.client.slots()};
-  context.backend().upload_slots(context.queue(), slots, in.a);
+  context.backend().upload_values(context.queue(), given->view.bytes(), std::as_bytes(std::span(values)));
   return making<Plaintext>(
-      [&in, &context, buffer, slots] {
-        const poly::RnsBase& base = context.base(in.level);
-        Plaintext plaintext{in.plain_a.context, in.plain_a.meta,
-                            context.make_poly(in.batch, 1, base, poly::Form::evaluation)};
-        auto workspace =
-            context.make_workspace(context.backend().embed_workspace(in.batch, slots.slots, base));
-        const poly::PolyView view = plaintext.poly.view();
-        context.backend().embed(context.queue(), view, slots, plaintext.meta.scale, base, workspace);
-        context.backend().forward_transform(context.queue(), view, view, base);
-        return plaintext;
-      },
+      [&in, given] { return Scheme::encode(in, given->view); },
       [&in](const Plaintext& plaintext) { return in.same(in.client.decode(plaintext), in.a); });
 }
 
-// The plaintext on the device, to slot values that stay there.
+template <typename Scheme>
 Call decode_on_device(const Operands& in) {
-  const rlwe::Context& context = *in.client.context;
-  using Output = std::pair<runtime::Buffer, poly::SlotView>;
-  return making<Output>(
-      [&in, &context] {
-        const poly::RnsBase& base = context.base(in.level);
-        runtime::Buffer buffer(context.memory(), in.a.size() * sizeof(Complex));
-        const poly::SlotView slots{reinterpret_cast<Complex*>(buffer.data()), in.batch, in.client.slots()};
-        poly::Poly coefficients = context.make_poly(in.batch, 1, base, poly::Form::coefficient);
-        auto workspace =
-            context.make_workspace(context.backend().embed_workspace(in.batch, slots.slots, base));
-        context.backend().inverse_transform(context.queue(), coefficients.view(), in.plain_a.poly.view(),
-                                            base);
-        context.backend().unembed(context.queue(), slots, std::as_const(coefficients).view(),
-                                  in.plain_a.meta.scale, base, workspace);
-        return Output(std::move(buffer), slots);
+  return making<OnDevice<Scheme>>(
+      [&in] {
+        OnDevice<Scheme> output(in);
+        Scheme::decode(in, output.view);
+        return output;
       },
-      [&in, &context](const Output& output) {
-        Values values(in.a.size());
-        context.backend().download_slots(context.queue(), values, output.second);
+      [&in](const OnDevice<Scheme>& output) {
+        const rlwe::Context& context = *in.client.context;
+        std::vector<typename Scheme::Value> values(in.a.size());
+        context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(values)),
+                                          output.view.bytes());
         context.queue().synchronize();
-        return in.same(values, in.a);
+        Values decoded;
+        for (const auto& value : values) {
+          if constexpr (std::is_same_v<typename Scheme::Value, Complex>) {
+            decoded.push_back(value);
+          } else {
+            decoded.emplace_back(static_cast<double>(value));
+          }
+        }
+        return in.same(decoded, in.a);
       });
 }
 
 Call encode_call(const Operands& in) {
-  if (in.client.ckks()) return encode_on_device(in);
-  return making<Plaintext>(
-      [&in] { return in.client.encode(in.a, in.batch, in.level); },
-      [&in](const Plaintext& plaintext) { return in.same(in.client.decode(plaintext), in.a); }, true);
+  return in.client.ckks() ? encode_on_device<ComplexValues>(in) : encode_on_device<IntegerValues>(in);
 }
 
 Call decode_call(const Operands& in) {
-  if (in.client.ckks()) return decode_on_device(in);
-  return making<Values>([&in] { return in.client.decode(in.plain_a); },
-                        [&in](const Values& values) { return in.same(values, in.a); }, true);
+  return in.client.ckks() ? decode_on_device<ComplexValues>(in) : decode_on_device<IntegerValues>(in);
 }
 
 using SharedKey = std::shared_ptr<const rlwe::SwitchingKey>;

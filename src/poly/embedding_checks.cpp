@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hemera/runtime/error.hpp"
+#include "poly/shapes.hpp"
 
 namespace hemera::poly {
 namespace {
@@ -58,6 +59,17 @@ void check_unembed(std::size_t degree, const SlotView& slots, const PolyShape& i
   if (in.batch != slots.batch && in.batch != 1) {
     throw MismatchError("decode: a batch of " + std::to_string(in.batch) + " polynomials into a batch of " +
                         std::to_string(slots.batch) + " slot vectors");
+  }
+}
+
+void check_slot_order(const char* operation, std::size_t degree, const SlotView& embedded,
+                      const SlotView& slots, std::uint64_t generator) {
+  check_galois_element(operation, generator, degree);
+  check_count(operation, "slots of the embedding", embedded.slots, degree / 2);
+  check_count(operation, "rows of slots", slots.batch, embedded.batch);
+  if (!std::has_single_bit(slots.slots) || slots.slots > degree / 2) {
+    throw MismatchError(std::string(operation) + ": " + std::to_string(slots.slots) +
+                        " slots; give a power of two of at most " + std::to_string(degree / 2));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "hemera/poly/backend.hpp"
 
@@ -16,5 +17,10 @@ void check_embed(std::size_t degree, const PolyShape& out, const SlotView& slots
                  const RnsBase& base);
 void check_unembed(std::size_t degree, const SlotView& slots, const PolyShape& in, double scale,
                    const RnsBase& base);
+
+/// `embedded` has all N/2 slots, `slots` a power of two of at most as many, in equally large batches
+/// (MismatchError); the generator is odd and below 2N (ParameterError).
+void check_slot_order(const char* operation, std::size_t degree, const SlotView& embedded,
+                      const SlotView& slots, std::uint64_t generator);
 
 }  // namespace hemera::poly

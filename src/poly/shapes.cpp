@@ -149,4 +149,38 @@ void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstP
   check_broadcast("switch_key", "addend", addend.shape, out.components(0, addend.shape.components).shape);
 }
 
+namespace {
+
+void check_integers(const char* operation, const ConstPolyView& view, std::size_t count,
+                    std::uint64_t generator, const RnsBase& base) {
+  check_count(operation, "moduli", base.size(), 1);
+  check_view(operation, "the plaintext", view, base);
+  check_count(operation, "components of the plaintext", view.shape.components, 1);
+  if (count == 0 || count > view.shape.degree) {
+    throw MismatchError(std::string(operation) + ": got " + std::to_string(count) +
+                        " integers a row where 1 to " + std::to_string(view.shape.degree) + " have a place");
+  }
+  check_galois_element(operation, generator, view.shape.degree);
+}
+
+void check_rows(const char* operation, std::size_t from, std::size_t to) {
+  if (from == to || from == 1) return;
+  throw MismatchError(std::string(operation) + ": a batch of " + std::to_string(from) +
+                      " does not broadcast to one of " + std::to_string(to) + "; it must be equal or 1");
+}
+
+}  // namespace
+
+void check_place_integers(const PolyView& out, const IntegerView& values, std::uint64_t generator,
+                          const RnsBase& base) {
+  check_integers("place_integers", out, values.count, generator, base);
+  check_rows("place_integers", values.batch, out.shape.batch);
+}
+
+void check_collect_integers(const IntegerView& values, const ConstPolyView& in, std::uint64_t generator,
+                            const RnsBase& base) {
+  check_integers("collect_integers", in, values.count, generator, base);
+  check_rows("collect_integers", in.shape.batch, values.batch);
+}
+
 }  // namespace hemera::poly

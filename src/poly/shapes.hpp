@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "hemera/poly/backend.hpp"
 #include "hemera/poly/plans.hpp"
 #include "hemera/poly/poly.hpp"
 
@@ -59,5 +60,12 @@ void check_key_inner_product(const PolyView& out, std::size_t batch, const Const
 /// Output, inputs and plans of a key switch; MismatchError otherwise.
 void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
                       const Division* down, const ConstPolyView& addend);
+
+/// One-component polynomials over one modulus, and rows of 1 to N integers, as many or one that broadcasts
+/// (MismatchError); the generator is odd and below 2N (ParameterError).
+void check_place_integers(const PolyView& out, const IntegerView& values, std::uint64_t generator,
+                          const RnsBase& base);
+void check_collect_integers(const IntegerView& values, const ConstPolyView& in, std::uint64_t generator,
+                            const RnsBase& base);
 
 }  // namespace hemera::poly

@@ -117,7 +117,7 @@ struct DeviceSlots {
   DeviceSlots(Rig& rig, const Slots& slots, std::size_t batch)
       : buffer(rig.backend->memory(), slots.size() * sizeof(Complex)),
         view{reinterpret_cast<Complex*>(buffer.data()), batch, slots.size() / batch} {
-    rig.backend->upload_slots(*rig.queue, view, slots);
+    rig.backend->upload_values(*rig.queue, view.bytes(), std::as_bytes(std::span(slots)));
   }
 };
 
@@ -136,7 +136,7 @@ Slots decoded(Rig& rig, const Host& in, std::size_t batch, std::size_t n, double
   const DeviceSlots out(rig, slots, batch);
   Workspace workspace = rig.workspace(rig.backend->embed_workspace(batch, n, in.base));
   rig.backend->unembed(*rig.queue, out.view, polynomials.view(), scale, in.base, workspace);
-  rig.backend->download_slots(*rig.queue, slots, out.view);
+  rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(slots)), out.view.bytes());
   rig.queue->synchronize();
   return slots;
 }
@@ -187,12 +187,13 @@ TEST_P(BackendTest, SlotsTravelUnchanged) {
   const Slots slots = {{1.5, -0.0}, {0x1p-1074, infinity}, {-3, 4}, {1e300, -1e-300}, {0, 1}, {2, 3}};
   const DeviceSlots device(rig, slots, 3);
   Slots back(6);
-  rig.backend->download_slots(*rig.queue, back, device.view);
+  rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(back)), device.view.bytes());
   rig.queue->synchronize();
   EXPECT_TRUE(same_bits(back, slots));
   Slots few(5);
-  EXPECT_THROW(rig.backend->download_slots(*rig.queue, few, device.view), MismatchError);
-  EXPECT_THROW(rig.backend->upload_slots(*rig.queue, device.view, few), MismatchError);
+  const auto bytes = std::as_writable_bytes(std::span(few));
+  EXPECT_THROW(rig.backend->download_values(*rig.queue, bytes, device.view.bytes()), MismatchError);
+  EXPECT_THROW(rig.backend->upload_values(*rig.queue, device.view.bytes(), bytes), MismatchError);
 }
 
 TEST_P(BackendTest, EncodingIsExactForAllNumbersOfSlots) {

@@ -6,7 +6,9 @@
 #include <complex>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "hemera/schemes/bfv.hpp"
@@ -104,11 +106,11 @@ struct Bgv {
 };
 
 template <typename Scheme>
-class EmulationCounts : public ::testing::Test {};
+class EmulationCountsOf : public ::testing::Test {};
 using Schemes = ::testing::Types<Ckks, Bfv, Bgv>;
-TYPED_TEST_SUITE(EmulationCounts, Schemes);
+TYPED_TEST_SUITE(EmulationCountsOf, Schemes);
 
-TYPED_TEST(EmulationCounts, OperationsStayOnTheDevice) {
+TYPED_TEST(EmulationCountsOf, OperationsStayOnTheDevice) {
   using Scheme = TypeParam;
   const auto context = tests::make_context(Scheme::parameters());
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
@@ -194,6 +196,83 @@ TYPED_TEST(EmulationCounts, OperationsStayOnTheDevice) {
     operation(one);
     expect_alone(counted([&, run = operation] { run(one); }));
   }
+}
+
+// Values in the context's memory: the host neither copies nor waits.
+template <typename View>
+struct OnDevice {
+  using Value = std::remove_pointer_t<decltype(View::data)>;
+  runtime::Buffer buffer;
+  View view;
+
+  OnDevice(const rlwe::Context& context, std::size_t batch, std::size_t count)
+      : buffer(context.memory(), batch * count * sizeof(Value)),
+        view{reinterpret_cast<Value*>(buffer.data()), batch, count} {}
+};
+
+template <typename Encoder, typename View, typename... Encoding>
+void expect_encoding_alone(const std::shared_ptr<const rlwe::Context>& context, std::size_t count,
+                           std::size_t kernels, Encoding... encoding) {
+  const Encoder encoder(context);
+  std::size_t kernels_of_one = 0;
+  for (const std::size_t batch : {1, 8}) {
+    const OnDevice<View> in(*context, batch, count), out(*context, batch, count);
+    const std::vector<typename OnDevice<View>::Value> values(batch * count, 7);
+    context->backend().upload_values(context->queue(), in.view.bytes(), std::as_bytes(std::span(values)));
+    for (const bool warm : {false, true}) {
+      const Counts counts = counted([&] {
+        const Plaintext plaintext = encoder.encode(in.view, {batch}, encoding...);
+        encoder.decode_to(out.view, plaintext);
+      });
+      if (!warm) continue;  // the first call makes tables and fills the pool
+      if (batch == 1) kernels_of_one = counts.kernels;
+      EXPECT_EQ(counts.kernels, kernels_of_one);
+      if (kernels != 0) {
+        EXPECT_EQ(counts.kernels, kernels);
+      }
+      EXPECT_EQ(counts.copies_to_device, 0U);
+      EXPECT_EQ(counts.copies_to_host, 0U);
+      EXPECT_EQ(counts.synchronizations, 0U);
+      EXPECT_EQ(counts.allocations, 0U);
+    }
+  }
+}
+
+TEST(EmulationCounts, EncodingTakesValuesFromTheDevice) {
+  for (const auto& parameters : {Bfv::parameters(), Bgv::parameters()}) {
+    const auto context = tests::make_context(parameters);
+    using View = poly::IntegerView;
+    // A transform takes two, the values one.
+    expect_encoding_alone<rlwe::IntegerEncoder, View>(context, 1024, 6, rlwe::Encoding::slots);
+    expect_encoding_alone<rlwe::IntegerEncoder, View>(context, 3, 2, rlwe::Encoding::coefficients);
+  }
+  auto literal = Ckks::parameters().literal();
+  for (const std::uint64_t generator : {5, 3}) {
+    literal.galois_generator = generator;
+    const auto context = tests::make_context(rlwe::Parameters(literal));
+    expect_encoding_alone<ckks::Encoder, poly::SlotView>(context, 512, 0);
+    expect_encoding_alone<ckks::Encoder, poly::SlotView>(context, 4, 0);
+  }
+}
+
+// From and to the host there is one copy each.
+TEST(EmulationCounts, EncodingCopiesOnce) {
+  const auto integers = tests::make_context(Bfv::parameters());
+  const auto complex = tests::make_context(Ckks::parameters());
+  const rlwe::IntegerEncoder integer_encoder(integers);
+  const ckks::Encoder complex_encoder(complex);
+  const std::vector<std::int64_t> some(1024, 7);
+  const std::vector<std::complex<double>> others(512, 0.5);
+  const auto run = [&] {
+    static_cast<void>(integer_encoder.decode(integer_encoder.encode(some, {})));
+    static_cast<void>(complex_encoder.decode(complex_encoder.encode(others, {})));
+  };
+  run();
+  const Counts counts = counted(run);
+  EXPECT_EQ(counts.copies_to_device, 2U);
+  EXPECT_EQ(counts.copies_to_host, 2U);
+  EXPECT_EQ(counts.synchronizations, 2U);
+  EXPECT_EQ(counts.allocations, 0U);
 }
 
 }  // namespace

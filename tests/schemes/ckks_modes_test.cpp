@@ -106,6 +106,40 @@ TEST(CkksGenerator, SlotsOfSealsGeneratorRotateAndConjugate) {
   }
 }
 
+// Values in the context's memory give the same plaintexts and values as those of the host, bit for bit.
+TEST(CkksGenerator, ValuesInTheContextsMemory) {
+  for (const std::uint64_t generator : {5, 3}) {
+    auto literal = small_parameters(1).literal();
+    literal.galois_generator = generator;
+    const Session session{rlwe::Parameters(literal)};
+    const rlwe::Context& context = *session.context;
+    for (const std::size_t slots : {512U, 4U}) {
+      const Values a = random_values(3 * slots, 5);
+      runtime::Buffer buffer(context.memory(), a.size() * sizeof(Complex));
+      const poly::SlotView view{reinterpret_cast<Complex*>(buffer.data()), 3, slots};
+      const auto on_host = [&] {
+        Values values(a.size());
+        context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(values)),
+                                          view.bytes());
+        context.queue().synchronize();
+        return values;
+      };
+      context.backend().upload_values(context.queue(), view.bytes(), std::as_bytes(std::span(a)));
+      const rlwe::Plaintext plain = session.encoder->encode(view, {3}, 0, 0x1p30);
+      EXPECT_EQ(on_host(), a);
+      const rlwe::Plaintext same = session.encoder->encode(a, {3}, 0, 0x1p30);
+      EXPECT_EQ(plain.meta.scale, same.meta.scale);
+      EXPECT_EQ(plain.meta.level, same.meta.level);
+      EXPECT_EQ(session.encoder->decode(plain), session.encoder->decode(same));
+      session.encoder->decode_to(view, plain);
+      EXPECT_EQ(on_host(), session.encoder->decode(same));
+      EXPECT_LT(largest_difference(on_host(), a), tolerance);
+      EXPECT_THROW(session.encoder->decode_to({view.data, 1, slots}, plain), MismatchError);
+      EXPECT_THROW(static_cast<void>(session.encoder->encode(view, {2})), ParameterError);
+    }
+  }
+}
+
 TEST(CkksEdges, ZeroLargestAndSingleValues) {
   const Session session(small_parameters(2), {.rotations = {1}});
   Values single(512, 0);

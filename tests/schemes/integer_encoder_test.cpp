@@ -81,7 +81,45 @@ TEST(IntegerEncoderTest, Refusals) {
   expect_error<MismatchError>([&] { static_cast<void>(session.encoder.decode({})); }, {"empty"});
 }
 
-// 4. The measure of noise is exact: against big integers, at the edges of the centred range too.
+// 4. Values in the context's memory encode and decode like those of the host, and need not be in range.
+TEST(IntegerEncoderTest, ValuesInTheContextsMemory) {
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<Bfv> session(test_chain<Bfv>(setting.t, 2));
+    const rlwe::Context& context = *session.context;
+    const auto encoding = session.natural_encoding();
+    for (const std::size_t count : {std::size_t{1}, session.degree() / 2 + 1, session.degree()}) {
+      std::vector<std::int64_t> values(3 * count), reduced;
+      for (auto& value : values) value = static_cast<std::int64_t>(session.random());
+      values.front() = std::numeric_limits<std::int64_t>::min();
+      for (const auto value : values) {
+        reduced.push_back(static_cast<std::int64_t>(session.t.reduce_signed(value)));
+      }
+      runtime::Buffer buffer(context.memory(), values.size() * sizeof(std::int64_t));
+      const poly::IntegerView view{reinterpret_cast<std::int64_t*>(buffer.data()), 3, count};
+      context.backend().upload_values(context.queue(), view.bytes(), std::as_bytes(std::span(values)));
+      const rlwe::Plaintext plain = session.encoder.encode(view, {3}, encoding);
+      EXPECT_EQ(plain.meta.batch, (rlwe::BatchShape{3}));
+      EXPECT_EQ(session.encoder.decode(plain, false), reduced);
+      for (const bool is_signed : {false, true}) {
+        session.encoder.decode_to(view, session.encoder.encode(reduced, {3}, encoding), is_signed);
+        std::vector<std::int64_t> decoded(values.size());
+        context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(decoded)),
+                                          view.bytes());
+        context.queue().synchronize();
+        EXPECT_EQ(decoded, session.encoder.decode(plain, is_signed));
+      }
+      poly::IntegerView small = view;
+      small.batch = 2;
+      expect_error<MismatchError>([&] { session.encoder.decode_to(small, plain); },
+                                  {"2 rows", "has 3 of " + std::to_string(count)});
+      expect_error<ParameterError>([&] { static_cast<void>(session.encoder.encode(view, {7}, encoding)); },
+                                   {std::to_string(3 * count), "(7,)"});
+    }
+  }
+}
+
+// 5. The measure of noise is exact: against big integers, at the edges of the centred range too.
 TEST(NoiseMeasureTest, LargestCoefficientIsExact) {
   for (const std::size_t primes : {std::size_t{1}, std::size_t{3}, std::size_t{25}}) {
     const auto context = tests::make_context(test_chain<Bfv>(65537, primes));
@@ -117,7 +155,7 @@ TEST(NoiseMeasureTest, LargestCoefficientIsExact) {
   }
 }
 
-// 5. The bounds on secrets hold for secrets: norm, and values at the roots.
+// 6. The bounds on secrets hold for secrets: norm, and values at the roots.
 TEST(NoiseBoundTest, SecretsAreWithinTheirBounds) {
   for (const std::size_t weight : {std::size_t{0}, std::size_t{64}}) {
     auto literal = test_chain<Bfv>(65537, 1).literal();

@@ -21,6 +21,21 @@ struct SlotView {
   std::complex<double>* data = nullptr;
   std::size_t batch = 1;
   std::size_t slots = 0;
+
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    return std::as_writable_bytes(std::span(data, batch * slots));
+  }
+};
+
+/// Integers in a backend's memory, [batch, value]; each batch row is contiguous.
+struct IntegerView {
+  std::int64_t* data = nullptr;
+  std::size_t batch = 1;
+  std::size_t count = 0;
+
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    return std::as_writable_bytes(std::span(data, batch * count));
+  }
 };
 
 /// A backend works for one ring. Every operation
@@ -73,11 +88,12 @@ class Backend {
                       Form form) const = 0;
   virtual void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                         Form form) const = 0;
-  /// Slot values, host arrays [batch, slot].
-  virtual void upload_slots(Queue& queue, const SlotView& out,
-                            std::span<const std::complex<double>> host) const = 0;
-  virtual void download_slots(Queue& queue, std::span<std::complex<double>> host,
-                              const SlotView& in) const = 0;
+  /// Values that are no residues, as they are: the bytes of a SlotView or an IntegerView, equally many on
+  /// both sides.
+  virtual void upload_values(Queue& queue, std::span<std::byte> out,
+                             std::span<const std::byte> host) const = 0;
+  virtual void download_values(Queue& queue, std::span<std::byte> host,
+                               std::span<const std::byte> in) const = 0;
   virtual void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;
   virtual void fill_zero(Queue& queue, const PolyView& out) const = 0;
 
@@ -193,6 +209,24 @@ class Backend {
                        const RnsBase& base, Workspace& workspace) const = 0;
   [[nodiscard]] virtual std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                                     const RnsBase& base) const = 0;
+  /// Slots numbered by the powers of `generator` (slot j is the value at root^(g^j)) to the powers of 5, as
+  /// embed takes them: g^j is a power of 5, or minus one, whose slot gets the conjugate. in.slots divides
+  /// N/2, and the slots repeat; `out` has all N/2. out is not `in`.
+  virtual void slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                                  std::uint64_t generator) const = 0;
+  /// The inverse: the first out.slots slots, from all N/2 of `in`.
+  virtual void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                                    std::uint64_t generator) const = 0;
+
+  // --- Integers modulo t (BFV, BGV): polynomials of one component over a base of one modulus. ---
+  /// Any 64-bit integers, taken modulo t. Value i of a row becomes coefficient i, or in evaluation form, with
+  /// g = `generator`, the value at root^(g^i) for i < N/2 and at root^(-g^(i - N/2)) above. 1 <= values.count
+  /// <= N; all other entries are 0.
+  virtual void place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                              std::uint64_t generator, const RnsBase& base) const = 0;
+  /// The inverse: the first values.count integers, in [-(t-1)/2, t/2] if `is_signed`, else in [0, t).
+  virtual void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
+                                std::uint64_t generator, bool is_signed, const RnsBase& base) const = 0;
 };
 
 /// The CPU backend. `threads` 0: as many as the process may run on. The instruction set is the best that the

@@ -24,13 +24,19 @@ class IntegerEncoder {
   /// a prime t = 1 mod 2N. The plaintext is for the top level.
   [[nodiscard]] Plaintext encode(std::span<const std::int64_t> values, const BatchShape& batch,
                                  Encoding encoding = Encoding::slots) const;
+  /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. Any 64-bit
+  /// values are taken modulo t: a check of their range would have to wait for the device.
+  [[nodiscard]] Plaintext encode(const poly::IntegerView& values, const BatchShape& batch,
+                                 Encoding encoding = Encoding::slots) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
   /// [0, t).
   [[nodiscard]] std::vector<std::int64_t> decode(const Plaintext& plaintext, bool is_signed = true) const;
+  /// The same to the context's memory, in the order of its queue: no copy, and no wait. MismatchError unless
+  /// there is room for [batch, count] values.
+  void decode_to(const poly::IntegerView& values, const Plaintext& plaintext, bool is_signed = true) const;
 
  private:
   std::shared_ptr<const Context> context_;
-  std::vector<std::uint32_t> positions_;  // slot -> entry of the standard evaluation order
 };
 
 }  // namespace hemera::rlwe

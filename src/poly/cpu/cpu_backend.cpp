@@ -81,14 +81,14 @@ void CpuBackend::download(Queue& queue, std::span<std::uint64_t> host, const Con
   });
 }
 
-void CpuBackend::upload_slots(Queue&, const SlotView& out, std::span<const std::complex<double>> host) const {
-  check_count("upload_slots", "values", host.size(), out.batch * out.slots);
-  std::copy(host.begin(), host.end(), out.data);
+void CpuBackend::upload_values(Queue&, std::span<std::byte> out, std::span<const std::byte> host) const {
+  check_count("upload_values", "bytes", host.size(), out.size());
+  std::copy(host.begin(), host.end(), out.begin());
 }
 
-void CpuBackend::download_slots(Queue&, std::span<std::complex<double>> host, const SlotView& in) const {
-  check_count("download_slots", "values", host.size(), in.batch * in.slots);
-  std::copy_n(in.data, host.size(), host.begin());
+void CpuBackend::download_values(Queue&, std::span<std::byte> host, std::span<const std::byte> in) const {
+  check_count("download_values", "bytes", host.size(), in.size());
+  std::copy(in.begin(), in.end(), host.begin());
 }
 
 void CpuBackend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {

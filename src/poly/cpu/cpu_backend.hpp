@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,8 @@ class CpuBackend final : public Backend {
               Form form) const override;
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                 Form form) const override;
-  void upload_slots(Queue& queue, const SlotView& out,
-                    std::span<const std::complex<double>> host) const override;
-  void download_slots(Queue& queue, std::span<std::complex<double>> host, const SlotView& in) const override;
+  void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const override;
+  void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const override;
   void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
   void fill_zero(Queue& queue, const PolyView& out) const override;
 
@@ -103,6 +103,15 @@ class CpuBackend final : public Backend {
                const RnsBase& base, Workspace& workspace) const override;
   [[nodiscard]] std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                             const RnsBase& base) const override;
+  void slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                          std::uint64_t generator) const override;
+  void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                            std::uint64_t generator) const override;
+
+  void place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                      std::uint64_t generator, const RnsBase& base) const override;
+  void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
+                        std::uint64_t generator, bool is_signed, const RnsBase& base) const override;
 
  private:
   class DigitExtension;
@@ -115,6 +124,9 @@ class CpuBackend final : public Backend {
   /// Throws MismatchError unless the base belongs to this backend's ring.
   void check_ring(const char* operation, const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
+  /// Where value i of place_integers stands, for the values from `first` on.
+  void find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
+                      std::uint64_t generator) const;
   /// The two forms of automorphism.
   void permute_values(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       std::uint64_t galois_element) const;

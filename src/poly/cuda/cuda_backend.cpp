@@ -5,6 +5,8 @@
 
 #include "hemera/runtime/error.hpp"
 #include "poly/cuda/sampling.hpp"
+#include "poly/cuda/values.hpp"
+#include "poly/embedding_checks.hpp"
 #include "poly/shapes.hpp"
 #include "runtime/cuda/check.hpp"
 #include "runtime/cuda/devices.hpp"
@@ -313,22 +315,49 @@ void CudaBackend::sample_flooding(Queue& queue, const PolyView& out, const Rando
   cuda::sample_flooding(random_launcher(queue), out, stream, bits, base);
 }
 
-// --- CKKS embedding ---
+// --- Values ---
 
-void CudaBackend::upload_slots(Queue& queue, const SlotView& out,
-                               std::span<const std::complex<double>> host) const {
-  check_count("upload_slots", "slots", host.size(), out.batch * out.slots);
-  check(cudaMemcpyAsync(out.data, host.data(), host.size_bytes(), cudaMemcpyHostToDevice,
-                        launcher(queue).stream),
-        "upload_slots");
+void CudaBackend::upload_values(Queue& queue, std::span<std::byte> out,
+                                std::span<const std::byte> host) const {
+  check_count("upload_values", "bytes", host.size(), out.size());
+  check(cudaMemcpyAsync(out.data(), host.data(), host.size(), cudaMemcpyHostToDevice,
+                        host_launcher(queue, "an upload").stream),
+        "upload_values");
 }
 
-void CudaBackend::download_slots(Queue& queue, std::span<std::complex<double>> host,
-                                 const SlotView& in) const {
-  check_count("download_slots", "slots", host.size(), in.batch * in.slots);
-  check(cudaMemcpyAsync(host.data(), in.data, host.size_bytes(), cudaMemcpyDeviceToHost,
-                        launcher(queue).stream),
-        "download_slots");
+void CudaBackend::download_values(Queue& queue, std::span<std::byte> host,
+                                  std::span<const std::byte> in) const {
+  check_count("download_values", "bytes", host.size(), in.size());
+  check(cudaMemcpyAsync(host.data(), in.data(), host.size(), cudaMemcpyDeviceToHost,
+                        host_launcher(queue, "a download").stream),
+        "download_values");
+}
+
+void CudaBackend::place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                                 std::uint64_t generator, const RnsBase& base) const {
+  check_ring("place_integers", ring_, base);
+  check_place_integers(out, values, generator, base);
+  cuda::place_integers(launcher(queue), out, values, form, generator, base);
+}
+
+void CudaBackend::collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
+                                   Form form, std::uint64_t generator, bool is_signed,
+                                   const RnsBase& base) const {
+  check_ring("collect_integers", ring_, base);
+  check_collect_integers(values, in, generator, base);
+  cuda::collect_integers(launcher(queue), values, in, form, generator, is_signed, base);
+}
+
+void CudaBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                                     std::uint64_t generator) const {
+  check_slot_order("slots_to_embedding", ring_->degree(), out, in, generator);
+  cuda::slots_to_embedding(launcher(queue), out, in, generator);
+}
+
+void CudaBackend::slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                                       std::uint64_t generator) const {
+  check_slot_order("slots_from_embedding", ring_->degree(), in, out, generator);
+  cuda::slots_from_embedding(launcher(queue), out, in, generator);
 }
 
 void CudaBackend::embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,

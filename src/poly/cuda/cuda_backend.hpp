@@ -117,15 +117,23 @@ class CudaBackend final : public Backend {
   void sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
                        const RnsBase& base) const override;
 
-  void upload_slots(Queue& queue, const SlotView& out,
-                    std::span<const std::complex<double>> host) const override;
-  void download_slots(Queue& queue, std::span<std::complex<double>> host, const SlotView& in) const override;
+  void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const override;
+  void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const override;
   void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, const RnsBase& base,
              Workspace& workspace) const override;
   void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                const RnsBase& base, Workspace& workspace) const override;
   [[nodiscard]] std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                             const RnsBase& base) const override;
+  void slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                          std::uint64_t generator) const override;
+  void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                            std::uint64_t generator) const override;
+
+  void place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                      std::uint64_t generator, const RnsBase& base) const override;
+  void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
+                        std::uint64_t generator, bool is_signed, const RnsBase& base) const override;
 
  private:
   /// Throws MismatchError unless the queue is this backend's.

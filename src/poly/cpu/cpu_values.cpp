@@ -1,0 +1,139 @@
+// Values in the order of a Galois generator: integers to residues and back, and slots for the embedding.
+// Positions are public; every value is treated alike.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <complex>
+#include <numeric>
+#include <vector>
+
+#include "poly/cpu/cpu_backend.hpp"
+#include "poly/cpu/parallel.hpp"
+#include "poly/embedding_checks.hpp"
+#include "poly/shapes.hpp"
+
+namespace hemera::poly::cpu {
+namespace {
+
+// Values of a task: within one of the two rows of N/2 slots.
+constexpr std::size_t block = 512;
+static_assert(min_degree / 2 % block == 0);
+
+// base^exponent modulo 2^64, and so modulo 2N.
+std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
+  std::uint64_t result = 1;
+  for (; exponent != 0; exponent >>= 1, base *= base) {
+    if ((exponent & 1) != 0) result *= base;
+  }
+  return result;
+}
+
+// Slot j by the powers of a generator is `slot` by the powers of 5, or its conjugate.
+struct OrderedSlot {
+  std::uint32_t slot;
+  bool conjugated;
+
+  [[nodiscard]] std::complex<double> of(const std::complex<double>& value) const {
+    return conjugated ? std::conj(value) : value;
+  }
+};
+
+std::vector<OrderedSlot> order_of(std::uint64_t generator, std::size_t degree, std::size_t count) {
+  const std::uint64_t mask = 2 * degree - 1;
+  std::vector<std::uint32_t> logarithm(2 * degree);
+  for (std::uint64_t k = 0, exponent = 1; k < degree / 2; ++k, exponent = exponent * 5 & mask) {
+    logarithm[exponent] = static_cast<std::uint32_t>(k);
+  }
+  std::vector<OrderedSlot> order(count);
+  std::uint64_t exponent = 1;
+  for (OrderedSlot& entry : order) {
+    entry.conjugated = exponent % 4 == 3;  // the powers of 5 are 1 modulo 4
+    entry.slot = logarithm[entry.conjugated ? 2 * degree - exponent : exponent];
+    exponent = exponent * generator & mask;
+  }
+  return order;
+}
+
+}  // namespace
+
+void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
+                                std::uint64_t generator) const {
+  if (form == Form::coefficient) {
+    std::iota(positions.begin(), positions.end(), static_cast<std::uint32_t>(first));
+    return;
+  }
+  // Standard order: the entry for the exponent e = 2 rev(i) + 1 is i.
+  const std::size_t row = ring_->degree() / 2;
+  const std::uint64_t mask = 2 * ring_->degree() - 1;
+  std::uint64_t exponent = power(generator, first % row);
+  if (first >= row) exponent = 0 - exponent;
+  for (std::uint32_t& position : positions) {
+    position = reversal_[(exponent & mask) >> 1];
+    exponent *= generator;
+  }
+}
+
+void CpuBackend::place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                                std::uint64_t generator, const RnsBase& base) const {
+  check_ring("place_integers", base);
+  check_place_integers(out, values, generator, base);
+  const arith::Modulus& t = base.modulus(0);
+  parallel_for(queue, ring_->degree() / block, out.shape.words(), [&](std::size_t task) {
+    const std::size_t first = task * block;
+    const std::size_t given = std::clamp(values.count, first, first + block) - first;
+    std::array<std::uint32_t, block> positions;
+    find_positions(positions, first, form, generator);
+    for (std::size_t b = 0; b < out.shape.batch; ++b) {
+      std::uint64_t* to = out.limb<std::uint64_t>(b, 0, 0);
+      const std::int64_t* from = values.data + (values.batch == 1 ? 0 : b) * values.count;
+      for (std::size_t i = 0; i < given; ++i) to[positions[i]] = t.reduce_signed(from[first + i]);
+      for (std::size_t i = given; i < block; ++i) to[positions[i]] = 0;
+    }
+  });
+}
+
+void CpuBackend::collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
+                                  std::uint64_t generator, bool is_signed, const RnsBase& base) const {
+  check_ring("collect_integers", base);
+  check_collect_integers(values, in, generator, base);
+  const arith::Modulus& t = base.modulus(0);
+  const std::size_t tasks = (values.count + block - 1) / block;
+  parallel_for(queue, tasks, values.batch * values.count, [&](std::size_t task) {
+    const std::size_t first = task * block;
+    const std::size_t wanted = std::min(values.count - first, block);
+    std::array<std::uint32_t, block> positions;
+    find_positions(std::span(positions).first(wanted), first, form, generator);
+    for (std::size_t b = 0; b < values.batch; ++b) {
+      const std::uint64_t* from = in.limb<std::uint64_t>(b, 0, 0);
+      std::int64_t* to = values.data + b * values.count + first;
+      for (std::size_t i = 0; i < wanted; ++i) {
+        const std::uint64_t residue = from[positions[i]];
+        to[i] = is_signed ? t.centered(residue) : static_cast<std::int64_t>(residue);
+      }
+    }
+  });
+}
+
+void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                                    std::uint64_t generator) const {
+  check_slot_order("slots_to_embedding", ring_->degree(), out, in, generator);
+  const auto order = order_of(generator, ring_->degree(), out.slots);
+  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+    for (std::size_t j = 0; j < out.slots; ++j) {
+      out.data[b * out.slots + order[j].slot] = order[j].of(in.data[b * in.slots + j % in.slots]);
+    }
+  });
+}
+
+void CpuBackend::slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
+                                      std::uint64_t generator) const {
+  check_slot_order("slots_from_embedding", ring_->degree(), in, out, generator);
+  const auto order = order_of(generator, ring_->degree(), out.slots);
+  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+    for (std::size_t j = 0; j < out.slots; ++j) {
+      out.data[b * out.slots + j] = order[j].of(in.data[b * in.slots + order[j].slot]);
+    }
+  });
+}
+
+}  // namespace hemera::poly::cpu

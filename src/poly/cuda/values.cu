@@ -1,0 +1,186 @@
+// A thread a value. Where it goes is worked out from its index, without tables: an exponent modulo 2N is a
+// product of at most 16 constants.
+#include <algorithm>
+#include <bit>
+
+#include "poly/cuda/launch.cuh"
+#include "poly/cuda/rounds.cuh"
+#include "poly/cuda/values.hpp"
+
+namespace hemera::poly::cuda {
+namespace {
+
+constexpr unsigned threads = 256;
+constexpr unsigned most_slot_bits = 16;
+static_assert(max_degree / 2 <= 1U << most_slot_bits && min_degree / 2 % threads == 0);
+
+/// g^(2^k), modulo 2^32.
+struct GeneratorPowers {
+  std::uint32_t power[most_slot_bits];
+};
+
+GeneratorPowers powers_of(std::uint64_t generator) {
+  GeneratorPowers result{};
+  auto power = static_cast<std::uint32_t>(generator);
+  for (std::uint32_t& entry : result.power) {
+    entry = power;
+    power *= power;
+  }
+  return result;
+}
+
+/// g^index modulo 2^32, and so modulo 2N.
+__device__ __forceinline__ unsigned power_of(const GeneratorPowers& powers, unsigned index, unsigned bits) {
+  unsigned result = 1;
+  for (unsigned k = 0; k < bits; ++k) result *= (index >> k & 1U) != 0 ? powers.power[k] : 1U;
+  return result;
+}
+
+/// Where value `index` of place_integers stands: in rows of N/2 slots, or as coefficient.
+__device__ __forceinline__ unsigned position_of(unsigned index, bool in_slots, const GeneratorPowers& powers,
+                                                unsigned log_degree) {
+  if (!in_slots) return index;
+  const unsigned row = 1U << (log_degree - 1);
+  const unsigned power = power_of(powers, index & (row - 1), log_degree - 1);
+  const unsigned exponent = (index & row) != 0 ? 0 - power : power;
+  return transposed(reversed((exponent & ((2U << log_degree) - 1)) >> 1, log_degree));
+}
+
+// Grid [tile of values, polynomial]; all N places are written.
+__global__ void __launch_bounds__(threads)
+    place_integers_kernel(DeviceView out, const std::int64_t* values, std::uint64_t row_stride,
+                          unsigned count, bool in_slots, const __grid_constant__ GeneratorPowers powers,
+                          unsigned log_degree, const arith::Modulus* modulus) {
+  const arith::Modulus t = *modulus;
+  const unsigned index = blockIdx.x * threads + threadIdx.x;
+  const unsigned position = position_of(index, in_slots, powers, log_degree);
+  begin_kernel();
+  out.limb(blockIdx.y, 0, 0)[position] =
+      index < count ? t.reduce_signed(values[blockIdx.y * row_stride + index]) : 0;
+}
+
+__global__ void __launch_bounds__(threads)
+    collect_integers_kernel(std::int64_t* values, ConstDeviceView in, unsigned count, bool in_slots,
+                            bool is_signed, const __grid_constant__ GeneratorPowers powers,
+                            unsigned log_degree, const arith::Modulus* modulus) {
+  const arith::Modulus t = *modulus;
+  const unsigned index = blockIdx.x * threads + threadIdx.x;
+  const unsigned position = position_of(index, in_slots, powers, log_degree);
+  begin_kernel();
+  if (index >= count) return;
+  const std::uint64_t residue = in.limb(blockIdx.y, 0, 0)[position];
+  values[std::uint64_t{blockIdx.y} * count + index] =
+      is_signed ? t.centered(residue) : static_cast<std::int64_t>(residue);
+}
+
+struct OrderedSlot {
+  unsigned slot;
+  bool conjugated;
+};
+
+/// Slot j by the powers of the generator is this slot by the powers of 5, or its conjugate. The logarithm to
+/// base 5 bit by bit: 5^(2^b) is 1 + 2^(b+2) modulo 2^(b+3).
+__device__ __forceinline__ OrderedSlot ordered(unsigned j, const GeneratorPowers& powers,
+                                               const GeneratorPowers& inverse_fives, unsigned bits) {
+  unsigned exponent = power_of(powers, j, bits);
+  const bool conjugated = (exponent & 3U) == 3U;
+  if (conjugated) exponent = 0 - exponent;
+  unsigned slot = 0;
+  for (unsigned b = 0; b < bits; ++b) {
+    if ((exponent & ((8U << b) - 1)) != 1) {
+      slot |= 1U << b;
+      exponent *= inverse_fives.power[b];
+    }
+  }
+  return {slot, conjugated};
+}
+
+__device__ __forceinline__ double2 conjugated_if(bool conjugated, double2 value) {
+  return conjugated ? make_double2(value.x, -value.y) : value;
+}
+
+// Grid [tile of slots, row].
+__global__ void __launch_bounds__(threads)
+    slots_to_embedding_kernel(double2* out, const double2* in, unsigned slots,
+                              const __grid_constant__ GeneratorPowers powers,
+                              const __grid_constant__ GeneratorPowers inverse_fives, unsigned bits) {
+  const unsigned j = blockIdx.x * threads + threadIdx.x;
+  const OrderedSlot to = ordered(j, powers, inverse_fives, bits);
+  begin_kernel();
+  out[(std::size_t{blockIdx.y} << bits) + to.slot] =
+      conjugated_if(to.conjugated, in[std::size_t{blockIdx.y} * slots + (j & (slots - 1))]);
+}
+
+__global__ void __launch_bounds__(threads)
+    slots_from_embedding_kernel(double2* out, const double2* in, unsigned slots,
+                                const __grid_constant__ GeneratorPowers powers,
+                                const __grid_constant__ GeneratorPowers inverse_fives, unsigned bits) {
+  const unsigned j = blockIdx.x * threads + threadIdx.x;
+  const OrderedSlot from = ordered(j, powers, inverse_fives, bits);
+  begin_kernel();
+  if (j >= slots) return;
+  out[std::size_t{blockIdx.y} * slots + j] =
+      conjugated_if(from.conjugated, in[(std::size_t{blockIdx.y} << bits) + from.slot]);
+}
+
+/// 5^-1 modulo 2^32.
+constexpr std::uint32_t inverse_five = 0xCCCCCCCDU;
+static_assert(inverse_five * 5U == 1U);
+
+unsigned tiles(std::size_t count) { return static_cast<unsigned>((count + threads - 1) / threads); }
+
+}  // namespace
+
+void place_integers(const Launcher& launcher, const PolyView& out, const IntegerView& values, Form form,
+                    std::uint64_t generator, const RnsBase& base) {
+  const std::size_t row_stride = values.batch == 1 ? 0 : values.count;
+  for_each_launch(out.shape, [&](const Part& part) {
+    launch("place_integers", launcher.stream, place_integers_kernel,
+           {tiles(launcher.degree()), static_cast<unsigned>(part.batches)}, {threads}, 0,
+           device_view(part.of(out)), values.data + part.first_batch * row_stride, row_stride,
+           static_cast<unsigned>(values.count), form == Form::evaluation, powers_of(generator),
+           launcher.log_degree, launcher.tables->moduli() + base.index(0));
+  });
+}
+
+void collect_integers(const Launcher& launcher, const IntegerView& values, const ConstPolyView& in, Form form,
+                      std::uint64_t generator, bool is_signed, const RnsBase& base) {
+  PolyShape shape = in.shape;
+  shape.batch = values.batch;
+  for_each_launch(shape, [&](const Part& part) {
+    launch("collect_integers", launcher.stream, collect_integers_kernel,
+           {tiles(values.count), static_cast<unsigned>(part.batches)}, {threads}, 0,
+           values.data + part.first_batch * values.count, device_view(part.of(in)),
+           static_cast<unsigned>(values.count), form == Form::evaluation, is_signed, powers_of(generator),
+           launcher.log_degree, launcher.tables->moduli() + base.index(0));
+  });
+}
+
+namespace {
+
+template <typename Kernel>
+void order_slots(const char* operation, const Launcher& launcher, Kernel kernel, const SlotView& out,
+                 const SlotView& in, std::size_t slots, std::uint64_t generator) {
+  const PolyShape rows{.batch = out.batch};
+  for_each_launch(rows, [&](const Part& part) {
+    launch(operation, launcher.stream, kernel, {tiles(out.slots), static_cast<unsigned>(part.batches)},
+           {threads}, 0, reinterpret_cast<double2*>(out.data) + part.first_batch * out.slots,
+           reinterpret_cast<const double2*>(in.data) + part.first_batch * in.slots,
+           static_cast<unsigned>(slots), powers_of(generator), powers_of(inverse_five),
+           launcher.log_degree - 1);
+  });
+}
+
+}  // namespace
+
+void slots_to_embedding(const Launcher& launcher, const SlotView& out, const SlotView& in,
+                        std::uint64_t generator) {
+  order_slots("slots_to_embedding", launcher, slots_to_embedding_kernel, out, in, in.slots, generator);
+}
+
+void slots_from_embedding(const Launcher& launcher, const SlotView& out, const SlotView& in,
+                          std::uint64_t generator) {
+  order_slots("slots_from_embedding", launcher, slots_from_embedding_kernel, out, in, out.slots, generator);
+}
+
+}  // namespace hemera::poly::cuda

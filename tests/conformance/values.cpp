@@ -1,0 +1,235 @@
+// Integers and slots in the order of a Galois generator, against the definition: a slot is the value of the
+// polynomial at a power of the root.
+#include <bit>
+#include <complex>
+#include <limits>
+
+#include "conformance/suite.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using poly::Form;
+using poly::IntegerView;
+using poly::RnsBase;
+using poly::SlotView;
+using Integers = std::vector<std::int64_t>;
+using Complex = std::complex<double>;
+
+// Values in the backend's memory.
+template <typename View, typename T>
+struct DeviceArray {
+  runtime::Buffer buffer;
+  View view;
+
+  DeviceArray(Rig& rig, const std::vector<T>& values, std::size_t batch)
+      : buffer(rig.backend->memory(), values.size() * sizeof(T)),
+        view{reinterpret_cast<T*>(buffer.data()), batch, values.size() / batch} {
+    rig.backend->upload_values(*rig.queue, view.bytes(), std::as_bytes(std::span(values)));
+  }
+  [[nodiscard]] std::vector<T> values(Rig& rig) const {
+    std::vector<T> result(view.bytes().size() / sizeof(T));
+    rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(result)), view.bytes());
+    rig.queue->synchronize();
+    return result;
+  }
+};
+using DeviceIntegers = DeviceArray<IntegerView, std::int64_t>;
+using DeviceSlots = DeviceArray<SlotView, Complex>;
+
+// The exponents e of the values at root^e, slot by slot.
+std::vector<std::size_t> exponents(std::size_t degree, std::uint64_t generator) {
+  std::vector<std::size_t> result;
+  for (std::size_t j = 0, e = 1; j < degree / 2; ++j, e = e * generator % (2 * degree)) result.push_back(e);
+  for (std::size_t j = 0; j < degree / 2; ++j) result.push_back(2 * degree - result[j]);
+  return result;
+}
+
+// The entry of the standard order that belongs to each value.
+std::vector<std::size_t> places(std::size_t degree, std::uint64_t generator, Form form) {
+  std::vector<std::size_t> result(degree);
+  const int bits = std::countr_zero(degree);
+  for (std::size_t i = 0; i < degree; ++i) result[i] = i;
+  if (form == Form::coefficient) return result;
+  const auto powers = exponents(degree, generator);
+  for (std::size_t i = 0; i < degree; ++i) result[i] = arith::reverse_bits((powers[i] - 1) / 2, bits);
+  return result;
+}
+
+std::uint64_t modulo(std::int64_t value, std::uint64_t t) {
+  const auto remainder = static_cast<arith::int128>(value) % static_cast<arith::int128>(t);
+  return static_cast<std::uint64_t>(remainder < 0 ? remainder + static_cast<arith::int128>(t) : remainder);
+}
+
+Integers random_integers(Rig& rig, std::size_t count, std::uint64_t t) {
+  const auto limit = static_cast<std::int64_t>(t);
+  const Integers edges = {0,          1,         -1,
+                          limit - 1,  1 - limit, limit / 2,
+                          -limit / 2, limit,     std::numeric_limits<std::int64_t>::min(),
+                          -limit,     limit + 1, std::numeric_limits<std::int64_t>::max()};
+  Integers values(count);
+  for (std::int64_t& value : values) {
+    const std::uint64_t bits = rig.generator();
+    value = bits % 4 == 0 ? edges[(bits >> 8) % edges.size()] : static_cast<std::int64_t>(rig.generator());
+  }
+  return values;
+}
+
+TEST_P(BackendTest, IntegersHaveTheirPlaces) {
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 15}) {
+    Rig rig(GetParam(), degree, {30, 60}, {2, 65536, 65537});
+    for (const RnsBase& base :
+         {rig.primes(0, 1), rig.primes(1, 1), rig.plaintext(0), rig.plaintext(1), rig.plaintext(2)}) {
+      if (degree > 1024 && base.modulus(0).value() < 65537) continue;
+      const std::uint64_t t = base.modulus(0).value();
+      for (const std::uint64_t generator : {5, 3}) {
+        for (const Form form : {Form::evaluation, Form::coefficient}) {
+          const auto place = places(degree, generator, form);
+          for (const std::size_t count :
+               {std::size_t{1}, std::size_t{511}, degree / 2, degree / 2 + 1, degree}) {
+            for (const std::size_t rows : {std::size_t{1}, std::size_t{3}}) {
+              const Integers values = random_integers(rig, rows * count, t);
+              const DeviceIntegers in(rig, values, rows);
+              Host expected(base, 3, 1);
+              for (std::size_t b = 0; b < 3; ++b) {
+                for (std::size_t i = 0; i < count; ++i) {
+                  expected.at(b, 0, 0, place[i]) = modulo(values[(rows == 1 ? 0 : b * count) + i], t);
+                }
+              }
+              poly::Poly out = rig.output(base, 3, 1, form);
+              rig.backend->place_integers(*rig.queue, out.view(), in.view, form, generator, base);
+              ASSERT_TRUE(same(rig.download(out), expected)) << degree << ", " << count << " values";
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, IntegersAreCollectedFromTheirPlaces) {
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 15}) {
+    Rig rig(GetParam(), degree, {30, 60}, {2, 65536, 65537});
+    for (const RnsBase& base : {rig.primes(1, 1), rig.plaintext(0), rig.plaintext(1), rig.plaintext(2)}) {
+      if (degree > 1024 && base.modulus(0).value() < 65537) continue;
+      const std::uint64_t t = base.modulus(0).value();
+      const Host residues = rig.random(base, 3, 1);
+      for (const std::uint64_t generator : {5, 3}) {
+        for (const Form form : {Form::evaluation, Form::coefficient}) {
+          const auto place = places(degree, generator, form);
+          poly::Poly in = rig.upload(residues, form);
+          for (const std::size_t count : {std::size_t{1}, std::size_t{511}, degree / 2 + 1, degree}) {
+            for (const bool is_signed : {false, true}) {
+              Integers expected;
+              for (std::size_t b = 0; b < 3; ++b) {
+                for (std::size_t i = 0; i < count; ++i) {
+                  const std::uint64_t x = residues.at(b, 0, 0, place[i]);
+                  expected.push_back(static_cast<std::int64_t>(is_signed && x > t / 2 ? x - t : x));
+                }
+              }
+              const DeviceIntegers out(rig, Integers(3 * count, 12345), 3);
+              rig.backend->collect_integers(*rig.queue, out.view, std::as_const(in).view(), form, generator,
+                                            is_signed, base);
+              ASSERT_EQ(out.values(rig), expected) << degree << ", " << count << " values";
+              // One polynomial for all rows.
+              rig.backend->collect_integers(*rig.queue, out.view, std::as_const(in).view().batches(1, 1),
+                                            form, generator, is_signed, base);
+              const Integers all = out.values(rig);
+              for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], expected[count + i % count]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Placed in evaluation form they are the values of the polynomial at the powers of the root.
+TEST_P(BackendTest, PlacedIntegersAreValuesOfThePolynomial) {
+  constexpr std::size_t degree = 1024;
+  Rig rig(GetParam(), degree, {30});
+  const arith::Modulus& t = rig.all().modulus(0);
+  for (const std::uint64_t generator : {5, 3}) {
+    const Integers values = random_integers(rig, degree, t.value());
+    const DeviceIntegers in(rig, values, 1);
+    poly::Poly out = rig.output(rig.all(), 1, 1, Form::evaluation);
+    rig.backend->place_integers(*rig.queue, out.view(), in.view, Form::evaluation, generator, rig.all());
+    rig.backend->inverse_transform(*rig.queue, out.view(), out.view(), rig.all());
+    out.set_form(Form::coefficient);
+    const Host polynomial = rig.download(out);
+    const auto powers = exponents(degree, generator);
+    for (const std::size_t slot : {std::size_t{0}, std::size_t{1}, degree / 2 - 1, degree / 2, degree - 1}) {
+      const std::uint64_t point = t.power((*rig.ring)[0].root, powers[slot]);
+      std::uint64_t sum = 0;
+      for (std::size_t n = degree; n-- > 0;) sum = t.add(t.multiply(sum, point), polynomial.at(0, 0, 0, n));
+      EXPECT_EQ(sum, modulo(values[slot], t.value())) << "slot " << slot;
+    }
+  }
+}
+
+TEST_P(BackendTest, SlotsOfAnyGeneratorGoToTheEmbedding) {
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 13, std::size_t{1} << 17}) {
+    Rig rig(GetParam(), degree, {50});
+    const std::size_t all = degree / 2;
+    std::vector<std::size_t> slot_of(2 * degree);  // by exponent
+    const auto fives = exponents(degree, 5);
+    for (std::size_t k = 0; k < all; ++k) slot_of[fives[k]] = k;
+    for (const std::uint64_t generator : {5, 3}) {
+      const auto powers = exponents(degree, generator);
+      for (const std::size_t slots : {std::size_t{1}, std::size_t{8}, all}) {
+        constexpr std::size_t batch = 2;
+        std::vector<Complex> values(batch * slots), expected(batch * all);
+        for (Complex& value : values) {
+          value = {static_cast<double>(rig.generator() % 1000), -static_cast<double>(rig.generator() % 1000)};
+        }
+        for (std::size_t b = 0; b < batch; ++b) {
+          for (std::size_t j = 0; j < all; ++j) {
+            const Complex value = values[b * slots + j % slots];
+            const bool conjugated = powers[j] % 4 == 3;
+            expected[b * all + slot_of[conjugated ? 2 * degree - powers[j] : powers[j]]] =
+                conjugated ? std::conj(value) : value;
+          }
+        }
+        const DeviceSlots in(rig, values, batch);
+        const DeviceSlots embedded(rig, std::vector<Complex>(batch * all, 12345), batch);
+        rig.backend->slots_to_embedding(*rig.queue, embedded.view, in.view, generator);
+        ASSERT_EQ(embedded.values(rig), expected) << degree << ", " << slots << " slots";
+        const DeviceSlots back(rig, std::vector<Complex>(batch * slots, 12345), batch);
+        rig.backend->slots_from_embedding(*rig.queue, back.view, embedded.view, generator);
+        ASSERT_EQ(back.values(rig), values) << degree << ", " << slots << " slots";
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, ValuesThatHaveNoPlaceAreRefused) {
+  Rig rig(GetParam(), 1024, {50, 45});
+  const RnsBase base = rig.primes(0, 1);
+  poly::Poly poly = rig.output(base, 3, 1);
+  const auto refuses = [&](const Integers& values, std::size_t batch, std::uint64_t generator,
+                           const poly::PolyView& view, const RnsBase& over) {
+    const DeviceIntegers device(rig, values, batch);
+    EXPECT_THROW(
+        rig.backend->place_integers(*rig.queue, view, device.view, Form::evaluation, generator, over), Error);
+    EXPECT_THROW(
+        rig.backend->collect_integers(*rig.queue, device.view, view, Form::evaluation, generator, true, over),
+        Error);
+  };
+  refuses(Integers(3 * 1025), 3, 5, poly.view(), base);
+  refuses(Integers(6), 2, 5, poly.view(), base);
+  refuses(Integers(3), 3, 4, poly.view(), base);
+  poly::Poly limbs = rig.output(rig.all(), 3, 1);
+  refuses(Integers(3), 3, 5, limbs.view(), rig.all());
+  poly::Poly components = rig.output(base, 3, 2);
+  refuses(Integers(3), 3, 5, components.view(), base);
+  const DeviceSlots all(rig, std::vector<Complex>(512), 1), some(rig, std::vector<Complex>(6), 1),
+      rows(rig, std::vector<Complex>(8), 2);
+  for (const SlotView& view : {some.view, rows.view}) {
+    EXPECT_THROW(rig.backend->slots_to_embedding(*rig.queue, all.view, view, 3), MismatchError);
+    EXPECT_THROW(rig.backend->slots_from_embedding(*rig.queue, view, all.view, 3), MismatchError);
+  }
+}
+
+}  // namespace
+}  // namespace hemera::conformance
