@@ -12,6 +12,8 @@
 #include "hemera/runtime/error.hpp"
 #include "multiply/diagonal.hpp"
 #include "multiply/galois_scalar.hpp"
+#include "multiply/inert_tables.hpp"
+#include "multiply/inert_transform.hpp"
 #include "multiply/split_transform.hpp"
 #include "poly/cpu/kernels.hpp"
 
@@ -63,9 +65,8 @@ void GaloisTransform::tensor_product(std::span<std::uint64_t* const> out,
   std::reverse(right.begin(), right.end());  // then the terms of a component are two rows of neighbours
   for (std::size_t c = 0; c < out.size(); ++c) {
     const Diagonal terms = diagonal(c, left.size(), right.size());
-    sum_of_products(next, left.data() + terms.first, right.data() + (right.size() - 1 + terms.first - c),
-                    terms.count);
-    inverse(out[c], next);
+    sum_to_coefficients(out[c], next, left.data() + terms.first,
+                        right.data() + (right.size() - 1 + terms.first - c), terms.count);
   }
 }
 
@@ -84,7 +85,11 @@ std::unique_ptr<const GaloisTransform> make_galois_transform(std::size_t degree,
                          std::to_string(2 * degree) + ", or one that is 3 modulo 4 and -1 modulo " +
                          std::to_string(degree));
   }
-  if (inert) return make_scalar_inert(degree, modulus);
+  if (inert) {
+    const InertKernels& kernels = select_inert_kernels();
+    const bool vectors = &kernels != &portable_inert_kernels() && has_vector_inert(degree, modulus);
+    return vectors ? make_vector_inert(degree, modulus, kernels) : make_scalar_inert(degree, modulus);
+  }
   if (root == 0) root = arith::minimal_primitive_root(2 * degree, modulus);
 #if defined(HEMERA_X86_KERNELS)
   if (degree >= poly::min_degree && degree <= (std::size_t{1} << 20)) {

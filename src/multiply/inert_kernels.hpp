@@ -1,5 +1,5 @@
-// The steps of integer products: transforms over the field of p^2 elements for inert primes p < 2^48, eight
-// Gaussian values at a time, and the recombination of residues. One table for each instruction set.
+// Transforms over the field of p^2 elements for inert primes p < 2^48, eight Gaussian values at a time, and the
+// recombination of residues that integer products need. One table for each instruction set.
 //
 // A transform has M values, M = 8 P; P "pairs" of eight real and eight imaginary parts. The first three
 // levels of the tree X^M - i, X^(M/2) -+ e(1/8), ... are done on natural order and lead to eight parts, one
@@ -34,12 +34,13 @@ inline std::size_t inert_entry_at(int level, std::size_t block) {
   return ((std::size_t{1} << level) - 1) / 3 + block;
 }
 
-/// A prime p < 2^48, p = -1 modulo 2^34, and what all lengths need.
+/// A prime p from 2^20 to 2^48, p = -1 modulo 2^m with m <= 34 (for integer products, m = 34), and what all
+/// lengths need.
 struct InertPrime {
   arith::Modulus modulus;
-  Gaussian roots[36];  // roots[j] = e(1 / 2^j), a primitive 2^j-th root of unity, j <= 34
+  Gaussian roots[35];  // roots[j] = e(1 / 2^j), a primitive 2^j-th root of unity, j <= m
 
-  /// e(numerator / 2^log_denominator), log_denominator <= 34.
+  /// e(numerator / 2^log_denominator), log_denominator <= m.
   [[nodiscard]] Gaussian unit(std::uint64_t numerator, int log_denominator) const {
     return power(roots[log_denominator], numerator & ((std::uint64_t{1} << log_denominator) - 1), modulus);
   }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <string_view>
 
 #include "hemera/multiply/galois_transform.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -45,18 +48,29 @@ std::uint64_t reversed_lane(std::size_t lane) { return arith::reverse_bits(lane,
 
 }  // namespace
 
+const InertKernels& select_inert_kernels() {
+#if defined(HEMERA_X86_KERNELS)
+  const std::string_view set = poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name;
+  if (set == "avx512") return avx512_inert_kernels();
+  if (set == "avx2") return avx2_inert_kernels();
+#endif
+  return portable_inert_kernels();
+}
+
+InertPrime make_inert_prime(const arith::Modulus& p, int log_order) {
+  InertPrime prime{p, {}};
+  prime.roots[log_order] = inert_root(std::size_t{1} << (log_order - 1), p);
+  for (int j = log_order; j > 0; --j) prime.roots[j - 1] = multiply(prime.roots[j], prime.roots[j], p);
+  return prime;
+}
+
 std::vector<InertPrime> make_inert_primes(std::size_t count) {
   std::vector<InertPrime> primes;
   std::uint64_t bound = std::uint64_t{1} << 48;
   while (primes.size() < count) {
     bound = inert_prime_below(bound, std::size_t{1} << 32);
     if ((bound + 1) % (std::uint64_t{1} << inert_log_order) != 0) continue;
-    InertPrime prime{arith::Modulus(bound), {}};
-    prime.roots[inert_log_order] = inert_root(std::size_t{1} << (inert_log_order - 1), prime.modulus);
-    for (int j = inert_log_order; j > 0; --j) {
-      prime.roots[j - 1] = multiply(prime.roots[j], prime.roots[j], prime.modulus);
-    }
-    primes.push_back(prime);
+    primes.push_back(make_inert_prime(arith::Modulus(bound), inert_log_order));
   }
   return primes;
 }

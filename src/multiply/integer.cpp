@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "multiply/inert_tables.hpp"
 #include "multiply/integer_product.hpp"
-#include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -22,15 +19,6 @@ using Word = std::uint64_t;
 constexpr std::size_t max_primes = 4;
 // Below this many words of the smaller factor, N^2 products are faster.
 constexpr std::size_t schoolbook_words = 48;
-
-const InertKernels& select_inert_kernels() {
-#if defined(HEMERA_X86_KERNELS)
-  const std::string_view set = poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name;
-  if (set == "avx512") return avx512_inert_kernels();
-  if (set == "avx2") return avx2_inert_kernels();
-#endif
-  return portable_inert_kernels();
-}
 
 std::span<const Word> trimmed(std::span<const Word> a) {
   while (!a.empty() && a.back() == 0) a = a.first(a.size() - 1);

@@ -107,6 +107,53 @@ TEST_P(GaloisTransformTest, MultipliesModuloInertPrimesAtEveryDegree) {
   check(64, 191, Form::inert);
 }
 
+// Those that vector kernels take: from 2^20 to 2^48, -1 modulo 2N.
+TEST_P(GaloisTransformTest, MultipliesModuloInertPrimesOfEverySize) {
+  for (std::size_t degree = 64; degree <= 4096; degree *= 4) {
+    for (const int bits : {19, 21, 31, 33, 47, 48, 49}) {
+      check(degree, inert_prime_below(std::uint64_t{1} << bits, 2 * degree), Form::inert);
+    }
+  }
+  for (const std::uint64_t p :
+       {(std::uint64_t{1} << 31) - 1, inert_prime_below(std::uint64_t{1} << 48, 1 << 18)}) {
+    const std::size_t degree = 1 << 17;
+    const auto transform = make_galois_transform(degree, p);
+    const arith::Modulus modulus(p);
+    Words a(degree, p - 1), expected(degree);
+    for (std::size_t n = 0; n < degree; ++n) {
+      expected[n] =
+          modulus.reduce_signed(static_cast<std::int64_t>(2 * (n + 1)) - static_cast<std::int64_t>(degree));
+    }
+    ASSERT_EQ(product(*transform, a, a), expected) << p;
+  }
+}
+
+TEST_P(GaloisTransformTest, SumsOfProductsComeBack) {
+  for (const std::uint64_t p :
+       {inert_prime_below(std::uint64_t{1} << 48, 1024), mersenne61, std::uint64_t{12289}}) {
+    const std::size_t degree = 512;
+    const auto transform = make_galois_transform(degree, p);
+    const arith::Modulus modulus(p);
+    Words a[2], b[2], values[4], out(degree), sum(degree), expected(degree);
+    const std::uint64_t *left[2], *right[2];
+    for (std::size_t k = 0; k < 2; ++k) {
+      for (Words* each : {&a[k], &b[k]}) {
+        each->resize(degree);
+        for (auto& c : *each) c = random_() % p;
+      }
+      values[k].resize(degree), values[2 + k].resize(degree);
+      transform->forward(values[k].data(), a[k].data());
+      transform->forward(values[2 + k].data(), b[k].data());
+      left[k] = values[k].data(), right[k] = values[2 + k].data();
+      const Words term = schoolbook(a[k], b[k], modulus);
+      for (std::size_t n = 0; n < degree; ++n) expected[n] = modulus.add(expected[n], term[n]);
+    }
+    transform->sum_of_products(sum.data(), left, right, 2);
+    transform->inverse(out.data(), sum.data());
+    ASSERT_EQ(out, expected) << p;
+  }
+}
+
 TEST_P(GaloisTransformTest, InertPrimesAreTheLargestOfTheirKind) {
   for (const std::size_t degree : {2, 16, 1024}) {
     const std::uint64_t p = inert_prime_below(1 << 20, degree);

@@ -56,6 +56,14 @@ class GaloisTransform {
 
  protected:
   void check_tensor_product(std::size_t out, std::size_t a, std::size_t b, std::size_t scratch) const;
+
+ private:
+  /// out = the coefficients of the sum of a[k] b[k]; `values` is scratch. A transform may join the two steps.
+  virtual void sum_to_coefficients(std::uint64_t* out, std::uint64_t* values, const std::uint64_t* const* a,
+                                   const std::uint64_t* const* b, std::size_t terms) const {
+    sum_of_products(values, a, b, terms);
+    inverse(out, values);
+  }
 };
 
 /// The transform for degree N, a power of two from 2 to 2^32, and a prime p < 2^61 that is 1 modulo 2N (the
