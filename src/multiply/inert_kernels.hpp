@@ -1,5 +1,5 @@
-// Transforms over the field of p^2 elements for inert primes p < 2^48, eight Gaussian values at a time, and the
-// recombination of residues that integer products need. One table for each instruction set.
+// Transforms over the field of p^2 elements for inert primes p < 2^48, eight Gaussian values at a time, and
+// the recombination of residues that integer products need. One table for each instruction set.
 //
 // A transform has M values, M = 8 P; P "pairs" of eight real and eight imaginary parts. The first three
 // levels of the tree X^M - i, X^(M/2) -+ e(1/8), ... are done on natural order and lead to eight parts, one
