@@ -27,6 +27,8 @@ ORDER = " < ".join(", ".join(row) for row in LAYERS)
 RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 # Parts of one layer that do not include each other; the rest of the layer does not include them either.
 PARTS = {"poly": ("cpu", "cuda"), "schemes": ("bgv", "bfv", "ckks"), "interop": ("openfhe", "seal")}
+# What chooses among the parts of a layer may include them, and is included by higher layers alone.
+JOINTS = {"schemes": "any_scheme"}
 # The engines of multiply/ are CPU code: they share the kernels' vector arithmetic.
 KERNEL_USERS = {"multiply": ("poly/cpu",)}
 
@@ -74,7 +76,8 @@ def place_of(file: PurePosixPath) -> Place | None:
         return None
     # schemes/bfv/encoder.hpp and schemes/bfv.hpp both belong to the part bfv.
     name = inside[1].split(".")[0]
-    return Place(inside[0], name if name in PARTS.get(inside[0], ()) else "")
+    parts = (*PARTS.get(inside[0], ()), JOINTS.get(inside[0]))
+    return Place(inside[0], name if name in parts else "")
 
 
 def resolve(root: Path, file: PurePosixPath, include: str) -> PurePosixPath | None:
@@ -98,7 +101,8 @@ def why_not(file: PurePosixPath, target: PurePosixPath) -> str | None:
         return f"{source} may not include {included}: an include points to a lower layer ({ORDER})"
     if RANK[included.layer] == RANK[source.layer] and source.layer != included.layer:
         return f"{source} may not include {included}: they are neighbours ({ORDER})"
-    if source.layer == included.layer and included.part and source.part != included.part:
+    joins = source.part == JOINTS.get(source.layer)
+    if source.layer == included.layer and included.part and source.part != included.part and not joins:
         if source.part:
             return f"{source} may not include {included}: they are neighbours"
         return f"{source} may not include {included}: what its parts share may not depend on one of them"

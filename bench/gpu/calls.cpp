@@ -8,6 +8,7 @@
 
 #include "gpu/session.hpp"
 #include "hemera/rlwe/integer_encoder.hpp"
+#include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::gpu_bench {
@@ -160,7 +161,7 @@ Call relinearization_key_call(const Operands& in) {
         rlwe::EvaluationKeys keys;
         keys.context = in.client.context;
         keys.relinearization = key;
-        const auto evaluator = make_evaluator(in.client.context, std::move(keys));
+        const auto evaluator = any_scheme::make_evaluator(in.client.context, std::move(keys));
         return in.holds(evaluator->multiply(in.x, in.y),
                         in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }));
       },

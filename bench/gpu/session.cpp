@@ -4,8 +4,8 @@
 #include <random>
 #include <stdexcept>
 
-#include "hemera/schemes/bfv.hpp"
-#include "hemera/schemes/bgv.hpp"
+#include "hemera/rlwe/integer_encoder.hpp"
+#include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::gpu_bench {
@@ -13,30 +13,17 @@ namespace {
 
 using rlwe::Ciphertext;
 using rlwe::Plaintext;
-using rlwe::Scheme;
 
 // Of CKKS, in slots of magnitude 1: the sets differ in scale, and wrong results are off by far more.
 constexpr double tolerance = 0x1p-7;
 
 }  // namespace
 
-std::unique_ptr<rlwe::Evaluator> make_evaluator(const std::shared_ptr<const rlwe::Context>& context,
-                                                rlwe::EvaluationKeys keys) {
-  switch (context->scheme()) {
-    case Scheme::bfv:
-      return std::make_unique<bfv::Evaluator>(context, std::move(keys));
-    case Scheme::bgv:
-      return std::make_unique<bgv::Evaluator>(context, std::move(keys));
-    default:
-      return std::make_unique<ckks::Evaluator>(context, std::move(keys));
-  }
-}
-
 Client::Client(const rlwe::Parameters& parameters, runtime::Device device, bool rotations)
     : context(rlwe::Context::make(parameters, device)), secret(rlwe::generate_secret_key(context)) {
   rlwe::KeyRequest request;
   for (std::int64_t step = 1; step <= (rotations ? 8 : 1); ++step) request.rotations.push_back(step);
-  evaluator = make_evaluator(context, rlwe::generate_keys(secret, request));
+  evaluator = any_scheme::make_evaluator(context, rlwe::generate_keys(secret, request));
 }
 
 Plaintext Client::encode(const Values& values, std::size_t batch, std::size_t level) const {
@@ -58,26 +45,12 @@ Values Client::decode(const Plaintext& plaintext) const {
 }
 
 Ciphertext Client::encrypt(const Plaintext& plaintext, bool with_public_key) const {
-  const rlwe::PublicKey& key = *evaluator->keys().public_key;
-  switch (context->scheme()) {
-    case Scheme::bfv:
-      return with_public_key ? bfv::encrypt(plaintext, key) : bfv::encrypt(plaintext, secret);
-    case Scheme::bgv:
-      return with_public_key ? bgv::encrypt(plaintext, key) : bgv::encrypt(plaintext, secret);
-    default:
-      return with_public_key ? ckks::encrypt(plaintext, key) : ckks::encrypt(plaintext, secret);
-  }
+  return with_public_key ? any_scheme::encrypt(plaintext, *evaluator->keys().public_key)
+                         : any_scheme::encrypt(plaintext, secret);
 }
 
 Plaintext Client::decrypt(const Ciphertext& ciphertext) const {
-  switch (context->scheme()) {
-    case Scheme::bfv:
-      return bfv::decrypt(ciphertext, secret);
-    case Scheme::bgv:
-      return bgv::decrypt(ciphertext, secret);
-    default:
-      return ckks::decrypt(ciphertext, secret);
-  }
+  return any_scheme::decrypt(ciphertext, secret);
 }
 
 Operands::Operands(const Client& owner, std::size_t batch_size, std::size_t at_level)

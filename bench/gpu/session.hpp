@@ -18,9 +18,6 @@ namespace hemera::gpu_bench {
 using Complex = std::complex<double>;
 using Values = std::vector<Complex>;
 
-std::unique_ptr<rlwe::Evaluator> make_evaluator(const std::shared_ptr<const rlwe::Context>& context,
-                                                rlwe::EvaluationKeys keys);
-
 /// A client with all keys, which live for all levels and batches of a set.
 struct Client {
   std::shared_ptr<const rlwe::Context> context;

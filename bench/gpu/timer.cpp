@@ -22,7 +22,7 @@ void check(cudaError_t error, const char* what) {
 Timer::Timer(const rlwe::Context& context, std::size_t repetitions)
     : backend_(context.backend()),
       queue_(context.queue()),
-      stream_(dynamic_cast<const runtime::cuda::StreamQueue&>(queue_).stream()),
+      stream_(dynamic_cast<const runtime::cuda::StreamQueue&>(queue_).streams().current().get()),
       repetitions_(repetitions) {
   check(cudaEventCreate(&start_), "make an event");
   check(cudaEventCreate(&stop_), "make an event");

@@ -11,8 +11,7 @@
 
 #include "bindings.hpp"
 #include "hemera/runtime/error.hpp"
-#include "hemera/schemes/bfv.hpp"
-#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::python {
@@ -24,16 +23,8 @@ using rlwe::Evaluator;
 using rlwe::Plaintext;
 
 EvaluatorHandle make_evaluator(const rlwe::EvaluationKeys& keys, bool lazy) {
-  const auto relinearization = lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager;
-  switch (keys.context->scheme()) {
-    case rlwe::Scheme::bfv:
-      return {std::make_shared<const bfv::Evaluator>(keys.context, keys, relinearization)};
-    case rlwe::Scheme::bgv:
-      return {std::make_shared<const bgv::Evaluator>(keys.context, keys, relinearization)};
-    case rlwe::Scheme::ckks:
-      break;
-  }
-  return {std::make_shared<const ckks::Evaluator>(keys.context, keys, relinearization)};
+  return {any_scheme::make_evaluator(keys.context, keys,
+                                     lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager)};
 }
 
 /// CKKS: with the scale that automatic mode has at `level`; otherwise by modulus switching.
@@ -84,12 +75,6 @@ void bind_evaluator(nb::module_& m) {
             return self.evaluator->multiply(a, b); }, "a"_a, "b"_a, ReleaseGil())
       .def("square", [](const EvaluatorHandle& self, const Ciphertext& a) {
             return self.evaluator->square(a); }, "a"_a, ReleaseGil())
-      .def("dot", [](const EvaluatorHandle& self, const std::vector<const Ciphertext*>& a,
-                     const std::vector<const Ciphertext*>& b) {
-            return self.evaluator->dot(a, b); }, "a"_a, "b"_a, ReleaseGil())
-      .def("dot_plain", [](const EvaluatorHandle& self, const std::vector<const Ciphertext*>& a,
-                           const std::vector<const Plaintext*>& b) {
-            return self.evaluator->dot(a, b); }, "a"_a, "b"_a, ReleaseGil())
       .def("relinearize_inplace", [](const EvaluatorHandle& self, Ciphertext& a) {
             self.evaluator->relinearize_inplace(a); }, "a"_a, ReleaseGil())
       .def("power", [](const EvaluatorHandle& self, const Ciphertext& a, std::uint64_t exponent) {
