@@ -105,7 +105,7 @@ struct Session {
   Ciphertext other;
 
   explicit Session(std::size_t degree)
-      : context(rlwe::Context::make(Scheme::parameters(degree), {}, 1)),
+      : context(rlwe::Context::make(Scheme::parameters(degree), {}, {.threads = 1})),
         secret(rlwe::generate_secret_key(context)),
         evaluator(context, rlwe::generate_keys(secret, {.rotations = {1, 2, 3, 4, 5, 6, 7, 8}})),
         plaintext(Scheme::encode(context)),

@@ -15,7 +15,7 @@ inline runtime::Device device() {
 }
 
 inline std::shared_ptr<const rlwe::Context> make_context(rlwe::Parameters parameters, int threads = 0) {
-  return rlwe::Context::make(std::move(parameters), device(), threads);
+  return rlwe::Context::make(std::move(parameters), device(), {.threads = threads});
 }
 
 }  // namespace hemera::tests

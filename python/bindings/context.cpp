@@ -1,10 +1,12 @@
 // Contexts, and what they tell about the machine.
 #include "hemera/rlwe/context.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +25,14 @@ using namespace nb::literals;
 
 /// multiplier: an engine's name; "ntt" are the backend's own transforms.
 ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
-                           std::size_t memory_limit, const std::string& multiplier) {
-  auto engine = multiplier == "ntt" ? nullptr : multiply::make_ring_multiplier(multiplier);
-  return {rlwe::Context::make(parameters, runtime::Device::parse(device), threads, std::move(engine),
-                              memory_limit)};
+                           std::size_t memory_limit, const std::string& multiplier,
+                           std::optional<std::uintptr_t> stream) {
+  return {rlwe::Context::make(
+      parameters, runtime::Device::parse(device),
+      {.threads = threads,
+       .multiplier = multiplier == "ntt" ? nullptr : multiply::make_ring_multiplier(multiplier),
+       .memory_limit = memory_limit,
+       .stream = stream})};
 }
 
 /// Names of the devices that contexts can be made on, best first.
@@ -83,7 +89,7 @@ void bind_context(nb::module_& m) {
            [](const ContextHandle& self) { return self.context->conjugation_element(); });
 
   m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, "memory_limit"_a,
-        "multiplier"_a, ReleaseGil());
+        "multiplier"_a, "stream"_a.none(), ReleaseGil());
   m.def("devices", &devices, ReleaseGil());
   m.def("find_cuda_devices", &runtime::find_cuda_devices, ReleaseGil());
   m.def("available_processors", &runtime::available_processors);

@@ -13,7 +13,9 @@ NB_MODULE(_core, m) {
   hemera::python::bind_ciphertext(m);
   hemera::python::bind_schemes(m);
   hemera::python::bind_evaluator(m);
+  hemera::python::bind_device_array(m);
   hemera::python::bind_graph(m);
   hemera::python::bind_io(m);
+  hemera::python::bind_transfer(m);
   hemera::python::bind_multiply(m);
 }

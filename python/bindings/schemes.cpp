@@ -16,6 +16,7 @@
 #include "bindings.hpp"
 #include "hemera/rlwe/integer_encoder.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -93,19 +94,6 @@ Result<std::int64_t> decode_integers(const rlwe::IntegerEncoder& encoder, const 
   return to_array(std::move(values), plaintext.meta);
 }
 
-template <typename Key>
-Ciphertext encrypt_by_scheme(const Plaintext& plaintext, const Key& key) {
-  switch (plaintext.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::encrypt(plaintext, key);
-    case Scheme::bgv:
-      return bgv::encrypt(plaintext, key);
-    case Scheme::ckks:
-      break;
-  }
-  return ckks::encrypt(plaintext, key);
-}
-
 Ciphertext encrypt_with_keys(const Plaintext& plaintext, const EvaluationKeys& keys) {
   if (!keys.public_key) {
     throw MissingKeyError(
@@ -113,19 +101,7 @@ Ciphertext encrypt_with_keys(const Plaintext& plaintext, const EvaluationKeys& k
         "or "
         "encrypt with the secret key");
   }
-  return encrypt_by_scheme(plaintext, *keys.public_key);
-}
-
-Plaintext decrypt(const Ciphertext& ciphertext, const SecretKey& key) {
-  switch (ciphertext.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::decrypt(ciphertext, key);
-    case Scheme::bgv:
-      return bgv::decrypt(ciphertext, key);
-    case Scheme::ckks:
-      break;
-  }
-  return ckks::decrypt(ciphertext, key);
+  return any_scheme::encrypt(plaintext, *keys.public_key);
 }
 
 Plaintext decrypt_for_sharing(const Ciphertext& ciphertext, const SecretKey& key,
@@ -196,8 +172,9 @@ void bind_schemes(nb::module_& m) {
       .def("decode", &decode_integers, "plaintext"_a, "signed"_a);
 
   m.def("encrypt_with_keys", &encrypt_with_keys, "plaintext"_a, "keys"_a, ReleaseGil());
-  m.def("encrypt_with_secret", &encrypt_by_scheme<SecretKey>, "plaintext"_a, "secret"_a, ReleaseGil());
-  m.def("decrypt", &decrypt, "ciphertext"_a, "secret"_a, ReleaseGil());
+  m.def("encrypt_with_secret", nb::overload_cast<const Plaintext&, const SecretKey&>(&any_scheme::encrypt),
+        "plaintext"_a, "secret"_a, ReleaseGil());
+  m.def("decrypt", &any_scheme::decrypt, "ciphertext"_a, "secret"_a, ReleaseGil());
   m.def("decrypt_for_sharing", &decrypt_for_sharing, "ciphertext"_a, "secret"_a, "noise_bound"_a.none(),
         "statistical_bits"_a, ReleaseGil());
   m.def("guaranteed_noise_budget", &guaranteed_noise_budget, "ciphertext"_a);

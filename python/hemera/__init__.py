@@ -14,6 +14,7 @@ ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
 from importlib.metadata import version
 
 from hemera import bfv, bgv, ckks, errors, multiply
+from hemera._device import DeviceArray
 from hemera._load import inspect, load_parameters
 from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
 from hemera.context import Context, devices, rotations_for_sum, rotations_needed
@@ -28,6 +29,7 @@ __version__ = version("hemera")
 __all__ = [
     "Ciphertext",
     "Context",
+    "DeviceArray",
     "Error",
     "Evaluator",
     "Graph",

@@ -34,6 +34,11 @@ class Stored:
 
     _native: Any
 
+    @property
+    def context(self) -> Context:
+        """The context that the object belongs to."""
+        raise NotImplementedError
+
     def to_bytes(self, *, compression: int = 0) -> bytes:
         """The object in Hemera's file format.
 
@@ -57,19 +62,23 @@ class Stored:
         """
         _core.save_file(os.fsencode(path), self._native, compression)
 
-    def to(self, target: Context | Evaluator) -> Any:
-        """The same object in another context of the same parameters, for example on another device.
+    def to(self, target: Context | Evaluator | str) -> Any:
+        """A copy of the object in another context of the same parameters, for example on another device.
 
-        It travels by way of the host, as its bytes do.
+        Between GPUs it travels without the host.
 
         Args:
-            target: a context, or, for ciphertexts, an evaluator that the result is then bound to.
+            target: a context; or, for ciphertexts, an evaluator that the result is then bound to; or the name
+                of a device, which stands for `Context.on` of that device.
 
         Raises:
-            MismatchError: when the target has other parameters.
+            DeviceError: when the device is not there.
+            MismatchError: when the target has other parameters, or is an evaluator and this no ciphertext.
             OutOfMemoryError: when its device has no room.
         """
-        return target.load(bytes(self))
+        if isinstance(target, str):
+            target = self.context.on(target)
+        return target._copy_of(self)
 
     def __reduce__(self) -> NoReturn:
         name = type(self).__name__

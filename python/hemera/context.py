@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
+from hemera._device import DeviceArray, ForeignArray, foreign_array, stream_handle
 from hemera._encoding import as_complex, as_integers, fit_slots, pad_slots, power_of_two
-from hemera._stored import Source, read
+from hemera._stored import Source, Stored, read
 from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.evaluator import Evaluator, Relinearization
 from hemera.keys import Keys, SecretKey, SwitchingKey
@@ -35,6 +37,9 @@ class Context:
         threads: how many threads the CPU may use; None: as many as the process may run on.
         memory_limit: bytes that the context may take of a CUDA device's memory, with those kept for reuse;
             None: as many as there are.
+        stream: the CUDA stream that all operations run in: an object of PyTorch, CuPy or any library with
+            `__cuda_stream__`, or its handle as an integer. None: each thread has a stream of its own, and
+            waits for what other threads made.
         multiplier: what multiplies the polynomials of ciphertext products, with the same bits: "ntt" (the
             device's own transforms), or an engine of `hemera.multiply` that runs on the CPU ("dgt",
             "kronecker_ss", "schoolbook").
@@ -42,7 +47,8 @@ class Context:
     Raises:
         DeviceError: for a device that is not there; the message says why and what there is. Also for a GPU
             with a multiplier other than "ntt".
-        ParameterError: for a memory limit on the CPU, or a multiplier that is not there.
+        ParameterError: for a memory limit or a stream on the CPU, or a multiplier that is not there.
+        TypeError: when `stream` is no stream.
     """
 
     def __init__(
@@ -52,6 +58,7 @@ class Context:
         *,
         threads: int | None = None,
         memory_limit: int | None = None,
+        stream: object | None = None,
         multiplier: str = "ntt",
     ) -> None:
         if threads is not None and threads < 1:
@@ -66,7 +73,17 @@ class Context:
         self._multiplier = multiplier
         best = devices()[0] if multiplier == "ntt" else "cpu"
         chosen = best if device == "auto" else device
-        self._native = _core.make_context(params._native, chosen, threads or 0, memory_limit or 0, multiplier)
+        self._stream = stream  # kept alive
+        self._native = _core.make_context(
+            params._native,
+            chosen,
+            threads or 0,
+            memory_limit or 0,
+            multiplier,
+            None if stream is None else stream_handle(stream),
+        )
+        self._family: dict[str, Context] = {}
+        self._family_lock = threading.Lock()
 
     @property
     def params(self) -> Parameters:
@@ -94,8 +111,8 @@ class Context:
         return self._native.memory_used
 
     def synchronize(self) -> None:
-        """Wait until all operations given so far have run. Results need no such call: it is for measuring
-        time, and for errors of the device to surface here.
+        """Wait until all operations that this thread gave so far have run. Results need no such call: it is
+        for measuring time, and for errors of the device to surface here.
 
         Raises:
             DeviceError: when an operation has failed on the device.
@@ -203,7 +220,10 @@ class Context:
 
         Args:
             values: an array of shape (..., slots). CKKS: real or complex numbers, padded with zeros to a
-                power of two; BFV and BGV: integers in (-t, t).
+                power of two; BFV and BGV: integers in (-t, t). An array on the context's GPU (of PyTorch,
+                CuPy, JAX, ...: anything with `__dlpack__` or `__cuda_array_interface__`) is read there:
+                float64 or complex128 for CKKS, int64, taken modulo t, for BFV and BGV. Its values are not
+                checked, which would need the host.
             encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
             level: CKKS: level to encode at; None: the top.
             scale: CKKS: factor between values and polynomial; None: the level's.
@@ -221,6 +241,15 @@ class Context:
     def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """The values of a plaintext, of shape (..., slots); for `dtype` see `decrypt`."""
         return self._decode(plaintext._native, dtype)
+
+    def decode_on_device(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> DeviceArray:
+        """The values of a plaintext, of shape (..., slots), as an array on the context's GPU that PyTorch,
+        CuPy and JAX take; for `dtype` see `decrypt`.
+
+        Raises:
+            DeviceError: when the context is on the CPU: there `decode` gives an array of the device.
+        """
+        return self._decode_on_device(plaintext._native, dtype)
 
     # --- The client. ---
 
@@ -264,6 +293,13 @@ class Context:
         """
         self._require_secret(secret_key, "decrypt")
         return self._decode(_core.decrypt(ciphertext._native, secret_key._native), dtype)
+
+    def decrypt_on_device(
+        self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
+    ) -> DeviceArray:
+        """As `decrypt`, to an array on the context's GPU: see `decode_on_device`."""
+        self._require_secret(secret_key, "decrypt")
+        return self._decode_on_device(_core.decrypt(ciphertext._native, secret_key._native), dtype)
 
     def decrypt_for_sharing(
         self,
@@ -324,6 +360,36 @@ class Context:
             functools.partial(_core.load_object, self._native),
             functools.partial(_core.load_object_file, self._native),
         )
+        return self._wrap(core)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Context does not pickle: pickle its params, and make a context of them elsewhere")
+
+    # --- Other devices. ---
+
+    def on(self, device: str) -> Context:
+        """The context of the same parameters on another device: itself if it lives there, else one that is
+        made at the first call and kept as long as this one. Objects go there by their `to`.
+
+        Raises:
+            DeviceError: when the device is not there.
+        """
+        name = device if device == "cpu" or ":" in device else f"{device}:0"
+        with self._family_lock:
+            self._family.setdefault(self.device, self)
+            if name not in self._family:
+                other = Context(self._params, name)
+                other._family, other._family_lock = self._family, self._family_lock
+                self._family[name] = other
+            return self._family[name]
+
+    # --- What the other classes use. ---
+
+    def _copy_of(self, stored: Stored) -> Any:
+        return self._wrap(_core.copy_to(self._native, stored._native))
+
+    def _wrap(self, core: object) -> Any:
+        """An object of the core as a user meets it."""
         if isinstance(core, _core.Ciphertext):
             return Ciphertext(core, self._keyless)
         if isinstance(core, _core.Plaintext):
@@ -334,11 +400,6 @@ class Context:
             return Keys(core, self)
         assert isinstance(core, _core.SwitchingKey)
         return SwitchingKey(core, self)
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a Context does not pickle: pickle its params, and make a context of them elsewhere")
-
-    # --- What the other classes use. ---
 
     @functools.cached_property
     def _keyless(self) -> Evaluator:
@@ -372,17 +433,56 @@ class Context:
         if encoding not in ("slots", "coefficients"):
             raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
         encoder = self._encoder
+        foreign = foreign_array(values, self, "encode")
         if isinstance(encoder, _core.ComplexEncoder):
             if encoding != "slots":
                 raise _core.ParameterError("CKKS encodes slots only")
             if level is not None:
                 self._require_level(level)
+            if foreign is not None:
+                return self._encode_foreign_complex(foreign, level, scale)
             array = as_complex(values, "encode")
             return encoder.encode(pad_slots(array, power_of_two(array.shape[-1]), "encode"), level, scale)
         if level is not None or scale is not None:
             raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
+        if foreign is not None:
+            return self._encode_foreign_integers(foreign, encoding == "slots")
         integers = as_integers(values, "encode", self._params.scheme)
         return encoder.encode(integers, encoding == "slots")
+
+    def _encode_foreign_complex(
+        self, array: ForeignArray, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        if array.dtype not in (np.float64, np.complex128):
+            raise TypeError(
+                f"encode: CKKS takes float64 or complex128 on a GPU, not {array.dtype}; convert the array"
+            )
+        slots = power_of_two(array.shape[-1])
+        if slots > self._params.max_slots:
+            raise _core.MismatchError(
+                f"encode: {array.shape[-1]} values do not fit in {self._params.max_slots} slots; use a batch "
+                "axis"
+            )
+        return _core.encode_complex_on_device(
+            self._native,
+            array.pointer,
+            list(array.shape),
+            array.stream,
+            array.dtype == np.float64,
+            slots,
+            level,
+            scale,
+        )
+
+    def _encode_foreign_integers(self, array: ForeignArray, in_slots: bool) -> _core.Plaintext:
+        if array.dtype != np.int64:
+            raise TypeError(
+                f"encode: {self._params.scheme.upper()} takes int64 on a GPU, not {array.dtype}; convert the "
+                "array first"
+            )
+        return _core.encode_integers_on_device(
+            self._native, array.pointer, list(array.shape), array.stream, in_slots
+        )
 
     def _encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
         """An array that is added to or multiplied with `a`, at the level and scale that this takes."""
@@ -413,18 +513,37 @@ class Context:
 
     def _decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
         encoder = self._encoder
+        chosen = self._decoded_type(dtype)
         if isinstance(encoder, _core.ComplexEncoder):
-            if dtype is not None and np.dtype(dtype) not in (np.float64, np.complex128):
-                raise _core.ParameterError(
-                    f"CKKS decrypts to float64 or complex128, not to {np.dtype(dtype)}"
-                )
             values = encoder.decode(plaintext)
-            return values.real if dtype is None or np.dtype(dtype) == np.float64 else values
-        if dtype is not None and np.dtype(dtype) not in (np.int64, np.uint64):
-            raise _core.ParameterError(f"BFV and BGV decrypt to int64 or uint64, not to {np.dtype(dtype)}")
-        if dtype is None or np.dtype(dtype) == np.int64:
+            return values.real if chosen == np.float64 else values
+        if chosen == np.int64:
             return encoder.decode(plaintext, True)
         return encoder.decode(plaintext, False).view(np.uint64)
+
+    def _decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
+        if self.device == "cpu":
+            raise _core.DeviceError(
+                "a context on the CPU decodes to NumPy arrays, which are on its device: use decode or decrypt"
+            )
+        chosen = self._decoded_type(dtype)
+        if self._params.scheme == "ckks":
+            native = _core.decode_complex_on_device(self._native, plaintext, chosen == np.float64)
+        else:
+            native = _core.decode_integers_on_device(self._native, plaintext, chosen == np.int64)
+        return DeviceArray(native)
+
+    def _decoded_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
+        """The type of decoded values: of `dtype`, or the scheme's usual one."""
+        ckks = self._params.scheme == "ckks"
+        allowed = (np.float64, np.complex128) if ckks else (np.int64, np.uint64)
+        chosen = np.dtype(allowed[0] if dtype is None else dtype)
+        if chosen not in allowed:
+            names = (
+                "CKKS decrypts to float64 or complex128" if ckks else "BFV and BGV decrypt to int64 or uint64"
+            )
+            raise _core.ParameterError(f"{names}, not to {chosen}")
+        return chosen
 
     def _encrypt(
         self, values: ArrayLike | Plaintext, key: SecretKey | Keys, encoding: str, evaluator: Evaluator

@@ -200,13 +200,14 @@ def test_devices() -> None:
 
 
 def test_more_memory_than_there_is() -> None:
-    params = hm.ckks.Parameters.for_circuit(1, degree=2**17, slots=2**16)
+    params = hm.ckks.Parameters.for_circuit(20, degree=2**17, slots=2**16)
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
     x = ctx.encrypt([1.0], sk)
-    # 2^20 copies of a ciphertext of megabytes: terabytes.
+    # 2^22 copies of a ciphertext of 40 MB: more than the 2^47 bytes that a process can address, so that
+    # systems which promise more memory than they have refuse it too.
     with pytest.raises(errors.OutOfMemoryError, match="bytes"):
-        x[np.newaxis][np.zeros(1 << 20, dtype=int)]
+        x[np.newaxis][np.zeros(1 << 22, dtype=int)]
 
 
 def test_keyword_choices(party: Any) -> None:

@@ -7,9 +7,9 @@
 #if !defined(HEMERA_CUDA)
 namespace hemera::poly {
 
-std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> /*ring*/, int device,
-                                                 std::size_t /*memory_limit*/) {
-  throw DeviceError("device '" + runtime::Device{runtime::Device::Kind::cuda, device}.name() +
+std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> /*ring*/,
+                                                 const CudaSettings& settings) {
+  throw DeviceError("device '" + runtime::Device{runtime::Device::Kind::cuda, settings.device}.name() +
                     "' is not available: " + runtime::find_cuda_devices().problem);
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "hemera/poly/backend.hpp"
@@ -44,12 +43,8 @@ void check_host(const char* operation, std::size_t host_words, const PolyShape& 
 void check_copy(const PolyView& out, const ConstPolyView& in);
 
 /// Output and inputs of a tensor product; MismatchError otherwise.
-void check_tensor_product(const char* operation, const PolyView& out, const ConstPolyView& a,
-                          const ConstPolyView& b, const RnsBase& base);
-
-/// Output and inputs of a sum of tensor products; MismatchError otherwise.
-void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
-                         std::span<const ConstPolyView> b, const RnsBase& base);
+void check_tensor_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                          const RnsBase& base);
 
 /// Odd and below 2N; ParameterError otherwise.
 void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree);
@@ -68,6 +63,7 @@ void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstP
 
 /// One-component polynomials over one modulus, and rows of 1 to N integers, as many or one that broadcasts
 /// (MismatchError); the generator is odd and below 2N (ParameterError).
+void check_slots(const char* operation, const SlotView& slots, const NumberView& values);
 void check_place_integers(const PolyView& out, const IntegerView& values, std::uint64_t generator,
                           const RnsBase& base);
 void check_collect_integers(const IntegerView& values, const ConstPolyView& in, std::uint64_t generator,

@@ -50,22 +50,20 @@ struct Context::Plans {
 
 Context::~Context() = default;
 
-std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Device device, int threads,
-                                             std::shared_ptr<const poly::RingMultiplier> multiplier,
-                                             std::size_t memory_limit) {
-  if (multiplier != nullptr && device.kind != runtime::Device::Kind::cpu) {
-    throw DeviceError("the multiplier " + std::string(multiplier->name()) + " works on the CPU, not on '" +
-                      device.name() + "'; use the device 'cpu', or no multiplier");
+std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Device device,
+                                             ContextOptions options) {
+  if (options.multiplier != nullptr && device.kind != runtime::Device::Kind::cpu) {
+    throw DeviceError("the multiplier " + std::string(options.multiplier->name()) +
+                      " works on the CPU, not on '" + device.name() +
+                      "'; use the device 'cpu', or no multiplier");
   }
-  return std::shared_ptr<const Context>(
-      new Context(std::move(parameters), device, threads, std::move(multiplier), memory_limit));
+  return std::shared_ptr<const Context>(new Context(std::move(parameters), device, std::move(options)));
 }
 
-Context::Context(Parameters parameters, runtime::Device device, int threads,
-                 std::shared_ptr<const poly::RingMultiplier> multiplier, std::size_t memory_limit)
+Context::Context(Parameters parameters, runtime::Device device, ContextOptions options)
     : parameters_(std::move(parameters)),
       error_distribution_(parameters_.literal().sigma),
-      multiplier_(std::move(multiplier)),
+      multiplier_(std::move(options.multiplier)),
       plans_(std::make_unique<Plans>()) {
   const ParametersLiteral& literal = parameters_.literal();
 
@@ -95,14 +93,15 @@ Context::Context(Parameters parameters, runtime::Device device, int threads,
   const auto ring = poly::Ring::make(literal.degree, std::move(moduli));
 
   if (device.kind == runtime::Device::Kind::cuda) {
-    backend_ = poly::make_cuda_backend(ring, device.index, memory_limit);
+    backend_ = poly::make_cuda_backend(
+        ring, {.device = device.index, .memory_limit = options.memory_limit, .stream = options.stream});
   } else {
-    if (memory_limit != 0) {
+    if (options.memory_limit != 0 || options.stream) {
       throw ParameterError(
-          "a memory limit is for the pool of a CUDA device; the CPU takes what the system has: leave it out, "
-          "or use the device 'cuda'");
+          "a memory limit and a stream are for a CUDA device; the CPU takes the memory that the system has: "
+          "leave them out, or use the device 'cuda'");
     }
-    backend_ = poly::make_cpu_backend(ring, threads);
+    backend_ = poly::make_cpu_backend(ring, options.threads);
   }
   queue_ = backend_->make_queue();
 

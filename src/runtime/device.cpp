@@ -36,4 +36,13 @@ CudaDevices find_cuda_devices() {
 #endif
 }
 
+int cuda_device_of(const void* pointer) {
+#if defined(HEMERA_CUDA)
+  return cuda::device_of(pointer);
+#else
+  static_cast<void>(pointer);
+  throw DeviceError("an array in the memory of a GPU needs the CUDA backend: " + find_cuda_devices().problem);
+#endif
+}
+
 }  // namespace hemera::runtime

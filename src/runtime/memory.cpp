@@ -62,7 +62,8 @@ class HostMemory final : public Memory {
     return static_cast<std::byte*>(block);
   }
 
-  void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy) noexcept override {
+  void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
+               const BufferUses& /*uses*/) noexcept override {
     const std::size_t block_bytes = size_class(bytes, alignment);
     if (secrecy == Secrecy::secret) secure_zero(pointer, bytes);
     {
@@ -107,10 +108,14 @@ std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit) {
 }
 
 Buffer::Buffer(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy)
-    : memory_(std::move(memory)), data_(memory_->allocate(bytes)), bytes_(bytes), secrecy_(secrecy) {}
+    : memory_(std::move(memory)), data_(memory_->allocate(bytes)), bytes_(bytes), secrecy_(secrecy) {
+  // The block is free from here on for this thread: others wait for what this one waits for.
+  announced(Access::write);
+}
 
 Buffer::Buffer(Buffer&& other) noexcept
     : memory_(std::move(other.memory_)),
+      uses_(std::move(other.uses_)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       secrecy_(other.secrecy_) {}
@@ -119,6 +124,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this != &other) {
     release();
     memory_ = std::move(other.memory_);
+    uses_ = std::move(other.uses_);
     data_ = std::exchange(other.data_, nullptr);
     bytes_ = std::exchange(other.bytes_, 0);
     secrecy_ = other.secrecy_;
@@ -129,7 +135,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Buffer::~Buffer() { release(); }
 
 void Buffer::release() noexcept {
-  if (data_ != nullptr) memory_->release(data_, bytes_, secrecy_);
+  if (data_ != nullptr) memory_->release(data_, bytes_, secrecy_, uses_);
   data_ = nullptr;
 }
 

@@ -1,9 +1,16 @@
 // One backend from many threads, each with its own queue and workspace: the bits do not depend on it.
 #include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "conformance/suite.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
 namespace {
@@ -50,6 +57,123 @@ TEST_P(BackendTest, ServesManyThreadsAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const Host& result : results) EXPECT_TRUE(same(result, expected));
+}
+
+// Runs its jobs one at a time, all in one thread.
+class Worker {
+ public:
+  void run(const std::function<void()>& job) {
+    std::promise<void> done;
+    {
+      const std::lock_guard lock(mutex_);
+      job_ = &job;
+      done_ = &done;
+    }
+    changed_.notify_one();
+    done.get_future().get();
+  }
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return ended_ || job_ != nullptr; });
+      if (ended_) return;
+      (*std::exchange(job_, nullptr))();
+      done_->set_value();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* job_ = nullptr;
+  std::promise<void>* done_ = nullptr;
+  bool ended_ = false;
+  std::thread thread_{[this] { work(); }};
+};
+
+TEST_P(BackendTest, OrdersWhatThreadsDoWithOneAnothersArrays) {
+  // Arrays pass from thread to thread as soon as the calls have returned: read by several, overwritten,
+  // released and made anew. A backend whose threads have streams of their own must order them on the device.
+  Rig rig(GetParam(), GetParam().emulated ? 1024 : 16384, {50, 50, 50, 50});
+  const poly::Backend& backend = *rig.backend;
+  const poly::RnsBase base = rig.all();
+  const std::size_t batch = GetParam().emulated ? 1 : 8;
+  const Host start = rig.random(base, batch, 2);
+  const auto array = [&] { return poly::Poly(backend.memory(), batch, 2, base, Form::evaluation); };
+  // One step: a product, forth and back through both forms a few times so that it takes a while, and a sum of
+  // two readers' results.
+  const auto slow_square = [&](runtime::Queue& queue, const poly::PolyView& out,
+                               const poly::ConstPolyView& in) {
+    backend.multiply(queue, out, in, in, base);
+    for (int i = 0; i < 4; ++i) {
+      backend.inverse_transform(queue, out, out, base);
+      backend.forward_transform(queue, out, out, base);
+    }
+  };
+
+  constexpr int rounds = 12;
+  poly::Poly expected = rig.upload(start);
+  for (int round = 0; round < rounds; ++round) {
+    poly::Poly square = array();
+    slow_square(*rig.queue, square.view(), std::as_const(expected).view());
+    backend.add(*rig.queue, expected.view(), std::as_const(square).view(), std::as_const(square).view(),
+                base);
+  }
+
+  std::array<Worker, 3> workers;
+  std::array<std::unique_ptr<runtime::Queue>, 3> queues;
+  for (auto& queue : queues) queue = backend.make_queue();
+  poly::Poly value = rig.upload(start);
+  for (int round = 0; round < rounds; ++round) {
+    poly::Poly left = array();
+    poly::Poly right = array();
+    // Two threads read what a third one wrote last.
+    workers[0].run([&] { slow_square(*queues[0], left.view(), std::as_const(value).view()); });
+    workers[1].run([&] { slow_square(*queues[1], right.view(), std::as_const(value).view()); });
+    workers[2].run([&] {
+      // Overwrites what the readers read; what it replaces is released here, and written again by others.
+      backend.add(*queues[2], value.view(), std::as_const(left).view(), std::as_const(right).view(), base);
+      left = poly::Poly();
+      right = poly::Poly();
+    });
+    workers[static_cast<std::size_t>(round) % 3].run([&] {
+      poly::Poly garbage = array();
+      backend.fill_zero(*queues[static_cast<std::size_t>(round) % 3], garbage.view());
+    });
+  }
+  EXPECT_TRUE(same(rig.download(value), rig.download(expected)));
+}
+
+TEST_P(BackendTest, CopiesFromAnotherBackend) {
+  Rig rig(GetParam(), 2048, {50, 60});
+  const Rig other(GetParam(), 2048, {50, 60});
+  const auto cpu = poly::make_cpu_backend(rig.ring, 1);
+  const auto cpu_queue = cpu->make_queue();
+  const Host values = rig.random(rig.all(), 3, 2);
+  const poly::Poly given = rig.upload(values);
+  for (const Form form : {Form::coefficient, Form::evaluation}) {
+    poly::Poly there(other.backend->memory(), 3, 2, other.all(), form);
+    poly::Poly host(cpu->memory(), 3, 2, rig.all(), form);
+    poly::Poly back = rig.output(rig.all(), 3, 2, form);
+    const poly::Poly in = rig.upload(values, form);
+    other.backend->copy_from(*other.queue, there.view(), *rig.backend, *rig.queue, in.view(), form);
+    cpu->copy_from(*cpu_queue, host.view(), *other.backend, *other.queue, std::as_const(there).view(), form);
+    rig.backend->copy_from(*rig.queue, back.view(), *cpu, *cpu_queue, std::as_const(host).view(), form);
+    EXPECT_TRUE(same(rig.download(back), values));
+  }
+  poly::Poly smaller = rig.output(rig.all(), 2, 2);
+  EXPECT_THROW(rig.backend->copy_from(*rig.queue, smaller.view(), *other.backend, *other.queue, given.view(),
+                                      Form::evaluation),
+               MismatchError);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ constexpr bool emulated = false;
 BackendCase cuda_case(std::string name, std::optional<poly::cuda::Arithmetic> arithmetic) {
   return {std::move(name),
           [arithmetic](std::shared_ptr<const poly::Ring> ring) {
-            return std::make_shared<const poly::cuda::CudaBackend>(
-                std::move(ring), poly::cuda::CudaOptions{.arithmetic = arithmetic});
+            return std::make_shared<const poly::cuda::CudaBackend>(std::move(ring), poly::CudaSettings{},
+                                                                   arithmetic);
           },
           emulated};
 }

@@ -203,6 +203,48 @@ TEST_P(BackendTest, SlotsOfAnyGeneratorGoToTheEmbedding) {
   }
 }
 
+TEST_P(BackendTest, NumbersHaveTheirSlots) {
+  Rig rig(GetParam(), 1024, {50});
+  for (const std::size_t slots : {std::size_t{1}, std::size_t{8}, std::size_t{512}}) {
+    for (const std::size_t count : {std::size_t{1}, slots - slots / 3, slots}) {
+      for (const bool is_complex : {false, true}) {
+        const std::size_t batch = 3;
+        std::vector<Complex> values(batch * count);
+        std::vector<double> doubles;
+        std::vector<Complex> expected(batch * slots);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] = {static_cast<double>(i) + 0.5, is_complex ? -static_cast<double>(i) : 0.0};
+          doubles.push_back(values[i].real());
+          if (is_complex) doubles.push_back(values[i].imag());
+          expected[i / count * slots + i % count] = values[i];
+        }
+        runtime::Buffer given(rig.backend->memory(), doubles.size() * sizeof(double));
+        rig.backend->upload_values(*rig.queue, {given.data(), given.size()},
+                                   std::as_bytes(std::span(doubles)));
+        const DeviceSlots out(rig, std::vector<Complex>(batch * slots, 12345), batch);
+        rig.backend->place_slots(*rig.queue, out.view,
+                                 {reinterpret_cast<double*>(given.data()), is_complex, batch, count});
+        ASSERT_EQ(out.values(rig), expected) << count << " of " << slots << " slots";
+        runtime::Buffer back(rig.backend->memory(), given.size());
+        rig.backend->collect_slots(
+            *rig.queue, {reinterpret_cast<double*>(back.data()), is_complex, batch, count}, out.view);
+        std::vector<double> returned(doubles.size());
+        rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(returned)),
+                                     {back.data(), back.size()});
+        rig.queue->synchronize();
+        ASSERT_EQ(returned, doubles) << count << " of " << slots << " slots";
+        EXPECT_THROW(rig.backend->place_slots(*rig.queue, out.view, {nullptr, is_complex, batch, slots + 1}),
+                     MismatchError);
+        EXPECT_THROW(rig.backend->place_slots(*rig.queue, out.view, {nullptr, is_complex, 2, count}),
+                     MismatchError);
+        EXPECT_THROW(
+            rig.backend->collect_slots(*rig.queue, {nullptr, is_complex, batch, slots + 1}, out.view),
+            MismatchError);
+      }
+    }
+  }
+}
+
 TEST_P(BackendTest, ValuesThatHaveNoPlaceAreRefused) {
   Rig rig(GetParam(), 1024, {50, 45});
   const RnsBase base = rig.primes(0, 1);

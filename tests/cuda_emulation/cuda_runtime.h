@@ -74,6 +74,7 @@ struct Counts {
   std::size_t copies_to_host = 0;
   std::size_t synchronizations = 0;
   std::size_t allocations = 0;
+  std::size_t stream_waits = 0;
 };
 Counts counts();
 void count(std::size_t Counts::*what);
@@ -230,6 +231,14 @@ struct cudaDeviceProp {
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return *properties = {}, cudaSuccess;
 }
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+struct cudaPointerAttributes {
+  cudaMemoryType type = cudaMemoryTypeDevice;
+  int device = 0;
+};
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void*) {
+  return *attributes = {}, cudaSuccess;
+}
 inline cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
   return *free_bytes = *total = std::size_t{1} << 33, cudaSuccess;
 }
@@ -253,6 +262,10 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
     step();
   }
   return cudaSuccess;
+}
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
+                                       cudaStream_t stream = nullptr) {
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   return cudaMemcpyAsync(to, from, bytes, kind);
@@ -282,6 +295,11 @@ struct hemera_emulation_event {
 };
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
   return *event = new hemera_emulation_event, cudaSuccess;
+}
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+  hemera::emulation::count(&hemera::emulation::Counts::stream_waits);
+  return cudaSuccess;
 }
 inline cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {

@@ -14,6 +14,7 @@
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/io/objects.hpp"
+#include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -22,6 +23,9 @@
 namespace hemera::testing {
 namespace {
 
+using any_scheme::decrypt;
+using any_scheme::encrypt;
+using any_scheme::make_evaluator;
 using rlwe::Ciphertext;
 using rlwe::Plaintext;
 using rlwe::Scheme;
@@ -112,29 +116,6 @@ Plaintext encode(const std::shared_ptr<const rlwe::Context>& context, std::size_
   return rlwe::IntegerEncoder(context).encode(values, {batch});
 }
 
-template <typename Key>
-Ciphertext encrypt(const Plaintext& plaintext, const Key& key) {
-  switch (plaintext.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::encrypt(plaintext, key);
-    case Scheme::bgv:
-      return bgv::encrypt(plaintext, key);
-    default:
-      return ckks::encrypt(plaintext, key);
-  }
-}
-
-Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-  switch (ciphertext.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::decrypt(ciphertext, key);
-    case Scheme::bgv:
-      return bgv::decrypt(ciphertext, key);
-    default:
-      return ckks::decrypt(ciphertext, key);
-  }
-}
-
 // Values as complex numbers, whatever the scheme.
 std::vector<Complex> decode(const Plaintext& plaintext) {
   if (plaintext.context->scheme() == Scheme::ckks) return ckks::Encoder(plaintext.context).decode(plaintext);
@@ -143,18 +124,6 @@ std::vector<Complex> decode(const Plaintext& plaintext) {
     result.emplace_back(static_cast<double>(value));
   }
   return result;
-}
-
-std::unique_ptr<rlwe::Evaluator> make_evaluator(const std::shared_ptr<const rlwe::Context>& context,
-                                                rlwe::EvaluationKeys keys) {
-  switch (context->scheme()) {
-    case Scheme::bfv:
-      return std::make_unique<bfv::Evaluator>(context, std::move(keys));
-    case Scheme::bgv:
-      return std::make_unique<bgv::Evaluator>(context, std::move(keys));
-    default:
-      return std::make_unique<ckks::Evaluator>(context, std::move(keys));
-  }
 }
 
 // One side: everything in one context.
@@ -208,17 +177,6 @@ std::vector<std::pair<std::string, Operation>> operations(const rlwe::Parameters
        }},
       {"multiply", [](const Side& s) { return s.evaluator->multiply(s.x, s.y); }},
       {"square", [](const Side& s) { return s.evaluator->square(s.x); }},
-      {"inner product",
-       [](const Side& s) {
-         const std::vector<const Ciphertext*> a = {&s.x, &s.y, &s.x}, b = {&s.y, &s.y, &s.x};
-         return s.evaluator->dot(a, b);
-       }},
-      {"inner product with plaintexts",
-       [](const Side& s) {
-         const std::vector<const Ciphertext*> a = {&s.x, &s.y};
-         const std::vector<const Plaintext*> b = {&s.plain, &s.plain};
-         return s.evaluator->dot(a, b);
-       }},
       {"rescale",
        [](const Side& s) { return s.evaluator->rescale(s.evaluator->multiply_plain(s.x, s.plain)); }},
       {"rotate", [](const Side& s) { return s.evaluator->rotate(s.x, 1); }},
@@ -267,7 +225,7 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
              .plain = {},
              .x = {},
              .y = {}};
-  Side here{.context = rlwe::Context::make(parameters, {}, 1),
+  Side here{.context = rlwe::Context::make(parameters, {}, {.threads = 1}),
             .secret = {},
             .evaluator = {},
             .plain = {},

@@ -18,17 +18,14 @@ template <typename Evaluator>
 std::vector<std::byte> products(const rlwe::Parameters& parameters, std::string_view engine,
                                 const std::vector<std::byte>& keys, const std::vector<std::byte>& x,
                                 const std::vector<std::byte>& y) {
-  const auto context =
-      Context::make(parameters, {}, 2, engine.empty() ? nullptr : make_ring_multiplier(engine));
+  const auto context = Context::make(
+      parameters, {}, {.threads = 2, .multiplier = engine.empty() ? nullptr : make_ring_multiplier(engine)});
   EXPECT_EQ(context->multiplier() == nullptr, engine.empty());
   const Evaluator evaluator(context, io::load_evaluation_keys(context, keys));
   const Ciphertext a = io::load_ciphertext(context, x);
   const Ciphertext b = io::load_ciphertext(context, y);
-  // A product, a square, and a sum of products one level down.
-  const Ciphertext product = evaluator.multiply(a, b);
-  const Ciphertext square = evaluator.square(b);
-  const std::vector<const Ciphertext*> left = {&product, &square}, right = {&square, &square};
-  return io::save(evaluator.dot(left, right));
+  // A product, a square, and a product one level down.
+  return io::save(evaluator.multiply(evaluator.multiply(a, b), evaluator.square(b)));
 }
 
 template <typename Evaluator>
@@ -74,8 +71,8 @@ TEST(CiphertextProducts, OfBfvHaveTheSameBytesWithEveryEngine) {
 }
 
 TEST(CiphertextProducts, WithAnEngineNeedTheCpu) {
-  EXPECT_THROW((void)Context::make(ckks::small_parameters(1), runtime::Device::parse("cuda"), 1,
-                                   make_ring_multiplier("dgt")),
+  EXPECT_THROW((void)Context::make(ckks::small_parameters(1), runtime::Device::parse("cuda"),
+                                   {.multiplier = make_ring_multiplier("dgt")}),
                DeviceError);
 }
 

@@ -96,11 +96,12 @@ TEST(Threads, ADeviceThatIsNotThereIsRefused) {
   }
 }
 
-TEST(Threads, AMemoryLimitIsForGpus) {
-  const auto make = [] {
-    return Context::make(ckks::parameters_for(small_circuit(1)), {}, 0, nullptr, 1 << 30);
+TEST(Threads, AMemoryLimitAndAStreamAreForGpus) {
+  const auto make = [](const ContextOptions& options) {
+    return Context::make(ckks::parameters_for(small_circuit(1)), {}, options);
   };
-  EXPECT_THROW(static_cast<void>(make()), ParameterError);
+  EXPECT_THROW(static_cast<void>(make({.memory_limit = 1 << 30})), ParameterError);
+  EXPECT_THROW(static_cast<void>(make({.stream = 0})), ParameterError);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "hemera/poly/plans.hpp"
@@ -25,6 +26,15 @@ struct SlotView {
   [[nodiscard]] std::span<std::byte> bytes() const {
     return std::as_writable_bytes(std::span(data, batch * slots));
   }
+};
+
+/// Real or complex numbers in a backend's memory, [batch, number]; each batch row is contiguous, a complex
+/// number is two doubles.
+struct NumberView {
+  double* data = nullptr;
+  bool is_complex = false;
+  std::size_t batch = 1;
+  std::size_t count = 0;
 };
 
 /// Integers in a backend's memory, [batch, value]; each batch row is contiguous.
@@ -72,13 +82,14 @@ class Backend {
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
     virtual ~Recording() = default;
+    /// As an operation that the calling thread gives. What it wrote is to be read by that thread.
     virtual void replay(Queue& queue) const = 0;
   };
   /// Whether `record` does anything but throw.
   [[nodiscard]] virtual bool records() const { return false; }
   /// Runs `operations`, whose operations are noted instead of run. They may not draw randomness, nor copy
-  /// from or to the host: DeviceError, after which the backend is as before. Operations of other threads
-  /// wait. Buffers made within are the recording's own for as long as it lives.
+  /// from or to the host: DeviceError, after which the backend is as before. Other threads go
+  /// on; their recordings wait. Buffers made within are the recording's own for as long as it lives.
   [[nodiscard]] virtual std::unique_ptr<Recording> record(Queue& queue,
                                                           const std::function<void()>& operations) const;
 
@@ -95,6 +106,11 @@ class Backend {
   virtual void download_values(Queue& queue, std::span<std::byte> host,
                                std::span<const std::byte> in) const = 0;
   virtual void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;
+  /// `in`, of another backend for a ring of the same degree, which may be on another device: between CUDA
+  /// devices without the host, otherwise by way of it. The calling thread's operations in both backends wait
+  /// for each other, before and after.
+  virtual void copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                         const ConstPolyView& in, Form form) const;
   virtual void fill_zero(Queue& queue, const PolyView& out) const = 0;
 
   // --- Transforms. Negacyclic NTT; throws ParameterError for a modulus without a root. ---
@@ -127,11 +143,6 @@ class Backend {
   /// out[c] = sum over i + j = c of a[i] * b[j]; out has components a + b - 1 and is neither input.
   virtual void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                               const ConstPolyView& b, const RnsBase& base) const = 0;
-  /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
-  /// a[i][j] * b[i][k]. As many a as b, at least one; all a have the same number of components, and all b;
-  /// out has components a + b - 1 and is none of the inputs.
-  virtual void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                             std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// X -> X^galois_element (odd, below 2N); out is not `in`.
   virtual void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                             std::uint64_t galois_element, Form form, const RnsBase& base) const = 0;
@@ -214,6 +225,11 @@ class Backend {
                        const RnsBase& base, Workspace& workspace) const = 0;
   [[nodiscard]] virtual std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                                     const RnsBase& base) const = 0;
+  /// Value i of a row becomes slot i, 1 <= values.count <= out.slots; the other slots are 0. Equal batches;
+  /// out is not `values`.
+  virtual void place_slots(Queue& queue, const SlotView& out, const NumberView& values) const = 0;
+  /// The inverse: the first values.count slots of each row; of real numbers the real parts.
+  virtual void collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const = 0;
   /// Slots numbered by the powers of `generator` (slot j is the value at root^(g^j)) to the powers of 5, as
   /// embed takes them: g^j is a power of 5, or minus one, whose slot gets the conjugate. in.slots divides
   /// N/2, and the slots repeat; `out` has all N/2. out is not `in`.
@@ -239,10 +255,19 @@ class Backend {
 /// DeviceError if that is unknown or the processor lacks it.
 std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring, int threads = 0);
 
-/// The CUDA backend on the device of this index. `memory_limit`: bytes of device memory that it may take,
-/// those kept for reuse included; 0: as many as there are. All its operations run in one stream. Throws
-/// DeviceError when there is no such device, and in a build without CUDA.
-std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> ring, int device = 0,
-                                                 std::size_t memory_limit = 0);
+struct CudaSettings {
+  /// Index of the device.
+  int device = 0;
+  /// Bytes of device memory that may be taken, those kept for reuse included; 0: as many as there are.
+  std::size_t memory_limit = 0;
+  /// A cudaStream_t of that device as a number: all operations run in it, and it must outlive the backend.
+  /// Without one each host thread has a stream of its own (docs/gpu.md).
+  std::optional<std::uintptr_t> stream = std::nullopt;
+};
+
+/// The CUDA backend. What a thread gives runs in its order; what one thread made another may use, and waits
+/// for it on the device. Throws DeviceError when there is no such device, and in a build without CUDA.
+std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> ring,
+                                                 const CudaSettings& settings = {});
 
 }  // namespace hemera::poly

@@ -1,8 +1,10 @@
 // Parameters made ready on a device: the ring, its backend and the constants of every level.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,18 +16,28 @@
 
 namespace hemera::rlwe {
 
+/// What may be asked of a device beside the device itself.
+struct ContextOptions {
+  /// Threads of the CPU backend; 0: as many as the process may run on.
+  int threads = 0;
+  /// Multiplies the ring elements of ciphertext products in place of the backend's transforms
+  /// (hemera/multiply/engines.hpp), with the same bits; on the CPU.
+  std::shared_ptr<const poly::RingMultiplier> multiplier = nullptr;
+  /// Bytes that a CUDA backend may take of its device, those kept for reuse included; 0: as many as there
+  /// are.
+  std::size_t memory_limit = 0;
+  /// A cudaStream_t as a number: all operations run in it, and it must outlive the context. Without one each
+  /// host thread has a stream of its own.
+  std::optional<std::uintptr_t> stream = std::nullopt;
+};
+
 /// Immutable and shared; any number may live at once, used from any threads.
 class Context {
  public:
-  /// `threads` limits the CPU backend (0: as many as the process may run on). `multiplier`: multiplies the
-  /// ring elements of ciphertext products in place of the backend's transforms (hemera/multiply/engines.hpp),
-  /// with the same bits. `memory_limit`: bytes that a CUDA backend may take of its device, those kept for
-  /// reuse included (0: as many as there are). Throws DeviceError for a device that is not there, or is no
-  /// CPU when there is a multiplier, and ParameterError for a memory limit on the CPU.
+  /// Throws DeviceError for a device that is not there, or is no CPU when there is a multiplier, and
+  /// ParameterError for a memory limit or a stream on the CPU.
   static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
-                                             int threads = 0,
-                                             std::shared_ptr<const poly::RingMultiplier> multiplier = nullptr,
-                                             std::size_t memory_limit = 0);
+                                             ContextOptions options = {});
 
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] Scheme scheme() const { return parameters_.scheme(); }
@@ -34,7 +46,7 @@ class Context {
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const { return backend_->memory(); }
   /// Bytes of the device's memory that objects of this context hold now.
   [[nodiscard]] std::size_t memory_used() const { return memory()->used(); }
-  /// The queue that operations of this context run in.
+  /// The queue that operations of this context run in: in order for each thread.
   [[nodiscard]] runtime::Queue& queue() const { return *queue_; }
 
   /// Null: the backend's own transforms.
@@ -42,10 +54,6 @@ class Context {
   /// Backend::tensor_product in evaluation form, by the multiplier if there is one.
   void tensor_product(const poly::PolyView& out, const poly::ConstPolyView& a, const poly::ConstPolyView& b,
                       const poly::RnsBase& base) const;
-  /// Backend::inner_product in evaluation form, by the multiplier if there is one and both sides are
-  /// ciphertexts.
-  void inner_product(const poly::PolyView& out, std::span<const poly::ConstPolyView> a,
-                     std::span<const poly::ConstPolyView> b, const poly::RnsBase& base) const;
 
   [[nodiscard]] const poly::ModulusChain& chain() const { return chain_; }
   [[nodiscard]] std::size_t top_level() const { return chain_.top(); }
@@ -107,8 +115,7 @@ class Context {
   Context& operator=(const Context&) = delete;
 
  private:
-  Context(Parameters parameters, runtime::Device device, int threads,
-          std::shared_ptr<const poly::RingMultiplier> multiplier, std::size_t memory_limit);
+  Context(Parameters parameters, runtime::Device device, ContextOptions options);
 
   struct Plans;
 

@@ -47,4 +47,8 @@ struct CudaDevices {
 /// nothing for that, so one build serves machines with and without GPUs.
 CudaDevices find_cuda_devices();
 
+/// Index of the CUDA device whose memory the pointer points to. Throws DeviceError when it is no such memory,
+/// and in a build without CUDA.
+int cuda_device_of(const void* pointer);
+
 }  // namespace hemera::runtime

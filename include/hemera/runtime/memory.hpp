@@ -1,6 +1,7 @@
 // Device memory: a pool that keeps freed blocks for reuse, and the buffers it hands out.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,20 +13,51 @@ namespace hemera::runtime {
 /// Whether a buffer holds secret values: those are zeroed before their memory can be used again.
 enum class Secrecy : std::uint8_t { open, secret };
 
+/// What is done with a buffer's contents.
+enum class Access : std::uint8_t { read, write };
+
+/// Which streams of a device have used a buffer since it was last written: a bit each, and the one that
+/// wrote.
+struct BufferUses {
+  std::atomic<std::uint32_t> streams{0};
+  std::atomic<std::uint32_t> writer{0};
+
+  BufferUses() = default;
+  BufferUses(BufferUses&& other) noexcept : streams(other.streams.load()), writer(other.writer.load()) {}
+  BufferUses& operator=(BufferUses&& other) noexcept {
+    streams = other.streams.load();
+    writer = other.writer.load();
+    return *this;
+  }
+};
+
 /// Where buffers come from. Thread-safe.
 class Memory {
  public:
-  Memory() = default;
+  /// `runs_later`: operations on its buffers may run after the calls that gave them have returned, those of
+  /// different host threads in any order, so that buffers must announce their uses.
+  explicit Memory(bool runs_later = false) : runs_later_(runs_later) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
 
   [[nodiscard]] virtual Device device() const = 0;
-  /// At least 64-byte aligned, contents unspecified. Throws OutOfMemoryError with the sizes.
+  /// At least 64-byte aligned, contents unspecified; ready for the calling thread. Throws OutOfMemoryError
+  /// with the sizes.
   virtual std::byte* allocate(std::size_t bytes) = 0;
-  virtual void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy) noexcept = 0;
+  /// `uses`: of the buffer.
+  virtual void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
+                       const BufferUses& uses) noexcept = 0;
   /// Bytes in buffers that are alive now.
   [[nodiscard]] virtual std::size_t used() const = 0;
+
+  [[nodiscard]] bool runs_later() const { return runs_later_; }
+  /// What the calling thread gives next comes after the operations of other threads that it must not
+  /// overtake: a read after writes, a write after all uses. Throws DeviceError.
+  virtual void before_use(BufferUses& /*uses*/, Access /*access*/) const {}
+
+ private:
+  const bool runs_later_;
 };
 
 /// Host memory. Blocks of at least a page are kept for reuse, up to `kept_bytes_limit` in all: fresh pages
@@ -33,6 +65,9 @@ class Memory {
 std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit = std::size_t{1} << 30);
 
 /// Owns a block of memory; movable only, so that no device copy is hidden in an assignment.
+///
+/// `data()` announces a use by the calling thread, which is to give the operation before another thread, told
+/// of the buffer by this one, uses it in turn. Ask for it anew for each operation.
 class Buffer {
  public:
   Buffer() = default;
@@ -44,16 +79,21 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
-  [[nodiscard]] std::byte* data() { return data_; }
-  [[nodiscard]] const std::byte* data() const { return data_; }
+  [[nodiscard]] std::byte* data() { return announced(Access::write); }
+  [[nodiscard]] const std::byte* data() const { return announced(Access::read); }
   [[nodiscard]] std::size_t size() const { return bytes_; }
   [[nodiscard]] Secrecy secrecy() const { return secrecy_; }
   [[nodiscard]] explicit operator bool() const { return data_ != nullptr; }
 
  private:
+  std::byte* announced(Access access) const {
+    if (memory_ != nullptr && memory_->runs_later()) memory_->before_use(uses_, access);
+    return data_;
+  }
   void release() noexcept;
 
   std::shared_ptr<Memory> memory_;
+  mutable BufferUses uses_;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   Secrecy secrecy_ = Secrecy::open;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "hemera/runtime/device.hpp"
@@ -10,8 +11,8 @@
 
 namespace hemera::runtime {
 
-/// Operations given to one queue run one after the other. On the CPU they have run when the call returns;
-/// a CUDA queue is a stream.
+/// Operations that a thread gives to a queue run one after the other. On the CPU they have run when the call
+/// returns; on CUDA each thread has a stream.
 class Queue {
  public:
   Queue() = default;
@@ -20,8 +21,19 @@ class Queue {
   virtual ~Queue() = default;
 
   [[nodiscard]] virtual Device device() const = 0;
-  /// Waits until everything given to the queue so far has run.
+  /// Waits until everything that the calling thread gave to the queue so far has run.
   virtual void synchronize() = 0;
+
+  // --- Other users of the device, whose streams are told as numbers (a cudaStream_t): for data that they
+  // made on the device, or will read. DeviceError where a device has no streams. ---
+  /// The calling thread's own.
+  [[nodiscard]] virtual std::uintptr_t stream() const;
+  /// What the calling thread gives from now on runs after what the stream was given.
+  virtual void wait_for_stream(std::uintptr_t stream);
+  /// What the stream is given from now on runs after what the calling thread gave.
+  virtual void make_stream_wait(std::uintptr_t stream);
+  /// Waits until everything that anybody gave to the device has run.
+  virtual void synchronize_device();
 };
 
 /// A queue of the CPU: the threads that its operations may use.

@@ -58,8 +58,6 @@ class CpuBackend final : public Backend {
 
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const override;
-  void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                     std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
                     Form form, const RnsBase& base) const override;
 
@@ -105,6 +103,8 @@ class CpuBackend final : public Backend {
                const RnsBase& base, Workspace& workspace) const override;
   [[nodiscard]] std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                             const RnsBase& base) const override;
+  void place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
+  void collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
   void slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                           std::uint64_t generator) const override;
   void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
@@ -126,9 +126,6 @@ class CpuBackend final : public Backend {
   /// Throws MismatchError unless the base belongs to this backend's ring.
   void check_ring(const char* operation, const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
-  /// inner_product, checked.
-  void add_products(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                    std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// Where value i of place_integers stands, for the values from `first` on.
   void find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
                       std::uint64_t generator) const;

@@ -114,6 +114,30 @@ void CpuBackend::collect_integers(Queue& queue, const IntegerView& values, const
   });
 }
 
+void CpuBackend::place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
+  check_slots("place_slots", out, values);
+  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+    const double* from = values.data + b * values.count * (values.is_complex ? 2 : 1);
+    std::complex<double>* to = out.data + b * out.slots;
+    for (std::size_t i = 0; i < values.count; ++i) {
+      to[i] = values.is_complex ? std::complex<double>(from[2 * i], from[2 * i + 1]) : from[i];
+    }
+    std::fill(to + values.count, to + out.slots, 0.0);
+  });
+}
+
+void CpuBackend::collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
+  check_slots("collect_slots", in, values);
+  parallel_for(queue, in.batch, in.batch * in.slots, [&](std::size_t b) {
+    const std::complex<double>* from = in.data + b * in.slots;
+    double* to = values.data + b * values.count * (values.is_complex ? 2 : 1);
+    for (std::size_t i = 0; i < values.count; ++i) {
+      *to++ = from[i].real();
+      if (values.is_complex) *to++ = from[i].imag();
+    }
+  });
+}
+
 void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                     std::uint64_t generator) const {
   check_slot_order("slots_to_embedding", ring_->degree(), out, in, generator);

@@ -21,9 +21,11 @@ using runtime::Secrecy;
 using runtime::cuda::check;
 using runtime::cuda::DeviceScope;
 
-std::shared_ptr<const runtime::cuda::Stream> open_stream(int device) {
-  runtime::cuda::require_device(device);
-  return std::make_shared<const runtime::cuda::Stream>(device);
+std::shared_ptr<const runtime::cuda::Streams> open_streams(const CudaSettings& settings) {
+  runtime::cuda::require_device(settings.device);
+  std::optional<cudaStream_t> stream;
+  if (settings.stream) stream = reinterpret_cast<cudaStream_t>(*settings.stream);
+  return std::make_shared<const runtime::cuda::Streams>(settings.device, stream);
 }
 
 std::uint8_t bit(Arithmetic arithmetic) {
@@ -39,15 +41,16 @@ bool contiguous(const ConstPolyView& view) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaOptions& options)
+CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
+                         std::optional<Arithmetic> arithmetic)
     : ring_(std::move(ring)),
-      forced_(options.arithmetic),
-      stream_(open_stream(options.device)),
-      stream_memory_(std::make_shared<runtime::cuda::StreamMemory>(stream_, options.memory_limit)),
+      forced_(arithmetic),
+      streams_(open_streams(settings)),
+      stream_memory_(std::make_shared<runtime::cuda::StreamMemory>(streams_, settings.memory_limit)),
       memory_(stream_memory_),
-      tables_(ring_, memory_, stream_),
-      plans_(memory_, stream_),
-      fused_(ring_, memory_, stream_, [this](const RnsBase& base) { return arithmetic(base); }) {
+      tables_(ring_, memory_, streams_),
+      plans_(memory_, streams_),
+      fused_(ring_, memory_, streams_, [this](const RnsBase& base) { return this->arithmetic(base); }) {
   for (const RingModulus& entry : ring_->moduli()) {
     std::uint8_t taken = bit(Arithmetic::u64);
     for (const Arithmetic candidate : {Arithmetic::m64, Arithmetic::f64}) {
@@ -58,21 +61,21 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaOptions& op
 }
 
 // Tables go back to the pool, which frees them: nothing may still run on them.
-CudaBackend::~CudaBackend() { cudaStreamSynchronize(stream_->get()); }
+CudaBackend::~CudaBackend() { streams_->drain(); }
 
 std::string CudaBackend::description() const {
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, stream_->device()), "describe the device");
+  check(cudaGetDeviceProperties(&properties, streams_->device()), "describe the device");
   return device().name() + " (" + properties.name + ")";
 }
 
 std::unique_ptr<runtime::Queue> CudaBackend::make_queue() const {
-  return std::make_unique<runtime::cuda::StreamQueue>(stream_);
+  return std::make_unique<runtime::cuda::StreamQueue>(streams_);
 }
 
 void CudaBackend::check_queue(const Queue& queue) const {
   const auto* own = dynamic_cast<const runtime::cuda::StreamQueue*>(&queue);
-  if (own == nullptr || own->stream() != stream_->get()) {
+  if (own == nullptr || &own->streams() != streams_.get()) {
     throw MismatchError("a queue of device " + queue.device().name() + " was given to a backend of " +
                         device().name() + "; use a queue that this backend made");
   }
@@ -81,18 +84,18 @@ void CudaBackend::check_queue(const Queue& queue) const {
 Launcher CudaBackend::launcher(Queue& queue) const {
   check_queue(queue);
   // A thread's current device is its own business; kernels need the stream's.
-  check(cudaSetDevice(stream_->device()), "select the device");
-  return {stream_->get(), &tables_, static_cast<unsigned>(ring_->log_degree()), stream_->enter()};
+  check(cudaSetDevice(streams_->device()), "select the device");
+  return {streams_->current().get(), &tables_, static_cast<unsigned>(ring_->log_degree())};
 }
 
 Launcher CudaBackend::host_launcher(Queue& queue, const char* operation) const {
-  stream_->refuse_recording(operation, "it copies from or to the host; do that before or after");
+  streams_->refuse_recording(operation, "it copies from or to the host; do that before or after");
   return launcher(queue);
 }
 
 Launcher CudaBackend::random_launcher(Queue& queue) const {
-  stream_->refuse_recording("drawing randomness",
-                            "every replay would use the same; encrypt before, and pass it in");
+  streams_->refuse_recording("drawing randomness",
+                             "every replay would use the same; encrypt before, and pass it in");
   return launcher(queue);
 }
 
@@ -113,7 +116,7 @@ class CudaRecording final : public Backend::Recording {
 std::unique_ptr<Backend::Recording> CudaBackend::record(Queue& queue,
                                                         const std::function<void()>& operations) const {
   check_queue(queue);
-  runtime::cuda::Recorder recorder(stream_, stream_memory_);
+  runtime::cuda::Recorder recorder(streams_, stream_memory_);
   operations();
   return std::make_unique<CudaRecording>(recorder.finish());
 }
@@ -128,7 +131,7 @@ Arithmetic CudaBackend::arithmetic(const RnsBase& base) const {
 
 const Embedding& CudaBackend::embedding() const {
   std::call_once(embedding_once_,
-                 [&] { embedding_ = std::make_unique<const Embedding>(ring_->degree(), memory_, stream_); });
+                 [&] { embedding_ = std::make_unique<const Embedding>(ring_->degree(), memory_, streams_); });
   return *embedding_;
 }
 
@@ -176,6 +179,26 @@ void CudaBackend::download(Queue& queue, std::span<std::uint64_t> host, const Co
 void CudaBackend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   check_copy(out, in);
   if (out.data != in.data) cuda::copy(launcher(queue), out, in);
+}
+
+void CudaBackend::copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                            const ConstPolyView& in, Form form) const {
+  const auto* other = dynamic_cast<const CudaBackend*>(&source);
+  if (other == nullptr || in.shape != out.shape || !contiguous(out) || !contiguous(in)) {
+    Backend::copy_from(queue, out, source, source_queue, in, form);
+    return;
+  }
+  check_copy(out, in);
+  streams_->refuse_recording("a copy between devices", "do it before, and pass the result in");
+  other->check_queue(source_queue);
+  const Launcher where = launcher(queue);
+  const runtime::cuda::Stream& stream = streams_->current();
+  const runtime::cuda::Stream& other_stream = other->streams_->current();
+  stream.wait_for(other_stream);
+  check(cudaMemcpyPeerAsync(out.data, streams_->device(), in.data, other->streams_->device(),
+                            in.shape.words() * static_cast<std::size_t>(in.word), where.stream),
+        "copy between devices");
+  other_stream.wait_for(stream);
 }
 
 void CudaBackend::fill_zero(Queue& queue, const PolyView& out) const {
@@ -262,15 +285,8 @@ void CudaBackend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyV
 void CudaBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                  const ConstPolyView& b, const RnsBase& base) const {
   check_ring("tensor_product", ring_, base);
-  check_tensor_product("tensor_product", out, a, b, base);
-  cuda::inner_product(launcher(queue), "tensor_product", out, std::span(&a, 1), std::span(&b, 1), base);
-}
-
-void CudaBackend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                                std::span<const ConstPolyView> b, const RnsBase& base) const {
-  check_ring("inner_product", ring_, base);
-  check_inner_product(out, a, b, base);
-  cuda::inner_product(launcher(queue), "inner_product", out, a, b, base);
+  check_tensor_product(out, a, b, base);
+  cuda::tensor_product(launcher(queue), out, a, b, base);
 }
 
 void CudaBackend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -355,6 +371,16 @@ void CudaBackend::collect_integers(Queue& queue, const IntegerView& values, cons
   cuda::collect_integers(launcher(queue), values, in, form, generator, is_signed, base);
 }
 
+void CudaBackend::place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
+  check_slots("place_slots", out, values);
+  cuda::place_slots(launcher(queue), out, values);
+}
+
+void CudaBackend::collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
+  check_slots("collect_slots", in, values);
+  cuda::collect_slots(launcher(queue), values, in);
+}
+
 void CudaBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                      std::uint64_t generator) const {
   check_slot_order("slots_to_embedding", ring_->degree(), out, in, generator);
@@ -385,10 +411,9 @@ std::size_t CudaBackend::embed_workspace(std::size_t batch, std::size_t slots, c
 
 }  // namespace cuda
 
-std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> ring, int device,
-                                                 std::size_t memory_limit) {
-  return std::make_shared<const cuda::CudaBackend>(
-      std::move(ring), cuda::CudaOptions{.device = device, .memory_limit = memory_limit, .arithmetic = {}});
+std::shared_ptr<const Backend> make_cuda_backend(std::shared_ptr<const Ring> ring,
+                                                 const CudaSettings& settings) {
+  return std::make_shared<const cuda::CudaBackend>(std::move(ring), settings);
 }
 
 }  // namespace hemera::poly

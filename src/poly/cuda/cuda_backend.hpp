@@ -14,25 +14,18 @@
 #include "poly/cuda/fused_tables.hpp"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/plan_tables.hpp"
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/stream_memory.hpp"
 
 namespace hemera::poly::cuda {
 
-struct CudaOptions {
-  int device = 0;
-  /// Bytes of device memory, those kept for reuse included; 0: as many as there are.
-  std::size_t memory_limit = 0;
-  /// Transforms run in this arithmetic wherever it takes all moduli of a base; else the best one is chosen.
-  std::optional<Arithmetic> arithmetic;
-};
-
 /// Evaluation order: within each 256 values, entry 16 t + k of the standard order stands at 16 k + t.
 ///
-/// All queues of a backend are one stream: operations given from several threads run one after the other, and
-/// a buffer that is released may be reused by whatever is given next.
+/// All queues of a backend are alike: an operation runs in the stream of the thread that gives it.
 class CudaBackend final : public Backend {
  public:
-  CudaBackend(std::shared_ptr<const Ring> ring, const CudaOptions& options);
+  /// `arithmetic`: transforms run in it wherever it takes all moduli of a base; else the best one is chosen.
+  CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
+              std::optional<Arithmetic> arithmetic = {});
   ~CudaBackend() override;
 
   [[nodiscard]] const std::shared_ptr<const Ring>& ring() const override { return ring_; }
@@ -50,6 +43,8 @@ class CudaBackend final : public Backend {
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                 Form form) const override;
   void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
+  void copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                 const ConstPolyView& in, Form form) const override;
   void fill_zero(Queue& queue, const PolyView& out) const override;
 
   void forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -73,8 +68,6 @@ class CudaBackend final : public Backend {
 
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const override;
-  void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                     std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
                     Form form, const RnsBase& base) const override;
 
@@ -127,6 +120,8 @@ class CudaBackend final : public Backend {
                const RnsBase& base, Workspace& workspace) const override;
   [[nodiscard]] std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                             const RnsBase& base) const override;
+  void place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
+  void collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
   void slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                           std::uint64_t generator) const override;
   void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
@@ -158,7 +153,7 @@ class CudaBackend final : public Backend {
 
   std::shared_ptr<const Ring> ring_;
   std::optional<Arithmetic> forced_;
-  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  std::shared_ptr<const runtime::cuda::Streams> streams_;
   std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;
   std::shared_ptr<runtime::Memory> memory_;  // the same
   RingTables tables_;

@@ -104,9 +104,9 @@ const Embedding::Centering& Embedding::centering(const RnsBase& base) const {
   auto made = std::make_unique<Centering>();
   made->limb_count = static_cast<unsigned>(base.size());
   made->word_count = static_cast<unsigned>(word_count);
-  made->limbs = {memory_, *stream_, limbs};
-  made->weights = {memory_, *stream_, weights};
-  made->words = {memory_, *stream_, words};
+  made->limbs = {memory_, *streams_, limbs};
+  made->weights = {memory_, *streams_, weights};
+  made->words = {memory_, *streams_, words};
   entry = std::move(made);
   return *entry;
 }
@@ -584,11 +584,11 @@ std::vector<Complex> roots_of(std::size_t degree) {
 }  // namespace
 
 Embedding::Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory,
-                     std::shared_ptr<const runtime::cuda::Stream> stream)
+                     std::shared_ptr<const runtime::cuda::Streams> streams)
     : degree_(degree),
       memory_(std::move(memory)),
-      stream_(std::move(stream)),
-      roots_(memory_, *stream_, roots_of(degree)) {}
+      streams_(std::move(streams)),
+      roots_(memory_, *streams_, roots_of(degree)) {}
 
 Embedding::~Embedding() = default;
 

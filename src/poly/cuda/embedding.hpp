@@ -22,7 +22,7 @@ class Embedding {
  public:
   /// Throws ParameterError unless `degree` is a power of two in [2^10, 2^17].
   Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory,
-            std::shared_ptr<const runtime::cuda::Stream> stream);
+            std::shared_ptr<const runtime::cuda::Streams> streams);
   ~Embedding();
   Embedding(const Embedding&) = delete;
   Embedding& operator=(const Embedding&) = delete;
@@ -43,7 +43,7 @@ class Embedding {
 
   std::size_t degree_;
   std::shared_ptr<runtime::Memory> memory_;
-  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  std::shared_ptr<const runtime::cuda::Streams> streams_;
   DeviceArray<double2> roots_;  // poly/embedding_tables.hpp
   mutable std::mutex mutex_;
   mutable std::map<std::vector<std::uint32_t>, std::unique_ptr<const Centering>>

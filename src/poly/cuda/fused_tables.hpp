@@ -14,10 +14,10 @@ class FusedTables {
   using ArithmeticOf = std::function<Arithmetic(const RnsBase&)>;
 
   FusedTables(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
-              std::shared_ptr<const runtime::cuda::Stream> stream, ArithmeticOf arithmetic)
+              std::shared_ptr<const runtime::cuda::Streams> streams, ArithmeticOf arithmetic)
       : ring_(std::move(ring)),
         memory_(std::move(memory)),
-        stream_(std::move(stream)),
+        streams_(std::move(streams)),
         arithmetic_(std::move(arithmetic)) {}
 
   /// `usable` tells whether the fused kernels take the plan: other plans run unfused.
@@ -27,7 +27,7 @@ class FusedTables {
  private:
   template <typename T>
   DeviceArray<T> upload(const std::vector<T>& values) const {
-    return {memory_, *stream_, values};
+    return {memory_, *streams_, values};
   }
   /// The ring has the size and the target the moduli that the fused kernels need.
   [[nodiscard]] bool takes(const RnsBase& target, std::size_t most_sources) const;
@@ -38,7 +38,7 @@ class FusedTables {
 
   std::shared_ptr<const Ring> ring_;
   std::shared_ptr<runtime::Memory> memory_;
-  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  std::shared_ptr<const runtime::cuda::Streams> streams_;
   ArithmeticOf arithmetic_;
   PlanCache<FusedModUp> mod_ups_;
   PlanCache<FusedDivision> divisions_;

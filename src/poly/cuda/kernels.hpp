@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <shared_mutex>
 #include <span>
 
 #include "hemera/poly/plans.hpp"
@@ -21,7 +20,6 @@ struct Launcher {
   cudaStream_t stream;
   const RingTables* tables;
   unsigned log_degree;
-  std::shared_lock<std::shared_mutex> entered;  // of the stream
 
   [[nodiscard]] unsigned degree() const { return 1U << log_degree; }
   [[nodiscard]] int log_rows() const { return static_cast<int>(log_degree) - 8; }
@@ -76,9 +74,8 @@ void multiply_scalar(const Launcher& launcher, const PolyView& out, const ConstP
 /// Adds to every entry, or to entry 0 of each limb alone.
 void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                 std::span<const std::uint64_t> scalars, bool every_entry, const RnsBase& base);
-/// A sum of tensor products, for the operation of this name. One launch for up to 56 of them.
-void inner_product(const Launcher& launcher, const char* operation, const PolyView& out,
-                   std::span<const ConstPolyView> a, std::span<const ConstPolyView> b, const RnsBase& base);
+void tensor_product(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
+                    const ConstPolyView& b, const RnsBase& base);
 /// Broadcasts.
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
 void fill_zero(const Launcher& launcher, const PolyView& out);

@@ -120,8 +120,8 @@ class PlanCache {
 /// The tables of all plans that a backend has met.
 class PlanTables {
  public:
-  PlanTables(std::shared_ptr<runtime::Memory> memory, std::shared_ptr<const runtime::cuda::Stream> stream)
-      : memory_(std::move(memory)), stream_(std::move(stream)) {}
+  PlanTables(std::shared_ptr<runtime::Memory> memory, std::shared_ptr<const runtime::cuda::Streams> streams)
+      : memory_(std::move(memory)), streams_(std::move(streams)) {}
 
   [[nodiscard]] const ConversionTables& of(const BaseConversion& plan) const;
   [[nodiscard]] const RoundingTables& of(const ScaleAndRound& plan) const;
@@ -130,13 +130,13 @@ class PlanTables {
  private:
   template <typename T>
   DeviceArray<T> upload(const std::vector<T>& values) const {
-    return {memory_, *stream_, values};
+    return {memory_, *streams_, values};
   }
   struct HostConversion;
   ConversionTables upload(const HostConversion& host) const;
 
   std::shared_ptr<runtime::Memory> memory_;
-  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  std::shared_ptr<const runtime::cuda::Streams> streams_;
   PlanCache<ConversionTables> conversions_;
   PlanCache<RoundingTables> roundings_;
   PlanCache<ModUpTables> mod_ups_;

@@ -66,15 +66,15 @@ bool takes(Arithmetic arithmetic, const arith::Modulus& q) {
 }
 
 RingTables::RingTables(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
-                       std::shared_ptr<const runtime::cuda::Stream> stream)
+                       std::shared_ptr<const runtime::cuda::Streams> streams)
     : ring_(std::move(ring)),
       memory_(std::move(memory)),
-      stream_(std::move(stream)),
+      streams_(std::move(streams)),
       transforms_(std::make_unique<Transforms>()) {
   static_assert(std::is_trivially_copyable_v<arith::Modulus>);
   std::vector<arith::Modulus> moduli;
   for (const RingModulus& entry : ring_->moduli()) moduli.push_back(entry.modulus);
-  moduli_ = {memory_, *stream_, moduli};
+  moduli_ = {memory_, *streams_, moduli};
 }
 
 RingTables::~RingTables() = default;
@@ -116,10 +116,10 @@ void RingTables::fill(TransformTables<A>& tables) const {
     table[0] = A::twiddle(inverse_degree, q);
     table[1] = A::twiddle(q.multiply(inverse_degree, powers[1]), q);
   }
-  tables.moduli = {memory_, *stream_, moduli};
-  tables.forward = {memory_, *stream_, forward};
-  tables.folds = {memory_, *stream_, folds};
-  tables.inverse = {memory_, *stream_, inverse};
+  tables.moduli = {memory_, *streams_, moduli};
+  tables.forward = {memory_, *streams_, forward};
+  tables.folds = {memory_, *streams_, folds};
+  tables.inverse = {memory_, *streams_, inverse};
 }
 
 template <class A>

@@ -17,19 +17,19 @@
 
 namespace hemera::poly::cuda {
 
-/// An array in device memory, filled once from the host in the order of a stream.
+/// An array in device memory, filled once from the host.
 template <typename T>
 class DeviceArray {
  public:
   DeviceArray() = default;
   /// Throws DeviceError in a recording: tables are made when an operation first runs.
-  DeviceArray(const std::shared_ptr<runtime::Memory>& memory, const runtime::cuda::Stream& stream,
+  DeviceArray(const std::shared_ptr<runtime::Memory>& memory, const runtime::cuda::Streams& streams,
               const std::vector<T>& values) {
-    stream.refuse_recording("making the tables of an operation", "run the circuit once before");
+    streams.refuse_recording("making the tables of an operation", "run the circuit once before");
     buffer_ = runtime::Buffer(memory, values.empty() ? sizeof(T) : values.size() * sizeof(T));
     if (values.empty()) return;
     runtime::cuda::check(cudaMemcpyAsync(buffer_.data(), values.data(), values.size() * sizeof(T),
-                                         cudaMemcpyHostToDevice, stream.get()),
+                                         cudaMemcpyHostToDevice, streams.current().get()),
                          "upload constants");
   }
   [[nodiscard]] const T* data() const { return reinterpret_cast<const T*>(buffer_.data()); }
@@ -74,7 +74,7 @@ struct TransformTables {
 class RingTables {
  public:
   RingTables(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory,
-             std::shared_ptr<const runtime::cuda::Stream> stream);
+             std::shared_ptr<const runtime::cuda::Streams> streams);
 
   /// [ring modulus].
   [[nodiscard]] const arith::Modulus* moduli() const { return moduli_.data(); }
@@ -100,7 +100,7 @@ class RingTables {
  private:
   std::shared_ptr<const Ring> ring_;
   std::shared_ptr<runtime::Memory> memory_;
-  std::shared_ptr<const runtime::cuda::Stream> stream_;
+  std::shared_ptr<const runtime::cuda::Streams> streams_;
   DeviceArray<arith::Modulus> moduli_;
   std::unique_ptr<Transforms> transforms_;
 };

@@ -73,6 +73,31 @@ __global__ void __launch_bounds__(threads)
       is_signed ? t.centered(residue) : static_cast<std::int64_t>(residue);
 }
 
+// Grid [tile of slots, row].
+__global__ void __launch_bounds__(threads)
+    place_slots_kernel(double2* out, const double* values, unsigned slots, unsigned count, bool is_complex) {
+  const unsigned index = blockIdx.x * threads + threadIdx.x;
+  begin_kernel();
+  if (index >= slots) return;
+  double2 value = make_double2(0, 0);
+  if (index < count) {
+    const double* from = values + (std::size_t{blockIdx.y} * count + index) * (is_complex ? 2 : 1);
+    value = make_double2(from[0], is_complex ? from[1] : 0);
+  }
+  out[std::size_t{blockIdx.y} * slots + index] = value;
+}
+
+__global__ void __launch_bounds__(threads)
+    collect_slots_kernel(double* values, const double2* in, unsigned slots, unsigned count, bool is_complex) {
+  const unsigned index = blockIdx.x * threads + threadIdx.x;
+  begin_kernel();
+  if (index >= count) return;
+  const double2 value = in[std::size_t{blockIdx.y} * slots + index];
+  double* to = values + (std::size_t{blockIdx.y} * count + index) * (is_complex ? 2 : 1);
+  to[0] = value.x;
+  if (is_complex) to[1] = value.y;
+}
+
 struct OrderedSlot {
   unsigned slot;
   bool conjugated;
@@ -153,6 +178,28 @@ void collect_integers(const Launcher& launcher, const IntegerView& values, const
            values.data + part.first_batch * values.count, device_view(part.of(in)),
            static_cast<unsigned>(values.count), form == Form::evaluation, is_signed, powers_of(generator),
            launcher.log_degree, launcher.tables->moduli() + base.index(0));
+  });
+}
+
+void place_slots(const Launcher& launcher, const SlotView& out, const NumberView& values) {
+  const std::size_t row_stride = values.count * (values.is_complex ? 2 : 1);
+  for_each_launch(PolyShape{.batch = out.batch}, [&](const Part& part) {
+    launch("place_slots", launcher.stream, place_slots_kernel,
+           {tiles(out.slots), static_cast<unsigned>(part.batches)}, {threads}, 0,
+           reinterpret_cast<double2*>(out.data) + part.first_batch * out.slots,
+           values.data + part.first_batch * row_stride, static_cast<unsigned>(out.slots),
+           static_cast<unsigned>(values.count), values.is_complex);
+  });
+}
+
+void collect_slots(const Launcher& launcher, const NumberView& values, const SlotView& in) {
+  const std::size_t row_stride = values.count * (values.is_complex ? 2 : 1);
+  for_each_launch(PolyShape{.batch = in.batch}, [&](const Part& part) {
+    launch("collect_slots", launcher.stream, collect_slots_kernel,
+           {tiles(values.count), static_cast<unsigned>(part.batches)}, {threads}, 0,
+           values.data + part.first_batch * row_stride,
+           reinterpret_cast<const double2*>(in.data) + part.first_batch * in.slots,
+           static_cast<unsigned>(in.slots), static_cast<unsigned>(values.count), values.is_complex);
   });
 }
 

@@ -13,6 +13,8 @@ void place_integers(const Launcher& launcher, const PolyView& out, const Integer
                     std::uint64_t generator, const RnsBase& base);
 void collect_integers(const Launcher& launcher, const IntegerView& values, const ConstPolyView& in, Form form,
                       std::uint64_t generator, bool is_signed, const RnsBase& base);
+void place_slots(const Launcher& launcher, const SlotView& out, const NumberView& values);
+void collect_slots(const Launcher& launcher, const NumberView& values, const SlotView& in);
 void slots_to_embedding(const Launcher& launcher, const SlotView& out, const SlotView& in,
                         std::uint64_t generator);
 void slots_from_embedding(const Launcher& launcher, const SlotView& out, const SlotView& in,

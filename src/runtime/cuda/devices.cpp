@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hemera/runtime/error.hpp"
+#include "runtime/cuda/check.hpp"
 
 namespace hemera::runtime::cuda {
 namespace {
@@ -90,6 +91,15 @@ void require_device(int index) {
                                : std::to_string(last + 1) +
                                      " CUDA devices, 'cuda:0' to 'cuda:" + std::to_string(last) + "'") +
                     "; use " + (last == 0 ? "that" : "one of those") + " or 'cpu'");
+}
+
+int device_of(const void* pointer) {
+  cudaPointerAttributes attributes{};
+  check(cudaPointerGetAttributes(&attributes, pointer), "find the device of an array");
+  if (attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged) {
+    throw DeviceError("an array that says it is in the memory of a GPU is not; give it as a NumPy array");
+  }
+  return attributes.device;
 }
 
 }  // namespace hemera::runtime::cuda

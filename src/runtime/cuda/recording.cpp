@@ -9,45 +9,47 @@ namespace hemera::runtime::cuda {
 
 Recording::~Recording() {
   if (graph_ == nullptr) return;
-  cudaStreamSynchronize(stream_->get());  // it may be running
+  streams_->drain();  // it may be running
   cudaGraphExecDestroy(graph_);
   memory_->dissolve(arena_);
 }
 
 void Recording::replay() const {
-  stream_->refuse_recording("replaying a graph", "capture the operations themselves");
-  const auto entered = stream_->enter();
-  const DeviceScope scope(stream_->device());
-  check(cudaGraphLaunch(graph_, stream_->get()), "replay a graph");
+  streams_->refuse_recording("replaying a graph", "capture the operations themselves");
+  const DeviceScope scope(streams_->device());
+  check(cudaGraphLaunch(graph_, streams_->current().get()), "replay a graph");
 }
 
-Recorder::Recorder(std::shared_ptr<const Stream> stream, std::shared_ptr<StreamMemory> memory)
-    : stream_(std::move(stream)),
+Recorder::Recorder(std::shared_ptr<const Streams> streams, std::shared_ptr<StreamMemory> memory)
+    : streams_(std::move(streams)),
       memory_(std::move(memory)),
       arena_(std::make_shared<StreamMemory::Arena>()) {
-  stream_->refuse_recording("capturing a graph", "this thread is capturing one already");
-  lock_ = std::unique_lock(stream_->mutex_);
-  const DeviceScope scope(stream_->device());
-  check(cudaStreamBeginCapture(stream_->get(), cudaStreamCaptureModeRelaxed), "capture a graph");
-  stream_->recorder_ = std::this_thread::get_id();
-  const std::lock_guard lock(memory_->mutex_);
-  memory_->recording_ = arena_;
+  streams_->refuse_recording("capturing a graph", "this thread is capturing one already");
+  lock_ = std::unique_lock(streams_->recording_mutex_);
+  const DeviceScope scope(streams_->device());
+  check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeRelaxed), "capture a graph");
+  {
+    const std::lock_guard lock(memory_->mutex_);
+    memory_->recording_ = arena_;
+  }
+  streams_->recorder_ = std::this_thread::get_id();
 }
 
+cudaStream_t Recorder::stream() const { return streams_->at(Streams::recording).get(); }
+
 void Recorder::leave() {
+  streams_->recorder_ = std::thread::id{};
   {
     const std::lock_guard lock(memory_->mutex_);
     memory_->recording_ = nullptr;
   }
-  stream_->recorder_ = std::thread::id{};
   lock_.unlock();
 }
 
 Recorder::~Recorder() {
   if (!lock_.owns_lock()) return;
   cudaGraph_t graph = nullptr;
-  if (cudaStreamEndCapture(stream_->get(), &graph) == cudaSuccess && graph != nullptr)
-    cudaGraphDestroy(graph);
+  if (cudaStreamEndCapture(stream(), &graph) == cudaSuccess && graph != nullptr) cudaGraphDestroy(graph);
   cudaGetLastError();
   leave();
   memory_->dissolve(arena_);
@@ -55,10 +57,10 @@ Recorder::~Recorder() {
 
 std::unique_ptr<Recording> Recorder::finish() {
   cudaGraph_t graph = nullptr;
-  const cudaError_t captured = cudaStreamEndCapture(stream_->get(), &graph);
+  const cudaError_t captured = cudaStreamEndCapture(stream(), &graph);
   leave();
   std::unique_ptr<Recording> recording(new Recording);
-  recording->stream_ = stream_;
+  recording->streams_ = streams_;
   recording->memory_ = memory_;
   recording->arena_ = arena_;
   cudaError_t error = captured;

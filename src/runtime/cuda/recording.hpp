@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/stream_memory.hpp"
 
 namespace hemera::runtime::cuda {
 
@@ -16,25 +16,24 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// Runs it in its stream. Throws DeviceError.
+  /// Runs it in the calling thread's stream, after earlier replays. Throws DeviceError.
   void replay() const;
 
  private:
   friend class Recorder;
   Recording() = default;
 
-  std::shared_ptr<const Stream> stream_;
+  std::shared_ptr<const Streams> streams_;
   std::shared_ptr<StreamMemory> memory_;
   std::shared_ptr<StreamMemory::Arena> arena_;
   cudaGraphExec_t graph_ = nullptr;
 };
 
-/// Records what the calling thread gives to a stream until `finish`, or until its destruction, which abandons
-/// it. Other threads wait meanwhile. One recording of a stream at a time: DeviceError for a second one in
-/// this thread.
+/// Records what the calling thread gives to its stream until `finish`, or until its destruction, which
+/// abandons it. Other threads go on; their recordings wait. DeviceError for a second one in this thread.
 class Recorder {
  public:
-  Recorder(std::shared_ptr<const Stream> stream, std::shared_ptr<StreamMemory> memory);
+  Recorder(std::shared_ptr<const Streams> streams, std::shared_ptr<StreamMemory> memory);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -43,12 +42,13 @@ class Recorder {
   [[nodiscard]] std::unique_ptr<Recording> finish();
 
  private:
+  [[nodiscard]] cudaStream_t stream() const;
   void leave();
 
-  std::shared_ptr<const Stream> stream_;
+  std::shared_ptr<const Streams> streams_;
   std::shared_ptr<StreamMemory> memory_;
   std::shared_ptr<StreamMemory::Arena> arena_;
-  std::unique_lock<std::shared_mutex> lock_;
+  std::unique_lock<std::mutex> lock_;
 };
 
 }  // namespace hemera::runtime::cuda

@@ -1,29 +1,27 @@
-// CUDA's stream as a queue, and the pool of device memory that is ordered by it.
+// CUDA's streams: one for each host thread that uses a backend, or the one that the user gave.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
+#include <optional>
 #include <thread>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "hemera/runtime/memory.hpp"
 #include "hemera/runtime/queue.hpp"
 
 namespace hemera::runtime::cuda {
 
-/// A stream of one device. While one thread records a graph in it, the others wait.
+/// A stream of one device.
 class Stream {
  public:
-  explicit Stream(int device);
+  /// Makes a stream, which does not wait for the default one, or takes `existing`, which stays its owner's.
+  explicit Stream(int device, std::optional<cudaStream_t> existing = {});
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -31,79 +29,74 @@ class Stream {
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] cudaStream_t get() const { return stream_; }
 
-  /// Held by whoever gives the stream work. Waits while another thread records.
-  [[nodiscard]] std::shared_lock<std::shared_mutex> enter() const;
+  /// What is given to this stream from now on runs after what was given to `other`, of any device. Throws
+  /// DeviceError.
+  void wait_for(const Stream& other) const;
+  /// Waits until all that was given has run. Throws DeviceError.
+  void synchronize() const;
+
+ private:
+  int device_;
+  bool owned_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t reached_ = nullptr;
+  mutable std::mutex reaching_;
+};
+
+/// The streams that the operations of one backend run in. Each host thread has one of its own, made when it
+/// is first used; from `most` threads on they share. A thread that records a graph does it in a further
+/// stream, so that the others go on.
+class Streams {
+ public:
+  static constexpr unsigned most = 16;
+  /// Index of the stream that graphs are recorded in, where nothing runs.
+  static constexpr unsigned recording = most;
+
+  /// `only`: the stream of all threads, which stays its owner's.
+  explicit Streams(int device, std::optional<cudaStream_t> only = {}) : device_(device), only_(only) {}
+
+  [[nodiscard]] int device() const { return device_; }
+  /// Which stream is the calling thread's.
+  [[nodiscard]] unsigned index() const;
+  [[nodiscard]] const Stream& at(unsigned index) const;
+  /// The calling thread's.
+  [[nodiscard]] const Stream& current() const { return at(index()); }
   /// Whether the calling thread records.
   [[nodiscard]] bool records_here() const { return recorder_.load() == std::this_thread::get_id(); }
   /// Throws DeviceError that names the operation if the calling thread records.
   void refuse_recording(const char* operation, const char* reason) const;
+  /// Waits until all that any thread gave has run. Throws nothing: errors surface later.
+  void drain() const noexcept;
 
  private:
   friend class Recorder;
 
   int device_;
-  cudaStream_t stream_ = nullptr;
-  mutable std::shared_mutex mutex_;
+  std::optional<cudaStream_t> only_;
+  mutable std::array<std::atomic<const Stream*>, most + 1> streams_{};
+  mutable std::mutex making_;
+  mutable std::vector<std::unique_ptr<const Stream>> made_;
+  mutable std::mutex recording_mutex_;  // one recording at a time
   mutable std::atomic<std::thread::id> recorder_{};
 };
 
-/// Operations given to the queues of one stream run one after the other, whichever thread gives them.
+/// Operations that a thread gives to a queue run one after the other, in the thread's stream.
 class StreamQueue final : public Queue {
  public:
-  explicit StreamQueue(std::shared_ptr<const Stream> stream) : stream_(std::move(stream)) {}
+  explicit StreamQueue(std::shared_ptr<const Streams> streams) : streams_(std::move(streams)) {}
 
-  [[nodiscard]] Device device() const override { return {Device::Kind::cuda, stream_->device()}; }
+  [[nodiscard]] Device device() const override { return {Device::Kind::cuda, streams_->device()}; }
   /// Throws DeviceError when an operation has failed on the device.
   void synchronize() override;
-  [[nodiscard]] cudaStream_t stream() const { return stream_->get(); }
+  [[nodiscard]] const Streams& streams() const { return *streams_; }
+
+  [[nodiscard]] std::uintptr_t stream() const override;
+  void wait_for_stream(std::uintptr_t stream) override;
+  void make_stream_wait(std::uintptr_t stream) override;
+  void synchronize_device() override;
 
  private:
-  std::shared_ptr<const Stream> stream_;
-};
-
-/// Memory of the stream's device. A released block is kept and may be handed out at once: its next user comes
-/// later in the stream. All users of the memory must therefore run in this stream.
-///
-/// While a thread records, its blocks belong to the recording: they are reused within it alone, because a
-/// replay uses the same addresses again. So do blocks that it releases.
-class StreamMemory final : public Memory {
- public:
-  /// `limit`: bytes that may be taken from the device in all, blocks kept for reuse included; 0: as many as
-  /// there are.
-  explicit StreamMemory(std::shared_ptr<const Stream> stream, std::size_t limit = 0)
-      : stream_(std::move(stream)), limit_(limit) {}
-  ~StreamMemory() override;
-
-  [[nodiscard]] Device device() const override { return {Device::Kind::cuda, stream_->device()}; }
-  std::byte* allocate(std::size_t bytes) override;
-  void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy) noexcept override;
-  [[nodiscard]] std::size_t used() const override;
-
- private:
-  friend class Recorder;
-  friend class Recording;
-  using Kept = std::map<std::size_t, std::vector<std::byte*>>;  // by bytes
-  struct Arena {
-    Kept free;
-    std::vector<std::pair<std::byte*, std::size_t>>
-        parked;  // released, and not to be written within the recording
-  };
-
-  std::byte* take(Kept& kept, std::size_t block_bytes);
-  std::byte* allocate_block(std::size_t bytes, std::size_t block_bytes);
-  /// The blocks of an arena become ordinary ones.
-  void dissolve(const std::shared_ptr<Arena>& arena) noexcept;
-  void give_back_kept() noexcept;
-  [[noreturn]] void fail(std::size_t bytes) const;
-
-  const std::shared_ptr<const Stream> stream_;
-  const std::size_t limit_;
-  mutable std::mutex mutex_;
-  Kept kept_;
-  std::size_t kept_bytes_ = 0;
-  std::size_t used_ = 0;
-  std::shared_ptr<Arena> recording_;  // that of the thread that records
-  std::unordered_map<std::byte*, std::shared_ptr<Arena>> owners_;
+  std::shared_ptr<const Streams> streams_;
 };
 
 }  // namespace hemera::runtime::cuda

@@ -1,0 +1,19 @@
+// Objects in another context of the same parameters, for example on another device.
+#pragma once
+
+#include <memory>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+/// A copy of the object in `target`. Between CUDA devices it does not pass through the host. Throws
+/// MismatchError when the target has other parameters.
+Plaintext copy_to(const std::shared_ptr<const Context>& target, const Plaintext& source);
+Ciphertext copy_to(const std::shared_ptr<const Context>& target, const Ciphertext& source);
+SecretKey copy_to(const std::shared_ptr<const Context>& target, const SecretKey& source);
+SwitchingKey copy_to(const std::shared_ptr<const Context>& target, const SwitchingKey& source);
+EvaluationKeys copy_to(const std::shared_ptr<const Context>& target, const EvaluationKeys& source);
+
+}  // namespace hemera::rlwe

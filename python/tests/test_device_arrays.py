@@ -1,0 +1,216 @@
+"""Arrays on GPUs, streams of other libraries, and objects that go from device to device."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera._device import stream_handle
+
+from .conftest import make_params
+
+GPUS = [name for name in hm.devices() if name != "cpu"]
+needs_gpu = pytest.mark.skipif(not GPUS, reason="needs a GPU")
+SCHEMES = ["ckks", "bfv", "bgv"]
+
+
+class OnGpu:
+    """An array that says it is on a GPU."""
+
+    def __init__(self, **interface: Any) -> None:
+        self.__cuda_array_interface__ = {"version": 3, "strides": None, "data": (256, False)} | interface
+
+
+class TensorOnGpu:
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise AssertionError("it must not be taken")
+
+
+class Stream:
+    def __init__(self, **attributes: int) -> None:
+        self.__dict__.update(attributes)
+
+
+def values(scheme: str, *shape: int) -> Any:
+    generator = np.random.default_rng(7)
+    if scheme == "ckks":
+        return generator.uniform(-1, 1, shape)
+    return generator.integers(-6000, 6000, shape)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("array", [OnGpu(shape=(4,), typestr="<f8"), TensorOnGpu()])
+def test_a_context_on_the_cpu_takes_no_array_of_a_gpu(scheme: str, array: Any) -> None:
+    ctx = hm.Context(make_params(scheme), "cpu")
+    with pytest.raises(hm.errors.DeviceError):
+        ctx.encode(array)
+    plain = ctx.encode(values(scheme, 4))
+    with pytest.raises(hm.errors.DeviceError, match="decode"):
+        ctx.decode_on_device(plain)
+
+
+def test_streams_of_other_libraries() -> None:
+    class Protocol:
+        def __cuda_stream__(self) -> tuple[int, int]:
+            return 0, 77
+
+    assert stream_handle(Stream(cuda_stream=5)) == 5  # PyTorch
+    assert stream_handle(Stream(ptr=6)) == 6  # CuPy
+    assert stream_handle(Protocol()) == 77
+    assert stream_handle(0) == 0
+    for wrong in ("0", True, None, 1.5):
+        with pytest.raises(TypeError, match="stream"):
+            stream_handle(wrong)
+    with pytest.raises(hm.errors.ParameterError, match="stream"):
+        hm.Context(make_params("ckks"), "cpu", stream=0)
+
+
+@pytest.mark.parametrize("device", hm.devices())
+def test_an_object_goes_to_a_device_by_name(device: str) -> None:
+    ctx = hm.Context(make_params("bfv"), "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.encrypt(np.arange(8), sk)
+    there = x.to(device)
+    assert there.context.device == device
+    assert there.context is ctx.on(device), "one context a device"
+    assert bytes(there) == bytes(x)
+    assert there.to("cpu").context is ctx
+    key = sk.to(device)
+    np.testing.assert_array_equal(there.context.decrypt(there, key), np.arange(8))
+    with pytest.raises(hm.errors.DeviceError):
+        x.to("cuda:99")
+    with pytest.raises(hm.errors.MismatchError):
+        sk.to(x.context._keyless)
+
+
+@needs_gpu
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("library", ["torch", "cupy", "jax", "interface"])
+@pytest.mark.parametrize("shape", [(16,), (3, 12)])
+def test_values_stay_on_the_gpu(scheme: str, library: str, shape: tuple[int, ...]) -> None:
+    module = pytest.importorskip("numba.cuda" if library == "interface" else library)
+    ctx = hm.Context(make_params(scheme), "cuda")
+    sk = ctx.generate_secret_key()
+    host = values(scheme, *shape)
+    if library == "jax":
+        module.config.update("jax_enable_x64", True)
+        from jax import dlpack
+
+        array, back = module.device_put(host), lambda a: np.asarray(dlpack.from_dlpack(a))
+    elif library == "torch":
+        array, back = module.tensor(host, device="cuda"), lambda a: module.from_dlpack(a).cpu().numpy()
+    elif library == "cupy":
+        array, back = module.asarray(host), lambda a: module.from_dlpack(a).get()
+    else:
+        array, back = module.to_device(host), lambda a: module.as_cuda_array(a).copy_to_host()
+    plain = ctx.encode(array)
+    assert plain.shape == shape[:-1]
+    assert bytes(plain) == bytes(ctx.encode(host))
+    ciphertext = ctx.encrypt(plain, sk)
+    decrypted = ctx.decrypt_on_device(ciphertext, sk)
+    assert decrypted.device == ctx.device
+    np.testing.assert_array_equal(back(decrypted), ctx.decrypt(ciphertext, sk))
+    if scheme == "ckks":
+        np.testing.assert_array_equal(
+            back(ctx.decode_on_device(plain, dtype=complex)), ctx.decode(plain, dtype=complex)
+        )
+
+
+@needs_gpu
+def test_arrays_that_do_not_fit_say_why() -> None:
+    torch = pytest.importorskip("torch")
+    ctx = hm.Context(make_params("ckks"), "cuda")
+    with pytest.raises(TypeError, match="float32"):
+        ctx.encode(torch.zeros(8, device="cuda", dtype=torch.float32))
+    with pytest.raises(hm.errors.MismatchError, match="contiguous"):
+        ctx.encode(torch.zeros(8, 4, device="cuda", dtype=torch.float64).T)
+    with pytest.raises(hm.errors.MismatchError, match="no values"):
+        ctx.encode(torch.zeros(0, device="cuda", dtype=torch.float64))
+    with pytest.raises(hm.errors.MismatchError, match="slots"):
+        ctx.encode(torch.zeros(513, device="cuda", dtype=torch.float64))
+    with pytest.raises(TypeError, match="int64"):
+        hm.Context(make_params("bfv"), "cuda").encode(torch.zeros(8, device="cuda"))
+
+
+@needs_gpu
+def test_work_is_ordered_with_the_streams_of_others() -> None:
+    torch = pytest.importorskip("torch")
+    stream = torch.cuda.Stream()
+    for ctx in (
+        hm.Context(make_params("bfv"), "cuda"),
+        hm.Context(make_params("bfv"), "cuda", stream=stream),
+    ):
+        for round_ in range(8):
+            with torch.cuda.stream(stream):
+                # Long work, then the values; overwritten as soon as they were handed over.
+                busy = torch.ones(2048, 2048, device="cuda")
+                for _ in range(4):
+                    busy = busy @ busy / 2048
+                array = torch.arange(1024, device="cuda") + round_ + (busy[0, 0] * 0).long()
+                plain = ctx.encode(array)
+                array.fill_(-1)
+                out = ctx.decode_on_device(plain)
+                result = torch.from_dlpack(out) + 1
+                del out
+                ctx.decode_on_device(ctx.encode(array))
+            np.testing.assert_array_equal(result.cpu().numpy(), np.arange(1024) + round_ + 1)
+
+
+@needs_gpu
+def test_threads_have_streams_of_their_own() -> None:
+    ctx = hm.Context(make_params("ckks"), "cuda")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=[1]))
+    x = ev.encrypt(values("ckks", 4, 512))
+    expected = bytes((x * x).rotate(1) + x.rotate(1))
+    results: list[bytes] = []
+
+    def square(parts: list[Any]) -> None:
+        parts.append((x * x).rotate(1))
+
+    def work() -> None:
+        for _ in range(5):
+            # A part is made in a thread that ends, and used here.
+            parts: list[Any] = []
+            helper = threading.Thread(target=square, args=(parts,))
+            helper.start()
+            other = x.rotate(1)
+            helper.join()
+            results.append(bytes(parts[0] + other))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 20
+
+
+@needs_gpu
+def test_graphs_may_be_called_from_several_threads() -> None:
+    ctx = hm.Context(make_params("ckks"), "cuda")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=[1]))
+    inputs = [ev.encrypt(values("ckks", 512) + i) for i in range(3)]
+    graph = ev.capture(lambda a: (a * a).rotate(1), inputs[0])
+    expected = [bytes((a * a).rotate(1)) for a in inputs]
+    wrong: list[int] = []
+
+    def work(which: int) -> None:
+        for _ in range(10):
+            if bytes(graph(inputs[which])) != expected[which]:
+                wrong.append(which)
+
+    threads = [threading.Thread(target=work, args=(which,)) for which in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

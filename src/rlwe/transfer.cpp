@@ -1,0 +1,62 @@
+#include "hemera/rlwe/transfer.hpp"
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+using ContextPointer = std::shared_ptr<const Context>;
+
+poly::Poly copy_to(const Context& target, const Context& source, const poly::Poly& poly) {
+  if (target.parameters().fingerprint() != source.parameters().fingerprint()) {
+    throw MismatchError("an object of the parameters " + source.parameters().short_fingerprint() +
+                        " can not go to a context of the parameters " +
+                        target.parameters().short_fingerprint() +
+                        "; make the context of the same parameters");
+  }
+  // Contexts of the same parameters number the moduli of their rings alike.
+  const auto indices = poly.base().indices();
+  const poly::RnsBase base(target.backend().ring(), {indices.begin(), indices.end()});
+  poly::Poly result =
+      target.make_poly(poly.shape().batch, poly.shape().components, base, poly.form(), poly.secrecy());
+  target.backend().copy_from(target.queue(), result.view(), source.backend(), source.queue(), poly.view(),
+                             poly.form());
+  return result;
+}
+
+PublicKey copy_to(const ContextPointer& target, const PublicKey& source) {
+  return {target, copy_to(*target, *source.context, source.poly), source.seed};
+}
+
+// A key that may be missing.
+template <typename Key>
+std::shared_ptr<const Key> copy_to(const ContextPointer& target, const std::shared_ptr<const Key>& source) {
+  return source == nullptr ? nullptr : std::make_shared<const Key>(copy_to(target, *source));
+}
+
+}  // namespace
+
+Plaintext copy_to(const ContextPointer& target, const Plaintext& source) {
+  return {target, source.meta, copy_to(*target, *source.context, source.poly)};
+}
+
+Ciphertext copy_to(const ContextPointer& target, const Ciphertext& source) {
+  return {target, source.meta, copy_to(*target, *source.context, source.poly), source.seed};
+}
+
+SecretKey copy_to(const ContextPointer& target, const SecretKey& source) {
+  return {target, copy_to(*target, *source.context, source.poly)};
+}
+
+SwitchingKey copy_to(const ContextPointer& target, const SwitchingKey& source) {
+  return {target, source.level, copy_to(*target, *source.context, source.poly), source.seed};
+}
+
+EvaluationKeys copy_to(const ContextPointer& target, const EvaluationKeys& source) {
+  EvaluationKeys result{
+      target, copy_to(target, source.public_key), copy_to(target, source.relinearization), {}};
+  for (const auto& [element, key] : source.galois) result.galois.emplace(element, copy_to(target, key));
+  return result;
+}
+
+}  // namespace hemera::rlwe

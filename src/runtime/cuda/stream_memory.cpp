@@ -1,0 +1,208 @@
+#include "runtime/cuda/stream_memory.hpp"
+
+#include <bit>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "hemera/runtime/error.hpp"
+#include "runtime/cuda/check.hpp"
+#include "runtime/size_class.hpp"
+
+namespace hemera::runtime::cuda {
+namespace {
+
+constexpr std::size_t alignment = 256;
+
+std::uint32_t bit(unsigned index) { return std::uint32_t{1} << index; }
+
+template <typename Body>
+void for_each_stream(std::uint32_t streams, const Body& body) {
+  for (; streams != 0; streams &= streams - 1) body(static_cast<unsigned>(std::countr_zero(streams)));
+}
+
+}  // namespace
+
+StreamMemory::~StreamMemory() { give_back_kept(); }
+
+// --- Order of uses ---
+
+void StreamMemory::before_use(BufferUses& uses, Access access) const {
+  const unsigned own = streams_->index();
+  std::uint32_t others = 0;
+  if (access == Access::read) {
+    const std::uint32_t seen = uses.streams.load();
+    if ((seen & bit(own)) != 0) return;
+    if (seen != 0) others = bit(uses.writer.load());
+  } else {
+    if (uses.streams.load() == bit(own)) return;
+    others = uses.streams.load() & ~bit(own);
+  }
+  for_each_stream(others & ~bit(Streams::recording), [&](unsigned other) {
+    if (own == Streams::recording) {
+      // A graph can not wait for what is not in it.
+      streams_->at(other).synchronize();
+    } else {
+      streams_->at(own).wait_for(streams_->at(other));
+    }
+  });
+  if (access == Access::read) {
+    if (uses.streams.fetch_or(bit(own)) == 0) uses.writer = own;
+  } else {
+    uses.streams = bit(own);
+    uses.writer = own;
+  }
+}
+
+// --- Blocks ---
+
+std::byte* StreamMemory::Kept::take(std::size_t bytes) {
+  const auto found = blocks.find(bytes);
+  if (found == blocks.end() || found->second.empty()) return nullptr;
+  std::byte* block = found->second.back();
+  found->second.pop_back();
+  return block;
+}
+
+std::byte* StreamMemory::take_kept(std::size_t block_bytes) {
+  const unsigned own = streams_->index();
+  if (std::byte* block = kept_[own].take(block_bytes)) return block;
+  for (unsigned other = 0; other < Streams::most; ++other) {
+    if (other == own) continue;
+    if (std::byte* block = kept_[other].take(block_bytes)) {
+      streams_->at(own).wait_for(streams_->at(other));
+      return block;
+    }
+  }
+  return nullptr;
+}
+
+std::byte* StreamMemory::allocate(std::size_t bytes) {
+  if (bytes > SIZE_MAX / 2) fail(bytes);
+  const std::size_t block_bytes = size_class(bytes, alignment);
+  const std::lock_guard lock(mutex_);
+  std::byte* block = nullptr;
+  if (streams_->records_here()) {
+    block = recording_->free.take(block_bytes);
+    if (block == nullptr) {
+      block = allocate_block(bytes, block_bytes);
+      owners_[block] = recording_;
+    }
+  } else {
+    block = take_kept(block_bytes);
+    if (block != nullptr) {
+      kept_bytes_ -= block_bytes;
+    } else {
+      block = allocate_block(bytes, block_bytes);
+    }
+  }
+  used_ += block_bytes;
+  return block;
+}
+
+std::byte* StreamMemory::allocate_block(std::size_t bytes, std::size_t block_bytes) {
+  const DeviceScope scope(streams_->device());
+  // cudaFree would wait for the device, which a capture forbids.
+  const bool may_free = recording_ == nullptr;
+  if (limit_ != 0 && taken_ + block_bytes > limit_ && may_free) give_back_kept();
+  if (limit_ != 0 && taken_ + block_bytes > limit_) fail(bytes);
+  void* block = nullptr;
+  cudaError_t error = cudaMalloc(&block, block_bytes);
+  if (error == cudaErrorMemoryAllocation && kept_bytes_ != 0 && may_free) {
+    cudaGetLastError();  // it stays otherwise
+    give_back_kept();
+    error = cudaMalloc(&block, block_bytes);
+  }
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    fail(bytes);
+  }
+  check(error, "allocate device memory");
+  taken_ += block_bytes;
+  return static_cast<std::byte*>(block);
+}
+
+void StreamMemory::keep(std::byte* pointer, std::size_t bytes, Secrecy secrecy, std::uint32_t uses) {
+  const unsigned own = streams_->index();
+  const Stream& stream = streams_->at(own);
+  for_each_stream(uses & ~bit(own) & ~bit(Streams::recording),
+                  [&](unsigned other) { stream.wait_for(streams_->at(other)); });
+  if (secrecy == Secrecy::secret) check(cudaMemsetAsync(pointer, 0, bytes, stream.get()), "zero a secret");
+  const std::size_t block_bytes = size_class(bytes, alignment);
+  kept_[own].put(pointer, block_bytes);
+  kept_bytes_ += block_bytes;
+}
+
+void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
+                           const BufferUses& uses) noexcept {
+  const std::size_t block_bytes = size_class(bytes, alignment);
+  const std::lock_guard lock(mutex_);
+  used_ -= block_bytes;
+  const bool records = streams_->records_here();
+  try {
+    const auto owner = owners_.find(pointer);
+    if (records && owner != owners_.end()) {
+      if (secrecy == Secrecy::secret) cudaMemsetAsync(pointer, 0, bytes, streams_->current().get());
+      owner->second->free.put(pointer, block_bytes);
+    } else if (records) {
+      // It was filled before the recording, whose replays read it again.
+      recording_->parked.push_back({pointer, bytes, secrecy});
+      owners_[pointer] = recording_;
+    } else if (owner != owners_.end()) {
+      owner->second->parked.push_back({pointer, bytes, secrecy});
+    } else {
+      keep(pointer, bytes, secrecy, uses.streams.load());
+    }
+  } catch (const std::exception&) {
+    // No room to remember the block, or the device has failed.
+    cudaFree(pointer);
+    taken_ -= block_bytes;
+  }
+}
+
+std::size_t StreamMemory::used() const {
+  const std::lock_guard lock(mutex_);
+  return used_;
+}
+
+// cudaFree waits for the device, so nothing still runs on the blocks.
+void StreamMemory::give_back_kept() noexcept {
+  for (Kept& kept : kept_) {
+    for (auto& [bytes, blocks] : kept.blocks) {
+      for (std::byte* block : blocks) cudaFree(block);
+    }
+    kept.blocks.clear();
+  }
+  taken_ -= kept_bytes_;
+  kept_bytes_ = 0;
+}
+
+void StreamMemory::fail(std::size_t bytes) const {
+  std::size_t free_bytes = 0, total = 0;
+  cudaMemGetInfo(&free_bytes, &total);
+  throw OutOfMemoryError(
+      "out of memory of device " + device().name() + ": asked for " + std::to_string(bytes) + " bytes with " +
+      std::to_string(used_) + " in use and " + std::to_string(free_bytes) + " free" +
+      (limit_ == 0 ? "" : ", under a limit of " + std::to_string(limit_)) +
+      "; use a smaller batch, fewer keys or a smaller ring" + (limit_ == 0 ? "" : ", or a higher limit"));
+}
+
+void StreamMemory::dissolve(const std::shared_ptr<Arena>& arena) noexcept {
+  streams_->drain();
+  const std::lock_guard lock(mutex_);
+  // Blocks that are still in use become ordinary ones, and are kept when they are released.
+  std::erase_if(owners_, [&](const auto& entry) { return entry.second == arena; });
+  try {
+    Kept& kept = kept_[streams_->index()];
+    for (const auto& [bytes, blocks] : arena->free.blocks) {
+      for (std::byte* block : blocks) kept.put(block, bytes);
+      kept_bytes_ += bytes * blocks.size();
+    }
+    for (const Parked& parked : arena->parked) keep(parked.block, parked.bytes, parked.secrecy, 0);
+  } catch (const std::exception&) {
+    // No room to remember all blocks, or the device has failed: they stay taken.
+  }
+  *arena = {};
+}
+
+}  // namespace hemera::runtime::cuda

@@ -1,0 +1,85 @@
+// The pool of device memory whose blocks are ordered by streams.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "hemera/runtime/memory.hpp"
+#include "runtime/cuda/stream.hpp"
+
+namespace hemera::runtime::cuda {
+
+/// Memory of the streams' device. A released block is kept for the stream of the thread that released it,
+/// after all its uses, and may be handed out at once: its next user comes later in that stream.
+///
+/// Buffers order what different threads do with them: the first read in a stream waits, on the device, for
+/// the stream that wrote last, and a write waits for all streams that used the buffer since. Uses by one
+/// thread, and repeated reads, wait for nothing.
+///
+/// While a thread records, its blocks belong to the recording: they are reused within it alone, because a
+/// replay uses the same addresses again. So do blocks that it releases.
+class StreamMemory final : public Memory {
+ public:
+  /// `limit`: bytes that may be taken from the device in all, blocks kept for reuse included; 0: as many as
+  /// there are.
+  explicit StreamMemory(std::shared_ptr<const Streams> streams, std::size_t limit = 0)
+      : Memory(true), streams_(std::move(streams)), limit_(limit) {}
+  ~StreamMemory() override;
+
+  [[nodiscard]] Device device() const override { return {Device::Kind::cuda, streams_->device()}; }
+  std::byte* allocate(std::size_t bytes) override;
+  void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
+               const BufferUses& uses) noexcept override;
+  [[nodiscard]] std::size_t used() const override;
+  void before_use(BufferUses& uses, Access access) const override;
+
+ private:
+  friend class Recorder;
+  friend class Recording;
+  struct Kept {
+    std::map<std::size_t, std::vector<std::byte*>> blocks;  // by bytes
+
+    void put(std::byte* block, std::size_t bytes) { blocks[bytes].push_back(block); }
+    /// Null without one of this size.
+    std::byte* take(std::size_t bytes);
+  };
+  struct Parked {
+    std::byte* block;
+    std::size_t bytes;
+    Secrecy secrecy;
+  };
+  struct Arena {
+    Kept free;
+    std::vector<Parked> parked;  // released, and not to be reused or zeroed while there are replays
+  };
+
+  // All that follow: under the mutex.
+  /// A block that was kept, for the calling thread's stream; null without one.
+  std::byte* take_kept(std::size_t block_bytes);
+  std::byte* allocate_block(std::size_t bytes, std::size_t block_bytes);
+  /// Throws DeviceError.
+  void keep(std::byte* pointer, std::size_t bytes, Secrecy secrecy, std::uint32_t uses);
+  void give_back_kept() noexcept;
+  [[noreturn]] void fail(std::size_t bytes) const;
+
+  /// The blocks of an arena become ordinary ones, when nothing runs on them any more.
+  void dissolve(const std::shared_ptr<Arena>& arena) noexcept;
+
+  const std::shared_ptr<const Streams> streams_;
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::array<Kept, Streams::most> kept_;  // [stream]
+  std::size_t kept_bytes_ = 0;
+  std::size_t taken_ = 0;  // from the device, kept or not
+  std::size_t used_ = 0;
+  std::shared_ptr<Arena> recording_;  // that of the thread that records
+  std::unordered_map<std::byte*, std::shared_ptr<Arena>> owners_;
+};
+
+}  // namespace hemera::runtime::cuda
