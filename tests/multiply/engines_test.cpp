@@ -121,6 +121,23 @@ TEST(Engines, DgtRefusesModuliWithoutATransform) {
   EXPECT_THROW(product(*make_ring_multiplier("dgt"), a, a, base), ParameterError);
 }
 
+// From bits to words: no roots of unity are needed, and evaluation points from 2^12 to 2^133.
+TEST(Engines, KroneckerMultipliesModuloAnything) {
+  std::mt19937_64 random(2);
+  for (const std::uint64_t q : {std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{1} << 8,
+                                std::uint64_t{65535}, std::uint64_t{1} << 40, (std::uint64_t{1} << 61) - 1}) {
+    const auto ring = poly::Ring::make(1024, {{arith::Modulus(q), 0}});
+    const poly::RnsBase base(ring, {0});
+    for (const Fill how : fills) {
+      const Polynomials a({1, 2, 1, 1024}, base, how, random);
+      const Polynomials b({1, 1, 1, 1024}, base, Fill::largest, random);
+      EXPECT_EQ(product(*make_ring_multiplier("kronecker_ss"), a, b, base),
+                product(*make_ring_multiplier("schoolbook"), a, b, base))
+          << q << " " << static_cast<int>(how);
+    }
+  }
+}
+
 // A prime that is 3 modulo 4 and -1 modulo N has no NTT, but a DGT over the field of p^2 elements.
 TEST(Engines, DgtMultipliesModuloInertPrimes) {
   const auto ring = poly::Ring::make(1024, {{arith::Modulus((std::uint64_t{1} << 31) - 1), 0}});
