@@ -243,7 +243,7 @@ void bind_device_array(nb::module_& m) {
                    [](const DeviceArray& self) { return reinterpret_cast<std::uintptr_t>(self.data()); })
       .def("admit", &DeviceArray::admit, "stream"_a)
       .def("admit_unknown", &DeviceArray::admit_unknown)
-      .def("as_dlpack", &as_dlpack);
+      .def("as_dlpack", &as_dlpack, nb::sig("def as_dlpack(self) -> object"));
   nb::class_<ImportedArray>(m, "ImportedArray")
       .def_prop_ro(
           "pointer",
@@ -254,7 +254,7 @@ void bind_device_array(nb::module_& m) {
       .def_prop_ro("device", [](const ImportedArray& self) { return self.array.device_id(); });
   m.def(
       "import_dlpack", [](nb::ndarray<nb::ro> capsule) { return ImportedArray{std::move(capsule)}; },
-      "capsule"_a);
+      "capsule"_a, nb::sig("def import_dlpack(capsule: object) -> ImportedArray"));
   m.def(
       "cuda_device_of",
       [](std::uintptr_t pointer) { return runtime::cuda_device_of(reinterpret_cast<const void*>(pointer)); },
