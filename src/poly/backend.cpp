@@ -12,6 +12,13 @@
 namespace hemera::poly {
 namespace {
 
+std::vector<std::uint64_t> residues_of(std::uint64_t value, const RnsBase& base) {
+  std::vector<std::uint64_t> residues;
+  residues.reserve(base.size());
+  for (std::size_t i = 0; i < base.size(); ++i) residues.push_back(base.modulus(i).reduce(value));
+  return residues;
+}
+
 std::vector<std::uint64_t> operands(const std::vector<arith::ShoupFactor>& factors) {
   std::vector<std::uint64_t> values;
   values.reserve(factors.size());
@@ -209,14 +216,52 @@ void Backend::mod_up_inner_product(Queue& queue, const PolyView& out, const Cons
   key_inner_product(queue, out, digits, key, plan);
 }
 
+namespace {
+
+PolyShape pair_over(PolyShape in, const RnsBase& base) {
+  in.components = 2;
+  in.limbs = base.size();
+  return in;
+}
+
+// The sums of a key switch to its output: ModDown, the addend, and the automorphism of both.
+void end_switch(const Backend& backend, runtime::Queue& queue, const PolyView& out, const PolyView& sum,
+                const ModUp& up, const Division* down, const ConstPolyView& addend,
+                std::uint64_t galois_element, runtime::Workspace& workspace) {
+  const runtime::Workspace::Frame frame(workspace);
+  if (galois_element != 1) {
+    const PolyView switched = take(workspace, out.shape);
+    end_switch(backend, queue, switched, sum, up, down, addend, 1, workspace);
+    return backend.automorphism(queue, out, switched, galois_element, Form::evaluation, up.base());
+  }
+  const bool adds = addend.data != nullptr;
+  PolyView quotient = sum;
+  if (down != nullptr) {
+    quotient = adds && addend.data == out.data ? take(workspace, out.shape) : out;
+    backend.divide_and_round(queue, quotient, sum, *down, Form::evaluation, workspace);
+  }
+  const std::size_t added = adds ? addend.shape.components : 0;
+  if (added != 0) {
+    backend.add(queue, out.components(0, added), quotient.components(0, added), addend, up.base());
+  }
+  if (added < out.shape.components && quotient.data != out.data) {
+    const std::size_t rest = out.shape.components - added;
+    backend.copy(queue, out.components(added, rest), quotient.components(added, rest));
+  }
+}
+
+std::size_t end_switch_workspace(const Backend& backend, const PolyShape& in, const ModUp& up,
+                                 const Division* down) {
+  const PolyShape sum = pair_over(in, up.extended());
+  const std::size_t division = down == nullptr ? 0 : backend.divide_and_round_workspace(sum, *down);
+  return 2 * bytes_of(pair_over(in, up.base())) + division;
+}
+
+}  // namespace
+
 std::size_t Backend::switch_key_workspace(const PolyShape& in, const ModUp& up, const Division* down) const {
-  PolyShape sum = with_limbs(in, up.extended().size());
-  sum.components = 2;
-  const std::size_t division = down == nullptr ? 0 : divide_and_round_workspace(sum, *down);
-  return bytes_of(sum) +
-         std::max(mod_up_inner_product_workspace(in, up),
-                  bytes_of(with_limbs(sum, up.base().size())) + division) +
-         bytes_of(with_limbs(sum, up.base().size()));
+  return bytes_of(pair_over(in, up.extended())) +
+         std::max(mod_up_inner_product_workspace(in, up), end_switch_workspace(*this, in, up, down));
 }
 
 void Backend::switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& key,
@@ -224,27 +269,92 @@ void Backend::switch_key(Queue& queue, const PolyView& out, const ConstPolyView&
                          std::uint64_t galois_element, Workspace& workspace) const {
   check_switch_key(out, in, key, up, down, addend);
   const Workspace::Frame frame(workspace);
-  if (galois_element != 1) {
-    const PolyView switched = take(workspace, out.shape);
-    Backend::switch_key(queue, switched, in, key, up, down, addend, 1, workspace);
-    return automorphism(queue, out, switched, galois_element, Form::evaluation, up.base());
-  }
   const PolyView sum = take(workspace, with_limbs(out.shape, up.extended().size()));
   mod_up_inner_product(queue, sum, in, key, up, Form::evaluation, workspace);
-  const bool adds = addend.data != nullptr;
-  PolyView quotient = sum;
-  if (down != nullptr) {
-    quotient = adds && addend.data == out.data ? take(workspace, out.shape) : out;
-    divide_and_round(queue, quotient, sum, *down, Form::evaluation, workspace);
+  end_switch(*this, queue, out, sum, up, down, addend, galois_element, workspace);
+}
+
+std::size_t Backend::switch_keys_workspace(std::size_t /*count*/, const PolyShape& in, const ModUp& up,
+                                           const Division* down) const {
+  PolyShape digits = with_limbs(in, up.extended().size());
+  digits.components = up.digits().size();
+  return bytes_of(digits) + std::max(mod_up_workspace(in, up), bytes_of(pair_over(in, up.extended())) +
+                                                                   end_switch_workspace(*this, in, up, down));
+}
+
+void Backend::switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
+                          const ModUp& up, const Division* down, const ConstPolyView& addend,
+                          Workspace& workspace) const {
+  for (const KeySwitch& each : switches) check_switch_key(each.out, in, each.key, up, down, addend);
+  const Workspace::Frame frame(workspace);
+  PolyShape shape = with_limbs(in.shape, up.extended().size());
+  shape.components = up.digits().size();
+  const PolyView digits = take(workspace, shape);
+  mod_up(queue, digits, in, up, Form::evaluation, workspace);
+  for (const KeySwitch& each : switches) {
+    const Workspace::Frame inner(workspace);
+    const PolyView sum = take(workspace, with_limbs(each.out.shape, up.extended().size()));
+    key_inner_product(queue, sum, digits, each.key, up);
+    end_switch(*this, queue, each.out, sum, up, down, addend, each.galois_element, workspace);
   }
-  const std::size_t added = adds ? addend.shape.components : 0;
-  if (added != 0) {
-    add(queue, out.components(0, added), quotient.components(0, added), addend, up.base());
+}
+
+std::size_t Backend::multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
+                                                    const Division* down) const {
+  PolyShape product = out, last = out;
+  product.components = 3;
+  last.components = 1;
+  return bytes_of(product) + switch_key_workspace(last, up, down);
+}
+
+void Backend::multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                   const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
+                                   const Division* down, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  PolyShape shape = out.shape;
+  shape.components = 3;
+  const PolyView product = take(workspace, shape);
+  tensor_product(queue, product, a, b, up.base());
+  switch_key(queue, out, product.components(2, 1), key, up, down, product.components(0, 2), 1, workspace);
+}
+
+std::size_t Backend::encrypt_zero_workspace(const PolyShape& out, const RnsBase& base,
+                                            const Division* division) const {
+  const PolyShape masked = with_limbs(out, base.size());
+  PolyShape one = masked;
+  one.components = 1;
+  const std::size_t drawn = bytes_of(one) + bytes_of(masked);
+  if (division == nullptr) return drawn;
+  return bytes_of(masked) + std::max(drawn, divide_and_round_workspace(masked, *division));
+}
+
+void Backend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
+                           const RandomStream& stream, const ErrorDistribution& distribution,
+                           std::uint64_t factor, const RnsBase& base, const Division* division,
+                           const ConstPolyView& addend, Workspace& workspace) const {
+  check_encrypt_zero(out, key, base, division, addend);
+  const Workspace::Frame frame(workspace);
+  const PolyShape shape = with_limbs(out.shape, base.size());
+  const PolyView masked = division == nullptr ? out : take(workspace, shape);
+  {
+    const Workspace::Frame inner(workspace);
+    PolyShape one = shape;
+    one.components = 1;
+    const PolyView u = take(workspace, one), errors = take(workspace, shape);
+    sample_ternary(queue, u, stream, base);
+    forward_transform(queue, u, u, base);
+    multiply(queue, masked, key, u, base);
+    sample_error(queue, errors, stream, distribution, base);
+    if (factor != 1) multiply_scalar(queue, errors, errors, residues_of(factor, base), base);
+    forward_transform(queue, errors, errors, base);
+    add(queue, masked, masked, errors, base);
   }
-  if (added < out.shape.components && quotient.data != out.data) {
-    const std::size_t rest = out.shape.components - added;
-    copy(queue, out.components(added, rest), quotient.components(added, rest));
+  if (division != nullptr) {
+    divide_and_round(queue, out, masked, *division, Form::evaluation, workspace);
   }
+  if (addend.data == nullptr) return;
+  const PolyView first = out.components(0, 1);
+  add(queue, first, first, addend, division == nullptr ? base : division->target());
 }
 
 }  // namespace hemera::poly

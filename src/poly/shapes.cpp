@@ -125,6 +125,23 @@ void check_key_inner_product(const PolyView& out, std::size_t batch, const Const
   }
 }
 
+void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const RnsBase& base,
+                        const Division* division, const ConstPolyView& addend) {
+  const RnsBase& target = division == nullptr ? base : division->target();
+  if (division != nullptr && !(division->source() == base)) {
+    throw MismatchError("encrypt_zero: the division is not from the base of " + std::to_string(base.size()) +
+                        " limbs that is encrypted over; make it from that base");
+  }
+  check_view("encrypt_zero", "output", out, target);
+  check_view("encrypt_zero", "key", key, base);
+  check_count("encrypt_zero", "components of the output", out.shape.components, 2);
+  check_count("encrypt_zero", "components of the key", key.shape.components, 2);
+  check_count("encrypt_zero", "keys in the batch", key.shape.batch, 1);
+  if (addend.data == nullptr) return;
+  check_count("encrypt_zero", "components of the addend", addend.shape.components, 1);
+  check_input("encrypt_zero", "addend", addend, out.components(0, 1).shape, target);
+}
+
 void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
                       const Division* down, const ConstPolyView& addend) {
   check_view("switch_key", "output", out, up.base());

@@ -57,6 +57,10 @@ void check_count(const char* operation, const char* what, std::size_t actual, st
 void check_key_inner_product(const PolyView& out, std::size_t batch, const ConstPolyView& key,
                              const ModUp& plan);
 
+/// Output, public key, division and addend of an encryption; MismatchError otherwise.
+void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const RnsBase& base,
+                        const Division* division, const ConstPolyView& addend);
+
 /// Output, inputs and plans of a key switch; MismatchError otherwise.
 void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
                       const Division* down, const ConstPolyView& addend);

@@ -49,43 +49,26 @@ void with_restricted(const Context& context, const poly::Poly& whole, const poly
 
 }  // namespace
 
-Ciphertext encrypt_zero(const PublicKey& key, Metadata meta) {
+Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPolyView& message) {
   const Context& context = *key.context;
   require_level(context, meta);
   const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
   const poly::Division* division = context.encryption_division(meta.level);
   const poly::RnsBase& base = division == nullptr ? context.base(meta.level) : division->source();
-  const std::size_t batch = batch_count(meta.batch);
-
-  poly::Poly u = context.make_poly(batch, 1, base, Form::coefficient, Secrecy::secret);
-  const poly::RandomStream secret{poly::Seed::fresh(), 0};
-  backend.sample_ternary(queue, u.view(), secret, base);
-  backend.forward_transform(queue, u.view(), u.view(), base);
-  // Before the division the components hold the errors unrounded: they are secret.
-  poly::Poly masked = context.make_poly(batch, 2, base, Form::evaluation, Secrecy::secret);
-  with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& pk) {
-    backend.multiply(queue, masked.view(), pk, u.view(), base);
-  });
-  add_errors(context, masked.view(), secret, base);
 
   meta.noise_log2 = fresh_noise_log2(context, true);
-  Ciphertext result;
-  result.context = key.context;
-  result.meta = std::move(meta);
-  if (division == nullptr) {
-    result.poly = std::move(masked);
-    return result;
-  }
-  result.poly = context.make_poly(batch, 2, context.base(result.meta.level), Form::evaluation);
-  auto workspace =
-      context.make_workspace(backend.divide_and_round_workspace(masked.shape(), *division), Secrecy::secret);
-  backend.divide_and_round(queue, result.poly.view(), std::as_const(masked).view(), *division,
-                           Form::evaluation, workspace);
+  Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);
+  const poly::RandomStream secret{poly::Seed::fresh(), 0};
+  with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& pk) {
+    auto workspace = context.make_workspace(
+        backend.encrypt_zero_workspace(result.poly.shape(), base, division), Secrecy::secret);
+    backend.encrypt_zero(context.queue(), result.poly.view(), pk, secret, context.error_distribution(),
+                         error_factor(context), base, division, message, workspace);
+  });
   return result;
 }
 
-Ciphertext encrypt_zero(const SecretKey& key, Metadata meta) {
+Ciphertext encrypt_zero(const SecretKey& key, Metadata meta, const poly::ConstPolyView& message) {
   const Context& context = *key.context;
   require_level(context, meta);
   const poly::Backend& backend = context.backend();
@@ -102,6 +85,7 @@ Ciphertext encrypt_zero(const SecretKey& key, Metadata meta) {
                   [&](const poly::ConstPolyView& s) { backend.multiply(queue, c0, c1, s, base); });
   backend.negate(queue, c0, c0, base);
   add_errors(context, c0, poly::RandomStream{poly::Seed::fresh(), 0}, base);
+  if (message.data != nullptr) backend.add(queue, c0, c0, message, base);
   return result;
 }
 

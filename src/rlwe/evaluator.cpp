@@ -185,20 +185,27 @@ Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
     throw MismatchError(
         "multiply: one operand is encoded in slots, the other in coefficients; encode both alike");
   }
-  Ciphertext product = tensor(x, y);
-  if (relinearization_ == Relinearization::eager) relinearize_inplace(product);
+  if (relinearization_ == Relinearization::lazy) return tensor(x, y);
+  return relinearized_product(x, y, relinearization_key());
+}
+
+Ciphertext Evaluator::relinearized_product(const Ciphertext& a, const Ciphertext& b,
+                                           const SwitchingKey& key) const {
+  Ciphertext product = tensor(a, b);
+  relinearize(product, key);
   return product;
 }
 
 void Evaluator::relinearize_inplace(Ciphertext& a) const {
   require(a, "relinearize");
-  if (a.size() == 2) return;
-  if (!keys_.relinearization) {
-    throw MissingKeyError(
-        "relinearize: these keys have no relinearization key; ask for it when generating keys, or "
-        "relinearize lazily");
-  }
-  relinearize(a, *keys_.relinearization);
+  if (a.size() != 2) relinearize(a, relinearization_key());
+}
+
+const SwitchingKey& Evaluator::relinearization_key() const {
+  if (keys_.relinearization) return *keys_.relinearization;
+  throw MissingKeyError(
+      "relinearize: these keys have no relinearization key; ask for it when generating keys, or "
+      "relinearize lazily");
 }
 
 Ciphertext Evaluator::power(const Ciphertext& a, std::uint64_t exponent) const {

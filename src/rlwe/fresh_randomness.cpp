@@ -4,17 +4,21 @@
 
 namespace hemera::rlwe {
 
+std::uint64_t error_factor(const Context& context) {
+  return context.scheme() == Scheme::bgv ? context.parameters().plain_modulus() : 1;
+}
+
 void sample_errors(const Context& context, const poly::PolyView& out, const poly::RandomStream& secret,
                    const poly::RnsBase& base) {
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
   backend.sample_error(queue, out, secret, context.error_distribution(), base);
-  if (context.scheme() == Scheme::bgv) {
-    std::vector<std::uint64_t> plain_modulus;
+  if (const std::uint64_t factor = error_factor(context); factor != 1) {
+    std::vector<std::uint64_t> residues;
     for (std::size_t limb = 0; limb < base.size(); ++limb) {
-      plain_modulus.push_back(base.modulus(limb).reduce(context.parameters().plain_modulus()));
+      residues.push_back(base.modulus(limb).reduce(factor));
     }
-    backend.multiply_scalar(queue, out, out, plain_modulus, base);
+    backend.multiply_scalar(queue, out, out, residues, base);
   }
   backend.forward_transform(queue, out, out, base);
 }

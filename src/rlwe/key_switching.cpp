@@ -1,5 +1,7 @@
 #include "hemera/rlwe/key_switching.hpp"
 
+#include <map>
+#include <string>
 #include <utility>
 
 #include "hemera/rlwe/noise.hpp"
@@ -26,19 +28,6 @@ void require_size_two(const Ciphertext& ciphertext, const char* operation) {
   }
 }
 
-// ModDown of an inner product over the extended base.
-poly::Poly divide_by_special(const Context& context, poly::Poly extended, std::size_t level) {
-  const poly::Division* plan = context.mod_down(level);
-  if (plan == nullptr) return extended;
-  const poly::Backend& backend = context.backend();
-  poly::Poly result = context.make_poly(extended.shape().batch, extended.shape().components,
-                                        context.base(level), Form::evaluation);
-  auto workspace = context.make_workspace(backend.divide_and_round_workspace(extended.shape(), *plan));
-  backend.divide_and_round(context.queue(), result.view(), extended.view(), *plan, Form::evaluation,
-                           workspace);
-  return result;
-}
-
 // A ciphertext of `switched` with the metadata of `source` and the noise of a key switch.
 Ciphertext switched_ciphertext(const Ciphertext& source, poly::Poly switched) {
   Metadata meta = source.meta;
@@ -60,6 +49,29 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
   backend.switch_key(context.queue(), result.view(), c, key.poly.view(), up, down, addend, galois_element,
                      workspace);
   return result;
+}
+
+Ciphertext multiply(const Ciphertext& a, const Ciphertext& b, Metadata meta, const SwitchingKey* key) {
+  const std::shared_ptr<const Context>& context = a.context;
+  const poly::RnsBase& base = context->base(meta.level);
+  if (key == nullptr || context->multiplier() != nullptr) {
+    Ciphertext product = make_ciphertext(context, std::move(meta), a.size() + b.size() - 1);
+    context->tensor_product(product.poly.view(), a.poly.view(), b.poly.view(), base);
+    if (key != nullptr) relinearize(product, *key);
+    return product;
+  }
+  const std::size_t level = meta.level;
+  require_key(*context, level, *key, "relinearize");
+  const poly::Backend& backend = context->backend();
+  const poly::ModUp& up = context->mod_up(level, key->level);
+  const poly::Division* down = context->mod_down(level);
+  meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(*context, level));
+  Ciphertext product = make_ciphertext(context, std::move(meta), 2);
+  auto workspace =
+      context->make_workspace(backend.multiply_relinearize_workspace(product.poly.shape(), up, down));
+  backend.multiply_relinearize(context->queue(), product.poly.view(), a.poly.view(), b.poly.view(),
+                               key->poly.view(), up, down, workspace);
+  return product;
 }
 
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key) {
@@ -92,36 +104,29 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
     throw ParameterError("apply_galois_hoisted: " + std::to_string(galois_elements.size()) +
                          " Galois elements but " + std::to_string(keys.size()) + " keys");
   }
-  std::vector<Ciphertext> results;
-  if (keys.empty()) return results;
   const Context& context = *ciphertext.context;
   const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
   const std::size_t level = ciphertext.meta.level;
+  const poly::ConstPolyView c0 = ciphertext.poly.view().components(0, 1);
   const poly::ConstPolyView c1 = ciphertext.poly.view().components(1, 1);
-
-  // The digits do not depend on the key, only the positions of their limbs in it do.
-  const poly::ModUp& digits_plan = context.mod_up(level, keys.front()->level);
-  const std::size_t batch = c1.shape.batch;
-  poly::Poly digits =
-      context.make_poly(batch, digits_plan.digits().size(), digits_plan.extended(), Form::evaluation);
-  {
-    auto workspace = context.make_workspace(backend.mod_up_workspace(c1.shape, digits_plan));
-    backend.mod_up(queue, digits.view(), c1, digits_plan, Form::evaluation, workspace);
-  }
-  results.reserve(keys.size());
+  std::map<std::size_t, std::vector<std::size_t>> positions;  // of the keys of one level
   for (std::size_t i = 0; i < keys.size(); ++i) {
     require_key(context, level, *keys[i], "apply_galois_hoisted");
-    const poly::ModUp& plan = context.mod_up(level, keys[i]->level);
-    poly::Poly extended = context.make_poly(batch, 2, plan.extended(), Form::evaluation);
-    backend.key_inner_product(queue, extended.view(), digits.view(), keys[i]->poly.view(), plan);
-    poly::Poly switched = divide_by_special(context, std::move(extended), level);
-    const poly::PolyView k0 = switched.view().components(0, 1);
-    backend.add(queue, k0, k0, ciphertext.poly.view().components(0, 1), context.base(level));
-    poly::Poly permuted = context.make_poly(batch, 2, context.base(level), Form::evaluation);
-    backend.automorphism(queue, permuted.view(), std::as_const(switched).view(), galois_elements[i],
-                         Form::evaluation, context.base(level));
-    results.push_back(switched_ciphertext(ciphertext, std::move(permuted)));
+    positions[keys[i]->level].push_back(i);
+  }
+  std::vector<Ciphertext> results(keys.size());
+  for (const auto& [key_level, of_level] : positions) {
+    const poly::ModUp& up = context.mod_up(level, key_level);
+    const poly::Division* down = context.mod_down(level);
+    std::vector<poly::Backend::KeySwitch> switches;
+    for (const std::size_t i : of_level) {
+      results[i] = switched_ciphertext(
+          ciphertext, context.make_poly(c1.shape.batch, 2, context.base(level), Form::evaluation));
+      switches.push_back({results[i].poly.view(), keys[i]->poly.view(), galois_elements[i]});
+    }
+    auto workspace =
+        context.make_workspace(backend.switch_keys_workspace(switches.size(), c1.shape, up, down));
+    backend.switch_keys(context.queue(), switches, c1, up, down, c0, workspace);
   }
   return results;
 }

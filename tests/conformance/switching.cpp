@@ -133,6 +133,138 @@ TEST_P(BackendTest, SwitchKeyIsItsParts) {
   }
 }
 
+// Cases that an emulation leaves to the whole key switch.
+bool is_long(const Switch& given) { return given.degree > 8192 || given.bits.size() > 6; }
+
+// The ring and the plans of a case.
+struct Plans {
+  Plans(const BackendCase& backend_case, const Switch& given, bool corrected)
+      : rig(backend_case, given.degree, given.bits, {65537}),
+        base(rig.primes(0, given.base)),
+        special(rig.primes(given.base, given.bits.size() - given.base)),
+        up(base, special, digits_of(given), rig.all()) {
+    if (!special.empty()) {
+      down = std::make_unique<Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());
+    }
+  }
+  std::vector<GadgetDigit> digits_of(const Switch& given) {
+    std::vector<GadgetDigit> digits;
+    for (std::size_t first = 0; first < given.base; first += given.digit) {
+      digits.push_back({.key_digit = digits.size(),
+                        .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
+    }
+    return digits;
+  }
+  poly::Poly key() { return rig.upload(rig.random(rig.all(), up.digits().size(), 2)); }
+
+  Rig rig;
+  RnsBase base, special;
+  ModUp up;
+  std::unique_ptr<Division> down;
+};
+
+TEST_P(BackendTest, SwitchKeysIsEachSwitch) {
+  for (const Switch& given : switches()) {
+    SCOPED_TRACE(given.name);
+    if (GetParam().emulated && is_long(given)) continue;
+    Plans plans(GetParam(), given, false);
+    Rig& rig = plans.rig;
+    const poly::Backend& backend = *rig.backend;
+    const poly::Poly in = rig.upload(rig.random(plans.base, given.batch, 1));
+    const poly::Poly addend = rig.upload(rig.random(plans.base, given.batch, 1));
+    // More than go together.
+    const std::vector<std::uint64_t> elements = {5, 1, 2 * given.degree - 1, 25, 125};
+    std::vector<poly::Poly> keys;
+    std::vector<Host> expected;
+    for (const std::uint64_t element : elements) {
+      keys.push_back(plans.key());
+      poly::Poly out = rig.output(plans.base, given.batch, 2);
+      runtime::Workspace space =
+          rig.workspace(backend.switch_key_workspace(in.shape(), plans.up, plans.down.get()));
+      backend.switch_key(*rig.queue, out.view(), in.view(), keys.back().view(), plans.up, plans.down.get(),
+                         addend.view(), element, space);
+      expected.push_back(rig.download(out));
+    }
+    for (const bool use_default : {false, true}) {
+      for (const std::size_t count : {std::size_t{1}, std::size_t{2}, elements.size()}) {
+        if (GetParam().emulated && (use_default || count != elements.size())) continue;
+        std::vector<poly::Poly> outs;
+        std::vector<poly::Backend::KeySwitch> list;
+        for (std::size_t i = 0; i < count; ++i) {
+          outs.push_back(rig.output(plans.base, given.batch, 2));
+          list.push_back({outs.back().view(), std::as_const(keys[i]).view(), elements[i]});
+        }
+        const poly::Division* down = plans.down.get();
+        if (use_default) {
+          runtime::Workspace space =
+              rig.workspace(backend.Backend::switch_keys_workspace(count, in.shape(), plans.up, down));
+          backend.Backend::switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
+        } else {
+          runtime::Workspace space =
+              rig.workspace(backend.switch_keys_workspace(count, in.shape(), plans.up, down));
+          backend.switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+          ASSERT_TRUE(same(rig.download(outs[i]), expected[i]))
+              << (use_default ? "default" : "override") << ", key " << i << " of " << count;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, MultiplyRelinearizeIsItsParts) {
+  for (const Switch& given : switches()) {
+    SCOPED_TRACE(given.name);
+    if (GetParam().emulated && is_long(given)) continue;
+    for (const bool corrected : {false, true}) {
+      if (corrected && (given.base == given.bits.size() || GetParam().emulated)) continue;
+      Plans plans(GetParam(), given, corrected);
+      Rig& rig = plans.rig;
+      const poly::Backend& backend = *rig.backend;
+      const poly::Division* down = plans.down.get();
+      const poly::Poly key = plans.key();
+      const poly::Poly a = rig.upload(rig.random(plans.base, given.batch, 2));
+      const poly::Poly b = rig.upload(rig.random(plans.base, given.batch, 2));
+      Host ends(plans.base, 1, 2);  // the largest products and sums of them
+      for (std::size_t i = 0; i < ends.words.size(); ++i) {
+        ends.words[i] = plans.base.modulus(i / given.degree % given.base).value() - 1;
+      }
+      const poly::Poly largest = rig.upload(ends);
+      const std::pair<const poly::Poly*, const poly::Poly*> operands[] = {
+          {&a, &b}, {&a, &a}, {&largest, &b}, {&largest, &largest}};
+      for (const auto& [left, right] : operands) {
+        if (GetParam().emulated && left != &largest && right == left) continue;
+        const std::size_t batch = std::max(left->shape().batch, right->shape().batch);
+        poly::Poly product = rig.output(plans.base, batch, 3);
+        poly::Poly expected = rig.output(plans.base, batch, 2);
+        backend.tensor_product(*rig.queue, product.view(), left->view(), right->view(), plans.base);
+        const poly::ConstPolyView last = std::as_const(product).view().components(2, 1);
+        runtime::Workspace space = rig.workspace(backend.switch_key_workspace(last.shape, plans.up, down));
+        backend.switch_key(*rig.queue, expected.view(), last, key.view(), plans.up, down,
+                           std::as_const(product).view().components(0, 2), 1, space);
+        for (const bool use_default : {false, true}) {
+          if (GetParam().emulated && use_default) continue;
+          poly::Poly out = rig.output(plans.base, batch, 2);
+          if (use_default) {
+            runtime::Workspace own =
+                rig.workspace(backend.Backend::multiply_relinearize_workspace(out.shape(), plans.up, down));
+            backend.Backend::multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(),
+                                                  key.view(), plans.up, down, own);
+          } else {
+            runtime::Workspace own =
+                rig.workspace(backend.multiply_relinearize_workspace(out.shape(), plans.up, down));
+            backend.multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(), key.view(),
+                                         plans.up, down, own);
+          }
+          ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
+              << (use_default ? "default" : "override") << (corrected ? ", corrected" : "");
+        }
+      }
+    }
+  }
+}
+
 TEST_P(BackendTest, SwitchKeyNeedsFittingPlans) {
   Rig rig(GetParam(), 1024, {50, 50, 50, 50});
   const RnsBase base = rig.primes(0, 3);
@@ -152,6 +284,15 @@ TEST_P(BackendTest, SwitchKeyNeedsFittingPlans) {
   const Division down(rig.all(), base);
   EXPECT_THROW(rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &down, three.view(),
                                        1, space),
+               MismatchError);
+  const poly::Backend::KeySwitch list[] = {{out.view(), key.view(), 1}};
+  EXPECT_THROW(rig.backend->switch_keys(*rig.queue, list, in.view(), up, &other, {}, space), MismatchError);
+  const poly::Poly two = rig.upload(rig.random(base, 1, 2));
+  EXPECT_THROW(rig.backend->multiply_relinearize(*rig.queue, out.view(), two.view(), three.view(), key.view(),
+                                                 up, &down, space),
+               MismatchError);
+  EXPECT_THROW(rig.backend->multiply_relinearize(*rig.queue, out.view(), two.view(), two.view(), key.view(),
+                                                 up, &other, space),
                MismatchError);
 }
 

@@ -276,5 +276,35 @@ TEST(EmulationCounts, EncodingCopiesOnce) {
   EXPECT_EQ(counts.allocations, 0U);
 }
 
+// In a ring where operations are fused: how many kernels they take.
+TEST(EmulationCounts, FusedOperationsTakeFewKernels) {
+  const auto context = tests::make_context(ckks::parameters_from_bits({.degree = 8192,
+                                                                       .prime_bits = {45, 45, 45},
+                                                                       .special_bits = {46, 46},
+                                                                       .scale = 0x1p40,
+                                                                       .digits = 2,
+                                                                       .security = std::nullopt}));
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const ckks::Evaluator evaluator(context, rlwe::generate_keys(secret, {.rotations = {1, 2, 3, 4, 5}}));
+  const Plaintext plain = ckks::Encoder(context).encode(std::vector<std::complex<double>>(4096, 0.5), {});
+  const Ciphertext x = ckks::encrypt(plain, secret);
+  const auto kernels = [](const auto& operation) {
+    operation();  // makes plans and fills the pool
+    return counted(operation).kernels;
+  };
+  const auto hoisted = [&](std::vector<std::int64_t> steps) {
+    return kernels([&] { static_cast<void>(evaluator.rotate_hoisted(x, steps)); });
+  };
+  // Two for the digits' residues; for the special limbs and for the others conversion and rows; two for the
+  // sums' residues, their quotient, and the division's conversion.
+  constexpr std::size_t digits = 4, each = 6;
+  EXPECT_EQ(kernels([&] { static_cast<void>(evaluator.rotate(x, 1)); }), digits + each);
+  EXPECT_EQ(kernels([&] { static_cast<void>(evaluator.multiply(x, x)); }), digits + each);
+  EXPECT_EQ(hoisted({1, 2, 3, 4}), digits + each);
+  EXPECT_EQ(hoisted({1, 2, 3, 4, 5}), digits + 2 * each);
+  // Two draw; columns, and rows of the special limb and of the others; three for the division between them.
+  EXPECT_EQ(kernels([&] { static_cast<void>(ckks::encrypt(plain, *evaluator.keys().public_key)); }), 8U);
+}
+
 }  // namespace
 }  // namespace hemera::testing

@@ -197,6 +197,28 @@ class Backend {
   [[nodiscard]] virtual std::size_t switch_key_workspace(const PolyShape& in, const ModUp& up,
                                                          const Division* down) const;
 
+  /// One of several key switches of the same input: as switch_key's arguments.
+  struct KeySwitch {
+    PolyView out;
+    ConstPolyView key;
+    std::uint64_t galois_element = 1;
+  };
+  /// switch_key of `in` with each of several keys over up.key_base(), the digits extended once. No output is
+  /// `in` or `addend`; the outputs have one shape.
+  virtual void switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
+                           const ModUp& up, const Division* down, const ConstPolyView& addend,
+                           Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t switch_keys_workspace(std::size_t count, const PolyShape& in,
+                                                          const ModUp& up, const Division* down) const;
+
+  /// The product of a and b, of two components each, relinearized: tensor_product, whose last component
+  /// switch_key takes and whose others are added to that. out is neither a nor b.
+  virtual void multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                    const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
+                                    const Division* down, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
+                                                                   const Division* down) const;
+
   // --- Samplers: the rule is in random.hpp. Coefficient form for all but `uniform`. ---
   /// Evaluation form: the stream's coefficient i is entry i in standard order, wherever the backend stores
   /// it.
@@ -213,6 +235,17 @@ class Backend {
   /// Uniform integers of `bits` bits, 1 <= bits <= 120.
   virtual void sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
                                const RnsBase& base) const = 0;
+
+  /// A public-key encryption: key[c] u + factor e[c] in evaluation form over `base`, for a key of two
+  /// components; u is what sample_ternary, and the e[c] what sample_error draws from `stream`. With a
+  /// division, whose source is `base`, that is divided. `addend`, of one component over the output's base, is
+  /// added to the first component (no data: nothing). out is not the key. The workspace holds secrets.
+  virtual void encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
+                            const RandomStream& stream, const ErrorDistribution& distribution,
+                            std::uint64_t factor, const RnsBase& base, const Division* division,
+                            const ConstPolyView& addend, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t encrypt_zero_workspace(const PolyShape& out, const RnsBase& base,
+                                                           const Division* division) const;
 
   // --- CKKS embedding (docs/arithmetic.md, "CKKS embedding"); galois generator 5. ---
   /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them,

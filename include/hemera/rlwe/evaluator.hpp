@@ -102,6 +102,9 @@ class Evaluator {
   [[nodiscard]] virtual bool aligned_for_addition(const Ciphertext& a, const Ciphertext& b) const = 0;
   /// Product of size a.size() + b.size() - 1, metadata included; operands have size 2.
   [[nodiscard]] virtual Ciphertext tensor(const Ciphertext& a, const Ciphertext& b) const = 0;
+  /// tensor and relinearize, which a scheme may run as one operation.
+  [[nodiscard]] virtual Ciphertext relinearized_product(const Ciphertext& a, const Ciphertext& b,
+                                                        const SwitchingKey& key) const;
   /// Lowest level that holds the result safely.
   [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
 
@@ -109,6 +112,7 @@ class Evaluator {
   /// a itself if it has size 2, else a relinearized copy kept in `storage`.
   const Ciphertext& at_size_two(const Ciphertext& a, Ciphertext& storage) const;
   [[nodiscard]] const SwitchingKey& galois_key(std::uint64_t element, std::int64_t steps) const;
+  [[nodiscard]] const SwitchingKey& relinearization_key() const;
 
  private:
   void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;

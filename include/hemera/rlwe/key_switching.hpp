@@ -23,10 +23,16 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
 /// MismatchError).
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key);
 
+/// The product of two ciphertexts of size 2, at the level of its metadata `meta`: of size 3 without a key,
+/// else relinearized, with the key switch's noise added to the metadata. Products run on the context's
+/// multiplier if it has one.
+Ciphertext multiply(const Ciphertext& a, const Ciphertext& b, Metadata meta, const SwitchingKey* key);
+
 /// The automorphism X -> X^g of a ciphertext of size 2: key switch, then the permutation.
 Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_element, const SwitchingKey& key);
 
-/// The same for several elements with one ModUp; each result equals apply_galois bit for bit.
+/// The same for several elements with one ModUp (one for each level that keys are limited to); each result
+/// equals apply_galois bit for bit.
 std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
                                              std::span<const std::uint64_t> galois_elements,
                                              std::span<const SwitchingKey* const> keys);

@@ -71,9 +71,14 @@ class Evaluator final : public rlwe::Evaluator {
   [[nodiscard]] bool aligned_for_addition(const rlwe::Ciphertext& a,
                                           const rlwe::Ciphertext& b) const override;
   [[nodiscard]] rlwe::Ciphertext tensor(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
+  [[nodiscard]] rlwe::Ciphertext relinearized_product(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b,
+                                                      const rlwe::SwitchingKey& key) const override;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
 
  private:
+  // Of size 3 without a key, else relinearized.
+  [[nodiscard]] rlwe::Ciphertext product(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b,
+                                         const rlwe::SwitchingKey* key) const;
   // The level at which to multiply: the operands' own in manual mode, else the one that keeps the largest
   // budget (docs/bgv.md).
   [[nodiscard]] std::size_t product_level(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const;

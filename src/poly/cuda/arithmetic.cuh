@@ -29,15 +29,6 @@ struct ByteSums {
   std::uint64_t high;
 };
 
-/// How an integer arithmetic takes the sum of bytes and a canonical addend to below 2q: its bits from `shift`
-/// on are multiplied by 2^shift.
-template <class TwiddleType>
-struct IntegerFold {
-  TwiddleType power;
-  std::uint32_t shift;  // bits of q less one
-  std::uint32_t unused;
-};
-
 /// Ranges of the integer arithmetics, in units of q: products of values up to 8 are below 2, and words
 /// hold 8. Forward (Cooley-Tukey) a stage adds 2: a first round goes from at most 2 to 4, 6, 8, then reduces
 /// the upper input before each further stage: 6, 6; other rounds take up to 8 and reduce before stages 0 and
@@ -58,22 +49,6 @@ struct IntegerArithmetic {
   }
   static __device__ __forceinline__ Value from_bits(std::uint64_t bits) { return bits; }
   static __device__ __forceinline__ std::uint64_t to_bits(Value value) { return value; }
-
-  using Fold = IntegerFold<Twiddle>;
-  static __host__ Fold fold(const arith::Modulus& q) {
-    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
-    return {Arithmetic::twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
-  }
-  template <class Modulus>
-  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
-                                                     const Fold& fold, const Modulus& m) {
-    const std::uint64_t high = sums.high + (addend >> 32);
-    const arith::uint128 sum =
-        sums.low + static_cast<std::uint32_t>(addend) + (static_cast<arith::uint128>(high) << 32);
-    const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
-    const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
-    return reduce_once<1>(Arithmetic::multiply(top, fold.power, m) + low, m.q);
-  }
 
   template <bool first, int stage, class Modulus>
   static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Twiddle& w,
@@ -135,6 +110,14 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
     std::uint64_t minus_q;  // a constant of its own: the compiler then adds the product in place
   };
 
+  /// A sum of bytes and a canonical addend are taken to below 2q: the bits from `shift` on are multiplied by
+  /// 2^shift.
+  struct Fold {
+    ShoupTwiddle power;
+    std::uint32_t shift;  // bits of q less one
+    std::uint32_t unused;
+  };
+
   static __host__ bool takes(const arith::Modulus& q) { return q.bits() <= 61; }
   static __host__ Modulus modulus(const arith::Modulus& q) { return {q.value(), 0 - q.value()}; }
   static __host__ Twiddle twiddle(std::uint64_t w, const arith::Modulus& q) {
@@ -142,6 +125,19 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
     std::uint64_t quotient = w * q.ratio_high() + arith::multiply_high(w, q.ratio_low());
     quotient += static_cast<std::uint64_t>(0 - quotient * q.value() >= q.value());
     return {w, quotient};
+  }
+  static __host__ Fold fold(const arith::Modulus& q) {
+    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
+    return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
+  }
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
+                                                     const Fold& fold, const Modulus& m) {
+    const std::uint64_t high = sums.high + (addend >> 32);
+    const arith::uint128 sum =
+        sums.low + static_cast<std::uint32_t>(addend) + (static_cast<arith::uint128>(high) << 32);
+    const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
+    const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
+    return reduce_once<1>(multiply(top, fold.power, m) + low, m.q);
   }
   static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
     const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table));
@@ -189,6 +185,7 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
     std::uint64_t q;
     std::uint32_t high;        // q = high 2^32 + 1
     std::uint32_t minus_high;  // 2^32 - high
+    std::uint64_t square;      // 2^128 mod q
   };
 
   static __host__ bool takes(const arith::Modulus& q) {
@@ -196,7 +193,7 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   }
   static __host__ Modulus modulus(const arith::Modulus& q) {
     const auto high = static_cast<std::uint32_t>(q.value() >> 32);
-    return {q.value(), high, 0 - high};
+    return {q.value(), high, 0 - high, q.power(2, 128)};
   }
   static __host__ Twiddle twiddle(std::uint64_t w, const arith::Modulus& q) {
     return {q.reduce(static_cast<arith::uint128>(w) << 64)};
@@ -244,6 +241,27 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
     }
     return static_cast<std::uint64_t>(sum);
 #endif
+  }
+  struct Fold {};
+  static __host__ Fold fold(const arith::Modulus&) { return {}; }
+  /// 2^-64 of the sum and the addend, below 1.1 q.
+  static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend, const Fold&,
+                                                     const Modulus& m) {
+    return lower(sums.low + addend + (static_cast<arith::uint128>(sums.high) << 32), m);
+  }
+  /// 2^64 a, for a < 2^63; in (0, 1.5 q].
+  static __device__ __forceinline__ Value raise(Value a, const Modulus& m) {
+    return multiply(a, {m.square}, m);
+  }
+  /// 2^-64 sum, for a sum below 12.5 products of a value below 8q and a residue; below 8q. Steps as in
+  /// multiply.
+  static __device__ __forceinline__ Value lower(arith::uint128 sum, const Modulus& m) {
+    const std::uint64_t offset = (std::uint64_t{m.high} << 32) + 1;
+#pragma unroll
+    for (int word = 0; word < 2; ++word) {
+      sum = (sum >> 32) + (offset - static_cast<std::uint64_t>(static_cast<std::uint32_t>(sum)) * m.high);
+    }
+    return static_cast<std::uint64_t>(sum);
   }
 };
 
@@ -379,11 +397,30 @@ struct F64 {
   }
 };
 
-/// A word below 2^62 to a value that a first round takes.
+/// A word below 2^62 to a value that a first round takes; in M64 2^-64 of it times `factor`.
 template <class A>
-__device__ __forceinline__ typename A::Value reduce_word(std::uint64_t word, const arith::Modulus& q,
+__device__ __forceinline__ typename A::Value reduce_word(std::uint64_t word, std::uint64_t factor,
+                                                         const arith::Modulus& q,
                                                          const typename A::Modulus& m) {
-  return A::load(q.reduce(word), m);
+  if constexpr (std::is_same_v<A, M64>) {
+    return M64::multiply(word, {factor}, m);
+  } else {
+    return A::load(q.reduce(word), m);
+  }
+}
+
+/// The product of two residues as an inverse transform takes it; 2^-64 of it in M64.
+template <class A>
+__device__ __forceinline__ typename A::Value lazy_product(std::uint64_t a, std::uint64_t b,
+                                                          const arith::Modulus& q,
+                                                          const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return F64::multiply(F64::centered(a, m), F64::expand({F64::load(b, m)}, m), m);
+  } else if constexpr (std::is_same_v<A, M64>) {
+    return M64::multiply(a, {b}, m);
+  } else {
+    return q.multiply(a, b);
+  }
 }
 
 /// q as a word.

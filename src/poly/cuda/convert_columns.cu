@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(threads, 2)
     for (unsigned pair = 0; pair < radix / 2; ++pair) {
       if constexpr (steps == 0) {
         const ulonglong2 v = sources[0][(y * (radix / 2) + pair) * tile_columns];
-        x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, q, m);
-        x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, q, m);
+        x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
+        x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
         continue;
       }
       int sums[4][4] = {};

@@ -99,6 +99,16 @@ class CudaBackend final : public Backend {
                   std::uint64_t galois_element, Workspace& workspace) const override;
   [[nodiscard]] std::size_t switch_key_workspace(const PolyShape& in, const ModUp& up,
                                                  const Division* down) const override;
+  void switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
+                   const ModUp& up, const Division* down, const ConstPolyView& addend,
+                   Workspace& workspace) const override;
+  [[nodiscard]] std::size_t switch_keys_workspace(std::size_t count, const PolyShape& in, const ModUp& up,
+                                                  const Division* down) const override;
+  void multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                            const ConstPolyView& key, const ModUp& up, const Division* down,
+                            Workspace& workspace) const override;
+  [[nodiscard]] std::size_t multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
+                                                           const Division* down) const override;
 
   void sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
                       const RnsBase& base) const override;
@@ -111,6 +121,13 @@ class CudaBackend final : public Backend {
                     const ErrorDistribution& distribution, const RnsBase& base) const override;
   void sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
                        const RnsBase& base) const override;
+
+  void encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key, const RandomStream& stream,
+                    const ErrorDistribution& distribution, std::uint64_t factor, const RnsBase& base,
+                    const Division* division, const ConstPolyView& addend,
+                    Workspace& workspace) const override;
+  [[nodiscard]] std::size_t encrypt_zero_workspace(const PolyShape& out, const RnsBase& base,
+                                                   const Division* division) const override;
 
   void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const override;
   void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const override;
@@ -144,12 +161,19 @@ class CudaBackend final : public Backend {
   void run_binary(const char* name, Binary operation, Queue& queue, const PolyView& out,
                   const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
-  /// Scaled residues of the limbs of `in` at these positions, and the extra rows, in scratch of `limbs`
-  /// limbs.
-  PolyView scaled_residues(const Launcher& where, const ConstPolyView& in,
-                           const std::vector<std::uint32_t>& positions, const RnsBase& base,
-                           const ScaledTables& tables, std::size_t limbs, Workspace& workspace) const;
+  /// Scaled residues of the limbs of `in`, or of products with `factor`, at these positions, and room for
+  /// the extra rows, in scratch of `limbs` limbs; `shape` has the batch and the components.
+  PolyView scaled_residues(const Launcher& where, const PolyShape& shape, const ConstPolyView& in,
+                           const ConstPolyView& factor, const std::vector<std::uint32_t>& positions,
+                           const RnsBase& base, const ScaledTables& tables, std::size_t limbs,
+                           Workspace& workspace) const;
   [[nodiscard]] bool fuses_switch(const ModUp& up, const Division* down) const;
+  /// Whether encrypt_zero runs fused, the division included.
+  [[nodiscard]] bool fuses_encryption(const RnsBase& base, const Division* division) const;
+  void fused_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,
+                    const ModUp& up, const Division& down, Workspace& workspace) const;
+  [[nodiscard]] std::size_t fused_switch_workspace(std::size_t count, PolyShape in, const ModUp& up,
+                                                   const Division& down) const;
 
   std::shared_ptr<const Ring> ring_;
   std::optional<Arithmetic> forced_;

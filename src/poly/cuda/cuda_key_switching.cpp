@@ -30,6 +30,16 @@ PolyShape pair_of(PolyShape in, std::size_t limbs) {
   return in;
 }
 
+// How many of `count` keys go together: enough to fill a device, while three blocks' rows of digits and
+// deltas fit a multiprocessor's shared memory.
+std::size_t keys_together(std::size_t count, std::size_t batch, const ModUp& plan) {
+  constexpr std::size_t polynomials = 8, groups = 18;
+  const std::size_t digits = plan.digits().size();
+  const std::size_t most =
+      std::min(polynomials / std::min(batch, polynomials), groups > digits ? (groups - digits) / 2 : 1);
+  return std::min({count, std::max<std::size_t>(most, 1), std::size_t{keys_per_launch}});
+}
+
 }  // namespace
 
 // --- Changes of base ---
@@ -61,13 +71,14 @@ void CudaBackend::finish_division(Queue& queue, const PolyView& out, const Const
   cuda::finish_division(launcher(queue), out, in, delta, plan);
 }
 
-PolyView CudaBackend::scaled_residues(const Launcher& where, const ConstPolyView& in,
+PolyView CudaBackend::scaled_residues(const Launcher& where, const PolyShape& shape, const ConstPolyView& in,
+                                      const ConstPolyView& factor,
                                       const std::vector<std::uint32_t>& positions, const RnsBase& base,
                                       const ScaledTables& tables, std::size_t limbs,
                                       Workspace& workspace) const {
-  const PolyView residues = take(workspace, with_limbs(in.shape, limbs));
-  const PolyView between = take(workspace, with_limbs(in.shape, base.size()));
-  scaled_inverse_transform(where, arithmetic(base), residues, between, in, positions, base, tables);
+  const PolyView residues = take(workspace, with_limbs(shape, limbs));
+  const PolyView between = take(workspace, with_limbs(shape, base.size()));
+  scaled_inverse_transform(where, arithmetic(base), residues, between, in, factor, positions, base, tables);
   return residues;
 }
 
@@ -92,8 +103,8 @@ void CudaBackend::divide_and_round(Queue& queue, const PolyView& out, const Cons
   check_input("divide_and_round", "input", in, out.shape, plan.source());
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
-  const PolyView residues = scaled_residues(where, in, plan.dropped_positions(), plan.dropped(), fused.scaled,
-                                            fused.scratch_limbs, workspace);
+  const PolyView residues = scaled_residues(where, in.shape, in, {}, plan.dropped_positions(), plan.dropped(),
+                                            fused.scaled, fused.scratch_limbs, workspace);
   extra_rows(where, residues, fused.extra);
   const PolyView delta = take(workspace, with_limbs(in.shape, plan.target().size()));
   const Arithmetic chosen = arithmetic(plan.target());
@@ -170,28 +181,85 @@ void CudaBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const 
   const std::size_t limbs = plan.base().size();
   const PolyView digits = take(workspace, digits_shape(in.shape, plan));
   const PolyView residues =
-      scaled_residues(where, in, counted(limbs), plan.base(), fused.scaled, limbs, workspace);
-  const Arithmetic chosen = arithmetic(plan.extended());
-  convert_columns(where, chosen, digits, residues, 1, fused.special);
-  convert_columns(where, chosen, digits, residues, 1, fused.base);
-  rows_inner_product(where, chosen, out, digits, in, key, fused, plan.extended(), 0, nullptr);
+      scaled_residues(where, in.shape, in, {}, counted(limbs), plan.base(), fused.scaled, limbs, workspace);
+  const auto run = [&](const RnsBase& part, const ColumnTables& columns, std::size_t first) {
+    if (part.empty()) return;
+    const Arithmetic chosen = arithmetic(part);
+    convert_columns(where, chosen, digits, residues, 1, columns);
+    const SwitchRows rows{.out = out.limbs(first, part.size()), .key = key};
+    rows_inner_product(where, chosen, digits, {.in = in}, std::span(&rows, 1), fused, plan.extended(), first,
+                       nullptr);
+  };
+  run(plan.base(), fused.base, 0);
+  run(plan.extended().without(plan.base()), fused.special, limbs);
+}
+
+bool CudaBackend::fuses_switch(const ModUp& up, const Division* down) const {
+  return down != nullptr && fused_.of(up).usable && fused_.of(*down).usable;
+}
+
+std::size_t CudaBackend::fused_switch_workspace(std::size_t count, PolyShape in, const ModUp& up,
+                                                const Division& down) const {
+  const std::size_t limbs = up.base().size(), special = down.dropped().size();
+  in.components = 1;
+  const std::size_t shared = bytes_of(digits_shape(in, up)) + 2 * bytes_of(with_limbs(in, limbs));
+  in.batch *= keys_together(count, in.batch, up);
+  return shared + 2 * bytes_of(pair_of(in, special)) + bytes_of(pair_of(in, fused_.of(down).scratch_limbs)) +
+         bytes_of(pair_of(in, limbs));
 }
 
 // The special limbs go first: then the division's inverse transform and conversion are done when the sums
-// over the base are made, and these never reach memory.
-bool CudaBackend::fuses_switch(const ModUp& up, const Division* down) const {
-  return down != nullptr && fused_.of(up).usable && fused_.of(*down).usable;
+// over the base are made, and these never reach memory. Keys that go together stand in the batch of what
+// lies between.
+void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
+                               std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
+                               Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const FusedModUp& fused = fused_.of(up);
+  const FusedDivision& division = fused_.of(down);
+  const std::size_t limbs = up.base().size(), special = down.dropped().size();
+  const Arithmetic of_base = arithmetic(up.base()), of_special = arithmetic(down.dropped());
+  PolyShape shape = input.is_product() ? switches.front().out.shape : input.in.shape;
+  shape.components = 1;
+  const std::size_t batch = shape.batch;
+  const PolyView digits = take(workspace, digits_shape(shape, up));
+  const PolyView residues =
+      input.is_product()
+          ? scaled_residues(where, shape, input.left.components(1, 1), input.right.components(1, 1),
+                            counted(limbs), up.base(), fused.scaled_product, limbs, workspace)
+          : scaled_residues(where, shape, input.in, {}, counted(limbs), up.base(), fused.scaled, limbs,
+                            workspace);
+  convert_columns(where, of_special, digits, residues, 1, fused.special);
+  const std::size_t together = keys_together(switches.size(), batch, up);
+  for (std::size_t first = 0; first < switches.size(); first += together) {
+    const Workspace::Frame inner(workspace);
+    const std::size_t count = std::min(together, switches.size() - first);
+    shape.batch = batch * count;
+    const PolyView sums = take(workspace, pair_of(shape, special));
+    const PolyView delta = take(workspace, pair_of(shape, limbs));
+    std::vector<SwitchRows> special_rows, rows;
+    for (std::size_t i = 0; i < count; ++i) {
+      const KeySwitch& each = switches[first + i];
+      special_rows.push_back({.out = sums.batches(i * batch, batch), .key = each.key});
+      rows.push_back({.out = each.out,
+                      .key = each.key,
+                      .delta = delta.batches(i * batch, batch),
+                      .galois_element = each.galois_element});
+    }
+    rows_inner_product(where, of_special, digits, input, special_rows, fused, up.extended(), limbs, nullptr);
+    const PolyView remainders = scaled_residues(where, sums.shape, sums, {}, counted(special), down.dropped(),
+                                                division.scaled, division.scratch_limbs, workspace);
+    extra_rows(where, remainders, division.extra);
+    if (first == 0) convert_columns(where, of_base, digits, residues, 1, fused.base);
+    convert_columns(where, of_base, delta, remainders, 2, division.columns);
+    rows_inner_product(where, of_base, digits, input, rows, fused, up.extended(), 0, &down);
+  }
 }
 
 std::size_t CudaBackend::switch_key_workspace(const PolyShape& in, const ModUp& up,
                                               const Division* down) const {
   const std::size_t unfused = Backend::switch_key_workspace(in, up, down);
-  if (!fuses_switch(up, down)) return unfused;
-  const std::size_t limbs = up.base().size(), special = down->dropped().size();
-  return std::max(unfused, bytes_of(digits_shape(in, up)) + 2 * bytes_of(with_limbs(in, limbs)) +
-                               2 * bytes_of(pair_of(in, special)) +
-                               bytes_of(pair_of(in, fused_.of(*down).scratch_limbs)) +
-                               bytes_of(pair_of(in, limbs)));
+  return fuses_switch(up, down) ? std::max(unfused, fused_switch_workspace(1, in, up, *down)) : unfused;
 }
 
 void CudaBackend::switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -204,26 +272,54 @@ void CudaBackend::switch_key(Queue& queue, const PolyView& out, const ConstPolyV
   }
   check_transform("switch_key", ring_, up.extended());
   check_switch_key(out, in, key, up, down, addend);
-  const Workspace::Frame frame(workspace);
-  const Launcher where = launcher(queue);
-  const FusedModUp& fused = fused_.of(up);
-  const FusedDivision& division = fused_.of(*down);
-  const std::size_t limbs = up.base().size(), special = down->dropped().size();
-  const Arithmetic chosen = arithmetic(up.extended());
-  const PolyView digits = take(workspace, digits_shape(in.shape, up));
-  const PolyView residues =
-      scaled_residues(where, in, counted(limbs), up.base(), fused.scaled, limbs, workspace);
-  convert_columns(where, chosen, digits, residues, 1, fused.special);
-  const PolyView sums = take(workspace, pair_of(in.shape, special));
-  rows_inner_product(where, chosen, sums, digits, in, key, fused, up.extended(), limbs, nullptr);
-  const PolyView remainders = scaled_residues(where, sums, counted(special), down->dropped(), division.scaled,
-                                              division.scratch_limbs, workspace);
-  extra_rows(where, remainders, division.extra);
-  const PolyView delta = take(workspace, pair_of(in.shape, limbs));
-  convert_columns(where, chosen, digits, residues, 1, fused.base);
-  convert_columns(where, chosen, delta, remainders, 2, division.columns);
-  const SwitchEnd end{delta, down, addend, galois_element};
-  rows_inner_product(where, chosen, out, digits, in, key, fused, up.extended(), 0, &end);
+  const KeySwitch only{out, key, galois_element};
+  fused_switch(launcher(queue), {.in = in, .addend = addend}, std::span(&only, 1), up, *down, workspace);
+}
+
+std::size_t CudaBackend::switch_keys_workspace(std::size_t count, const PolyShape& in, const ModUp& up,
+                                               const Division* down) const {
+  const std::size_t unfused = Backend::switch_keys_workspace(count, in, up, down);
+  return fuses_switch(up, down) ? std::max(unfused, fused_switch_workspace(count, in, up, *down)) : unfused;
+}
+
+void CudaBackend::switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
+                              const ModUp& up, const Division* down, const ConstPolyView& addend,
+                              Workspace& workspace) const {
+  if (switches.empty()) return;
+  for (const KeySwitch& each : switches) {
+    check_galois_element("switch_keys", each.galois_element, ring_->degree());
+  }
+  const PolyShape& shape = switches.front().out.shape;
+  const bool alike = std::all_of(switches.begin(), switches.end(), [&](const KeySwitch& each) {
+    return each.key.shape.components == 2 && each.out.shape == shape;
+  });
+  if (!alike || !fuses_switch(up, down)) {
+    return Backend::switch_keys(queue, switches, in, up, down, addend, workspace);
+  }
+  check_transform("switch_keys", ring_, up.extended());
+  for (const KeySwitch& each : switches) check_switch_key(each.out, in, each.key, up, down, addend);
+  fused_switch(launcher(queue), {.in = in, .addend = addend}, switches, up, *down, workspace);
+}
+
+std::size_t CudaBackend::multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
+                                                        const Division* down) const {
+  const std::size_t unfused = Backend::multiply_relinearize_workspace(out, up, down);
+  return fuses_switch(up, down) ? std::max(unfused, fused_switch_workspace(1, out, up, *down)) : unfused;
+}
+
+void CudaBackend::multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                       const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
+                                       const Division* down, Workspace& workspace) const {
+  if (!fuses_switch(up, down) || key.shape.components != 2 || a.shape.components != 2 ||
+      b.shape.components != 2) {
+    return Backend::multiply_relinearize(queue, out, a, b, key, up, down, workspace);
+  }
+  check_transform("multiply_relinearize", ring_, up.extended());
+  check_input("multiply_relinearize", "a", a, out.shape, up.base());
+  check_input("multiply_relinearize", "b", b, out.shape, up.base());
+  check_switch_key(out, a.components(1, 1), key, up, down, {});
+  const KeySwitch only{out, key, 1};
+  fused_switch(launcher(queue), {.left = a, .right = b}, std::span(&only, 1), up, *down, workspace);
 }
 
 }  // namespace hemera::poly::cuda

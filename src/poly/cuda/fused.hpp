@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -44,13 +45,15 @@ struct ColumnJob {
     std::uint32_t unused;
     std::uint64_t minus_shift;
     std::uint64_t minus_product;  // what a quotient counts
+    std::uint64_t factor;         // of a single source, see reduce_word
   };
   std::uint32_t component;                  // of the output, added to the input's
   std::uint32_t source[max_fused_sources];  // limbs of the scaled residues; the last one fills up
   Target target[4];
 };
 
-/// Conversions from scaled residues to limbs, with the columns of their transform.
+/// Conversions from scaled residues to limbs, with the columns of their transform, for the arithmetic of the
+/// targets.
 struct ColumnTables {
   DeviceArray<ColumnJob> jobs;
   /// Bytes of the weights as the tensor cores take them: [job, step, column tile, 2, lane].
@@ -84,8 +87,10 @@ struct ExtraTables {
 struct FusedModUp {
   bool usable = false;
   ScaledTables scaled;
-  ColumnTables base;                      // to limbs of the level's base
-  ColumnTables special;                   // to the special limbs
+  ScaledTables scaled_product;  // of what scaled_inverse_transform makes of two factors
+  // Made for the arithmetics of the level's base and of the special limbs; M64 gets 2^64 times the digits.
+  ColumnTables base;
+  ColumnTables special;
   std::vector<std::uint16_t> key_digits;  // [digit]
   DeviceArray<std::uint32_t> key_limbs;
   DeviceArray<std::uint32_t> own_digits;
@@ -100,9 +105,10 @@ struct FusedDivision {
 };
 
 /// Inverse transform of limbs, whose positions in `in` are `positions`, into scaled residues in paired order:
-/// limbs 0, 1, ... of `out`. `between` is scratch of as many limbs.
+/// limbs 0, 1, ... of `out`. `between` is scratch of as many limbs. With a `factor` it is the products of the
+/// values of both, which the tables then know of (2^-64 of the product in M64).
 void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                              const PolyView& between, const ConstPolyView& in,
+                              const PolyView& between, const ConstPolyView& in, const ConstPolyView& factor,
                               const std::vector<std::uint32_t>& positions, const RnsBase& base,
                               const ScaledTables& scaled);
 
@@ -118,20 +124,35 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                  const ConstPolyView& in, const ConstPolyView& delta, const Division& plan);
 
-/// What ends a key switch: with the rows of delta, out = (sum - delta) / P + addend, and its automorphism.
-struct SwitchEnd {
-  ConstPolyView delta;  // lazy, [batch, component, limb]
-  const Division* plan = nullptr;
-  ConstPolyView addend;  // no components: none; fewer than the output has: only to the first ones
+/// What key switches start from: a polynomial and what is added to the result (no data: nothing), or two
+/// ciphertexts, for whose tensor product the last component and the first two stand.
+struct SwitchInput {
+  ConstPolyView in = {};
+  ConstPolyView addend = {};
+  ConstPolyView left = {};
+  ConstPolyView right = {};
+
+  [[nodiscard]] bool is_product() const { return left.data != nullptr; }
+};
+
+/// One key, and where the result goes.
+struct SwitchRows {
+  PolyView out;
+  ConstPolyView key;
+  ConstPolyView delta = {};  // lazy, [batch, component, limb]
   std::uint64_t galois_element = 1;
 };
 
-/// Rows of the digits, and their inner product with the key: limbs first ... first + out.shape.limbs - 1 of
-/// the extended base. `digits` is lazy; the limbs that a digit has come from `in`, which has the level's
-/// base. With `end` the switch is ended, else the sums are stored.
-void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                        const ConstPolyView& digits, const ConstPolyView& in, const ConstPolyView& key,
+/// Most keys of one launch.
+inline constexpr unsigned keys_per_launch = 4;
+
+/// Rows of the digits, and their inner products with the keys: limbs first ... first + out.shape.limbs - 1 of
+/// the extended base. `digits` is lazy; the limbs that a digit has come from the input, which has the level's
+/// base. Without `down` the sums are stored; else the switches are ended: with the rows of delta, out = (sum
+/// - delta) / P + addend, and the automorphism of that.
+void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& digits,
+                        const SwitchInput& input, std::span<const SwitchRows> switches,
                         const FusedModUp& tables, const RnsBase& extended, std::size_t first,
-                        const SwitchEnd* end);
+                        const Division* down);
 
 }  // namespace hemera::poly::cuda

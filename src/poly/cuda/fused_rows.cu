@@ -1,36 +1,14 @@
 // Row passes that end in what is done with the values: the inner product with a key, the end of a division,
 // or both.
-#include <cstring>
-
 #include "poly/cuda/fused.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/row_ends.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
 
 using arith::uint128;
-
-// (x - delta) / D + addend for a lazy delta.
-template <class A>
-__device__ __forceinline__ std::uint64_t end_division(std::uint64_t x, typename A::Value delta,
-                                                      const typename A::Twiddle& inverse,
-                                                      std::uint64_t addend, const typename A::Modulus& m) {
-  if constexpr (std::is_same_v<A, F64>) {
-    const double difference = F64::reduce(__dsub_rn(F64::load(x, m), delta), m);
-    const double quotient = F64::multiply(difference, F64::expand(inverse, m), m);
-    return F64::canonical(F64::reduce(__dadd_rn(quotient, F64::load(addend, m)), m), m);
-  } else {
-    // delta is below 8q, so the difference is brought below that as well.
-    const std::uint64_t lazy = reduce_once<2>(reduce_once<4>(delta, m.q), m.q);
-    const std::uint64_t quotient = A::multiply(x + 2 * m.q - lazy, inverse, m);
-    return reduce_once<1>(reduce_once<1>(quotient, m.q) + addend, m.q);
-  }
-}
-
-struct Inverses {
-  std::uint64_t words[2 * limbs_per_launch];  // factors of the arithmetic, [limb]
-};
 
 template <class A>
 struct FinishPass {
@@ -40,27 +18,10 @@ struct FinishPass {
   unsigned components;
   LimbModuli limbs;
   std::int16_t kept[limbs_per_launch];
-  Inverses inverses;
+  LimbFactors inverses;
   const typename A::Modulus* moduli;
   const typename A::Twiddle* tables;
 };
-
-template <class A>
-__device__ __forceinline__ typename A::Twiddle inverse_of(const Inverses& inverses, unsigned limb) {
-  typename A::Twiddle twiddle;
-  constexpr unsigned words = sizeof twiddle / sizeof(std::uint64_t);
-  std::uint64_t copied[words];
-#pragma unroll
-  for (unsigned i = 0; i < words; ++i) copied[i] = inverses.words[words * limb + i];
-  memcpy(&twiddle, copied, sizeof twiddle);
-  return twiddle;
-}
-
-template <class A>
-void set_inverse(Inverses& inverses, std::size_t limb, std::uint64_t value, const arith::Modulus& q) {
-  const typename A::Twiddle twiddle = A::twiddle(value, q);
-  std::memcpy(inverses.words + sizeof twiddle / sizeof(std::uint64_t) * limb, &twiddle, sizeof twiddle);
-}
 
 // Grid [tile, polynomial, limb].
 template <class A>
@@ -68,7 +29,7 @@ __global__ void __launch_bounds__(128, A::row_blocks)
     finish_rows_kernel(const __grid_constant__ FinishPass<A> pass, int log_rows) {
   const unsigned limb = blockIdx.z, index = pass.limbs.ring_index[limb];
   const typename A::Modulus m = pass.moduli[index];
-  const typename A::Twiddle inverse = inverse_of<A>(pass.inverses, limb);
+  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
   const TableLayout layout(log_rows);
   const int kept = pass.kept[limb];
   begin_kernel();
@@ -89,26 +50,31 @@ __global__ void __launch_bounds__(128, A::row_blocks)
                  pass.tables + std::size_t{index} * layout.size(), layout, m);
   std::uint64_t* out = pass.out.limb(batch, component, limb) + first;
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) out[16 * k] = end_division<A>(minuend[k], x[k], inverse, 0, m);
+  for (unsigned k = 0; k < 16; ++k) {
+    out[16 * k] = end_division<A>(A::load(minuend[k], m), x[k], inverse, typename A::Value{}, m);
+  }
 }
 
-// Sums of products of lazy values and canonical key words.
+// Sums of products of lazy values and residues.
 template <class A>
 struct Sum {
   uint128 value = 0;
-  // Values below 8q < 2^64 times words below 2^61 (U64), or below 2^63 times 2^60 (M64).
-  static constexpr unsigned terms =
-      std::is_same_v<A, U64> ? 4 : 28;  // multiples of four, with room for a rest
+  // Multiples of four, with room for a rest: see M64::lower; values below 2^64 times words below 2^61 (U64).
+  static constexpr unsigned terms = std::is_same_v<A, M64> ? 12 : 4;
 
-  __device__ __forceinline__ void add(std::uint64_t x, std::uint64_t key, const typename A::Modulus&) {
-    value += static_cast<uint128>(x) * key;
+  __device__ __forceinline__ void add(std::uint64_t x, std::uint64_t word, const typename A::Modulus&) {
+    value += static_cast<uint128>(x) * word;
   }
   __device__ __forceinline__ void reduce(const arith::Modulus& q, const typename A::Modulus&) {
     value = q.reduce(value);
   }
-  __device__ __forceinline__ std::uint64_t canonical(const arith::Modulus& q,
-                                                     const typename A::Modulus&) const {
-    return q.reduce(value);
+  /// What end_division takes; 2^-64 of the sum in M64.
+  __device__ __forceinline__ std::uint64_t lazy(const arith::Modulus& q, const typename A::Modulus& m) const {
+    if constexpr (std::is_same_v<A, M64>) {
+      return reduce_once<4>(M64::lower(value, m), m.q);
+    } else {
+      return q.reduce(value);
+    }
   }
 };
 
@@ -118,35 +84,97 @@ struct Sum<F64> {
   static constexpr unsigned terms = 4;  // of at most 0.65 q, on top of a reduced sum
 
   // x at most 0.51 q.
-  __device__ __forceinline__ void add(double x, std::uint64_t key, const F64::Modulus& m) {
-    value = __dadd_rn(value, F64::multiply(x, F64::expand({F64::load(key, m)}, m), m));
+  __device__ __forceinline__ void add(double x, std::uint64_t word, const F64::Modulus& m) {
+    value = __dadd_rn(value, F64::multiply(x, F64::expand({F64::load(word, m)}, m), m));
   }
   __device__ __forceinline__ void reduce(const arith::Modulus&, const F64::Modulus& m) {
     value = F64::reduce(value, m);
   }
-  __device__ __forceinline__ std::uint64_t canonical(const arith::Modulus&, const F64::Modulus& m) const {
-    return F64::canonical(F64::reduce(value, m), m);
+  __device__ __forceinline__ double lazy(const arith::Modulus&, const F64::Modulus&) const { return value; }
+};
+
+template <class A>
+__device__ __forceinline__ std::uint64_t canonical(typename A::Value lazy, const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return F64::canonical(F64::reduce(lazy, m), m);
+  } else if constexpr (std::is_same_v<A, M64>) {
+    return reduce_once<1>(reduce_once<2>(lazy, m.q), m.q);
+  } else {
+    return lazy;
   }
+}
+
+// Components 0 and 1 of the product of (a0, a1) and (b0, b1) at one position, as end_division takes them.
+template <class A>
+__device__ __forceinline__ typename A::Value product_component(unsigned component, std::uint64_t a0,
+                                                               std::uint64_t a1, std::uint64_t b0,
+                                                               std::uint64_t b1, const arith::Modulus& q,
+                                                               const typename A::Modulus& m) {
+  const auto factor = [&](std::uint64_t word) {
+    if constexpr (std::is_same_v<A, F64>) {
+      return F64::centered(word, m);
+    } else {
+      return word;
+    }
+  };
+  Sum<A> sum;
+  sum.add(factor(a0), component == 0 ? b0 : b1, m);
+  if (component != 0) sum.add(factor(a1), b0, m);
+  if constexpr (std::is_same_v<A, M64>) {
+    return reduce_once<1>(M64::raise(M64::lower(sum.value, m), m), m.q);
+  } else {
+    return sum.lazy(q, m);
+  }
+}
+
+// A word of the input where it is a digit's own: 2^64 of it in M64.
+template <class A>
+__device__ __forceinline__ typename A::Value own_digit(std::uint64_t word, const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, M64>) {
+    return M64::raise(word, m);
+  } else {
+    return A::load(word, m);
+  }
+}
+// The same for a product.
+template <class A>
+__device__ __forceinline__ typename A::Value own_digit(std::uint64_t a, std::uint64_t b,
+                                                       const arith::Modulus& q,
+                                                       const typename A::Modulus& m) {
+  const typename A::Value product = lazy_product<A>(a, b, q, m);
+  if constexpr (std::is_same_v<A, M64>) {
+    return M64::raise(M64::raise(product, m), m);
+  } else {
+    return product;
+  }
+}
+
+// One key, and what belongs to it.
+struct KeyPart {
+  DeviceView out;
+  ConstDeviceView key;
+  ConstDeviceView delta;
+  unsigned inverse_element;  // of the automorphism's Galois element, modulo 2N; 1: none
 };
 
 template <class A>
 struct ProductPass {
-  DeviceView out;
   ConstDeviceView digits;  // lazy, [batch, digit, limb of the extended base]
   ConstDeviceView in;
-  ConstDeviceView key;
-  ConstDeviceView delta;
   ConstDeviceView addend;
+  ConstDeviceView left;
+  ConstDeviceView right;
+  KeyPart keys[keys_per_launch];
+  unsigned key_count;
   unsigned digit_count;
   unsigned first;  // limb of the extended base that is limb 0 of the output
   unsigned addend_components;
   unsigned log_degree;
-  unsigned inverse_element;  // of the automorphism's Galois element, modulo 2N; 1: none
   std::uint16_t key_digits[max_fused_digits];
   const std::uint32_t* key_limbs;
   const std::uint32_t* own_digits;
   LimbModuli limbs;
-  Inverses inverses;
+  LimbFactors inverses;
   const arith::Modulus* ring_moduli;
   const typename A::Modulus* moduli;
   const typename A::Twiddle* tables;
@@ -155,38 +183,51 @@ struct ProductPass {
 constexpr unsigned rows_per_block = 2;
 constexpr unsigned block_words = rows_per_block * row_size;
 
+enum class End : std::uint8_t { sums, division, product };
+
 // Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
-// A warp takes one digit's two rows at a time, or one component of delta's; then the block takes the
-// products.
-template <class A, bool ends>
+// A warp takes one digit's two rows at a time, or those of a component of a key's delta; then the block takes
+// the products.
+template <class A, End end>
 __global__ void __launch_bounds__(256, 3)
     rows_inner_product_kernel(const __grid_constant__ ProductPass<A> pass, int log_rows) {
   using Value = typename A::Value;
+  constexpr bool ends = end != End::sums;
   const unsigned limb = blockIdx.z, extended_limb = pass.first + limb, index = pass.limbs.ring_index[limb];
   const typename A::Modulus m = pass.moduli[index];
   const arith::Modulus q = pass.ring_moduli[index];
   const std::uint32_t own = pass.own_digits[extended_limb];
   const unsigned key_limb = pass.key_limbs[extended_limb];
-  const typename A::Twiddle inverse = inverse_of<A>(pass.inverses, limb);
+  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
   const TableLayout layout(log_rows);
   begin_kernel();
   const unsigned batch = blockIdx.x;
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 16, local_row = lane / 16;
   const unsigned row = blockIdx.y * rows_per_block + local_row, first = row_size * row + t;
-  const unsigned groups = pass.digit_count + (ends ? 2 : 0);
+  const unsigned groups = pass.digit_count + (ends ? 2 * pass.key_count : 0);
   auto* shared = dynamic_shared<Value>();  // [group, row, entry]
   for (unsigned group = warp; group < groups; group += blockDim.x / 32) {
     Value x[16];
     Value* values = shared + group * block_words + local_row * row_size;
     if (group == own) {
-      const std::uint64_t* in = pass.in.limb(batch, 0, extended_limb) + first;
+      if constexpr (end == End::product) {
+        const std::uint64_t* left = pass.left.limb(batch, 1, extended_limb) + first;
+        const std::uint64_t* right = pass.right.limb(batch, 1, extended_limb) + first;
 #pragma unroll
-      for (unsigned k = 0; k < 16; ++k) x[k] = A::load(in[16 * k], m);
+        for (unsigned k = 0; k < 16; ++k) x[k] = own_digit<A>(left[16 * k], right[16 * k], q, m);
+      } else {
+        const std::uint64_t* in = pass.in.limb(batch, 0, extended_limb) + first;
+#pragma unroll
+        for (unsigned k = 0; k < 16; ++k) x[k] = own_digit<A>(in[16 * k], m);
+      }
     } else {
-      const std::uint64_t* lazy =
-          (group < pass.digit_count ? pass.digits.limb(batch, group, extended_limb)
-                                    : pass.delta.limb(batch, group - pass.digit_count, limb)) +
-          first;
+      const std::uint64_t* lazy;
+      if (!ends || group < pass.digit_count) {
+        lazy = pass.digits.limb(batch, group, extended_limb) + first;
+      } else {
+        const unsigned delta = group - pass.digit_count;
+        lazy = pass.keys[delta / 2].delta.limb(batch, delta % 2, limb) + first;
+      }
 #pragma unroll
       for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(lazy[16 * k]);
       forward_row<A>(x, values, row, t, pass.tables + std::size_t{index} * layout.size(), layout, m);
@@ -202,11 +243,12 @@ __global__ void __launch_bounds__(256, 3)
     }
   }
   __syncthreads();
-  for (unsigned unit = threadIdx.x; unit < block_words; unit += blockDim.x) {
-    const unsigned component = unit / (block_words / 2), entry = unit % (block_words / 2) * 2;
-    const unsigned position = blockIdx.y * block_words + entry;
+  for (unsigned unit = threadIdx.x; unit < pass.key_count * block_words; unit += blockDim.x) {
+    const unsigned number = unit / block_words, component = unit / (block_words / 2) % 2;
+    const unsigned entry = unit % (block_words / 2) * 2, position = blockIdx.y * block_words + entry;
+    const KeyPart& part = pass.keys[number];
     Sum<A> sums[2];
-    const auto* key = pass.key.limb(0, component, key_limb) + position;
+    const auto* key = part.key.limb(0, component, key_limb) + position;
     // Four key words are on their way at a time.
     for (unsigned first_digit = 0; first_digit < pass.digit_count; first_digit += 4) {
       ulonglong2 words[4];
@@ -214,7 +256,7 @@ __global__ void __launch_bounds__(256, 3)
       for (unsigned i = 0; i < 4; ++i) {
         const unsigned d = min(first_digit + i, pass.digit_count - 1);
         words[i] = __ldcs(reinterpret_cast<const ulonglong2*>(key + std::size_t{pass.key_digits[d]} *
-                                                                        pass.key.batch_stride));
+                                                                        part.key.batch_stride));
       }
       if (first_digit != 0 && first_digit % Sum<A>::terms == 0) {
         sums[0].reduce(q, m);
@@ -229,21 +271,34 @@ __global__ void __launch_bounds__(256, 3)
         }
       }
     }
-    ulonglong2 result = make_ulonglong2(sums[0].canonical(q, m), sums[1].canonical(q, m));
+    const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+    ulonglong2 result;
     if constexpr (ends) {
-      ulonglong2 added = make_ulonglong2(0, 0);
-      if (component < pass.addend_components) {
-        added = *reinterpret_cast<const ulonglong2*>(pass.addend.limb(batch, component, limb) + position);
+      Value added[2] = {};
+      const auto pair = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
+        return *reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position);
+      };
+      if constexpr (end == End::product) {
+        const ulonglong2 a0 = pair(pass.left, 0, extended_limb), b0 = pair(pass.right, 0, extended_limb);
+        const ulonglong2 a1 = pair(pass.left, 1, extended_limb), b1 = pair(pass.right, 1, extended_limb);
+        added[0] = product_component<A>(component, a0.x, a1.x, b0.x, b1.x, q, m);
+        added[1] = product_component<A>(component, a0.y, a1.y, b0.y, b1.y, q, m);
+      } else if (component < pass.addend_components) {
+        const ulonglong2 words = pair(pass.addend, component, limb);
+        added[0] = A::load(words.x, m);
+        added[1] = A::load(words.y, m);
       }
-      const Value* delta = shared + (pass.digit_count + component) * block_words + entry;
-      result = make_ulonglong2(end_division<A>(result.x, delta[0], inverse, added.x, m),
-                               end_division<A>(result.y, delta[1], inverse, added.y, m));
+      const Value* delta = shared + (pass.digit_count + 2 * number + component) * block_words + entry;
+      result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, added[0], m),
+                               end_division<A>(sum[1], delta[1], inverse, added[1], m));
+    } else {
+      result = make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
     }
-    std::uint64_t* out = pass.out.limb(batch, component, limb);
-    if (ends && pass.inverse_element != 1) {
+    std::uint64_t* out = part.out.limb(batch, component, limb);
+    if (ends && part.inverse_element != 1) {
       // Rows go to rows.
-      out[permuted(position, pass.inverse_element, pass.log_degree)] = result.x;
-      out[permuted(position + 1, pass.inverse_element, pass.log_degree)] = result.y;
+      out[permuted(position, part.inverse_element, pass.log_degree)] = result.x;
+      out[permuted(position + 1, part.inverse_element, pass.log_degree)] = result.y;
     } else {
       *reinterpret_cast<ulonglong2*>(out + position) = result;
     }
@@ -266,7 +321,7 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
       for (std::size_t i = 0; i < part.limbs; ++i) {
         const std::size_t j = part.first_limb + i;
         pass.kept[i] = static_cast<std::int16_t>(plan.kept_positions()[j]);
-        set_inverse<A>(pass.inverses, i, plan.inverse_dropped()[j].operand, plan.target().modulus(j));
+        set_factor<A>(pass.inverses, i, plan.inverse_dropped()[j].operand, plan.target().modulus(j));
       }
       pass.moduli = tables.moduli.data();
       pass.tables = tables.forward.data();
@@ -280,23 +335,27 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
   with_arithmetic(arithmetic, run);
 }
 
-void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                        const ConstPolyView& digits, const ConstPolyView& in, const ConstPolyView& key,
+void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& digits,
+                        const SwitchInput& input, std::span<const SwitchRows> switches,
                         const FusedModUp& plan, const RnsBase& extended, std::size_t first,
-                        const SwitchEnd* end) {
+                        const Division* down) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
-    PolyShape shape = out.shape;
+    PolyShape shape = switches.front().out.shape;
     shape.components = 1;
     for_each_launch(shape, [&](const Part& part) {
-      const auto whole = [&](const auto& view) {
-        return view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches);
+      const auto whole = [&](const ConstPolyView& view) {
+        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
       };
       ProductPass<A> pass{};
-      pass.out = device_view(part.of(out));
-      pass.digits = device_view(whole(digits));
-      pass.in = device_view(whole(in));
-      pass.key = device_view(key);
+      pass.digits = whole(digits);
+      if (input.is_product()) {
+        pass.left = whole(input.left);
+        pass.right = whole(input.right);
+      } else {
+        pass.in = whole(input.in);
+      }
+      pass.key_count = static_cast<unsigned>(switches.size());
       pass.digit_count = static_cast<unsigned>(digits.shape.components);
       pass.first = static_cast<unsigned>(first + part.first_limb);
       std::copy(plan.key_digits.begin(), plan.key_digits.end(), pass.key_digits);
@@ -304,27 +363,32 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const P
       pass.own_digits = plan.own_digits.data();
       pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);
       pass.log_degree = launcher.log_degree;
-      pass.inverse_element = 1;
-      if (end != nullptr) {
-        pass.inverse_element =
-            static_cast<unsigned>(arith::inverse(end->galois_element, 2 * std::uint64_t{launcher.degree()}));
-        pass.delta = device_view(part.of(end->delta));
+      for (std::size_t i = 0; i < switches.size(); ++i) {
+        const SwitchRows& given = switches[i];
+        KeyPart& key = pass.keys[i];
+        key.out = device_view(part.of(given.out));
+        key.key = device_view(given.key);
+        key.inverse_element =
+            static_cast<unsigned>(arith::inverse(given.galois_element, 2 * std::uint64_t{launcher.degree()}));
+        if (down != nullptr) key.delta = device_view(part.of(given.delta));
+      }
+      if (down != nullptr) {
         pass.addend_components =
-            static_cast<unsigned>(end->addend.data == nullptr ? 0 : end->addend.shape.components);
-        if (pass.addend_components != 0) pass.addend = device_view(part.of(end->addend));
+            static_cast<unsigned>(input.addend.data == nullptr ? 0 : input.addend.shape.components);
+        if (pass.addend_components != 0) pass.addend = device_view(part.of(input.addend));
         for (std::size_t i = 0; i < part.limbs; ++i) {
           const std::size_t j = part.first_limb + i;
-          set_inverse<A>(pass.inverses, i, end->plan->inverse_dropped()[j].operand,
-                         end->plan->target().modulus(j));
+          set_factor<A>(pass.inverses, i, down->inverse_dropped()[j].operand, down->target().modulus(j));
         }
       }
       pass.ring_moduli = launcher.tables->moduli();
       pass.moduli = tables.moduli.data();
       pass.tables = tables.forward.data();
-      const unsigned groups = pass.digit_count + (end != nullptr ? 2 : 0);
+      const unsigned groups = pass.digit_count + (down != nullptr ? 2 * pass.key_count : 0);
       const unsigned warps = std::min(groups, 8U);
-      const auto kernel =
-          end != nullptr ? rows_inner_product_kernel<A, true> : rows_inner_product_kernel<A, false>;
+      const auto kernel = down == nullptr      ? rows_inner_product_kernel<A, End::sums>
+                          : input.is_product() ? rows_inner_product_kernel<A, End::product>
+                                               : rows_inner_product_kernel<A, End::division>;
       launch("key_inner_product", launcher.stream, kernel,
              {static_cast<unsigned>(part.batches), (1U << launcher.log_rows()) / rows_per_block,
               static_cast<unsigned>(part.limbs)},

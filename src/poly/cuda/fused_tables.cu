@@ -14,6 +14,7 @@ struct FusedTables::HostColumns {
     std::vector<std::uint64_t> weights;  // [source]
     std::uint64_t minus_shift;
     std::uint64_t minus_product = 0;
+    std::uint64_t factor = 1;  // of all of them
   };
   struct Group {
     std::uint32_t component;
@@ -32,12 +33,17 @@ struct FusedTables::HostColumns {
   }
 };
 
-ColumnTables FusedTables::upload(HostColumns& host) const {
+ColumnTables FusedTables::upload(const HostColumns& host, Arithmetic arithmetic) const {
   std::size_t most = 0;
   for (const auto& group : host.groups) most = std::max(most, group.sources.size());
   ColumnTables tables;
   tables.steps = most == 1 ? 0 : static_cast<unsigned>((most + 3) / 4);
   tables.job_count = static_cast<unsigned>(host.groups.size());
+  // M64 ends a conversion by 2^-64.
+  const auto factor_of = [&](const HostColumns::Target& target) {
+    const arith::Modulus& q = target.modulus;
+    return arithmetic == Arithmetic::m64 ? q.multiply(q.power(2, 64), target.factor) : target.factor;
+  };
   std::vector<ColumnJob> jobs;
   std::vector<std::uint32_t> fragments;
   for (const auto& group : host.groups) {
@@ -48,12 +54,17 @@ ColumnTables FusedTables::upload(HostColumns& host) const {
     }
     for (std::size_t i = 0; i < 4; ++i) {
       const auto& target = group.targets[std::min(i, group.targets.size() - 1)];
-      job.target[i] = {.ring_index = target.ring_index,
-                       .limb = target.limb,
-                       .stored = i < group.targets.size() ? 1U : 0U,
-                       .unused = 0,
-                       .minus_shift = target.minus_shift,
-                       .minus_product = target.minus_product};
+      const arith::Modulus& q = target.modulus;
+      const std::uint64_t factor = factor_of(target);
+      // A single source is shifted before it is multiplied.
+      job.target[i] = {
+          .ring_index = target.ring_index,
+          .limb = target.limb,
+          .stored = i < group.targets.size() ? 1U : 0U,
+          .unused = 0,
+          .minus_shift = tables.steps == 0 ? target.minus_shift : q.multiply(target.minus_shift, factor),
+          .minus_product = q.multiply(target.minus_product, factor),
+          .factor = factor};
     }
     jobs.push_back(job);
     // See tensor_core.cuh. Column g of tile n belongs to byte 2n + g % 2 of target g / 2; row 16 r + 4t + b
@@ -66,7 +77,8 @@ ColumnTables FusedTables::upload(HostColumns& host) const {
             const auto& target = group.targets[std::min<std::size_t>(g / 2, group.targets.size() - 1)];
             std::uint32_t word = 0;
             for (unsigned b = 0; b < 4 && source < group.sources.size(); ++b) {
-              const std::uint64_t power = target.modulus.power(2, 8 * (4 * r + b));
+              const std::uint64_t power =
+                  target.modulus.multiply(factor_of(target), target.modulus.power(2, 8 * (4 * r + b)));
               const std::uint64_t weight = target.modulus.multiply(target.weights[source], power);
               word |= static_cast<std::uint32_t>(weight >> (8 * byte_of_sum) & 0xff) << (8 * b);
             }
@@ -125,9 +137,17 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
       most = std::max(most, digit.moduli.size());
     }
     const std::size_t limbs = plan.base().size();
-    if (!takes(plan.extended(), most) || plan.digits().size() > max_fused_digits) return tables;
+    const RnsBase specials = plan.extended().without(plan.base());
+    if (!takes(plan.base(), most) || (!specials.empty() && !takes(specials, most)) ||
+        plan.digits().size() > max_fused_digits) {
+      return tables;
+    }
 
-    std::vector<std::uint64_t> factors(limbs), shifts(limbs);
+    std::vector<std::uint64_t> factors(limbs), product_factors(limbs), shifts(limbs);
+    const Arithmetic arithmetics[2] = {arithmetic_(plan.base()), arithmetic_(specials)};
+    const auto raise = [](Arithmetic arithmetic, const arith::Modulus& q) {
+      return arithmetic == Arithmetic::m64 ? q.power(2, 64) : 1;
+    };
     std::vector<std::uint16_t> key_digits;
     std::vector<std::uint32_t> own_digits(plan.extended().size(), no_digit);
     HostColumns base, special;
@@ -137,18 +157,22 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
       const std::vector<std::uint32_t>& own = plan.own_positions()[d];
       for (std::size_t i = 0; i < own.size(); ++i) {
         own_digits[own[i]] = static_cast<std::uint32_t>(d);
+        const arith::Modulus& q = plan.extended().modulus(own[i]);
         factors[own[i]] = conversion.inverse_punctured()[i].operand;
-        shifts[own[i]] = (plan.extended().modulus(own[i]).value() - 1) / 2;
+        product_factors[own[i]] = q.multiply(factors[own[i]], raise(arithmetics[0], q));
+        shifts[own[i]] = (q.value() - 1) / 2;
       }
       std::vector<HostColumns::Target> targets[2];
       for (std::size_t j = 0; j < conversion.target().size(); ++j) {
         const std::uint32_t limb = plan.other_positions()[d][j];
         const arith::Modulus& b = conversion.target().modulus(j);
-        targets[limb < limbs ? 0 : 1].push_back({.ring_index = conversion.target().index(j),
-                                                 .limb = limb,
-                                                 .modulus = b,
-                                                 .weights = conversion.punctured()[j],
-                                                 .minus_shift = b.negate(conversion.center_shift()[j])});
+        const unsigned part = limb < limbs ? 0 : 1;
+        targets[part].push_back({.ring_index = conversion.target().index(j),
+                                 .limb = limb,
+                                 .modulus = b,
+                                 .weights = conversion.punctured()[j],
+                                 .minus_shift = b.negate(conversion.center_shift()[j]),
+                                 .factor = raise(arithmetics[part], b)});
       }
       base.add(static_cast<std::uint32_t>(d), own, targets[0]);
       special.add(static_cast<std::uint32_t>(d), own, targets[1]);
@@ -158,8 +182,9 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
       if (own_digits[i] == no_digit) return tables;
     }
     tables.scaled = scaled(plan.base(), factors, shifts);
-    tables.base = upload(base);
-    tables.special = upload(special);
+    tables.scaled_product = scaled(plan.base(), product_factors, shifts);
+    tables.base = upload(base, arithmetics[0]);
+    tables.special = upload(special, arithmetics[1]);
     tables.key_digits = std::move(key_digits);
     tables.key_limbs = upload(plan.key_positions());
     tables.own_digits = upload(own_digits);
@@ -216,7 +241,7 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     HostColumns columns;
     columns.add(0, source_limbs, host_targets);
     tables.scaled = scaled(plan.dropped(), factors, shifts);
-    tables.columns = upload(columns);
+    tables.columns = upload(columns, arithmetic_(plan.target()));
     tables.columns.has_quotient = has_quotient;
     tables.columns.quotient_limb = static_cast<unsigned>(sources);
     tables.scratch_limbs = static_cast<unsigned>(sources + (has_quotient ? 1 : 0));

@@ -34,7 +34,7 @@ class FusedTables {
   [[nodiscard]] ScaledTables scaled(const RnsBase& base, const std::vector<std::uint64_t>& factors,
                                     const std::vector<std::uint64_t>& shifts) const;
   struct HostColumns;
-  [[nodiscard]] ColumnTables upload(HostColumns& host) const;
+  [[nodiscard]] ColumnTables upload(const HostColumns& host, Arithmetic arithmetic) const;
 
   std::shared_ptr<const Ring> ring_;
   std::shared_ptr<runtime::Memory> memory_;

@@ -122,6 +122,22 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
+// The integers themselves, as signed words of one limb.
+template <class Distribution>
+__global__ void __launch_bounds__(threads)
+    integers_kernel(DeviceView out, unsigned components, const __grid_constant__ Distribution distribution) {
+  int values[per_block];
+  distribution.draw(values, random_block(distribution.stream, blockIdx.y, 0, block_counter()));
+  exchange(values);
+  begin_kernel();
+  std::uint64_t words[per_block];
+#pragma unroll
+  for (unsigned k = 0; k < per_block; ++k) {
+    words[k] = static_cast<std::uint64_t>(static_cast<std::int64_t>(values[k]));
+  }
+  store(out.limb(blockIdx.y / components, blockIdx.y % components, 0), words);
+}
+
 // --- Wide integers ---
 
 // `offsets`: 2^(bits - 1) modulo each limb.
@@ -344,6 +360,13 @@ void sample_small(const char* operation, const Launcher& launcher, const PolyVie
   });
 }
 
+Error error_of(const ErrorDistribution& distribution) {
+  Error error{};
+  error.size = static_cast<std::uint32_t>(distribution.size());
+  std::copy_n(distribution.table(), distribution.size(), error.table);
+  return error;
+}
+
 }  // namespace
 
 void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
@@ -373,10 +396,26 @@ void sample_error(const Launcher& launcher, const PolyView& out, const RandomStr
                   const ErrorDistribution& distribution, const RnsBase& base) {
   check_sampling(out, stream, base);
   leaving_no_secrets([&] {
-    Error error{};
-    error.size = static_cast<std::uint32_t>(distribution.size());
-    std::copy_n(distribution.table(), distribution.size(), error.table);
+    Error error = error_of(distribution);
     sample_small("sample_error", launcher, out, error, stream, Purpose::error, base);
+  });
+}
+
+void sample_encryption(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                       const ErrorDistribution& distribution) {
+  leaving_no_secrets([&] {
+    Ternary ternary{};
+    Error error = error_of(distribution);
+    const auto draw = [&](auto& small, Purpose purpose, const PolyView& part_of) {
+      for_each_launch(part_of.shape, [&](const Part& part) {
+        small.stream = stream_key(stream, purpose, part.first_batch * part_of.shape.components);
+        launch("encrypt_zero", launcher.stream, integers_kernel<std::remove_reference_t<decltype(small)>>,
+               grid(launcher, part_of, part), {threads}, 0, device_view(part.of(part_of)),
+               static_cast<unsigned>(part_of.shape.components), small);
+      });
+    };
+    draw(ternary, Purpose::ternary, out.components(0, 1));
+    draw(error, Purpose::error, out.components(1, 2));
   });
 }
 

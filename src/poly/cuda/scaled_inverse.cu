@@ -16,9 +16,11 @@ template <class A>
 struct ScaledPass {
   DeviceView out;
   ConstDeviceView in;
+  ConstDeviceView factor;
   unsigned components;
   LimbModuli limbs;
   Positions positions;
+  const arith::Modulus* ring_moduli;
   const typename A::Modulus* moduli;
   const typename A::Twiddle* tables;
   const typename A::Twiddle* roots;  // [limb, 2]
@@ -26,7 +28,7 @@ struct ScaledPass {
 };
 
 // Grid [tile, polynomial, limb].
-template <class A>
+template <class A, bool product>
 __global__ void __launch_bounds__(128, A::row_blocks)
     scaled_rows_kernel(const __grid_constant__ ScaledPass<A> pass, int log_rows) {
   const unsigned index = pass.limbs.ring_index[blockIdx.z];
@@ -36,11 +38,18 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
   const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
-  const std::uint64_t* in =
-      pass.in.limb(batch, component, pass.positions.limb[blockIdx.z]) + row_size * row + t;
+  const unsigned from = pass.positions.limb[blockIdx.z], first = row_size * row + t;
+  const std::uint64_t* in = pass.in.limb(batch, component, from) + first;
   typename A::Value x[16];
+  if constexpr (product) {
+    const std::uint64_t* factor = pass.factor.limb(batch, component, from) + first;
+    const arith::Modulus q = pass.ring_moduli[index];
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) x[k] = A::load(in[16 * k], m);
+    for (unsigned k = 0; k < 16; ++k) x[k] = lazy_product<A>(in[16 * k], factor[16 * k], q, m);
+  } else {
+#pragma unroll
+    for (unsigned k = 0; k < 16; ++k) x[k] = A::load(in[16 * k], m);
+  }
   inverse_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t,
                  pass.tables + std::size_t{index} * layout.size(), layout, m);
   std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z) + row_size * row + t;
@@ -116,7 +125,7 @@ __global__ void __launch_bounds__(256)
 }  // namespace
 
 void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                              const PolyView& between, const ConstPolyView& in,
+                              const PolyView& between, const ConstPolyView& in, const ConstPolyView& factor,
                               const std::vector<std::uint32_t>& positions, const RnsBase& base,
                               const ScaledTables& scaled) {
   const auto run = [&]<class A>(std::type_identity<A>) {
@@ -127,7 +136,13 @@ void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, c
       ScaledPass<A> pass{};
       pass.out = device_view(part.of(between));
       // All limbs of the input: its positions are not the output's.
-      pass.in = device_view(in.shape.batch == 1 ? in : in.batches(part.first_batch, part.batches));
+      const auto of = [&](const ConstPolyView& view) {
+        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
+      };
+      pass.in = of(in);
+      const bool product = factor.data != nullptr;
+      if (product) pass.factor = of(factor);
+      pass.ring_moduli = launcher.tables->moduli();
       pass.components = static_cast<unsigned>(shape.components);
       pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
       for (std::size_t i = 0; i < part.limbs; ++i) {
@@ -140,7 +155,8 @@ void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, c
       const auto polynomials = static_cast<unsigned>(part.batches * shape.components);
       const auto limbs = static_cast<unsigned>(part.limbs);
       constexpr unsigned rows_per_block = 8;
-      launch("scaled inverse transform", launcher.stream, scaled_rows_kernel<A>,
+      launch("scaled inverse transform", launcher.stream,
+             product ? scaled_rows_kernel<A, true> : scaled_rows_kernel<A, false>,
              {(1U << launcher.log_rows()) / rows_per_block, polynomials, limbs}, {16 * rows_per_block},
              rows_per_block * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
       pass.in = device_view(ConstPolyView(part.of(between)));

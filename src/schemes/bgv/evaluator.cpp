@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bgv.hpp"
@@ -172,6 +173,15 @@ std::size_t Evaluator::product_level(const Ciphertext& a, const Ciphertext& b) c
 }
 
 Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
+  return product(a, b, nullptr);
+}
+
+Ciphertext Evaluator::relinearized_product(const Ciphertext& a, const Ciphertext& b,
+                                           const rlwe::SwitchingKey& key) const {
+  return product(a, b, &key);
+}
+
+Ciphertext Evaluator::product(const Ciphertext& a, const Ciphertext& b, const rlwe::SwitchingKey* key) const {
   const Context& own = *context();
   const std::size_t level = product_level(a, b);
   // Copies only where an operand has to come down.
@@ -191,9 +201,7 @@ Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
   meta.slots = rlwe::product_slots(x.meta, y.meta, own.degree());
   meta.correction = own.plain_base().modulus(0).multiply(x.meta.correction, y.meta.correction);
   meta.noise_log2 = product_noise_log2(own.degree(), x.meta.noise_log2, y.meta.noise_log2);
-  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), x.size() + y.size() - 1);
-  own.tensor_product(product.poly.view(), x.poly.view(), y.poly.view(), own.base(level));
-  return product;
+  return rlwe::multiply(x, y, std::move(meta), key);
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {

@@ -11,10 +11,7 @@ namespace {
 template <typename Key>
 rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) {
   rlwe::require_same_context(*plaintext.context, *key.context, "encrypt");
-  const rlwe::Context& context = *key.context;
-  rlwe::Ciphertext result = rlwe::encrypt_zero(key, plaintext.meta);
-  const poly::PolyView c0 = result.poly.view().components(0, 1);
-  context.backend().add(context.queue(), c0, c0, plaintext.poly.view(), context.base(plaintext.meta.level));
+  rlwe::Ciphertext result = rlwe::encrypt_zero(key, plaintext.meta, plaintext.poly.view());
   result.meta.noise_log2 = 0;
   return result;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 
@@ -226,6 +227,15 @@ void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
 }
 
 Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
+  return product(a, b, nullptr);
+}
+
+Ciphertext Evaluator::relinearized_product(const Ciphertext& a, const Ciphertext& b,
+                                           const rlwe::SwitchingKey& key) const {
+  return product(a, b, &key);
+}
+
+Ciphertext Evaluator::product(const Ciphertext& a, const Ciphertext& b, const rlwe::SwitchingKey* key) const {
   const rlwe::Context& ctx = *context();
   const bool same = &a == &b;
   Ciphertext storage_a;
@@ -264,9 +274,7 @@ Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
   meta.scale = x->meta.scale * y->meta.scale;
   meta.noise_scale_degree = x->meta.noise_scale_degree + y->meta.noise_scale_degree;
   require_room(ctx, meta.scale, meta.level, "multiply");
-  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), x->size() + y->size() - 1);
-  ctx.tensor_product(product.poly.view(), x->poly.view(), y->poly.view(), ctx.base(product.meta.level));
-  return product;
+  return rlwe::multiply(*x, *y, std::move(meta), key);
 }
 
 void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {

@@ -1,0 +1,234 @@
+// The columns of small integers' transforms, and rows that end in the product with a public key.
+#include "poly/cuda/encryption.hpp"
+#include "poly/cuda/fused.hpp"
+#include "poly/cuda/launch.cuh"
+#include "poly/cuda/rounds.cuh"
+#include "poly/cuda/row_ends.cuh"
+
+namespace hemera::poly::cuda {
+namespace {
+
+using arith::uint128;
+
+constexpr unsigned components = 3;  // u and the two errors
+
+template <class A>
+struct ColumnsPass {
+  DeviceView out;
+  ConstDeviceView integers;
+  bool scales;  // the errors
+  LimbModuli limbs;
+  LimbFactors factors;  // of the errors
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* tables;
+};
+
+template <class A>
+struct RowsPass {
+  DeviceView out;
+  ConstDeviceView columns;
+  ConstDeviceView key;
+  ConstDeviceView addend;
+  ConstDeviceView delta;
+  bool adds;
+  LimbModuli limbs;
+  LimbFactors inverses;  // of the division
+  const arith::Modulus* ring_moduli;
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* tables;
+};
+
+// A signed word of magnitude below q to a value that a first round takes.
+template <class A>
+__device__ __forceinline__ typename A::Value load_integer(std::uint64_t word, const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return static_cast<double>(static_cast<std::int64_t>(word));
+  } else {
+    return word + (m.q & (0 - (word >> 63)));
+  }
+}
+
+// Grid [tile, component and batch, limb]. In M64 u is multiplied by 2^64, see masked.
+template <class A, int log_rows>
+__global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
+    mask_columns_kernel(const __grid_constant__ ColumnsPass<A> pass) {
+  const unsigned index = pass.limbs.ring_index[blockIdx.z];
+  const typename A::Modulus m = pass.moduli[index];
+  const typename A::Twiddle factor = factor_of<A>(pass.factors, blockIdx.z);
+  begin_kernel();
+  const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
+  const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
+  const std::uint64_t* integers = pass.integers.limb(batch, component, 0) + first;
+  std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z) + first;
+  const bool scales = component != 0 && pass.scales;
+  forward_columns<A, log_rows>(
+      [&](unsigned row) {
+        const typename A::Value x = load_integer<A>(integers[row_size * row], m);
+        if constexpr (std::is_same_v<A, M64>) {
+          if (component == 0) return M64::raise(x, m);
+        }
+        return scales ? A::multiply(x, A::expand(factor, m), m) : x;
+      },
+      [&](unsigned row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
+      dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
+      m);
+}
+
+// u key + e for lazy u and e, as end_division takes it.
+template <class A>
+__device__ __forceinline__ typename A::Value masked(typename A::Value u, std::uint64_t key,
+                                                    typename A::Value e, const arith::Modulus& q,
+                                                    const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return __dadd_rn(F64::multiply(u, F64::expand({F64::load(key, m)}, m), m), e);
+  } else if constexpr (std::is_same_v<A, M64>) {
+    return M64::lower(static_cast<uint128>(u) * key, m) + reduce_once<4>(e, m.q);  // below 1.6 q and 4 q
+  } else {
+    return q.reduce(static_cast<uint128>(u) * key + e);
+  }
+}
+
+// The difference of two lazy values, for the rows' rounds.
+template <class A>
+__device__ __forceinline__ typename A::Value lazy_difference(typename A::Value a, typename A::Value b,
+                                                             const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return F64::reduce(__dsub_rn(a, b), m);
+  } else {
+    return reduce_once<4>(a, m.q) + 4 * m.q - reduce_once<4>(b, m.q);
+  }
+}
+
+constexpr unsigned rows_per_block = 4;
+constexpr unsigned block_words = rows_per_block * row_size;
+constexpr unsigned rows_threads = 16 * components * rows_per_block;
+
+// A warp takes two rows of u or of an error, from which delta has been subtracted; then the block takes the
+// products: grid [tile, batch, limb].
+template <class A, bool ends>
+__global__ void __launch_bounds__(rows_threads, 4)
+    mask_rows_kernel(const __grid_constant__ RowsPass<A> pass, int log_rows) {
+  using Value = typename A::Value;
+  const unsigned limb = blockIdx.z, batch = blockIdx.y, index = pass.limbs.ring_index[limb];
+  const typename A::Modulus m = pass.moduli[index];
+  const arith::Modulus q = pass.ring_moduli[index];
+  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
+  const TableLayout layout(log_rows);
+  begin_kernel();
+  auto* shared = dynamic_shared<Value>();  // [component, row, entry]
+  {
+    const unsigned t = threadIdx.x % 16, unit = threadIdx.x / 16;
+    const unsigned component = unit / rows_per_block, local_row = unit % rows_per_block;
+    const unsigned row = blockIdx.x * rows_per_block + local_row, first = row_size * row + t;
+    const std::uint64_t* columns = pass.columns.limb(batch, component, limb) + first;
+    Value x[16];
+#pragma unroll
+    for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(columns[16 * k]);
+    if (ends && component != 0) {
+      const std::uint64_t* delta = pass.delta.limb(batch, component - 1, limb) + first;
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) x[k] = lazy_difference<A>(x[k], A::from_bits(delta[16 * k]), m);
+    }
+    Value* values = shared + component * block_words + local_row * row_size;
+    forward_row<A>(x, values, row, t, pass.tables + std::size_t{index} * layout.size(), layout, m);
+    __syncwarp();
+#pragma unroll
+    for (unsigned k = 0; k < 16; ++k) {
+      if constexpr (std::is_same_v<A, F64>) {
+        values[16 * k + t] = F64::reduce(x[k], m);
+      } else {
+        values[16 * k + t] = x[k];
+      }
+    }
+  }
+  __syncthreads();
+  for (unsigned unit = threadIdx.x; unit < block_words; unit += rows_threads) {
+    const unsigned c = unit / (block_words / 2), entry = unit % (block_words / 2) * 2;
+    const unsigned position = blockIdx.x * block_words + entry;
+    const auto pair = [&](const std::uint64_t* words) {
+      return *reinterpret_cast<const ulonglong2*>(words + position);
+    };
+    const ulonglong2 key = pair(pass.key.limb(0, c, limb));
+    Value added[2] = {};
+    if (pass.adds && c == 0) {
+      const ulonglong2 words = pair(pass.addend.limb(batch, 0, limb));
+      added[0] = A::load(words.x, m);
+      added[1] = A::load(words.y, m);
+    }
+    const Value* u = shared + entry;
+    const Value* e = shared + (1 + c) * block_words + entry;
+    const auto result = [&](unsigned i, std::uint64_t word) {
+      const Value value = masked<A>(u[i], word, e[i], q, m);
+      return ends ? end_division<A>(value, Value{}, inverse, added[i], m)
+                  : A::finish_forward(value + added[i], m);
+    };
+    *reinterpret_cast<ulonglong2*>(pass.out.limb(batch, c, limb) + position) =
+        make_ulonglong2(result(0, key.x), result(1, key.y));
+  }
+}
+
+}  // namespace
+
+void mask_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                  const ConstPolyView& integers, std::uint64_t factor, const RnsBase& base) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    const TransformTables<A>& tables = launcher.tables->transforms<A>();
+    for_each_launch(out.shape, [&](const Part& part) {
+      ColumnsPass<A> pass{};
+      pass.out = device_view(part.of(out));
+      pass.integers = device_view(
+          integers.shape.batch == 1 ? integers : integers.batches(part.first_batch, part.batches));
+      pass.scales = factor != 1;
+      pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
+      for (std::size_t i = 0; i < part.limbs; ++i) {
+        const arith::Modulus& q = base.modulus(part.first_limb + i);
+        set_factor<A>(pass.factors, i, q.reduce(factor), q);
+      }
+      pass.moduli = tables.moduli.data();
+      pass.tables = tables.forward.data();
+      with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+        using Tile = ColumnTile<log_rows>;
+        launch("encrypt_zero", launcher.stream, mask_columns_kernel<A, log_rows>,
+               {row_size / Tile::columns, static_cast<unsigned>(part.batches) * components,
+                static_cast<unsigned>(part.limbs)},
+               {Tile::threads}, Tile::shared_words * sizeof(typename A::Value), pass);
+      });
+    });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+void mask_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+               const ConstPolyView& columns, const ConstPolyView& key, const ConstPolyView& addend,
+               const RnsBase& base, const MaskEnd* end) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    const TransformTables<A>& tables = launcher.tables->transforms<A>();
+    for_each_launch(columns.shape, [&](const Part& part) {
+      RowsPass<A> pass{};
+      pass.out = device_view(part.of(out));
+      pass.columns = device_view(part.of(columns));
+      pass.key = device_view(key.limbs(part.first_limb, part.limbs));
+      pass.adds = addend.data != nullptr;
+      if (pass.adds) pass.addend = device_view(part.of(addend));
+      pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
+      if (end != nullptr) {
+        pass.delta = device_view(part.of(end->delta));
+        for (std::size_t i = 0; i < part.limbs; ++i) {
+          const std::size_t j = part.first_limb + i;
+          set_factor<A>(pass.inverses, i, end->plan->inverse_dropped()[j].operand, base.modulus(j));
+        }
+      }
+      pass.ring_moduli = launcher.tables->moduli();
+      pass.moduli = tables.moduli.data();
+      pass.tables = tables.forward.data();
+      launch("encrypt_zero", launcher.stream,
+             end != nullptr ? mask_rows_kernel<A, true> : mask_rows_kernel<A, false>,
+             {(1U << launcher.log_rows()) / rows_per_block, static_cast<unsigned>(part.batches),
+              static_cast<unsigned>(part.limbs)},
+             {rows_threads}, components * block_words * sizeof(typename A::Value), pass, launcher.log_rows());
+    });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+}  // namespace hemera::poly::cuda

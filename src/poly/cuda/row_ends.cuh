@@ -1,0 +1,52 @@
+// What row passes end with: factors of the limbs, and a division.
+#pragma once
+
+#include <cstring>
+
+#include "poly/cuda/arithmetic.cuh"
+#include "poly/cuda/views.cuh"
+
+namespace hemera::poly::cuda {
+
+/// Factors of an arithmetic, one a limb.
+struct LimbFactors {
+  std::uint64_t words[2 * limbs_per_launch];  // as many a factor as the arithmetic has
+};
+
+template <class A>
+__device__ __forceinline__ typename A::Twiddle factor_of(const LimbFactors& factors, unsigned limb) {
+  typename A::Twiddle twiddle;
+  constexpr unsigned words = sizeof twiddle / sizeof(std::uint64_t);
+  std::uint64_t copied[words];
+#pragma unroll
+  for (unsigned i = 0; i < words; ++i) copied[i] = factors.words[words * limb + i];
+  memcpy(&twiddle, copied, sizeof twiddle);
+  return twiddle;
+}
+
+template <class A>
+void set_factor(LimbFactors& factors, std::size_t limb, std::uint64_t value, const arith::Modulus& q) {
+  const typename A::Twiddle twiddle = A::twiddle(value, q);
+  std::memcpy(factors.words + sizeof twiddle / sizeof(std::uint64_t) * limb, &twiddle, sizeof twiddle);
+}
+
+/// (x - delta) / D + addend for a lazy delta, x below 6q, and an addend that is canonical, or at most 1.3q in
+/// F64.
+template <class A>
+__device__ __forceinline__ std::uint64_t end_division(typename A::Value x, typename A::Value delta,
+                                                      const typename A::Twiddle& inverse,
+                                                      typename A::Value addend,
+                                                      const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    const double difference = F64::reduce(__dsub_rn(x, delta), m);
+    const double quotient = F64::multiply(difference, F64::expand(inverse, m), m);
+    return F64::canonical(F64::reduce(__dadd_rn(quotient, addend), m), m);
+  } else {
+    // delta is below 8q, so the difference is brought below that as well.
+    const std::uint64_t lazy = reduce_once<2>(reduce_once<4>(delta, m.q), m.q);
+    const std::uint64_t quotient = A::multiply(x + 2 * m.q - lazy, inverse, m);
+    return reduce_once<1>(reduce_once<1>(quotient, m.q) + addend, m.q);
+  }
+}
+
+}  // namespace hemera::poly::cuda

@@ -1,0 +1,132 @@
+// The masks of a public-key encryption in one operation, against samplers, transforms and products.
+#include "conformance/oracle.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using poly::Form;
+using poly::RnsBase;
+
+poly::RandomStream stream_of(std::uint8_t byte, std::uint32_t first) {
+  poly::RandomStream stream{poly::Seed::fresh(), first};
+  stream.seed.bytes.fill(byte);
+  return stream;
+}
+
+struct Encryption {
+  const char* name;
+  std::size_t degree;
+  std::vector<int> bits;
+  std::size_t dropped;  // last limbs, by a division
+  std::size_t batch;
+  std::uint64_t factor;
+  double sigma;
+};
+
+const std::vector<Encryption>& encryptions() {
+  static const std::vector<Encryption> list = {
+      {"a small ring", 1024, {50, 50}, 1, 2, 65537, 3.19},
+      {"no division", 8192, {50, 30, 45}, 0, 1, 1, 3.19},
+      {"primes of 50 bits", 8192, {50, 40, 49}, 1, 3, 65537, 20},
+      {"primes that are 1 modulo 2^32", 8192, {-60, -60, -60}, 1, 2, 1, 3.19},
+      {"a large factor", 8192, {-60, -60, -60}, 2, 1, (std::uint64_t{1} << 60) - 93, 20},
+      {"primes of 61 bits", 8192, {61, 30, 55}, 1, 2, 786433, 3.19},
+      {"limbs for two arithmetics", 8192, {50, 50, 61}, 1, 1, 1, 3.19},
+      {"a larger ring", 16384, {61, -60, 50, 61}, 2, 1, 1, 3.19},
+  };
+  return list;
+}
+
+TEST_P(BackendTest, EncryptZeroIsItsParts) {
+  for (const Encryption& given : encryptions()) {
+    SCOPED_TRACE(given.name);
+    Rig rig(GetParam(), given.degree, given.bits, {65537});
+    const poly::Backend& backend = *rig.backend;
+    const RnsBase base = rig.all();
+    const RnsBase target = rig.primes(0, given.bits.size() - given.dropped);
+    const poly::ErrorDistribution distribution(given.sigma);
+    const poly::Poly key = rig.upload(rig.random(base, 1, 2));
+    const poly::Poly message = rig.upload(rig.random(target, given.batch, 1));
+    const poly::RandomStream stream = stream_of(7, 5);
+
+    poly::Poly u = rig.output(base, given.batch, 1, Form::coefficient);
+    poly::Poly errors = rig.output(base, given.batch, 2, Form::coefficient);
+    poly::Poly masked = rig.output(base, given.batch, 2);
+    backend.sample_ternary(*rig.queue, u.view(), stream, base);
+    backend.sample_error(*rig.queue, errors.view(), stream, distribution, base);
+    std::vector<std::uint64_t> factors;
+    for (std::size_t i = 0; i < base.size(); ++i) factors.push_back(given.factor % base.modulus(i).value());
+    backend.multiply_scalar(*rig.queue, errors.view(), errors.view(), factors, base);
+    backend.forward_transform(*rig.queue, u.view(), u.view(), base);
+    backend.forward_transform(*rig.queue, errors.view(), errors.view(), base);
+    backend.multiply(*rig.queue, masked.view(), key.view(), std::as_const(u).view(), base);
+    backend.add(*rig.queue, masked.view(), masked.view(), errors.view(), base);
+
+    for (const bool corrected : {false, true}) {
+      if (corrected && (given.dropped == 0 || GetParam().emulated)) continue;
+      const auto division = given.dropped == 0 ? nullptr
+                                               : std::make_unique<poly::Division>(
+                                                     base, target, corrected ? rig.plaintext(0) : RnsBase());
+      poly::Poly expected = rig.output(target, given.batch, 2);
+      if (division) {
+        runtime::Workspace space =
+            rig.workspace(backend.divide_and_round_workspace(masked.shape(), *division));
+        backend.divide_and_round(*rig.queue, expected.view(), std::as_const(masked).view(), *division,
+                                 Form::evaluation, space);
+      } else {
+        backend.copy(*rig.queue, expected.view(), std::as_const(masked).view());
+      }
+      for (const bool adds : {false, true}) {
+        const poly::ConstPolyView addend = adds ? message.view() : poly::ConstPolyView();
+        if (adds) {
+          const poly::PolyView first = expected.view().components(0, 1);
+          backend.add(*rig.queue, first, first, addend, target);
+        }
+        for (const bool use_default : {false, true}) {
+          if (GetParam().emulated && (use_default || !adds)) continue;
+          poly::Poly out = rig.output(target, given.batch, 2);
+          if (use_default) {
+            runtime::Workspace space =
+                rig.workspace(backend.Backend::encrypt_zero_workspace(out.shape(), base, division.get()));
+            backend.Backend::encrypt_zero(*rig.queue, out.view(), key.view(), stream, distribution,
+                                          given.factor, base, division.get(), addend, space);
+          } else {
+            runtime::Workspace space =
+                rig.workspace(backend.encrypt_zero_workspace(out.shape(), base, division.get()));
+            backend.encrypt_zero(*rig.queue, out.view(), key.view(), stream, distribution, given.factor, base,
+                                 division.get(), addend, space);
+          }
+          ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
+              << (use_default ? "default" : "override") << (corrected ? ", corrected" : "")
+              << (adds ? ", with a message" : "");
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, EncryptZeroNeedsAKeyAndNumbersForItsStream) {
+  Rig rig(GetParam(), 8192, {50, 50});
+  const poly::ErrorDistribution distribution(3.19);
+  const poly::Poly key = rig.upload(rig.random(rig.all(), 1, 2));
+  const poly::Poly single = rig.upload(rig.random(rig.all(), 1, 1));
+  poly::Poly out = rig.output(rig.all(), 1, 2);
+  runtime::Workspace space =
+      rig.workspace(rig.backend->encrypt_zero_workspace(out.shape(), rig.all(), nullptr));
+  const auto encrypt = [&](const poly::Poly& with, const RnsBase& base, std::uint32_t first,
+                           const poly::Division* division = nullptr, const poly::ConstPolyView& added = {}) {
+    rig.backend->encrypt_zero(*rig.queue, out.view(), with.view(), stream_of(1, first), distribution, 1, base,
+                              division, added, space);
+  };
+  const poly::Division division(rig.all(), rig.primes(0, 1));
+  EXPECT_THROW(encrypt(single, rig.all(), 0), MismatchError);
+  EXPECT_THROW(encrypt(key, rig.primes(0, 1), 0), MismatchError);
+  EXPECT_THROW(encrypt(key, rig.primes(0, 1), 0, &division), MismatchError);
+  EXPECT_THROW(encrypt(key, rig.all(), 0, nullptr, key.view()), MismatchError);
+  EXPECT_THROW(encrypt(key, rig.all(), 0xffffffff), ParameterError);
+  EXPECT_NO_THROW(encrypt(key, rig.all(), 0xfffffffe));
+}
+
+}  // namespace
+}  // namespace hemera::conformance
