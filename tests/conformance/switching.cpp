@@ -40,6 +40,8 @@ const std::vector<Switch>& switches() {
 TEST_P(BackendTest, SwitchKeyIsItsParts) {
   for (const Switch& given : switches()) {
     SCOPED_TRACE(given.name);
+    // Runs unfused, by the operations of smaller cases.
+    if (GetParam().emulated && given.digit > 12) continue;
     const std::vector<std::uint64_t> plaintexts = {65537};
     Rig rig(GetParam(), given.degree, given.bits, plaintexts);
     const poly::Backend& backend = *rig.backend;
@@ -89,6 +91,11 @@ TEST_P(BackendTest, SwitchKeyIsItsParts) {
           backend.add(*rig.queue, part, part, addend, base);
         }
         for (const std::uint64_t element : {std::uint64_t{1}, 2 * given.degree - 1, std::uint64_t{5}}) {
+          // There, one element a case, and two where the ring is small.
+          if (GetParam().emulated && element != (addend.data == two.view().data || special.empty() ? 5 : 1) &&
+              (given.degree > 1024 || element == 1)) {
+            continue;
+          }
           poly::Poly permuted = rig.output(base, given.batch, 2);
           backend.automorphism(*rig.queue, permuted.view(), std::as_const(expected).view(), element,
                                Form::evaluation, base);

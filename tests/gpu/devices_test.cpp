@@ -1,5 +1,5 @@
-// Objects that go from device to device, and several devices at once: all GPUs that there are, the first one
-// twice where it is alone.
+// Objects that go from device to device, and several devices at once: the tests' device and all other GPUs
+// that there are, or itself again where it is alone.
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -24,9 +24,10 @@ using rlwe::Plaintext;
 using Bytes = std::vector<std::byte>;
 
 std::vector<runtime::Device> devices() {
-  std::vector<runtime::Device> result;
+  std::vector<runtime::Device> result = {tests::device()};
   for (const runtime::CudaDevice& found : runtime::find_cuda_devices().devices) {
-    if (found.problem.empty()) result.push_back({runtime::Device::Kind::cuda, found.index});
+    const runtime::Device device{runtime::Device::Kind::cuda, found.index};
+    if (found.problem.empty() && device != result.front()) result.push_back(device);
   }
   if (result.size() == 1) result.push_back(result.front());
   return result;
