@@ -357,4 +357,66 @@ void Backend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyVie
   add(queue, first, first, addend, division == nullptr ? base : division->target());
 }
 
+std::size_t Backend::lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const {
+  const PolyShape coefficients = with_components(with_limbs(out, plan.base().size()), 2);
+  return bytes_of(coefficients) + divide_and_round_workspace(coefficients, plan.rounding());
+}
+
+void Backend::lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                            const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
+                            Workspace& workspace) const {
+  check_view("lift_operands", "lifted a", a_lifted, plan.auxiliary());
+  check_view("lift_operands", "lifted b", b_lifted, plan.all());
+  check_input("lift_operands", "a", a, a_lifted.shape, plan.base());
+  check_input("lift_operands", "b", b, b_lifted.shape, plan.base());
+  const Workspace::Frame frame(workspace);
+  const bool square = same_view(a, b);
+  PolyShape shape = a.shape;
+  shape.batch = std::max(a.shape.batch, b.shape.batch);
+  const PolyView scratch = take(workspace, shape);
+  const auto coefficients_of = [&](const ConstPolyView& x) {
+    const PolyView coefficients = scratch.batches(0, x.shape.batch);
+    inverse_transform(queue, coefficients, x, plan.base());
+    return coefficients;
+  };
+
+  // a, centred, over P.
+  PolyView coefficients = coefficients_of(a);
+  convert(queue, a_lifted, coefficients, plan.to_auxiliary());
+  forward_transform(queue, a_lifted, a_lifted, plan.auxiliary());
+
+  // round(P b / Q) modulo P, then its centred value over Q too, times t.
+  if (!square) coefficients = coefficients_of(b);
+  const PolyView over_base = b_lifted.limbs(0, plan.base().size());
+  const PolyView over_auxiliary = b_lifted.limbs(plan.base().size(), plan.auxiliary().size());
+  divide_and_round(queue, over_auxiliary, coefficients, plan.rounding(), Form::coefficient, workspace);
+  convert(queue, over_base, over_auxiliary, plan.to_base());
+  multiply_scalar(queue, b_lifted, b_lifted, plan.factors(), plan.all());
+  forward_transform(queue, b_lifted, b_lifted, plan.all());
+}
+
+std::size_t Backend::scaled_product_workspace(const PolyShape& out, const ScaledProduct& plan) const {
+  const PolyShape two = with_components(out, 2);
+  const PolyShape product = with_limbs(with_components(out, 3), plan.all().size());
+  return bytes_of(with_limbs(two, plan.auxiliary().size())) + bytes_of(with_limbs(two, plan.all().size())) +
+         std::max(lift_operands_workspace(out, plan),
+                  bytes_of(product) + divide_and_round_workspace(product, plan.division()));
+}
+
+void Backend::scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                             const ConstPolyView& b, const ScaledProduct& plan, Workspace& workspace) const {
+  check_scaled_product(out, a, b, plan);
+  const Workspace::Frame frame(workspace);
+  const std::size_t limbs = plan.base().size(), added = plan.auxiliary().size();
+  const PolyView a_lifted = take(workspace, with_limbs(a.shape, added));
+  const PolyView b_lifted = take(workspace, with_limbs(b.shape, limbs + added));
+  lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
+  // In evaluation form only the limbs of P are transformed back.
+  const PolyView product = take(workspace, with_limbs(out.shape, limbs + added));
+  tensor_product(queue, product.limbs(0, limbs), a, b_lifted.limbs(0, limbs), plan.base());
+  tensor_product(queue, product.limbs(limbs, added), a_lifted, b_lifted.limbs(limbs, added),
+                 plan.auxiliary());
+  divide_and_round(queue, out, product, plan.division(), Form::evaluation, workspace);
+}
+
 }  // namespace hemera::poly

@@ -23,4 +23,9 @@ inline PolyShape with_limbs(PolyShape shape, std::size_t limbs) {
   return shape;
 }
 
+inline PolyShape with_components(PolyShape shape, std::size_t components) {
+  shape.components = components;
+  return shape;
+}
+
 }  // namespace hemera::poly

@@ -208,4 +208,22 @@ void check_collect_integers(const IntegerView& values, const ConstPolyView& in, 
   check_rows("collect_integers", in.shape.batch, values.batch);
 }
 
+void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                          const ScaledProduct& plan) {
+  check_view("scaled_product", "output", out, plan.base());
+  check_view("scaled_product", "a", a, plan.base());
+  check_view("scaled_product", "b", b, plan.base());
+  check_count("scaled_product", "components of the output", out.shape.components, 3);
+  check_count("scaled_product", "components of a", a.shape.components, 2);
+  check_count("scaled_product", "components of b", b.shape.components, 2);
+  const PolyShape two = out.components(0, 2).shape;
+  check_broadcast("scaled_product", "a", a.shape, two);
+  check_broadcast("scaled_product", "b", b.shape, two);
+}
+
+bool same_view(const ConstPolyView& a, const ConstPolyView& b) {
+  return a.data == b.data && a.shape == b.shape && a.batch_stride == b.batch_stride &&
+         a.component_stride == b.component_stride && a.limb_stride == b.limb_stride;
+}
+
 }  // namespace hemera::poly

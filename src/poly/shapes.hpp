@@ -73,4 +73,11 @@ void check_place_integers(const PolyView& out, const IntegerView& values, std::u
 void check_collect_integers(const IntegerView& values, const ConstPolyView& in, std::uint64_t generator,
                             const RnsBase& base);
 
+/// Output and inputs of a product of BFV; MismatchError otherwise.
+void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                          const ScaledProduct& plan);
+
+/// The views are one and the same.
+bool same_view(const ConstPolyView& a, const ConstPolyView& b);
+
 }  // namespace hemera::poly

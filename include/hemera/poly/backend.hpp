@@ -219,6 +219,20 @@ class Backend {
   [[nodiscard]] virtual std::size_t multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
                                                                    const Division* down) const;
 
+  // --- Products of BFV. ---
+  /// The three components of plan's product of two ciphertexts, all in evaluation form over plan.base(): out
+  /// is [batch, 3, limb, N] and neither input; a and b have two components. The same view twice is lifted
+  /// once.
+  virtual void scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                              const ConstPolyView& b, const ScaledProduct& plan, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t scaled_product_workspace(const PolyShape& out,
+                                                             const ScaledProduct& plan) const;
+  /// Its first half, evaluation form: a over plan.auxiliary(), and t b' over plan.all().
+  void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
+                     const ConstPolyView& b, const ScaledProduct& plan, Workspace& workspace) const;
+  /// For operands of at most this batch.
+  [[nodiscard]] std::size_t lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const;
+
   // --- Samplers: the rule is in random.hpp. Coefficient form for all but `uniform`. ---
   /// Evaluation form: the stream's coefficient i is entry i in standard order, wherever the backend stores
   /// it.

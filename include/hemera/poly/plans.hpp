@@ -184,6 +184,42 @@ class ScaleAndRound {
   PlanIdentity identity_;
 };
 
+/// round(t a b / Q) over a base Q by way of an auxiliary base P ("HPS over Q": A. Kim, Y. Polyakov, V. Zucca,
+/// 2021/204, section 4): with b' = round(P b / Q) over P, centred and lifted to Q, and a lifted to P,
+///   out = round(a (t b') / P) modulo Q.
+/// What a (t b') wraps around Q P is a multiple of Q after the division.
+class ScaledProduct {
+ public:
+  /// The bases must be disjoint and not empty; ParameterError otherwise.
+  ScaledProduct(const RnsBase& base, const RnsBase& auxiliary, std::uint64_t factor);
+
+  [[nodiscard]] const RnsBase& base() const { return base_; }
+  [[nodiscard]] const RnsBase& auxiliary() const { return auxiliary_; }
+  /// Q u P, in this order.
+  [[nodiscard]] const RnsBase& all() const { return all_; }
+  /// t modulo each limb of Q u P.
+  [[nodiscard]] const std::vector<std::uint64_t>& factors() const { return factors_; }
+  /// The exact conversions from Q to P, and back.
+  [[nodiscard]] const BaseConversion& to_auxiliary() const { return to_auxiliary_; }
+  [[nodiscard]] const BaseConversion& to_base() const { return to_base_; }
+  /// x over Q to round(P x / Q) over P.
+  [[nodiscard]] const Division& rounding() const { return rounding_; }
+  /// x over Q u P to round(x / P) over Q.
+  [[nodiscard]] const Division& division() const { return division_; }
+  [[nodiscard]] const PlanIdentity& identity() const { return identity_; }
+
+ private:
+  RnsBase base_;
+  RnsBase auxiliary_;
+  RnsBase all_;
+  std::vector<std::uint64_t> factors_;
+  BaseConversion to_auxiliary_;
+  BaseConversion to_base_;
+  Division rounding_;
+  Division division_;
+  PlanIdentity identity_;
+};
+
 /// One digit of a gadget decomposition: some limbs of the base, and of a base-2^w gadget a window of bits of
 /// its one limb.
 struct GadgetDigit {

@@ -2,7 +2,7 @@
 //
 // A sum of residues times weights is a product of byte matrices: the bytes of a coefficient's residues (its
 // row) times, for each byte of a residue and each byte of the sum, a byte of weight 2^(8 i) mod q. Sums of up
-// to 96 products of bytes stay below 2^23 and are put together exactly.
+// to 128 products of bytes stay below 2^23 and are put together exactly.
 #include "poly/cuda/fused.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
@@ -21,9 +21,9 @@ struct Conversion {
   DeviceView out;
   ConstDeviceView in;
   unsigned components;
-  unsigned quotient_limb;
   const ColumnJob* jobs;
   const std::uint32_t* fragments;
+  const std::uint32_t* links;
   const arith::Modulus* ring_moduli;
   const typename A::Modulus* moduli;
   const typename A::Fold* folds;
@@ -42,10 +42,61 @@ struct Shared {
       targets * (values * sizeof(typename A::Value) + factors * sizeof(typename A::Twiddle));
 };
 
+using arith::uint128;
+
+// A sum over the four threads of a quad: each has one source a step.
+__device__ __forceinline__ std::uint64_t rounded_over_quad(uint128 sum) {
+  auto low = static_cast<std::uint64_t>(sum);
+  auto high = static_cast<std::uint32_t>(sum >> 64);
+#pragma unroll
+  for (int lanes = 1; lanes <= 2; lanes *= 2) {
+    const std::uint64_t other = __shfl_xor_sync(0xffffffffU, low, lanes);
+    high += __shfl_xor_sync(0xffffffffU, high, lanes);
+    low += other;
+    high += low < other ? 1U : 0U;
+  }
+  return high + (low >> 63);
+}
+
+// Products of bytes of two rows, v.x and v.y, for the four column tiles: s[n][0], s[n][1] are the sums of
+// bytes 2n and 2n + 1 of this thread's target in the first row, s[n][2], s[n][3] in the second.
+__device__ __forceinline__ void add_products(int (&sums)[4][4], const ulonglong2& v,
+                                             const std::uint32_t (&weights)[4][2]) {
+#pragma unroll
+  for (int n = 0; n < 4; ++n) {
+    multiply_bytes(sums[n], static_cast<std::uint32_t>(v.x), static_cast<std::uint32_t>(v.y),
+                   static_cast<std::uint32_t>(v.x >> 32), static_cast<std::uint32_t>(v.y >> 32),
+                   weights[n][0], weights[n][1]);
+  }
+}
+
+// Row i of them, of sums below 2^23.
+__device__ __forceinline__ ByteSums byte_sums(const int (&sums)[4][4], int i) {
+  const auto half = [&](int n) {
+    const auto low =
+        static_cast<std::uint32_t>(sums[n][2 * i]) + (static_cast<std::uint32_t>(sums[n][2 * i + 1]) << 8);
+    const auto high = static_cast<std::uint32_t>(sums[n + 1][2 * i]) +
+                      (static_cast<std::uint32_t>(sums[n + 1][2 * i + 1]) << 8);
+    return static_cast<std::uint64_t>(high) * 65536U + low;
+  };
+  return {half(0), half(2)};
+}
+
+// Adds a quotient, at most the number of sources, so that the sums grow by at most 2^36.
+__device__ __forceinline__ void add_quotient(ByteSums& sums, std::uint64_t quotient, std::uint64_t product) {
+  sums.low += quotient * static_cast<std::uint32_t>(product);
+  sums.high += quotient * (product >> 32);
+}
+
+// y / a in fixed point.
+__device__ __forceinline__ std::uint64_t fraction(std::uint64_t y, std::uint64_t factor,
+                                                  std::uint32_t shift) {
+  return static_cast<std::uint64_t>((static_cast<uint128>(y) * factor) >> shift);
+}
+
 // Grid [tile of 8 columns, polynomial, job]. Thread g 4 + t of a warp has column g of target t. No steps: a
-// single source, whose weight is 1. With a quotient, its row counts -(product of the sources) for each
-// target.
-template <class A, int log_rows, int steps, bool has_quotient>
+// single source, whose weight is 1. A quotient counts -(product of the sources) for each target.
+template <class A, int log_rows, int steps, Quotient from>
 __global__ void __launch_bounds__(threads, 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
   using S = Shared<A, log_rows>;
@@ -62,6 +113,30 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
   for (int i = 0; i < steps * 8; ++i) {
     weights[i / 8][i / 2 % 4][i % 2] = __ldg(pass.fragments + (blockIdx.z * (steps * 8) + i) * 32 + lane);
+  }
+  constexpr bool computes = from == Quotient::computed || from == Quotient::chained;
+  constexpr bool chains = from == Quotient::chained;
+  std::uint64_t quotient_factors[computes ? steps : 1];
+  std::uint32_t quotient_shifts[computes ? steps : 1];
+  if constexpr (computes) {
+#pragma unroll
+    for (int s = 0; s < steps; ++s) {
+      quotient_factors[s] = job.quotient_factor[4 * s + t];
+      quotient_shifts[s] = job.quotient_shift[4 * s + t];
+    }
+  }
+  // Of the first conversion, whose target t this thread has.
+  const ColumnJob::Link link = job.link[t];
+  [[maybe_unused]] const bool chained = chains && job.chained != 0;
+  [[maybe_unused]] typename A::Modulus link_modulus;
+  [[maybe_unused]] typename A::Fold link_fold;
+  [[maybe_unused]] std::uint32_t link_weights[4][2];
+  if constexpr (chains) {
+    link_modulus = pass.moduli[link.ring_index];
+    link_fold = pass.folds[link.ring_index];
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      link_weights[i / 2][i % 2] = __ldg(pass.links + (blockIdx.z * 8 + i) * 32 + lane);
   }
   auto* values = dynamic_shared<Value>() + t * S::values;
   auto* factors =
@@ -84,8 +159,8 @@ __global__ void __launch_bounds__(threads, 2)
                  blockIdx.x * (tile_columns * S::rows / 2) + g;
   }
   const ulonglong2* quotients = nullptr;
-  if constexpr (has_quotient) {
-    quotients = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, pass.quotient_limb)) +
+  if constexpr (from == Quotient::stored) {
+    quotients = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, job.quotient_limb)) +
                 blockIdx.x * (tile_columns * S::rows / 2) + g;
   }
 #pragma unroll 1
@@ -100,37 +175,54 @@ __global__ void __launch_bounds__(threads, 2)
         continue;
       }
       int sums[4][4] = {};
+      [[maybe_unused]] uint128 fractions[2] = {};
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
-        const ulonglong2 v = sources[s][(y * (radix / 2) + pair) * tile_columns];
-#pragma unroll
-        for (int n = 0; n < 4; ++n) {
-          multiply_bytes(sums[n], static_cast<std::uint32_t>(v.x), static_cast<std::uint32_t>(v.y),
-                         static_cast<std::uint32_t>(v.x >> 32), static_cast<std::uint32_t>(v.y >> 32),
-                         weights[s][n][0], weights[s][n][1]);
+        ulonglong2 v = sources[s][(y * (radix / 2) + pair) * tile_columns];
+        std::uint64_t factor = 0;
+        std::uint32_t shift = 0;
+        if constexpr (computes) {
+          factor = quotient_factors[s];
+          shift = quotient_shifts[s];
         }
+        if constexpr (chains) {
+          if (chained) {
+            int link_sums[4][4] = {};
+            add_products(link_sums, v, link_weights);
+            const std::uint64_t quotients_of_sources[2] = {rounded_over_quad(fraction(v.x, factor, shift)),
+                                                           rounded_over_quad(fraction(v.y, factor, shift))};
+            std::uint64_t converted[2];
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+              ByteSums bytes = byte_sums(link_sums, i);
+              add_quotient(bytes, quotients_of_sources[i], link.product);
+              converted[i] =
+                  A::finish_forward(A::fold_bytes(bytes, 0, link_fold, link_modulus), link_modulus);
+            }
+            v = make_ulonglong2(converted[0], converted[1]);
+            factor = link.quotient_factor;
+            shift = link.quotient_shift;
+          }
+        }
+        if constexpr (computes) {
+          fractions[0] += fraction(v.x, factor, shift);
+          fractions[1] += fraction(v.y, factor, shift);
+        }
+        add_products(sums, v, weights[s]);
       }
       ulonglong2 quotient = make_ulonglong2(0, 0);
-      if constexpr (has_quotient) quotient = quotients[(y * (radix / 2) + pair) * tile_columns];
-      const auto together = [&](int i, std::uint64_t v) -> Value {
-        // Sums below 2^23 of bytes n, n + 1, n + 2, n + 3.
-        const auto half = [&](int n) {
-          const auto low =
-              static_cast<std::uint32_t>(sums[n][i]) + (static_cast<std::uint32_t>(sums[n][i + 1]) << 8);
-          const auto high = static_cast<std::uint32_t>(sums[n + 1][i]) +
-                            (static_cast<std::uint32_t>(sums[n + 1][i + 1]) << 8);
-          return static_cast<std::uint64_t>(high) * 65536U + low;
-        };
-        ByteSums bytes{half(0), half(2)};
-        if constexpr (has_quotient) {
-          // A quotient is at most the number of sources, so the sums grow by less than 2^36.
-          bytes.low += v * static_cast<std::uint32_t>(target.minus_product);
-          bytes.high += v * (target.minus_product >> 32);
+      if constexpr (from == Quotient::stored) quotient = quotients[(y * (radix / 2) + pair) * tile_columns];
+      if constexpr (computes) {
+        quotient = make_ulonglong2(rounded_over_quad(fractions[0]), rounded_over_quad(fractions[1]));
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        ByteSums bytes = byte_sums(sums, i);
+        if constexpr (from != Quotient::none) {
+          add_quotient(bytes, i == 0 ? quotient.x : quotient.y, target.minus_product);
         }
-        return A::fold_bytes(bytes, target.minus_shift, fold, m);
-      };
-      x[2 * pair] = together(0, quotient.x);
-      x[2 * pair + 1] = together(2, quotient.y);
+        x[2 * pair + i] = A::fold_bytes(bytes, target.minus_shift, fold, m);
+      }
     }
     forward_round<A, log_rows - 4, true>(
         x, [&](int h) { return A::expand(factors[h * targets + t], m); }, m);
@@ -171,27 +263,41 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
       const Conversion<A> pass{.out = device_view(of(out)),
                                .in = device_view(of(scratch)),
                                .components = components,
-                               .quotient_limb = columns.quotient_limb,
                                .jobs = columns.jobs.data(),
                                .fragments = columns.fragments.data(),
+                               .links = columns.links.data(),
                                .ring_moduli = launcher.tables->moduli(),
                                .moduli = tables.moduli.data(),
                                .folds = tables.folds.data(),
                                .tables = tables.forward.data()};
       with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
-        const auto choose = [&]<bool has_quotient>(std::bool_constant<has_quotient>) {
+        const auto choose = [&]<Quotient from>(std::integral_constant<Quotient, from>) {
           switch (columns.steps) {
             case 0:
-              return convert_columns_kernel<A, log_rows, 0, false>;
+              return convert_columns_kernel<A, log_rows, 0, Quotient::none>;
             case 1:
-              return convert_columns_kernel<A, log_rows, 1, has_quotient>;
+              return convert_columns_kernel<A, log_rows, 1, from>;
             case 2:
-              return convert_columns_kernel<A, log_rows, 2, has_quotient>;
+              return convert_columns_kernel<A, log_rows, 2, from>;
+            case 3:
+              return convert_columns_kernel<A, log_rows, 3, from>;
             default:
-              return convert_columns_kernel<A, log_rows, 3, has_quotient>;
+              return convert_columns_kernel<A, log_rows, 4, from>;
           }
         };
-        const auto kernel = columns.has_quotient ? choose(std::true_type{}) : choose(std::false_type{});
+        const auto kernel = [&] {
+          switch (columns.steps == 0 ? Quotient::none : columns.quotient) {
+            case Quotient::stored:
+              return choose(std::integral_constant<Quotient, Quotient::stored>{});
+            case Quotient::computed:
+              return columns.steps == 1 ? convert_columns_kernel<A, log_rows, 1, Quotient::computed>
+                                        : convert_columns_kernel<A, log_rows, 2, Quotient::computed>;
+            case Quotient::chained:
+              return convert_columns_kernel<A, log_rows, 1, Quotient::chained>;
+            default:
+              return choose(std::integral_constant<Quotient, Quotient::none>{});
+          }
+        }();
         launch("convert and transform", launcher.stream, kernel,
                {row_size / tile_columns, static_cast<unsigned>(part.batches) * components, columns.job_count},
                {threads}, Shared<A, log_rows>::bytes, pass);

@@ -110,6 +110,11 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::size_t multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
                                                            const Division* down) const override;
 
+  void scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                      const ScaledProduct& plan, Workspace& workspace) const override;
+  [[nodiscard]] std::size_t scaled_product_workspace(const PolyShape& out,
+                                                     const ScaledProduct& plan) const override;
+
   void sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
                       const RnsBase& base) const override;
   void sample_ternary(Queue& queue, const PolyView& out, const RandomStream& stream,

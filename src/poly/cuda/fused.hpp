@@ -2,6 +2,7 @@
 // transform, and row passes end in what is done with the values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -31,10 +32,18 @@ void with_fused_rows(int log_rows, const Run& run) {
 }
 
 /// Most sources of a conversion by tensor cores: four a step.
-inline constexpr unsigned max_fused_sources = 12;
+inline constexpr unsigned max_fused_sources = 16;
 
 /// Most digits whose rows a block of threads has in its shared memory.
 inline constexpr unsigned max_fused_digits = 48;
+
+/// Where the quotient of an exact conversion comes from.
+enum class Quotient : std::uint8_t {
+  none,
+  stored,    // a row of the scratch
+  computed,  // from the sources, again for every four targets: for few sources in small rings
+  chained,   // the same, and some jobs convert twice
+};
 
 /// Four targets that one block of threads converts to.
 struct ColumnJob {
@@ -48,8 +57,21 @@ struct ColumnJob {
     std::uint64_t factor;         // of a single source, see reduce_word
   };
   std::uint32_t component;                  // of the output, added to the input's
+  std::uint32_t quotient_limb;              // of the scratch, where it is stored
   std::uint32_t source[max_fused_sources];  // limbs of the scaled residues; the last one fills up
+  std::uint32_t quotient_shift[max_fused_sources];
+  std::uint64_t quotient_factor[max_fused_sources];  // 0: not part of the quotient
   Target target[4];
+  /// Chained: the sources, at most four, are first converted to other scaled residues, at most four, which
+  /// then are the sources.
+  struct Link {
+    std::uint32_t ring_index;
+    std::uint32_t quotient_shift;
+    std::uint64_t quotient_factor;
+    std::uint64_t product;  // what a quotient of the sources counts
+  };
+  std::uint32_t chained;
+  Link link[4];
 };
 
 /// Conversions from scaled residues to limbs, with the columns of their transform, for the arithmetic of the
@@ -58,10 +80,16 @@ struct ColumnTables {
   DeviceArray<ColumnJob> jobs;
   /// Bytes of the weights as the tensor cores take them: [job, step, column tile, 2, lane].
   DeviceArray<std::uint32_t> fragments;
+  DeviceArray<std::uint32_t> links;  // the same of the first conversions: [job, column tile, 2, lane]
   unsigned job_count = 0;
-  bool has_quotient = false;
-  unsigned quotient_limb = 0;  // of the scratch
-  unsigned steps = 0;          // of four sources; 0: each target has one source, of weight 1
+  Quotient quotient = Quotient::none;
+  unsigned steps = 0;  // of four sources; 0: each target has one source, of weight 1
+};
+
+/// A limb that is taken to scaled residues: its modulus, and its position in the input.
+struct ScaledLimb {
+  std::uint16_t ring_index;
+  std::uint16_t position;
 };
 
 /// Limbs that are taken to scaled residues by an inverse transform.
@@ -104,6 +132,53 @@ struct FusedDivision {
   unsigned scratch_limbs = 0;
 };
 
+/// BFV's second operand, coefficient by coefficient: from scaled residues of P b over Q to those of
+/// round(P b / Q) over P.
+struct RescaleTables {
+  struct Source {
+    std::uint64_t quotient_factor;
+    std::uint64_t quotient_shift;
+  };
+  struct Target {
+    arith::Modulus modulus;
+    std::uint64_t quotient_weight;
+    Source source;  // of the next conversion
+  };
+  DeviceArray<Source> sources;         // [limb of Q]
+  DeviceArray<Target> targets;         // [limb of P]
+  DeviceArray<std::uint64_t> weights;  // [limb of P, limb of Q]
+  unsigned source_count = 0;
+  unsigned target_count = 0;
+};
+
+/// A product of BFV. Its scratch has the scaled residues of a over Q, of P b over Q; unless the lift's
+/// conversions are chained, those of b' over P, and the quotients of a and b'.
+struct FusedProduct {
+  bool usable = false;
+  Arithmetic arithmetic = Arithmetic::u64;
+  std::vector<ScaledLimb> inputs;  // limbs over Q of a, then of b, in their own views
+  std::vector<ScaledLimb> both;    // the same, in one array of both, or of one for a square
+  ScaledTables operands;
+  RescaleTables rescale;
+  ColumnTables lift;             // to a over P, b' over Q and over P
+  ColumnTables remainder;        // of the division, to Q
+  std::vector<ScaledLimb> sums;  // limbs of P
+  ScaledTables scaled_sums;
+  std::size_t scratch_limbs = 0;
+  /// What sums of products are multiplied by: factors w and 2^62 w of the arithmetic.
+  DeviceArray<std::uint64_t> sum_factors;  // [limb of P, 2]: w = 1
+  DeviceArray<std::uint64_t> end_factors;  // [limb of Q, 2]: w = P^-1
+};
+
+/// The two passes of scaled_inverse_transform. Limb i of `out` is limb limbs[i].position of `in`, from limb
+/// `first` on of `second`; times those of `factor`, if it has data.
+void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                 const ConstPolyView& in, const ConstPolyView& second, std::size_t first,
+                 const ConstPolyView& factor, std::span<const ScaledLimb> limbs);
+void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                    const ConstPolyView& between, std::span<const ScaledLimb> limbs,
+                    const ScaledTables& scaled);
+
 /// Inverse transform of limbs, whose positions in `in` are `positions`, into scaled residues in paired order:
 /// limbs 0, 1, ... of `out`. `between` is scratch of as many limbs. With a `factor` it is the products of the
 /// values of both, which the tables then know of (2^-64 of the product in M64).
@@ -111,6 +186,9 @@ void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, c
                               const PolyView& between, const ConstPolyView& in, const ConstPolyView& factor,
                               const std::vector<std::uint32_t>& positions, const RnsBase& base,
                               const ScaledTables& scaled);
+
+/// The rest of a product's scratch, from the scaled residues over Q: b' over P, and the quotients.
+void rescale_operand(const Launcher& launcher, const PolyView& scratch, const RescaleTables& tables);
 
 /// Adds the extra rows to `scratch`.
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables);
@@ -154,5 +232,15 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
                         const SwitchInput& input, std::span<const SwitchRows> switches,
                         const FusedModUp& tables, const RnsBase& extended, std::size_t first,
                         const Division* down);
+
+/// Rows of both operands over P, which are lazy limbs of `lifted`, their product, and its rows of the inverse
+/// transform, lazy: out is [batch, 3, limb of P].
+void rows_product(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                  const ConstPolyView& lifted, const ScaledProduct& plan, const FusedProduct& tables);
+
+/// Rows of b' over Q and of delta, both lazy, and the end of the product: out = (a b' - delta) / P.
+void rows_end_product(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                      const ConstPolyView& a, const ConstPolyView& lifted, const ConstPolyView& delta,
+                      const ScaledProduct& plan, const FusedProduct& tables);
 
 }  // namespace hemera::poly::cuda

@@ -5,6 +5,17 @@
 #include "poly/cuda/fused_tables.hpp"
 
 namespace hemera::poly::cuda {
+namespace {
+
+template <typename Twiddle>
+void append(std::vector<std::uint64_t>& words, const Twiddle& twiddle) {
+  std::uint64_t copied[sizeof twiddle / sizeof(std::uint64_t)];
+  std::memcpy(copied, &twiddle, sizeof twiddle);
+  words.insert(words.end(), std::begin(copied), std::end(copied));
+}
+
+}  // namespace
+
 // Conversions to targets in groups of four.
 struct FusedTables::HostColumns {
   struct Target {
@@ -15,23 +26,81 @@ struct FusedTables::HostColumns {
     std::uint64_t minus_shift;
     std::uint64_t minus_product = 0;
     std::uint64_t factor = 1;  // of all of them
+
+    // M64 ends a conversion by 2^-64.
+    [[nodiscard]] std::uint64_t end_factor(Arithmetic arithmetic) const {
+      return arithmetic == Arithmetic::m64 ? modulus.multiply(modulus.power(2, 64), factor) : factor;
+    }
+  };
+  // What a source counts in the quotient of an exact conversion.
+  struct Fraction {
+    std::uint64_t factor;
+    std::uint32_t shift;
+  };
+  struct Exact {
+    std::vector<Fraction> fractions = {};  // [source]; the last sources may have none
+    std::uint32_t quotient_limb = 0;
+  };
+  // A first conversion, to at most four targets, which are the sources of the second one.
+  struct Link {
+    std::vector<Target> targets = {};
+    std::vector<Fraction> fractions = {};  // [target]
   };
   struct Group {
     std::uint32_t component;
     std::vector<std::uint32_t> sources;
     std::vector<Target> targets;  // at most four
+    Exact exact;
+    Link link = {};
   };
   std::vector<Group> groups;
 
   void add(std::uint32_t component, const std::vector<std::uint32_t>& sources,
-           const std::vector<Target>& targets) {
+           const std::vector<Target>& targets, const Exact& exact, const Link& link) {
     for (std::size_t i = 0; i < targets.size(); i += 4) {
       const auto first = targets.begin() + static_cast<std::ptrdiff_t>(i);
       const auto last = targets.begin() + static_cast<std::ptrdiff_t>(std::min(i + 4, targets.size()));
-      groups.push_back({component, sources, {first, last}});
+      groups.push_back({component, sources, {first, last}, exact, link});
     }
   }
+
+  static void append_fragments(std::vector<std::uint32_t>& fragments, const std::vector<Target>& targets,
+                               unsigned steps, Arithmetic arithmetic);
+  static std::vector<Fraction> fractions(const BaseConversion& conversion) {
+    std::vector<Fraction> result;
+    for (std::size_t i = 0; i < conversion.source().size(); ++i) {
+      result.push_back({conversion.quotient_factors()[i],
+                        static_cast<std::uint32_t>(conversion.source().modulus(i).bits() - 1)});
+    }
+    return result;
+  }
 };
+
+// Weights as the tensor cores take them, see tensor_core.cuh. Column g of tile n belongs to byte 2n + g % 2
+// of target g / 2; row 16 r + 4t + b to byte 4r + b of source t of the step.
+void FusedTables::HostColumns::append_fragments(std::vector<std::uint32_t>& fragments,
+                                                const std::vector<Target>& targets, unsigned steps,
+                                                Arithmetic arithmetic) {
+  for (unsigned step = 0; step < steps; ++step) {
+    for (unsigned n = 0; n < 4; ++n) {
+      for (unsigned r = 0; r < 2; ++r) {
+        for (unsigned lane = 0; lane < 32; ++lane) {
+          const unsigned g = lane / 4, source = 4 * step + lane % 4, byte_of_sum = 2 * n + g % 2;
+          std::uint32_t word = 0;
+          for (unsigned b = 0; b < 4 && g / 2 < targets.size(); ++b) {
+            const Target& target = targets[g / 2];
+            if (source >= target.weights.size()) break;
+            const std::uint64_t power = target.modulus.multiply(target.end_factor(arithmetic),
+                                                                target.modulus.power(2, 8 * (4 * r + b)));
+            const std::uint64_t weight = target.modulus.multiply(target.weights[source], power);
+            word |= static_cast<std::uint32_t>(weight >> (8 * byte_of_sum) & 0xff) << (8 * b);
+          }
+          fragments.push_back(word);
+        }
+      }
+    }
+  }
+}
 
 ColumnTables FusedTables::upload(const HostColumns& host, Arithmetic arithmetic) const {
   std::size_t most = 0;
@@ -39,23 +108,23 @@ ColumnTables FusedTables::upload(const HostColumns& host, Arithmetic arithmetic)
   ColumnTables tables;
   tables.steps = most == 1 ? 0 : static_cast<unsigned>((most + 3) / 4);
   tables.job_count = static_cast<unsigned>(host.groups.size());
-  // M64 ends a conversion by 2^-64.
-  const auto factor_of = [&](const HostColumns::Target& target) {
-    const arith::Modulus& q = target.modulus;
-    return arithmetic == Arithmetic::m64 ? q.multiply(q.power(2, 64), target.factor) : target.factor;
-  };
   std::vector<ColumnJob> jobs;
-  std::vector<std::uint32_t> fragments;
+  std::vector<std::uint32_t> fragments, links;
   for (const auto& group : host.groups) {
     ColumnJob job{};
     job.component = group.component;
+    job.quotient_limb = group.exact.quotient_limb;
+    for (std::size_t i = 0; i < group.exact.fractions.size(); ++i) {
+      job.quotient_factor[i] = group.exact.fractions[i].factor;
+      job.quotient_shift[i] = group.exact.fractions[i].shift;
+    }
     for (std::size_t i = 0; i < max_fused_sources; ++i) {
       job.source[i] = group.sources[std::min(i, group.sources.size() - 1)];
     }
     for (std::size_t i = 0; i < 4; ++i) {
       const auto& target = group.targets[std::min(i, group.targets.size() - 1)];
       const arith::Modulus& q = target.modulus;
-      const std::uint64_t factor = factor_of(target);
+      const std::uint64_t factor = target.end_factor(arithmetic);
       // A single source is shifted before it is multiplied.
       job.target[i] = {
           .ring_index = target.ring_index,
@@ -66,28 +135,21 @@ ColumnTables FusedTables::upload(const HostColumns& host, Arithmetic arithmetic)
           .minus_product = q.multiply(target.minus_product, factor),
           .factor = factor};
     }
-    jobs.push_back(job);
-    // See tensor_core.cuh. Column g of tile n belongs to byte 2n + g % 2 of target g / 2; row 16 r + 4t + b
-    // to byte 4r + b of source t of the step.
-    for (unsigned step = 0; step < tables.steps; ++step) {
-      for (unsigned n = 0; n < 4; ++n) {
-        for (unsigned r = 0; r < 2; ++r) {
-          for (unsigned lane = 0; lane < 32; ++lane) {
-            const unsigned g = lane / 4, source = 4 * step + lane % 4, byte_of_sum = 2 * n + g % 2;
-            const auto& target = group.targets[std::min<std::size_t>(g / 2, group.targets.size() - 1)];
-            std::uint32_t word = 0;
-            for (unsigned b = 0; b < 4 && source < group.sources.size(); ++b) {
-              const std::uint64_t power =
-                  target.modulus.multiply(factor_of(target), target.modulus.power(2, 8 * (4 * r + b)));
-              const std::uint64_t weight = target.modulus.multiply(target.weights[source], power);
-              word |= static_cast<std::uint32_t>(weight >> (8 * byte_of_sum) & 0xff) << (8 * b);
-            }
-            fragments.push_back(word);
-          }
-        }
-      }
+    HostColumns::append_fragments(fragments, group.targets, tables.steps, arithmetic);
+    job.chained = group.link.targets.empty() ? 0 : 1;
+    for (std::size_t i = 0; i < 4 && job.chained != 0; ++i) {
+      const std::size_t place = std::min(i, group.link.targets.size() - 1);
+      const auto& target = group.link.targets[place];
+      const auto& [factor, shift] = group.link.fractions[place];
+      job.link[i] = {.ring_index = target.ring_index,
+                     .quotient_shift = shift,
+                     .quotient_factor = i == place ? factor : 0,
+                     .product = target.modulus.multiply(target.minus_product, target.end_factor(arithmetic))};
     }
+    HostColumns::append_fragments(links, group.link.targets, 1, arithmetic);
+    jobs.push_back(job);
   }
+  tables.links = upload(links);
   tables.jobs = upload(jobs);
   tables.fragments = upload(fragments);
   return tables;
@@ -103,27 +165,28 @@ bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
   return true;
 }
 
-ScaledTables FusedTables::scaled(const RnsBase& base, const std::vector<std::uint64_t>& factors,
+Quotient FusedTables::quotient_of(std::size_t sources) const {
+  // Elsewhere working it out for every four targets takes more than a kernel of its own.
+  return sources <= 4 || (sources <= 8 && ring_->log_degree() <= 14) ? Quotient::computed : Quotient::stored;
+}
+
+ScaledTables FusedTables::scaled(Arithmetic arithmetic, const RnsBase& base,
+                                 const std::vector<std::uint64_t>& factors,
                                  const std::vector<std::uint64_t>& shifts) const {
   ScaledTables tables;
   tables.shifts = upload(shifts);
   std::vector<std::uint64_t> words;
-  const auto append = [&]<class A>(std::type_identity<A>) {
-    for (std::size_t i = 0; i < base.size(); ++i) {
-      const RingModulus& entry = (*ring_)[base.index(i)];
+  const auto fill = [&]<class A>(std::type_identity<A>) {
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      const RingModulus& entry = (*ring_)[base.index(i % base.size())];
       const arith::Modulus& q = entry.modulus;
       const std::uint64_t inverse_root = arith::inverse(entry.root, q.value());
       const std::uint64_t scale = q.multiply(arith::inverse(ring_->degree(), q.value()), factors[i]);
       const std::uint64_t root = q.multiply(scale, q.power(inverse_root, ring_->degree() / 2));
-      for (const std::uint64_t value : {scale, root}) {
-        const typename A::Twiddle twiddle = A::twiddle(value, q);
-        std::uint64_t copied[sizeof twiddle / sizeof(std::uint64_t)];
-        std::memcpy(copied, &twiddle, sizeof twiddle);
-        words.insert(words.end(), std::begin(copied), std::end(copied));
-      }
+      for (const std::uint64_t value : {scale, root}) append(words, A::twiddle(value, q));
     }
   };
-  with_arithmetic(arithmetic_(base), append);
+  with_arithmetic(arithmetic, fill);
   tables.roots = upload(words);
   return tables;
 }
@@ -174,15 +237,15 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
                                  .minus_shift = b.negate(conversion.center_shift()[j]),
                                  .factor = raise(arithmetics[part], b)});
       }
-      base.add(static_cast<std::uint32_t>(d), own, targets[0]);
-      special.add(static_cast<std::uint32_t>(d), own, targets[1]);
+      base.add(static_cast<std::uint32_t>(d), own, targets[0], {}, {});
+      special.add(static_cast<std::uint32_t>(d), own, targets[1], {}, {});
     }
     // A limb that no digit has is transformed with the others, and not used.
     for (std::size_t i = 0; i < limbs; ++i) {
       if (own_digits[i] == no_digit) return tables;
     }
-    tables.scaled = scaled(plan.base(), factors, shifts);
-    tables.scaled_product = scaled(plan.base(), product_factors, shifts);
+    tables.scaled = scaled(arithmetic_(plan.base()), plan.base(), factors, shifts);
+    tables.scaled_product = scaled(arithmetic_(plan.base()), plan.base(), product_factors, shifts);
     tables.base = upload(base, arithmetics[0]);
     tables.special = upload(special, arithmetics[1]);
     tables.key_digits = std::move(key_digits);
@@ -239,15 +302,19 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
       host_targets.push_back(std::move(target));
     }
     HostColumns columns;
-    columns.add(0, source_limbs, host_targets);
-    tables.scaled = scaled(plan.dropped(), factors, shifts);
+    // The correction modulo t needs the quotient before.
+    const Quotient quotient = !has_quotient   ? Quotient::none
+                              : has_plaintext ? Quotient::stored
+                                              : quotient_of(sources);
+    columns.add(0, source_limbs, host_targets,
+                {HostColumns::fractions(conversion), static_cast<std::uint32_t>(sources)}, {});
+    tables.scaled = scaled(arithmetic_(plan.dropped()), plan.dropped(), factors, shifts);
     tables.columns = upload(columns, arithmetic_(plan.target()));
-    tables.columns.has_quotient = has_quotient;
-    tables.columns.quotient_limb = static_cast<unsigned>(sources);
-    tables.scratch_limbs = static_cast<unsigned>(sources + (has_quotient ? 1 : 0));
+    tables.columns.quotient = quotient;
+    tables.scratch_limbs = static_cast<unsigned>(sources + (quotient == Quotient::stored ? 1 : 0));
     tables.extra.sources = upload(extra);
     tables.extra.source_count = static_cast<unsigned>(dropped);
-    tables.extra.quotient = has_quotient;
+    tables.extra.quotient = quotient == Quotient::stored;
     tables.extra.correction = has_plaintext;
     if (has_plaintext) {
       const arith::Modulus& t = plan.plaintext().modulus(0);
@@ -257,6 +324,162 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
       tables.extra.minus_shift = has_quotient ? 0 : t.negate(conversion.center_shift()[targets]);
       tables.extra.negative_inverse = plan.negative_inverse_plain();
     }
+    tables.usable = true;
+    return tables;
+  });
+}
+
+const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
+  return products_.of(plan.identity(), [&] {
+    FusedProduct tables;
+    const RnsBase &q = plan.base(), &p = plan.auxiliary();
+    const auto limbs = static_cast<std::uint32_t>(q.size()), added = static_cast<std::uint32_t>(p.size());
+    // A single modulus converts without a quotient.
+    if (limbs < 2 || added < 2 || !takes(plan.all(), std::max(limbs, added)) || !of(plan.division()).usable) {
+      return tables;
+    }
+    tables.arithmetic = arithmetic_(plan.all());
+    const BaseConversion& up = plan.to_auxiliary();
+    const BaseConversion& back = plan.to_base();
+    const std::vector<HostColumns::Fraction> up_fractions = HostColumns::fractions(up);
+    const std::vector<HostColumns::Fraction> back_fractions = HostColumns::fractions(back);
+
+    std::vector<std::uint64_t> factors, seconds;
+    for (std::uint32_t i = 0; i < limbs; ++i) {
+      const std::uint64_t factor = up.inverse_punctured()[i].operand;
+      factors.push_back(factor);
+      seconds.push_back(q.modulus(i).multiply(factor, plan.rounding().added_product_dropped()[i].operand));
+    }
+    factors.insert(factors.end(), seconds.begin(), seconds.end());
+    for (std::uint32_t i = 0; i < 2 * limbs; ++i) {
+      const auto index = static_cast<std::uint16_t>(q.index(i % limbs));
+      tables.inputs.push_back({index, static_cast<std::uint16_t>(i % limbs)});
+      tables.both.push_back({index, static_cast<std::uint16_t>(i)});
+    }
+    tables.operands = scaled(tables.arithmetic, q, factors, std::vector<std::uint64_t>(factors.size()));
+
+    // -delta / Q and then the scaled residue, in one factor; -(-Q) / Q = 1.
+    std::vector<RescaleTables::Source> sources;
+    for (const auto& [factor, shift] : up_fractions) sources.push_back({factor, shift});
+    std::vector<RescaleTables::Target> targets;
+    std::vector<std::uint64_t> weights;
+    for (std::uint32_t j = 0; j < added; ++j) {
+      const arith::Modulus& b = p.modulus(j);
+      const std::uint64_t scale = back.inverse_punctured()[j].operand;
+      const std::uint64_t factor = b.negate(b.multiply(plan.rounding().inverse_dropped()[j].operand, scale));
+      targets.push_back({.modulus = b,
+                         .quotient_weight = scale,
+                         .source = {back_fractions[j].factor, back_fractions[j].shift}});
+      for (std::uint32_t i = 0; i < limbs; ++i) weights.push_back(b.multiply(up.punctured()[j][i], factor));
+    }
+    // Of few primes the conversions are chained in registers; else a kernel stands between them, which finds
+    // the quotients on its way.
+    const Quotient quotient = std::max(limbs, added) <= 4 ? Quotient::chained : Quotient::stored;
+    HostColumns::Link link;
+    if (quotient == Quotient::chained) {
+      for (std::uint32_t j = 0; j < added; ++j) {
+        const auto first = weights.begin() + static_cast<std::ptrdiff_t>(j * limbs);
+        link.targets.push_back({.ring_index = p.index(j),
+                                .limb = 0,
+                                .modulus = p.modulus(j),
+                                .weights = {first, first + static_cast<std::ptrdiff_t>(limbs)},
+                                .minus_shift = 0,
+                                .minus_product = targets[j].quotient_weight});
+      }
+      link.fractions = back_fractions;
+    } else {
+      tables.rescale.sources = upload(sources);
+      tables.rescale.targets = upload(targets);
+      tables.rescale.weights = upload(weights);
+      tables.rescale.source_count = limbs;
+      tables.rescale.target_count = added;
+    }
+
+    // The lift of b' has t in its weights. Modulo a prime of P only that prime's own residue counts.
+    std::vector<std::uint32_t> first_limbs, second_limbs;
+    for (std::uint32_t i = 0; i < limbs; ++i) first_limbs.push_back(i);
+    const bool chained = quotient == Quotient::chained;
+    for (std::uint32_t j = 0; j < (chained ? limbs : added); ++j) {
+      second_limbs.push_back(chained ? limbs + j : 2 * limbs + j);
+    }
+    std::vector<HostColumns::Target> first, second;
+    for (std::uint32_t j = 0; j < added; ++j) {
+      const arith::Modulus& b = p.modulus(j);
+      first.push_back({.ring_index = p.index(j),
+                       .limb = j,
+                       .modulus = b,
+                       .weights = up.punctured()[j],
+                       .minus_shift = 0,
+                       .minus_product = b.negate(up.product()[j])});
+    }
+    for (std::uint32_t i = 0; i < limbs + added; ++i) {
+      const arith::Modulus& b = plan.all().modulus(i);
+      const std::uint64_t factor = plan.factors()[i];
+      HostColumns::Target target{.ring_index = plan.all().index(i),
+                                 .limb = added + i,
+                                 .modulus = b,
+                                 .weights = std::vector<std::uint64_t>(added),
+                                 .minus_shift = 0};
+      if (i < limbs) {
+        for (std::uint32_t j = 0; j < added; ++j) {
+          target.weights[j] = b.multiply(back.punctured()[i][j], factor);
+        }
+        target.minus_product = b.negate(b.multiply(back.product()[i], factor));
+      } else {
+        const std::uint64_t scale = back.inverse_punctured()[i - limbs].operand;
+        target.weights[i - limbs] = b.multiply(arith::inverse(scale, b.value()), factor);
+      }
+      second.push_back(std::move(target));
+    }
+    HostColumns lift;
+    lift.add(0, first_limbs, first, {up_fractions, 2 * limbs + added}, {});
+    if (chained) {
+      lift.add(0, second_limbs, second, {up_fractions, 0}, link);
+    } else {
+      lift.add(0, second_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
+    }
+    tables.lift = upload(lift, tables.arithmetic);
+    tables.lift.quotient = quotient;
+    tables.scratch_limbs = 2 * limbs + (chained ? 0 : added + 2);
+
+    // As the division's own, in the arithmetic of all limbs.
+    const BaseConversion& down = plan.division().conversion();
+    std::vector<std::uint32_t> remainder_limbs;
+    for (std::uint32_t j = 0; j < added; ++j) remainder_limbs.push_back(j);
+    std::vector<HostColumns::Target> ends;
+    for (std::uint32_t i = 0; i < limbs; ++i) {
+      ends.push_back({.ring_index = q.index(i),
+                      .limb = i,
+                      .modulus = q.modulus(i),
+                      .weights = down.punctured()[i],
+                      .minus_shift = 0,
+                      .minus_product = q.modulus(i).negate(down.product()[i])});
+    }
+    HostColumns remainder;
+    remainder.add(0, remainder_limbs, ends, {HostColumns::fractions(down), added}, {});
+    tables.remainder = upload(remainder, tables.arithmetic);
+    tables.remainder.quotient = quotient_of(added);
+
+    std::vector<std::uint64_t> scales;
+    for (std::uint32_t j = 0; j < added; ++j) {
+      scales.push_back(plan.division().conversion().inverse_punctured()[j].operand);
+      tables.sums.push_back({static_cast<std::uint16_t>(p.index(j)), static_cast<std::uint16_t>(j)});
+    }
+    tables.scaled_sums = scaled(tables.arithmetic, p, scales, std::vector<std::uint64_t>(added));
+    const auto product_factors = [&](const RnsBase& base, const auto& value) {
+      std::vector<std::uint64_t> words;
+      with_arithmetic(tables.arithmetic, [&]<class A>(std::type_identity<A>) {
+        for (std::size_t i = 0; i < base.size(); ++i) {
+          const arith::Modulus& modulus = base.modulus(i);
+          append(words, A::twiddle(value(i), modulus));
+          append(words, A::twiddle(modulus.multiply(value(i), modulus.power(2, 62)), modulus));
+        }
+      });
+      return upload(words);
+    };
+    tables.sum_factors = product_factors(p, [](std::size_t) { return std::uint64_t{1}; });
+    tables.end_factors =
+        product_factors(q, [&](std::size_t i) { return plan.division().inverse_dropped()[i].operand; });
     tables.usable = true;
     return tables;
   });

@@ -23,6 +23,7 @@ class FusedTables {
   /// `usable` tells whether the fused kernels take the plan: other plans run unfused.
   [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
   [[nodiscard]] const FusedDivision& of(const Division& plan) const;
+  [[nodiscard]] const FusedProduct& of(const ScaledProduct& plan) const;
 
  private:
   template <typename T>
@@ -31,8 +32,12 @@ class FusedTables {
   }
   /// The ring has the size and the target the moduli that the fused kernels need.
   [[nodiscard]] bool takes(const RnsBase& target, std::size_t most_sources) const;
-  [[nodiscard]] ScaledTables scaled(const RnsBase& base, const std::vector<std::uint64_t>& factors,
+  /// `factors` and `shifts`: one for each modulus of the base, or several times as many.
+  [[nodiscard]] ScaledTables scaled(Arithmetic arithmetic, const RnsBase& base,
+                                    const std::vector<std::uint64_t>& factors,
                                     const std::vector<std::uint64_t>& shifts) const;
+  /// Where a conversion from so many sources gets its quotient.
+  [[nodiscard]] Quotient quotient_of(std::size_t sources) const;
   struct HostColumns;
   [[nodiscard]] ColumnTables upload(const HostColumns& host, Arithmetic arithmetic) const;
 
@@ -42,6 +47,7 @@ class FusedTables {
   ArithmeticOf arithmetic_;
   PlanCache<FusedModUp> mod_ups_;
   PlanCache<FusedDivision> divisions_;
+  PlanCache<FusedProduct> products_;
 };
 
 }  // namespace hemera::poly::cuda

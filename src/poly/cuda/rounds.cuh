@@ -154,6 +154,141 @@ __device__ __forceinline__ void inverse_row(typename A::Value (&x)[16], typename
       x, [&](int h) { return A::read(third + h, m); }, m);
 }
 
+/// How the threads of a row share its elements. By 16 threads of 16 values each, as above; or by a warp,
+/// thread t + 16 h having half of what thread t would have: less to do one after the other, where a device
+/// has more multiprocessors than the kernel has warps.
+template <class A, int values>
+struct RowShare {
+  static_assert(values == 16 || values == 8);
+  using Value = typename A::Value;
+  static constexpr unsigned threads = row_size / values;
+  static constexpr unsigned rows_per_warp = 32 / threads;
+
+  /// Register i of thread t + 16 h is element 16 spread(i) + t of the row where a forward transform begins
+  /// and an inverse one ends, and value 16 t + together(i), at position 16 together(i) + t, at their other
+  /// ends.
+  static __device__ __forceinline__ unsigned spread(unsigned i) {
+    if constexpr (values == 16) return i;
+    return 4 * half() + i % 4 + 8 * (i / 4);
+  }
+  static __device__ __forceinline__ unsigned together(unsigned i) {
+    if constexpr (values == 16) return i;
+    return 8 * half() + i;
+  }
+
+  static __device__ __forceinline__ void forward(Value (&x)[values], Value* shared, unsigned row, unsigned t,
+                                                 const typename A::Twiddle* table, const TableLayout& layout,
+                                                 const typename A::Modulus& m) {
+    if constexpr (values == 16) {
+      forward_row<A>(x, shared, row, t, table, layout, m);
+    } else {
+      const auto* third = table + layout.third() + 16 * row;
+      forward_half(
+          x, [&](unsigned h) { return A::read(third + h, m); }, m);
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) shared[swizzled(16 * together(i) + t)] = x[i];
+      __syncwarp();
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) x[i] = shared[swizzled(16 * t + spread(i))];
+      const auto* fourth = table + layout.fourth() + row_size * row + t;
+      forward_half(
+          x, [&](unsigned h) { return A::read(fourth + 16 * h, m); }, m);
+    }
+  }
+
+  static __device__ __forceinline__ void inverse(Value (&x)[values], Value* shared, unsigned row, unsigned t,
+                                                 const typename A::Twiddle* table, const TableLayout& layout,
+                                                 const typename A::Modulus& m) {
+    if constexpr (values == 16) {
+      inverse_row<A>(x, shared, row, t, table, layout, m);
+    } else {
+      const auto* fourth = table + layout.fourth() + row_size * row + t;
+      inverse_half(
+          x, [&](unsigned h) { return A::read(fourth + 16 * h, m); }, m);
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) shared[swizzled(16 * t + spread(i))] = x[i];
+      __syncwarp();
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) x[i] = shared[swizzled(16 * together(i) + t)];
+      const auto* third = table + layout.third() + 16 * row;
+      inverse_half(
+          x, [&](unsigned h) { return A::read(third + h, m); }, m);
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ unsigned half() { return threadIdx.x / 16 % 2; }
+
+  // Between the orders: each thread gives four values and gets four.
+  static __device__ __forceinline__ void exchange(Value* x) {
+    const bool upper = half() != 0;
+#pragma unroll
+    for (unsigned j = 0; j < 4; ++j) {
+      const Value other = __shfl_xor_sync(0xffffffffU, upper ? x[j] : x[4 + j], 16);
+      x[j] = upper ? other : x[j];
+      x[4 + j] = upper ? x[4 + j] : other;
+    }
+  }
+
+  // A round of radix 16: a stage, the exchange, three stages.
+  template <typename Load>
+  static __device__ __forceinline__ void forward_half(Value* x, const Load& twiddle,
+                                                      const typename A::Modulus& m) {
+    const auto root = twiddle(1U);
+    unroll<4>([&](auto j) {
+      constexpr int a = decltype(j)::value;
+      A::template forward_butterfly<false, 0>(x[a], x[a + 4], root, m);
+    });
+    exchange(x);
+    unroll<3>([&](auto stage) {
+      constexpr int s = decltype(stage)::value + 1;
+      constexpr int distance = 8 >> s;
+      unroll<(1 << (s - 1))>([&](auto group) {
+        constexpr int g = decltype(group)::value;
+        const auto w = twiddle((1U << s) + (half() << (s - 1)) + g);
+        unroll<distance>([&](auto j) {
+          constexpr int a = 2 * distance * g + decltype(j)::value;
+          A::template forward_butterfly<false, s>(x[a], x[a + distance], w, m);
+        });
+      });
+    });
+  }
+  // The reverse. Bounds of a register are those of the lower half, which are the larger ones.
+  template <typename Load>
+  static __device__ __forceinline__ void inverse_half(Value* x, const Load& twiddle,
+                                                      const typename A::Modulus& m) {
+    unroll<3>([&](auto stage) {
+      constexpr int s = decltype(stage)::value;
+      constexpr int distance = 1 << s;
+      constexpr int groups = 4 >> s;
+      unroll<groups>([&](auto group) {
+        constexpr int g = decltype(group)::value;
+        const auto w = twiddle(2U * groups + half() * groups + g);
+        unroll<distance>([&](auto j) {
+          constexpr int index = decltype(j)::value;
+          constexpr int a = 2 * distance * g + index;
+          A::template inverse_butterfly<s, index, false>(x[a], x[a + distance], w, w, m);
+        });
+      });
+    });
+    exchange(x);
+    const auto root = twiddle(1U);
+    unroll<4>([&](auto j) {
+      constexpr int index = decltype(j)::value;
+      A::template inverse_butterfly<3, index, false>(x[index], x[index + 4], root, root, m);
+      A::template end_inverse_round<4, index>(x[index], m);
+      A::template end_inverse_round<4, index + 8>(x[index + 4], m);
+    });
+  }
+};
+
+/// Whether so many rows are few: then each may have a warp where it would have half of one. In FP64 a round
+/// takes too little for that to be worth the exchanges.
+template <class A>
+constexpr bool few_rows(std::size_t rows) {
+  return rows < 512 && !std::is_same_v<A, F64>;
+}
+
 /// Scaled residues stand in tiles of 8 columns: [tile, row % 16, row / 32, column % 8, row / 16 % 2]. A
 /// thread of the tensor cores' layout then finds the two rows of an instruction in 16 bytes, and eight of
 /// them in 128.

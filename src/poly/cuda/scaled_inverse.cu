@@ -1,4 +1,6 @@
 // Values to scaled residues, and what exact conversions need beside them.
+#include <algorithm>
+
 #include "poly/cuda/fused.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
@@ -17,6 +19,8 @@ struct ScaledPass {
   DeviceView out;
   ConstDeviceView in;
   ConstDeviceView factor;
+  ConstDeviceView second;  // instead of `in` from limb second_from on
+  unsigned second_from;
   unsigned components;
   LimbModuli limbs;
   Positions positions;
@@ -28,7 +32,7 @@ struct ScaledPass {
 };
 
 // Grid [tile, polynomial, limb].
-template <class A, bool product>
+template <class A, int values, bool product>
 __global__ void __launch_bounds__(128, A::row_blocks)
     scaled_rows_kernel(const __grid_constant__ ScaledPass<A> pass, int log_rows) {
   const unsigned index = pass.limbs.ring_index[blockIdx.z];
@@ -36,25 +40,30 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   const TableLayout layout(log_rows);
   begin_kernel();
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
-  const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
-  const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
+  using Share = RowShare<A, values>;
+  const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / Share::threads;
+  const unsigned row = blockIdx.x * (blockDim.x / Share::threads) + local_row;
   const unsigned from = pass.positions.limb[blockIdx.z], first = row_size * row + t;
-  const std::uint64_t* in = pass.in.limb(batch, component, from) + first;
-  typename A::Value x[16];
+  const ConstDeviceView& view = blockIdx.z < pass.second_from ? pass.in : pass.second;
+  const std::uint64_t* in = view.limb(batch, component, from) + first;
+  typename A::Value x[values];
   if constexpr (product) {
     const std::uint64_t* factor = pass.factor.limb(batch, component, from) + first;
     const arith::Modulus q = pass.ring_moduli[index];
 #pragma unroll
-    for (unsigned k = 0; k < 16; ++k) x[k] = lazy_product<A>(in[16 * k], factor[16 * k], q, m);
+    for (unsigned i = 0; i < values; ++i) {
+      const unsigned entry = 16 * Share::together(i);
+      x[i] = lazy_product<A>(in[entry], factor[entry], q, m);
+    }
   } else {
 #pragma unroll
-    for (unsigned k = 0; k < 16; ++k) x[k] = A::load(in[16 * k], m);
+    for (unsigned i = 0; i < values; ++i) x[i] = A::load(in[16 * Share::together(i)], m);
   }
-  inverse_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t,
+  Share::inverse(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t,
                  pass.tables + std::size_t{index} * layout.size(), layout, m);
   std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z) + row_size * row + t;
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) out[16 * k] = A::to_bits(x[k]);
+  for (unsigned i = 0; i < values; ++i) out[16 * Share::spread(i)] = A::to_bits(x[i]);
 }
 
 // In place: a block reads its tile of 16 columns before it writes that of another order, so the orders of
@@ -69,7 +78,7 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   begin_kernel();
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
   const unsigned column = blockIdx.x * 16 + threadIdx.x % 16;
-  const std::uint64_t* in = pass.in.limb(batch, component, blockIdx.z);
+  const std::uint64_t* in = pass.in.limb(batch, component, pass.positions.limb[blockIdx.z]);
   std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z);
   inverse_columns<A, log_rows>(
       [&](unsigned row) { return A::from_bits(in[row_size * row + column]); },
@@ -122,54 +131,195 @@ __global__ void __launch_bounds__(256)
   if (extra.quotient) scratch.limb(batch, component, row)[n] = v;
 }
 
+struct Rescale {
+  const RescaleTables::Source* sources;
+  const RescaleTables::Target* targets;
+  const std::uint64_t* weights;
+  unsigned source_count;
+  unsigned target_count;
+};
+
+// y / a in fixed point.
+__device__ __forceinline__ std::uint64_t fraction(std::uint64_t y, const RescaleTables::Source& source) {
+  return static_cast<std::uint64_t>((static_cast<uint128>(y) * source.quotient_factor) >>
+                                    source.quotient_shift);
+}
+
+constexpr unsigned rescale_threads = 128;
+constexpr unsigned targets_at_once = 2;
+
+// A thread takes one coefficient of the second operand, or works out the quotient of the first one's: grid
+// [tile, polynomial, 2].
+template <unsigned most_sources>
+__global__ void __launch_bounds__(rescale_threads)
+    rescale_kernel(DeviceView scratch, unsigned components, Rescale tables) {
+  __shared__ RescaleTables::Source source_table[max_fused_sources];
+  __shared__ std::uint64_t weights[max_fused_sources][most_sources];  // [target, source]
+  const unsigned sources = tables.source_count, targets = tables.target_count;
+  for (unsigned i = threadIdx.x; i < max_fused_sources * most_sources; i += rescale_threads) {
+    const unsigned j = i / most_sources, source = i % most_sources;
+    weights[j][source] = j < targets && source < sources ? tables.weights[j * sources + source] : 0;
+  }
+  if (threadIdx.x < max_fused_sources) {
+    source_table[threadIdx.x] =
+        threadIdx.x < sources ? tables.sources[threadIdx.x] : RescaleTables::Source{0, 0};
+  }
+  __syncthreads();
+  begin_kernel();
+  const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
+  const unsigned n = blockIdx.x * rescale_threads + threadIdx.x;
+  const bool second = blockIdx.z == 0;
+  const std::uint64_t* rows = scratch.limb(batch, component, second ? sources : 0) + n;
+  std::uint64_t y[most_sources];
+#pragma unroll
+  for (unsigned i = 0; i < most_sources; ++i) {
+    y[i] = i < sources ? rows[i * scratch.limb_stride] : 0;
+  }
+  uint128 quotient = std::uint64_t{1} << 63;
+#pragma unroll
+  for (unsigned i = 0; i < most_sources; ++i) quotient += fraction(y[i], source_table[i]);
+  const auto v = static_cast<std::uint64_t>(quotient >> 64);
+  if (!second) {
+    scratch.limb(batch, component, 2 * sources + targets)[n] = v;
+    return;
+  }
+  quotient = std::uint64_t{1} << 63;
+  for (unsigned first = 0; first < targets; first += targets_at_once) {
+    uint128 sums[targets_at_once];
+#pragma unroll
+    for (unsigned j = 0; j < targets_at_once; ++j) {
+      sums[j] = static_cast<uint128>(v) * tables.targets[min(first + j, targets - 1)].quotient_weight;
+    }
+    // Products below 2^122.
+#pragma unroll
+    for (unsigned i = 0; i < most_sources; ++i) {
+#pragma unroll
+      for (unsigned j = 0; j < targets_at_once; ++j) {
+        sums[j] += static_cast<uint128>(y[i]) * weights[first + j][i];
+      }
+    }
+#pragma unroll
+    for (unsigned j = 0; j < targets_at_once; ++j) {
+      if (first + j < targets) {
+        const RescaleTables::Target& target = tables.targets[first + j];
+        const std::uint64_t z = target.modulus.reduce(sums[j]);
+        scratch.limb(batch, component, 2 * sources + first + j)[n] = z;
+        quotient += fraction(z, target.source);
+      }
+    }
+  }
+  scratch.limb(batch, component, 2 * sources + targets + 1)[n] = static_cast<std::uint64_t>(quotient >> 64);
+}
+
+// Calls run(pass, polynomials, limbs) for parts of `out` and all limbs of the inputs: their positions are not
+// the output's.
+template <class A, typename Run>
+void for_each_scaled(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
+                     const ConstPolyView& second, std::size_t first, std::span<const ScaledLimb> limbs,
+                     const Run& run) {
+  const TransformTables<A>& tables = launcher.tables->transforms<A>();
+  PolyShape shape = out.shape;
+  shape.limbs = limbs.size();
+  for_each_launch(shape, [&](const Part& part) {
+    const auto of = [&](const ConstPolyView& view) {
+      return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
+    };
+    ScaledPass<A> pass{};
+    pass.out = device_view(part.of(out));
+    pass.in = of(in);
+    pass.second = of(second);
+    pass.second_from = static_cast<unsigned>(std::max(first, part.first_limb) - part.first_limb);
+    pass.components = static_cast<unsigned>(shape.components);
+    for (std::size_t i = 0; i < part.limbs; ++i) {
+      pass.limbs.ring_index[i] = limbs[part.first_limb + i].ring_index;
+      pass.positions.limb[i] = limbs[part.first_limb + i].position;
+    }
+    pass.ring_moduli = launcher.tables->moduli();
+    pass.moduli = tables.moduli.data();
+    pass.tables = tables.inverse.data();
+    run(pass, part, static_cast<unsigned>(part.batches * shape.components),
+        static_cast<unsigned>(part.limbs));
+  });
+}
+
 }  // namespace
+
+void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                 const ConstPolyView& in, const ConstPolyView& second, std::size_t first,
+                 const ConstPolyView& factor, std::span<const ScaledLimb> limbs) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    for_each_scaled<A>(
+        launcher, out, in, second, first, limbs,
+        [&](ScaledPass<A> pass, const Part& part, unsigned polynomials, unsigned count) {
+          const unsigned rows = 1U << launcher.log_rows();
+          const bool few = few_rows<A>(std::size_t{rows} * polynomials * count);
+          const unsigned rows_per_block = few ? 4 : 8;
+          const auto choose = [&]<bool product>(std::bool_constant<product>) {
+            return few ? scaled_rows_kernel<A, 8, product> : scaled_rows_kernel<A, 16, product>;
+          };
+          const bool product = factor.data != nullptr;
+          const auto kernel = product ? choose(std::true_type{}) : choose(std::false_type{});
+          if (product) {
+            pass.factor = device_view(
+                factor.shape.batch == 1 ? factor : factor.batches(part.first_batch, part.batches));
+          }
+          launch("scaled inverse transform", launcher.stream, kernel,
+                 {rows / rows_per_block, polynomials, count}, {128},
+                 rows_per_block * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
+        });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                    const ConstPolyView& between, std::span<const ScaledLimb> limbs,
+                    const ScaledTables& scaled) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    for_each_scaled<A>(
+        launcher, out, between, between, limbs.size(), limbs,
+        [&](ScaledPass<A> pass, const Part& part, unsigned polynomials, unsigned count) {
+          pass.roots =
+              reinterpret_cast<const typename A::Twiddle*>(scaled.roots.data()) + 2 * part.first_limb;
+          pass.shifts = scaled.shifts.data() + part.first_limb;
+          with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+            using Tile = ColumnTile<log_rows>;
+            launch("scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows>,
+                   {row_size / Tile::columns, polynomials, count}, {Tile::threads},
+                   Tile::shared_words * sizeof(typename A::Value), pass);
+          });
+        });
+  };
+  with_arithmetic(arithmetic, run);
+}
 
 void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                               const PolyView& between, const ConstPolyView& in, const ConstPolyView& factor,
                               const std::vector<std::uint32_t>& positions, const RnsBase& base,
                               const ScaledTables& scaled) {
-  const auto run = [&]<class A>(std::type_identity<A>) {
-    const TransformTables<A>& tables = launcher.tables->transforms<A>();
-    PolyShape shape = out.shape;
-    shape.limbs = base.size();
-    for_each_launch(shape, [&](const Part& part) {
-      ScaledPass<A> pass{};
-      pass.out = device_view(part.of(between));
-      // All limbs of the input: its positions are not the output's.
-      const auto of = [&](const ConstPolyView& view) {
-        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
-      };
-      pass.in = of(in);
-      const bool product = factor.data != nullptr;
-      if (product) pass.factor = of(factor);
-      pass.ring_moduli = launcher.tables->moduli();
-      pass.components = static_cast<unsigned>(shape.components);
-      pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
-      for (std::size_t i = 0; i < part.limbs; ++i) {
-        pass.positions.limb[i] = static_cast<std::uint16_t>(positions[part.first_limb + i]);
-      }
-      pass.moduli = tables.moduli.data();
-      pass.tables = tables.inverse.data();
-      pass.roots = reinterpret_cast<const typename A::Twiddle*>(scaled.roots.data()) + 2 * part.first_limb;
-      pass.shifts = scaled.shifts.data() + part.first_limb;
-      const auto polynomials = static_cast<unsigned>(part.batches * shape.components);
-      const auto limbs = static_cast<unsigned>(part.limbs);
-      constexpr unsigned rows_per_block = 8;
-      launch("scaled inverse transform", launcher.stream,
-             product ? scaled_rows_kernel<A, true> : scaled_rows_kernel<A, false>,
-             {(1U << launcher.log_rows()) / rows_per_block, polynomials, limbs}, {16 * rows_per_block},
-             rows_per_block * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
-      pass.in = device_view(ConstPolyView(part.of(between)));
-      pass.out = device_view(part.of(out));
-      with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
-        using Tile = ColumnTile<log_rows>;
-        launch("scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows>,
-               {row_size / Tile::columns, polynomials, limbs}, {Tile::threads},
-               Tile::shared_words * sizeof(typename A::Value), pass);
-      });
-    });
-  };
-  with_arithmetic(arithmetic, run);
+  std::vector<ScaledLimb> from, kept;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const auto index = static_cast<std::uint16_t>(base.index(i));
+    from.push_back({index, static_cast<std::uint16_t>(positions[i])});
+    kept.push_back({index, static_cast<std::uint16_t>(i)});
+  }
+  scaled_rows(launcher, arithmetic, between, in, in, from.size(), factor, from);
+  scaled_columns(launcher, arithmetic, out, between, kept, scaled);
+}
+
+void rescale_operand(const Launcher& launcher, const PolyView& scratch, const RescaleTables& tables) {
+  PolyShape one_limb = scratch.shape;
+  one_limb.limbs = 1;
+  for_each_launch(one_limb, [&](const Part& part) {
+    const PolyView view =
+        scratch.shape.batch == 1 ? scratch : scratch.batches(part.first_batch, part.batches);
+    const auto components = static_cast<unsigned>(scratch.shape.components);
+    const Rescale rescale{tables.sources.data(), tables.targets.data(), tables.weights.data(),
+                          tables.source_count, tables.target_count};
+    const auto kernel = tables.source_count <= 8 ? rescale_kernel<8> : rescale_kernel<max_fused_sources>;
+    launch("scaled_product", launcher.stream, kernel,
+           {launcher.degree() / rescale_threads, static_cast<unsigned>(part.batches) * components, 2},
+           {rescale_threads}, 0, device_view(view), components, rescale);
+  });
 }
 
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables) {

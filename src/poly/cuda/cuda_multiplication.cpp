@@ -1,0 +1,81 @@
+// BFV's product in few passes: both operands are lifted together, and products are made where rows end.
+#include <algorithm>
+
+#include "poly/cuda/cuda_backend.hpp"
+#include "poly/cuda/fused.hpp"
+#include "poly/scratch.hpp"
+#include "poly/shapes.hpp"
+
+namespace hemera::poly::cuda {
+namespace {
+
+struct ScratchShapes {
+  PolyShape lifted, residues, between, sums, remainders, delta;
+
+  ScratchShapes(const PolyShape& out, const ScaledProduct& plan, const FusedProduct& tables,
+                const FusedDivision& division) {
+    const std::size_t limbs = plan.base().size(), added = plan.auxiliary().size();
+    const PolyShape two = with_components(out, 2), three = with_components(out, 3);
+    lifted = with_limbs(two, limbs + 2 * added);
+    residues = with_limbs(two, tables.scratch_limbs);
+    between = with_limbs(two, 2 * limbs);
+    sums = with_limbs(three, added);
+    remainders = with_limbs(three, division.scratch_limbs);
+    delta = with_limbs(three, limbs);
+  }
+  // What the lift works in is free when the sums are made.
+  [[nodiscard]] std::size_t bytes() const {
+    return bytes_of(lifted) + std::max(bytes_of(residues) + bytes_of(between),
+                                       bytes_of(sums) + bytes_of(remainders) + bytes_of(delta));
+  }
+};
+
+}  // namespace
+
+std::size_t CudaBackend::scaled_product_workspace(const PolyShape& out, const ScaledProduct& plan) const {
+  const FusedProduct& fused = fused_.of(plan);
+  const std::size_t unfused = Backend::scaled_product_workspace(out, plan);
+  if (!fused.usable) return unfused;
+  return std::max(unfused, ScratchShapes(out, plan, fused, fused_.of(plan.division())).bytes());
+}
+
+void CudaBackend::scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                 const ConstPolyView& b, const ScaledProduct& plan,
+                                 Workspace& workspace) const {
+  const FusedProduct& fused = fused_.of(plan);
+  if (!fused.usable) return Backend::scaled_product(queue, out, a, b, plan, workspace);
+  check_transform("scaled_product", ring_, plan.all());
+  check_scaled_product(out, a, b, plan);
+  const Workspace::Frame frame(workspace);
+  const Launcher where = launcher(queue);
+  const Arithmetic chosen = fused.arithmetic;
+  const FusedDivision& division = fused_.of(plan.division());
+  const ScratchShapes shapes(out.shape, plan, fused, division);
+  const PolyView lifted = take(workspace, shapes.lifted);
+  {
+    const Workspace::Frame lift(workspace);
+    const PolyView residues = take(workspace, shapes.residues);
+    const PolyView between = take(workspace, shapes.between);
+    const std::size_t limbs = plan.base().size();
+    const std::span inputs(fused.inputs);
+    if (same_view(a, b)) {
+      scaled_rows(where, chosen, between, a, a, limbs, {}, inputs.first(limbs));
+      scaled_columns(where, chosen, residues, between, inputs, fused.operands);
+    } else {
+      scaled_rows(where, chosen, between, a, b, limbs, {}, inputs);
+      scaled_columns(where, chosen, residues, between, fused.both, fused.operands);
+    }
+    if (fused.lift.quotient != Quotient::chained) rescale_operand(where, residues, fused.rescale);
+    convert_columns(where, chosen, lifted, residues, 2, fused.lift);
+  }
+  const PolyView sums = take(workspace, shapes.sums);
+  const PolyView remainders = take(workspace, shapes.remainders);
+  const PolyView delta = take(workspace, shapes.delta);
+  rows_product(where, chosen, sums, lifted, plan, fused);
+  scaled_columns(where, chosen, remainders, sums, fused.sums, fused.scaled_sums);
+  extra_rows(where, remainders, division.extra);
+  convert_columns(where, chosen, delta, remainders, 3, fused.remainder);
+  rows_end_product(where, chosen, out, a, lifted, delta, plan, fused);
+}
+
+}  // namespace hemera::poly::cuda

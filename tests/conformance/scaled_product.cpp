@@ -1,0 +1,203 @@
+// Products of BFV: both operands' lifts against exact integers, and the product against its parts, in rings
+// where a backend may fuse them.
+#include "conformance/oracle.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using poly::Form;
+using poly::RnsBase;
+using poly::ScaledProduct;
+
+struct Product {
+  const char* name;
+  std::size_t degree;
+  std::vector<int> bits;  // of the base, then of the auxiliary one
+  std::size_t base;       // limbs
+  std::uint64_t factor;
+  std::size_t batch_a, batch_b;
+};
+
+std::vector<int> times(std::size_t count, int bits, std::size_t more, int other_bits) {
+  std::vector<int> list(count, bits);
+  list.insert(list.end(), more, other_bits);
+  return list;
+}
+
+const std::vector<Product>& products() {
+  static const std::vector<Product> list = {
+      {"a small ring", 1024, times(2, 45, 2, 49), 2, 65537, 2, 2},
+      {"one prime", 8192, times(1, 50, 2, 49), 1, 65537, 1, 1},
+      {"one auxiliary prime", 8192, times(2, 30, 1, 61), 2, 3, 1, 1},
+      {"primes of 54 and 60 bits", 8192, times(3, 54, 3, 60), 3, 65537, 2, 2},
+      {"the first operand broadcasts", 8192, times(2, 61, 2, 61), 2, std::uint64_t{1} << 59, 1, 2},
+      {"the second operand broadcasts", 8192, times(3, 40, 2, 50), 3, 2, 2, 1},
+      {"primes that are 1 modulo 2^32", 8192, times(3, -60, 4, -60), 3, 65537, 1, 2},
+      {"primes of all sizes", 8192, {60, 30, 50, 45, 61, 55, 59}, 4, 1000003, 1, 1},
+      {"eight sources", 8192, times(8, 36, 6, 49), 8, 65537, 1, 1},
+      {"sixteen sources", 8192, times(16, 36, 12, 49), 16, 65537, 1, 1},
+      {"fifteen large sources", 8192, times(15, 55, 14, 60), 15, 65537, 1, 1},
+      {"more sources than the tensor cores take", 8192, times(17, 36, 13, 49), 17, 65537, 1, 1},
+      {"a larger ring", 32768, times(5, 50, 5, 50), 5, 65537, 1, 1},
+  };
+  return list;
+}
+
+struct Setting {
+  Setting(const BackendCase& backend_case, const Product& given)
+      : rig(backend_case, given.degree, given.bits),
+        base(rig.primes(0, given.base)),
+        plan(base, rig.primes(given.base, given.bits.size() - given.base), given.factor) {}
+
+  poly::Poly product(const poly::Poly& a, const poly::Poly& b, bool use_default) {
+    const poly::Backend& backend = *rig.backend;
+    poly::Poly out = rig.output(base, std::max(a.shape().batch, b.shape().batch), 3);
+    if (use_default) {
+      runtime::Workspace space = rig.workspace(backend.Backend::scaled_product_workspace(out.shape(), plan));
+      backend.Backend::scaled_product(*rig.queue, out.view(), a.view(), b.view(), plan, space);
+    } else {
+      runtime::Workspace space = rig.workspace(backend.scaled_product_workspace(out.shape(), plan));
+      backend.scaled_product(*rig.queue, out.view(), a.view(), b.view(), plan, space);
+    }
+    return out;
+  }
+
+  Rig rig;
+  RnsBase base;
+  ScaledProduct plan;
+};
+
+TEST_P(BackendTest, OperandsAreLiftedExactly) {
+  for (const Product& given : products()) {
+    if (GetParam().emulated && (given.degree > 8192 || given.bits.size() > 8)) continue;
+    SCOPED_TRACE(given.name);
+    Setting setting(GetParam(), given);
+    Rig& rig = setting.rig;
+    const ScaledProduct& plan = setting.plan;
+    const Host x = adversarial(rig, plan.base(), given.batch_a, 2);
+    const Host y = adversarial(rig, plan.base(), given.batch_b, 2);
+    const poly::Poly a = rig.upload(rig.transformed(x, Form::coefficient, Form::evaluation));
+    const poly::Poly b = rig.upload(rig.transformed(y, Form::coefficient, Form::evaluation));
+    poly::Poly a_lifted = rig.output(plan.auxiliary(), given.batch_a, 2);
+    poly::Poly b_lifted = rig.output(plan.all(), given.batch_b, 2);
+    poly::PolyShape out = a.shape();
+    out.batch = std::max(given.batch_a, given.batch_b);
+    runtime::Workspace space = rig.workspace(rig.backend->lift_operands_workspace(out, plan));
+    rig.backend->lift_operands(*rig.queue, a_lifted.view(), b_lifted.view(), a.view(), b.view(), plan, space);
+
+    const ExactBase q(plan.base()), p(plan.auxiliary());
+    const Host expected_a =
+        map_coefficients(x, plan.auxiliary(), [&](const auto& residues) { return q.exact(residues); });
+    ASSERT_TRUE(
+        same(rig.transformed(rig.download(a_lifted), Form::evaluation, Form::coefficient), expected_a));
+    const Host expected_b = map_coefficients(y, plan.all(), [&](const auto& residues) {
+      const BigInteger scaled = p.product() * q.combine(residues);
+      const BigInteger remainder = q.exact(q.residues(scaled));
+      return BigInteger(p.exact(p.residues((scaled - remainder) / q.product())) * given.factor);
+    });
+    ASSERT_TRUE(
+        same(rig.transformed(rig.download(b_lifted), Form::evaluation, Form::coefficient), expected_b));
+  }
+}
+
+TEST_P(BackendTest, ScaledProductIsItsParts) {
+  for (const Product& given : products()) {
+    if (GetParam().emulated && given.bits.size() > 28) continue;
+    SCOPED_TRACE(given.name);
+    Setting setting(GetParam(), given);
+    Rig& rig = setting.rig;
+    const auto operand = [&](std::size_t batch) {
+      const Host residues = adversarial(rig, setting.base, batch, 2);
+      return rig.upload(rig.transformed(residues, Form::coefficient, Form::evaluation));
+    };
+    const poly::Poly a = operand(given.batch_a);
+    const poly::Poly b = operand(given.batch_b);
+    const Host before = rig.download(b);
+    const poly::Poly expected = setting.product(a, b, true);
+    ASSERT_TRUE(same(rig.download(setting.product(a, b, false)), rig.download(expected)));
+    ASSERT_TRUE(same(rig.download(b), before)) << "the input changed";
+    if (GetParam().emulated && given.bits.size() > 8) continue;
+    // A square, and the same ciphertext in two places.
+    const poly::Poly copy = rig.upload(before);
+    const Host square = rig.download(setting.product(b, b, false));
+    ASSERT_TRUE(same(square, rig.download(setting.product(b, copy, true)))) << "square";
+    if (!GetParam().emulated) {
+      ASSERT_TRUE(same(square, rig.download(setting.product(b, copy, false)))) << "copy";
+      ASSERT_TRUE(same(square, rig.download(setting.product(b, b, true)))) << "square by default";
+    }
+  }
+}
+
+// All residues as large as they can be, where lazy sums are largest.
+TEST_P(BackendTest, ScaledProductTakesExtremeResidues) {
+  for (const Product& given : products()) {
+    if (given.degree != 8192 || (GetParam().emulated && given.bits.size() > 8)) continue;
+    SCOPED_TRACE(given.name);
+    Setting setting(GetParam(), given);
+    Rig& rig = setting.rig;
+    Host values(setting.base, 1, 2);
+    for (std::size_t c = 0; c < 2; ++c) {
+      for (std::size_t l = 0; l < setting.base.size(); ++l) {
+        for (std::size_t n = 0; n < given.degree; ++n) {
+          values.at(0, c, l, n) = setting.base.modulus(l).value() - 1;
+        }
+      }
+    }
+    const poly::Poly a = rig.upload(values);
+    const poly::Poly b = rig.upload(rig.transformed(values, Form::coefficient, Form::evaluation));
+    ASSERT_TRUE(same(rig.download(setting.product(a, b, false)), rig.download(setting.product(a, b, true))));
+  }
+}
+
+TEST_P(BackendTest, ScaledProductsAreRecorded) {
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 13}) {
+    Setting setting(GetParam(), {"", degree, times(3, 54, 3, 60), 3, 65537, 1, 1});
+    Rig& rig = setting.rig;
+    const poly::Backend& backend = *rig.backend;
+    if (!backend.records()) return;
+    poly::Poly a = rig.upload(rig.random(setting.base, 1, 2));
+    poly::Poly b = rig.upload(rig.random(setting.base, 1, 2));
+    poly::Poly out = rig.output(setting.base, 1, 3);
+    const auto operations = [&] {
+      runtime::Workspace space(backend.memory(), backend.scaled_product_workspace(out.shape(), setting.plan));
+      backend.scaled_product(*rig.queue, out.view(), std::as_const(a).view(), std::as_const(b).view(),
+                             setting.plan, space);
+    };
+    operations();  // makes the tables
+    const auto recording = backend.record(*rig.queue, operations);
+    for (int round = 0; round < 2; ++round) {
+      backend.upload(*rig.queue, a.view(), rig.random(setting.base, 1, 2).words, Form::evaluation);
+      backend.upload(*rig.queue, b.view(), rig.random(setting.base, 1, 2).words, Form::evaluation);
+      const Host expected = rig.download(setting.product(a, b, true));
+      recording->replay(*rig.queue);
+      ASSERT_TRUE(same(rig.download(out), expected)) << degree << ", round " << round;
+    }
+  }
+}
+
+TEST_P(BackendTest, ScaledProductNeedsFittingOperands) {
+  Rig rig(GetParam(), 1024, {50, 50, 50, 50});
+  const RnsBase base = rig.primes(0, 2);
+  const ScaledProduct plan(base, rig.primes(2, 2), 65537);
+  const poly::Poly two = rig.upload(rig.random(base, 2, 2));
+  const poly::Poly three = rig.upload(rig.random(base, 2, 3));
+  const poly::Poly more = rig.upload(rig.random(base, 3, 2));
+  const poly::Poly other = rig.upload(rig.random(rig.primes(0, 3), 2, 2));
+  poly::Poly out = rig.output(base, 2, 3);
+  const std::size_t bytes = rig.backend->scaled_product_workspace(out.shape(), plan);
+  const auto run = [&](const poly::PolyView& to, const poly::Poly& a, const poly::Poly& b,
+                       std::size_t given) {
+    runtime::Workspace space = rig.workspace(given);
+    rig.backend->scaled_product(*rig.queue, to, a.view(), b.view(), plan, space);
+  };
+  EXPECT_NO_THROW(run(out.view(), two, two, bytes));
+  EXPECT_THROW(run(out.view(), two, two, bytes - 64), OutOfMemoryError);
+  EXPECT_THROW(run(out.view(), three, two, bytes), MismatchError);
+  EXPECT_THROW(run(out.view(), two, more, bytes), MismatchError);
+  EXPECT_THROW(run(out.view(), two, other, bytes), MismatchError);
+  EXPECT_THROW(run(out.view().components(0, 2), two, two, bytes), MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::conformance
