@@ -3,7 +3,6 @@
 #include <array>
 #include <condition_variable>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -63,21 +62,17 @@ TEST_P(BackendTest, ServesManyThreadsAtOnce) {
 class Worker {
  public:
   void run(const std::function<void()>& job) {
-    std::promise<void> done;
-    {
-      const std::lock_guard lock(mutex_);
-      job_ = &job;
-      done_ = &done;
-    }
-    changed_.notify_one();
-    done.get_future().get();
+    std::unique_lock lock(mutex_);
+    job_ = &job;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return job_ == nullptr; });
   }
   ~Worker() {
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
     }
-    changed_.notify_one();
+    changed_.notify_all();
     thread_.join();
   }
 
@@ -87,15 +82,15 @@ class Worker {
     for (;;) {
       changed_.wait(lock, [&] { return ended_ || job_ != nullptr; });
       if (ended_) return;
-      (*std::exchange(job_, nullptr))();
-      done_->set_value();
+      (*job_)();
+      job_ = nullptr;
+      changed_.notify_all();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   const std::function<void()>* job_ = nullptr;
-  std::promise<void>* done_ = nullptr;
   bool ended_ = false;
   std::thread thread_{[this] { work(); }};
 };
