@@ -8,12 +8,11 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera._device import DeviceArray, ForeignArray, foreign_array, stream_handle
-from hemera._encoding import as_complex, as_integers, fit_slots, pad_slots, power_of_two
+from hemera._codec import Codec, make_codec
+from hemera._device import DeviceArray, stream_handle
 from hemera._stored import Source, Stored, read
 from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.evaluator import Evaluator, Relinearization
@@ -236,11 +235,11 @@ class Context:
             ParameterError: when values are too large, too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
-        return Plaintext(self._encode(values, encoding, level, scale), self)
+        return Plaintext(self._codec.encode(values, encoding, level, scale), self)
 
     def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """The values of a plaintext, of shape (..., slots); for `dtype` see `decrypt`."""
-        return self._decode(plaintext._native, dtype)
+        return self._codec.decode(plaintext._native, dtype)
 
     def decode_on_device(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> DeviceArray:
         """The values of a plaintext, of shape (..., slots), as an array on the context's GPU that PyTorch,
@@ -249,7 +248,7 @@ class Context:
         Raises:
             DeviceError: when the context is on the CPU: there `decode` gives an array of the device.
         """
-        return self._decode_on_device(plaintext._native, dtype)
+        return self._codec.decode_on_device(plaintext._native, dtype)
 
     # --- The client. ---
 
@@ -292,14 +291,14 @@ class Context:
             ParameterError: for another dtype.
         """
         self._require_secret(secret_key, "decrypt")
-        return self._decode(_core.decrypt(ciphertext._native, secret_key._native), dtype)
+        return self._codec.decode(_core.decrypt(ciphertext._native, secret_key._native), dtype)
 
     def decrypt_on_device(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> DeviceArray:
         """As `decrypt`, to an array on the context's GPU: see `decode_on_device`."""
         self._require_secret(secret_key, "decrypt")
-        return self._decode_on_device(_core.decrypt(ciphertext._native, secret_key._native), dtype)
+        return self._codec.decode_on_device(_core.decrypt(ciphertext._native, secret_key._native), dtype)
 
     def decrypt_for_sharing(
         self,
@@ -330,7 +329,7 @@ class Context:
         plain = _core.decrypt_for_sharing(
             ciphertext._native, secret_key._native, noise_bound, statistical_bits
         )
-        return self._decode(plain, dtype)
+        return self._codec.decode(plain, dtype)
 
     def noise_budget(self, ciphertext: Ciphertext, secret_key: SecretKey) -> float:
         """BFV and BGV: bits of noise that the worst ciphertext of the batch can still take before decryption
@@ -407,10 +406,8 @@ class Context:
         return Evaluator(self, Keys(_core.EvaluationKeys(self._native), self))
 
     @functools.cached_property
-    def _encoder(self) -> _core.ComplexEncoder | _core.IntegerEncoder:
-        if self._params.scheme == "ckks":
-            return _core.ComplexEncoder(self._native)
-        return _core.IntegerEncoder(self._native)
+    def _codec(self) -> Codec:
+        return make_codec(self)
 
     def _require_secret(self, key: SecretKey, operation: str) -> None:
         if not isinstance(key, SecretKey):
@@ -427,129 +424,13 @@ class Context:
         number = operator.index(steps)
         return number if abs(number) < 1 << 62 else number % (self._params.degree // 2)
 
-    def _encode(
-        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
-    ) -> _core.Plaintext:
-        if encoding not in ("slots", "coefficients"):
-            raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
-        encoder = self._encoder
-        foreign = foreign_array(values, self, "encode")
-        if isinstance(encoder, _core.ComplexEncoder):
-            if encoding != "slots":
-                raise _core.ParameterError("CKKS encodes slots only")
-            if level is not None:
-                self._require_level(level)
-            if foreign is not None:
-                return self._encode_foreign_complex(foreign, level, scale)
-            array = as_complex(values, "encode")
-            return encoder.encode(pad_slots(array, power_of_two(array.shape[-1]), "encode"), level, scale)
-        if level is not None or scale is not None:
-            raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
-        if foreign is not None:
-            return self._encode_foreign_integers(foreign, encoding == "slots")
-        integers = as_integers(values, "encode", self._params.scheme)
-        return encoder.encode(integers, encoding == "slots")
-
-    def _encode_foreign_complex(
-        self, array: ForeignArray, level: int | None, scale: float | None
-    ) -> _core.Plaintext:
-        if array.dtype not in (np.float64, np.complex128):
-            raise TypeError(
-                f"encode: CKKS takes float64 or complex128 on a GPU, not {array.dtype}; convert the array"
-            )
-        slots = power_of_two(array.shape[-1])
-        if slots > self._params.max_slots:
-            raise _core.MismatchError(
-                f"encode: {array.shape[-1]} values do not fit in {self._params.max_slots} slots; use a batch "
-                "axis"
-            )
-        return _core.encode_complex_on_device(
-            self._native,
-            array.pointer,
-            list(array.shape),
-            array.stream,
-            array.dtype == np.float64,
-            slots,
-            level,
-            scale,
-        )
-
-    def _encode_foreign_integers(self, array: ForeignArray, in_slots: bool) -> _core.Plaintext:
-        if array.dtype != np.int64:
-            raise TypeError(
-                f"encode: {self._params.scheme.upper()} takes int64 on a GPU, not {array.dtype}; convert the "
-                "array first"
-            )
-        return _core.encode_integers_on_device(
-            self._native, array.pointer, list(array.shape), array.stream, in_slots
-        )
-
-    def _encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
-        """An array that is added to or multiplied with `a`, at the level and scale that this takes."""
-        encoder = self._encoder
-        if isinstance(encoder, _core.IntegerEncoder):
-            integers = as_integers(values, "array operand", self._params.scheme)
-            return encoder.encode(fit_slots(integers, a.slots, "array operand"), a.encoding == "slots")
-        array = fit_slots(as_complex(values, "array operand"), a.slots, "array operand")
-        level = a.level
-        if not product:
-            return encoder.encode(array, level, a.scale)
-        if self._params.rescaling == "automatic" and a._native.noise_scale_degree > 1:
-            # The evaluator rescales before the next product.
-            level = max(level - 1, 0)
-        return encoder.encode(array, level, None)
-
-    def _scalar(self, number: complex) -> tuple[complex, int]:
-        """The two forms of a plain number that the core takes."""
-        if self._params.scheme == "ckks":
-            return complex(number), 0
-        if not isinstance(number, int):
-            raise TypeError(
-                f"{self._params.scheme.upper()} computes with integers, not {number!r}; round it to an "
-                "integer first, or use CKKS"
-            )
-        # Any integer will do: the core works modulo t, which is below 2^60.
-        return 0j, number % self._params._native.plain_modulus
-
-    def _decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
-        encoder = self._encoder
-        chosen = self._decoded_type(dtype)
-        if isinstance(encoder, _core.ComplexEncoder):
-            values = encoder.decode(plaintext)
-            return values.real if chosen == np.float64 else values
-        if chosen == np.int64:
-            return encoder.decode(plaintext, True)
-        return encoder.decode(plaintext, False).view(np.uint64)
-
-    def _decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
-        if self.device == "cpu":
-            raise _core.DeviceError(
-                "a context on the CPU decodes to NumPy arrays, which are on its device: use decode or decrypt"
-            )
-        chosen = self._decoded_type(dtype)
-        if self._params.scheme == "ckks":
-            native = _core.decode_complex_on_device(self._native, plaintext, chosen == np.float64)
-        else:
-            native = _core.decode_integers_on_device(self._native, plaintext, chosen == np.int64)
-        return DeviceArray(native)
-
-    def _decoded_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
-        """The type of decoded values: of `dtype`, or the scheme's usual one."""
-        ckks = self._params.scheme == "ckks"
-        allowed = (np.float64, np.complex128) if ckks else (np.int64, np.uint64)
-        chosen = np.dtype(allowed[0] if dtype is None else dtype)
-        if chosen not in allowed:
-            names = (
-                "CKKS decrypts to float64 or complex128" if ckks else "BFV and BGV decrypt to int64 or uint64"
-            )
-            raise _core.ParameterError(f"{names}, not to {chosen}")
-        return chosen
-
     def _encrypt(
         self, values: ArrayLike | Plaintext, key: SecretKey | Keys, encoding: str, evaluator: Evaluator
     ) -> Ciphertext:
         plain = (
-            values._native if isinstance(values, Plaintext) else self._encode(values, encoding, None, None)
+            values._native
+            if isinstance(values, Plaintext)
+            else self._codec.encode(values, encoding, None, None)
         )
         if isinstance(key, SecretKey):
             self._require_secret(key, "encrypt")

@@ -311,7 +311,7 @@ class Evaluator:
         return self._finish(core, out)
 
     def _with_number(self, operation: _Operation, core: _core.Ciphertext, number: complex) -> None:
-        value, integer = self._context._scalar(number)
+        value, integer = self._context._codec.scalar(number)
         if operation == "multiply":
             self._native.multiply_scalar_inplace(core, value, integer)
         elif operation == "add":
@@ -325,7 +325,7 @@ class Evaluator:
         if isinstance(b, Plaintext):
             plain, plain_shape = b._native, b.shape
         else:
-            plain = self._context._encode_operand(b, a, product=operation == "multiply")
+            plain = self._context._codec.encode_operand(b, a, product=operation == "multiply")
             plain_shape = tuple(plain.batch)
         shape = _broadcast_shape(operation, a.shape, plain_shape)
         self._check_out(operation, a, shape, out)

@@ -1,0 +1,209 @@
+"""From values to plaintexts and back, on the host and on the device: one class for each kind of values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from hemera import _core
+from hemera._device import DeviceArray, ForeignArray, foreign_array
+from hemera._encoding import as_complex, as_integers, fit_slots, pad_slots, power_of_two
+
+if TYPE_CHECKING:
+    from hemera.ciphertext import Ciphertext
+    from hemera.context import Context
+
+__all__ = ["Codec", "make_codec"]
+
+
+class Codec(ABC):
+    """Encodes and decodes for one context."""
+
+    decoded_types: tuple[type[Any], type[Any]]
+    """What values decode to; the first is the usual one."""
+    decodes_to: str
+    """The same for messages."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._params = context.params
+        self._native = context._native
+
+    def encode(
+        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        """See `Context.encode`."""
+        if encoding not in ("slots", "coefficients"):
+            raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
+        foreign = foreign_array(values, self._context, "encode")
+        if foreign is not None:
+            return self._encode_foreign(foreign, encoding, level, scale)
+        return self._encode(values, encoding, level, scale)
+
+    @abstractmethod
+    def _encode(
+        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext: ...
+
+    @abstractmethod
+    def _encode_foreign(
+        self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext: ...
+
+    @abstractmethod
+    def encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
+        """An array that is added to or multiplied with `a`, at the level and scale that this takes."""
+
+    @abstractmethod
+    def scalar(self, number: complex) -> tuple[complex, int]:
+        """The two forms of a plain number that the core takes."""
+
+    @abstractmethod
+    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
+        """See `Context.decode`."""
+
+    def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
+        """See `Context.decode_on_device`."""
+        if self._context.device == "cpu":
+            raise _core.DeviceError(
+                "a context on the CPU decodes to NumPy arrays, which are on its device: use decode or decrypt"
+            )
+        usual = self._decoded_type(dtype) == self.decoded_types[0]
+        return DeviceArray(self._decode_on_device(plaintext, usual))
+
+    @abstractmethod
+    def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray: ...
+
+    def _decoded_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
+        chosen = np.dtype(self.decoded_types[0] if dtype is None else dtype)
+        if chosen not in self.decoded_types:
+            raise _core.ParameterError(f"{self.decodes_to}, not to {chosen}")
+        return chosen
+
+
+class ComplexCodec(Codec):
+    """CKKS: real and complex numbers."""
+
+    decoded_types = (np.float64, np.complex128)
+    decodes_to = "CKKS decrypts to float64 or complex128"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._encoder = _core.ComplexEncoder(self._native)
+
+    def _encode(
+        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        self._require_slots(encoding, level)
+        array = as_complex(values, "encode")
+        return self._encoder.encode(pad_slots(array, power_of_two(array.shape[-1]), "encode"), level, scale)
+
+    def _encode_foreign(
+        self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        self._require_slots(encoding, level)
+        if array.dtype not in self.decoded_types:
+            raise TypeError(
+                f"encode: CKKS takes float64 or complex128 on a GPU, not {array.dtype}; convert the array"
+            )
+        slots = power_of_two(array.shape[-1])
+        if slots > self._params.max_slots:
+            raise _core.MismatchError(
+                f"encode: {array.shape[-1]} values do not fit in {self._params.max_slots} slots; use a batch "
+                "axis"
+            )
+        real = array.dtype == np.float64
+        return _core.encode_complex_on_device(
+            self._native, array.pointer, list(array.shape), array.stream, real, slots, level, scale
+        )
+
+    def _require_slots(self, encoding: str, level: int | None) -> None:
+        if encoding != "slots":
+            raise _core.ParameterError("CKKS encodes slots only")
+        if level is not None:
+            self._context._require_level(level)
+
+    def encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
+        array = fit_slots(as_complex(values, "array operand"), a.slots, "array operand")
+        level = a.level
+        if not product:
+            return self._encoder.encode(array, level, a.scale)
+        if self._params.rescaling == "automatic" and a._native.noise_scale_degree > 1:
+            # The evaluator rescales before the next product.
+            level = max(level - 1, 0)
+        return self._encoder.encode(array, level, None)
+
+    def scalar(self, number: complex) -> tuple[complex, int]:
+        return complex(number), 0
+
+    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
+        chosen = self._decoded_type(dtype)
+        values = self._encoder.decode(plaintext)
+        return values.real if chosen == np.float64 else values
+
+    def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
+        return _core.decode_complex_on_device(self._native, plaintext, usual)
+
+
+class IntegerCodec(Codec):
+    """BFV and BGV: integers modulo t."""
+
+    decoded_types = (np.int64, np.uint64)
+    decodes_to = "BFV and BGV decrypt to int64 or uint64"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._encoder = _core.IntegerEncoder(self._native)
+        self._scheme = self._params.scheme
+
+    def _encode(
+        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        self._require_no_level(level, scale)
+        return self._encoder.encode(as_integers(values, "encode", self._scheme), encoding == "slots")
+
+    def _encode_foreign(
+        self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
+    ) -> _core.Plaintext:
+        self._require_no_level(level, scale)
+        if array.dtype != np.int64:
+            raise TypeError(
+                f"encode: {self._scheme.upper()} takes int64 on a GPU, not {array.dtype}; convert the array"
+            )
+        return _core.encode_integers_on_device(
+            self._native, array.pointer, list(array.shape), array.stream, encoding == "slots"
+        )
+
+    def _require_no_level(self, level: int | None, scale: float | None) -> None:
+        if level is not None or scale is not None:
+            raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
+
+    def encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
+        del product  # integers are encoded alike for both
+        integers = as_integers(values, "array operand", self._scheme)
+        return self._encoder.encode(fit_slots(integers, a.slots, "array operand"), a.encoding == "slots")
+
+    def scalar(self, number: complex) -> tuple[complex, int]:
+        if not isinstance(number, int):
+            raise TypeError(
+                f"{self._scheme.upper()} computes with integers, not {number!r}; round it to an integer "
+                "first, or use CKKS"
+            )
+        # Any integer will do: the core works modulo t, which is below 2^60.
+        return 0j, number % self._params._native.plain_modulus
+
+    def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
+        if self._decoded_type(dtype) == np.int64:
+            return self._encoder.decode(plaintext, True)
+        return self._encoder.decode(plaintext, False).view(np.uint64)
+
+    def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
+        return _core.decode_integers_on_device(self._native, plaintext, usual)
+
+
+def make_codec(context: Context) -> Codec:
+    """The codec of the context's scheme."""
+    return ComplexCodec(context) if context.params.scheme == "ckks" else IntegerCodec(context)
