@@ -14,23 +14,22 @@ from hemera._encoding import as_complex, as_integers, fit_slots, pad_slots, powe
 
 if TYPE_CHECKING:
     from hemera.ciphertext import Ciphertext
-    from hemera.context import Context
+    from hemera.parameters import Parameters
 
-__all__ = ["Codec", "make_codec"]
+__all__ = ["Codec", "make_codec", "require_level"]
 
 
 class Codec(ABC):
-    """Encodes and decodes for one context."""
+    """Encodes and decodes for one context, without holding it: the context holds its codec."""
 
     decoded_types: tuple[type[Any], type[Any]]
     """What values decode to; the first is the usual one."""
     decodes_to: str
     """The same for messages."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._params = context.params
-        self._native = context._native
+    def __init__(self, native: _core.Context, params: Parameters) -> None:
+        self._native = native
+        self._params = params
 
     def encode(
         self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
@@ -38,7 +37,7 @@ class Codec(ABC):
         """See `Context.encode`."""
         if encoding not in ("slots", "coefficients"):
             raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
-        foreign = foreign_array(values, self._context, "encode")
+        foreign = foreign_array(values, self._native, "encode")
         if foreign is not None:
             return self._encode_foreign(foreign, encoding, level, scale)
         return self._encode(values, encoding, level, scale)
@@ -67,7 +66,7 @@ class Codec(ABC):
 
     def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
         """See `Context.decode_on_device`."""
-        if self._context.device == "cpu":
+        if self._native.device == "cpu":
             raise _core.DeviceError(
                 "a context on the CPU decodes to NumPy arrays, which are on its device: use decode or decrypt"
             )
@@ -90,8 +89,8 @@ class ComplexCodec(Codec):
     decoded_types = (np.float64, np.complex128)
     decodes_to = "CKKS decrypts to float64 or complex128"
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
+    def __init__(self, native: _core.Context, params: Parameters) -> None:
+        super().__init__(native, params)
         self._encoder = _core.ComplexEncoder(self._native)
 
     def _encode(
@@ -124,7 +123,7 @@ class ComplexCodec(Codec):
         if encoding != "slots":
             raise _core.ParameterError("CKKS encodes slots only")
         if level is not None:
-            self._context._require_level(level)
+            require_level(self._params, level)
 
     def encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
         array = fit_slots(as_complex(values, "array operand"), a.slots, "array operand")
@@ -154,8 +153,8 @@ class IntegerCodec(Codec):
     decoded_types = (np.int64, np.uint64)
     decodes_to = "BFV and BGV decrypt to int64 or uint64"
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
+    def __init__(self, native: _core.Context, params: Parameters) -> None:
+        super().__init__(native, params)
         self._encoder = _core.IntegerEncoder(self._native)
         self._scheme = self._params.scheme
 
@@ -204,6 +203,12 @@ class IntegerCodec(Codec):
         return _core.decode_integers_on_device(self._native, plaintext, usual)
 
 
-def make_codec(context: Context) -> Codec:
+def make_codec(native: _core.Context, params: Parameters) -> Codec:
     """The codec of the context's scheme."""
-    return ComplexCodec(context) if context.params.scheme == "ckks" else IntegerCodec(context)
+    return ComplexCodec(native, params) if params.scheme == "ckks" else IntegerCodec(native, params)
+
+
+def require_level(params: Parameters, level: int) -> None:
+    """LevelError unless the parameters have the level."""
+    if not 0 <= level < params.levels:
+        raise _core.LevelError(f"level {level} is not in 0 to {params.levels - 1}")

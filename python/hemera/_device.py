@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hemera import _core
-
-if TYPE_CHECKING:
-    from hemera.context import Context
 
 __all__ = ["DeviceArray", "ForeignArray", "foreign_array", "stream_handle"]
 
@@ -54,7 +51,7 @@ class ForeignArray:
     """Keeps it alive."""
 
 
-def foreign_array(values: object, context: Context, what: str) -> ForeignArray | None:
+def foreign_array(values: object, context: _core.Context, what: str) -> ForeignArray | None:
     """The array if it lies on a GPU, made ready for the context; None for everything else.
 
     Raises:
@@ -66,7 +63,7 @@ def foreign_array(values: object, context: Context, what: str) -> ForeignArray |
             return None
         _require_device(context, int(values.__dlpack_device__()[1]), what)
         # The other library makes the context's stream wait for its own.
-        stream = _core.stream(context._native) or _LEGACY_DEFAULT_STREAM
+        stream = _core.stream(context) or _LEGACY_DEFAULT_STREAM
         imported = _core.import_dlpack(values.__dlpack__(stream=stream))
         array = ForeignArray(
             imported.pointer,
@@ -102,7 +99,7 @@ def foreign_array(values: object, context: Context, what: str) -> ForeignArray |
     return array
 
 
-def _require_device(context: Context, device: int, what: str) -> None:
+def _require_device(context: _core.Context, device: int, what: str) -> None:
     name = f"cuda:{device}"
     if context.device == name:
         return

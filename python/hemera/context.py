@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 import threading
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera._codec import Codec, make_codec
+from hemera._codec import Codec, make_codec, require_level
 from hemera._device import DeviceArray, stream_handle
 from hemera._stored import Source, Stored, read
 from hemera.ciphertext import Ciphertext, Plaintext
@@ -81,8 +82,11 @@ class Context:
             multiplier,
             None if stream is None else stream_handle(stream),
         )
-        self._family: dict[str, Context] = {}
-        self._family_lock = threading.Lock()
+        self._lock = threading.Lock()
+        # Of all devices, by name; each context holds those that it made.
+        self._family: weakref.WeakValueDictionary[str, Context] = weakref.WeakValueDictionary()
+        self._family[self.device] = self
+        self._made: list[Context] = []
 
     @property
     def params(self) -> Parameters:
@@ -168,7 +172,7 @@ class Context:
             # BFV and BGV sum over both rows.
             swap_rows = swap_rows or not ckks
         if galois_level is not None:
-            self._require_level(galois_level)
+            require_level(self._params, galois_level)
         self._require_secret(secret_key, "generate_keys")
         core = _core.generate_keys(
             secret_key._native,
@@ -188,7 +192,7 @@ class Context:
         self._require_secret(source, "generate_switching_key")
         self._require_secret(target, "generate_switching_key")
         chosen = self._params.levels - 1 if level is None else level
-        self._require_level(chosen)
+        require_level(self._params, chosen)
         return SwitchingKey(_core.generate_switching_key(source._native, target._native, chosen), self)
 
     def bind(self, keys: Keys, *, relinearization: Relinearization = "eager") -> Evaluator:
@@ -374,13 +378,14 @@ class Context:
             DeviceError: when the device is not there.
         """
         name = device if device == "cpu" or ":" in device else f"{device}:0"
-        with self._family_lock:
-            self._family.setdefault(self.device, self)
-            if name not in self._family:
-                other = Context(self._params, name)
-                other._family, other._family_lock = self._family, self._family_lock
-                self._family[name] = other
-            return self._family[name]
+        with self._lock:
+            found = self._family.get(name)
+            if found is None:
+                found = Context(self._params, name)
+                found._family, found._lock = self._family, self._lock
+                self._family[name] = found
+                self._made.append(found)
+            return found
 
     # --- What the other classes use. ---
 
@@ -400,24 +405,29 @@ class Context:
         assert isinstance(core, _core.SwitchingKey)
         return SwitchingKey(core, self)
 
-    @functools.cached_property
+    # Objects hold their context, so the context holds none of them, only what is below them: it goes, with
+    # its memory, when the last of them does.
+
+    @property
     def _keyless(self) -> Evaluator:
-        """An evaluator for ciphertexts that are bound to no keys."""
-        return Evaluator(self, Keys(_core.EvaluationKeys(self._native), self))
+        """The evaluator of ciphertexts that are bound to no keys."""
+        keys, native = self._keyless_natives
+        return Evaluator(self, Keys(keys, self), native=native)
+
+    @functools.cached_property
+    def _keyless_natives(self) -> tuple[_core.EvaluationKeys, _core.Evaluator]:
+        keys = _core.EvaluationKeys(self._native)
+        return keys, _core.make_evaluator(keys, False)
 
     @functools.cached_property
     def _codec(self) -> Codec:
-        return make_codec(self)
+        return make_codec(self._native, self._params)
 
     def _require_secret(self, key: SecretKey, operation: str) -> None:
         if not isinstance(key, SecretKey):
             raise TypeError(f"{operation} needs a SecretKey, not {type(key).__name__}")
         if key.context.params != self._params:
             raise _core.MismatchError(f"{operation}: the key belongs to {key.context!r}, not to {self!r}")
-
-    def _require_level(self, level: int) -> None:
-        if not 0 <= level < self._params.levels:
-            raise _core.LevelError(f"level {level} is not in 0 to {self._params.levels - 1}")
 
     def _steps(self, steps: int) -> int:
         """Steps of a rotation as a number that the core takes: they count modulo N/2."""

@@ -33,12 +33,21 @@ class Evaluator:
     it a new ciphertext is returned. Operands must belong to the evaluator's context (MismatchError).
     """
 
-    def __init__(self, context: Context, keys: Keys, relinearization: Relinearization = "eager") -> None:
+    def __init__(
+        self,
+        context: Context,
+        keys: Keys,
+        relinearization: Relinearization = "eager",
+        *,
+        native: _core.Evaluator | None = None,
+    ) -> None:
         if relinearization not in ("eager", "lazy"):
             raise _core.ParameterError(f"relinearization must be 'eager' or 'lazy', not {relinearization!r}")
         self._context = context
         self._keys = keys
-        self._native = _core.make_evaluator(keys._native, relinearization == "lazy")
+        if native is None:
+            native = _core.make_evaluator(keys._native, relinearization == "lazy")
+        self._native = native
 
     @property
     def context(self) -> Context:

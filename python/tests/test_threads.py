@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -66,3 +68,21 @@ def test_other_threads_run_during_the_work() -> None:
         time.sleep(0.0005)
     worker.join()
     assert turns > 5
+
+
+def test_a_context_goes_with_the_last_of_its_objects(party: Any) -> None:
+    ctx = hm.Context(party.ctx.params, "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.encrypt(party.values(16), sk)
+    x = (ctx.load(bytes(x)).to("cpu") + 1) * 2
+    ctx.decode(ctx.encode(party.values(16)))
+    gone = weakref.ref(ctx)
+    gc.disable()
+    try:
+        # Keys of a large ring are gigabytes: they can not wait for the garbage collector.
+        del ctx, sk
+        assert gone() is not None
+        del x
+        assert gone() is None
+    finally:
+        gc.enable()
