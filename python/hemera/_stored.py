@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Union
 
@@ -27,7 +28,7 @@ def read(source: Source, from_bytes: Callable[[bytes], T], from_file: Callable[[
     raise TypeError(f"load takes bytes or the path of a file, not {type(source).__name__}")
 
 
-class Stored:
+class Stored(ABC):
     """An object with a form in Hemera's file format."""
 
     __slots__ = ("_native",)
@@ -35,9 +36,9 @@ class Stored:
     _native: Any
 
     @property
+    @abstractmethod
     def context(self) -> Context:
         """The context that the object belongs to."""
-        raise NotImplementedError
 
     def to_bytes(self, *, compression: int = 0) -> bytes:
         """The object in Hemera's file format.
