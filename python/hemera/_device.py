@@ -44,7 +44,6 @@ class ForeignArray:
     pointer: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    device: int
     stream: int | None
     """The stream that it is made in; None: it is ready for the context's."""
     owner: object
@@ -69,7 +68,6 @@ def foreign_array(values: object, context: _core.Context, what: str) -> ForeignA
             imported.pointer,
             tuple(imported.shape),
             np.dtype(imported.type),
-            imported.device,
             None,
             imported,
         )
@@ -77,10 +75,9 @@ def foreign_array(values: object, context: _core.Context, what: str) -> ForeignA
     elif hasattr(values, "__cuda_array_interface__"):
         interface: dict[str, Any] = values.__cuda_array_interface__
         pointer, shape = int(interface["data"][0]), tuple(interface["shape"])
-        device = _core.cuda_device_of(pointer)
-        _require_device(context, device, what)
+        _require_device(context, _core.cuda_device_of(pointer), what)
         dtype = np.dtype(interface["typestr"])
-        array = ForeignArray(pointer, shape, dtype, device, interface.get("stream"), values)
+        array = ForeignArray(pointer, shape, dtype, interface.get("stream"), values)
         given = interface.get("strides")
         strides = None if given is None else tuple(stride // dtype.itemsize for stride in given)
     else:

@@ -264,8 +264,6 @@ class Evaluator:
         core = self._native.reencrypt(a._native, key._native)
         return Ciphertext(core, self._context._keyless)
 
-    # --- How operands are brought together. ---
-
     # --- Circuits. ---
 
     def capture(self, circuit: Circuit, *examples: Ciphertext) -> Graph:
@@ -288,6 +286,8 @@ class Evaluator:
                 an array inside it does: encode before, and use the plaintext).
         """
         return Graph(self, circuit, examples)
+
+    # --- How operands are brought together. ---
 
     def _binary(self, operation: _Operation, a: Ciphertext, b: Operand, out: Ciphertext | None) -> Ciphertext:
         if not isinstance(a, Ciphertext):
