@@ -75,6 +75,12 @@ void bind_evaluator(nb::module_& m) {
             return self.evaluator->multiply(a, b); }, "a"_a, "b"_a, ReleaseGil())
       .def("square", [](const EvaluatorHandle& self, const Ciphertext& a) {
             return self.evaluator->square(a); }, "a"_a, ReleaseGil())
+      .def("dot", [](const EvaluatorHandle& self, const std::vector<const Ciphertext*>& a,
+                     const std::vector<const Ciphertext*>& b) {
+            return self.evaluator->dot(a, b); }, "a"_a, "b"_a, ReleaseGil())
+      .def("dot_plain", [](const EvaluatorHandle& self, const std::vector<const Ciphertext*>& a,
+                           const std::vector<const Plaintext*>& b) {
+            return self.evaluator->dot(a, b); }, "a"_a, "b"_a, ReleaseGil())
       .def("relinearize_inplace", [](const EvaluatorHandle& self, Ciphertext& a) {
             self.evaluator->relinearize_inplace(a); }, "a"_a, ReleaseGil())
       .def("power", [](const EvaluatorHandle& self, const Ciphertext& a, std::uint64_t exponent) {

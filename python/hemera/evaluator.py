@@ -184,6 +184,57 @@ class Evaluator:
         """The product of all factors, in ceil(log2 count) levels; ParameterError without any."""
         return self._finish(self._native.multiply_many([factor._native for factor in factors]), out)
 
+    def dot(
+        self,
+        a: Sequence[Ciphertext],
+        b: Sequence[Ciphertext] | Sequence[Plaintext | ArrayLike],
+        *,
+        out: Ciphertext | None = None,
+    ) -> Ciphertext:
+        """The sum of a[i] * b[i], slot by slot, in one pass: faster than product by product, and products of
+        ciphertexts are relinearized once, as a sum, which leaves less noise.
+
+        Args:
+            a: ciphertexts.
+            b: as many ciphertexts; or as many plaintexts and arrays of shape (..., slots).
+
+        Returns:
+            A ciphertext of the shape to which all operands broadcast, at the level and scale that products
+            and sums have.
+
+        Raises:
+            ParameterError: unless there are equally many, at least one.
+            MismatchError: when shapes, levels or encodings do not fit.
+            MissingKeyError: when products of ciphertexts need a relinearization key that is not there.
+            LevelError: when no level is left.
+        """
+        if len(a) != len(b) or len(a) == 0:
+            raise _core.ParameterError(
+                f"dot: got {len(a)} and {len(b)} operands; give equally many on both sides, at least one"
+            )
+        for x in a:
+            if not isinstance(x, Ciphertext):
+                raise TypeError(f"dot: the left operands must be ciphertexts, not {type(x).__name__}")
+        right = [y for y in b if isinstance(y, Ciphertext)]
+        if right and len(right) != len(b):
+            raise TypeError("dot: b mixes ciphertexts and plain operands; add a dot of each")
+        plain = [
+            self._plain_operand(x, y) for x, y in zip(a, b, strict=True) if not isinstance(y, Ciphertext)
+        ]
+        shape: tuple[int, ...] = ()
+        for operand in (*a, *right):
+            shape = _broadcast_shape("dot", shape, operand.shape)
+        for encoded in plain:
+            shape = _broadcast_shape("dot", shape, tuple(encoded.batch))
+        left = [_spread(x, shape)._native for x in a]
+        if right:
+            core = self._native.dot(left, [_spread(y, shape)._native for y in right])
+        else:
+            core = self._native.dot_plain(left, [_spread_plain(y, shape) for y in plain])
+        if tuple(core.batch) != shape:
+            _core.reshape_inplace(core, list(shape))
+        return self._finish(core, out)
+
     # --- Size, level and scale. ---
 
     def relinearize(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
@@ -306,8 +357,8 @@ class Evaluator:
     ) -> Ciphertext:
         shape = _broadcast_shape(operation, a.shape, b.shape)
         self._check_out(operation, a, shape, out)
-        if a.shape != b.shape and a._count != 1 and b._count != 1:
-            a, b = (part if part.shape == shape else part._broadcast_to(shape) for part in (a, b))
+        if a._count != 1 and b._count != 1:
+            a, b = _spread(a, shape), _spread(b, shape)
         if out is a and a.shape == shape and operation != "multiply":
             if operation == "add":
                 self._native.add_inplace(a._native, b._native)
@@ -331,17 +382,11 @@ class Evaluator:
     def _with_plaintext(
         self, operation: _Operation, a: Ciphertext, b: Plaintext | ArrayLike, out: Ciphertext | None
     ) -> Ciphertext:
-        if isinstance(b, Plaintext):
-            plain, plain_shape = b._native, b.shape
-        else:
-            plain = self._context._codec.encode_operand(b, a, product=operation == "multiply")
-            plain_shape = tuple(plain.batch)
-        shape = _broadcast_shape(operation, a.shape, plain_shape)
+        plain = self._plain_operand(a, b, product=operation == "multiply")
+        shape = _broadcast_shape(operation, a.shape, tuple(plain.batch))
         self._check_out(operation, a, shape, out)
         whole = a if a.shape == shape else a._broadcast_to(shape)
-        if plain_shape != shape and math.prod(plain_shape) != 1:
-            elements = np.arange(math.prod(plain_shape)).reshape(plain_shape)
-            plain = _core.gather(plain, np.broadcast_to(elements, shape).ravel().tolist(), list(shape))
+        plain = _spread_plain(plain, shape)
         if operation == "multiply":
             return self._finish(self._native.multiply_plain(whole._native, plain), out)
         core = self._copy(a, out) if whole is a else whole._native
@@ -350,6 +395,13 @@ class Evaluator:
         else:
             self._native.subtract_plain_inplace(core, plain)
         return self._finish(core, out)
+
+    def _plain_operand(
+        self, a: Ciphertext, b: Plaintext | ArrayLike, *, product: bool = True
+    ) -> _core.Plaintext:
+        if isinstance(b, Plaintext):
+            return b._native
+        return self._context._codec.encode_operand(b, a, product=product)
 
     def _check_out(
         self, operation: _Operation, a: Ciphertext, shape: tuple[int, ...], out: Ciphertext | None
@@ -369,6 +421,19 @@ class Evaluator:
         out._native = core
         out._evaluator = self
         return out
+
+
+def _spread(a: Ciphertext, shape: tuple[int, ...]) -> Ciphertext:
+    """`a` for a batch of this shape; one of a single element meets each of them as it is."""
+    return a if a.shape == shape or a._count == 1 else a._broadcast_to(shape)
+
+
+def _spread_plain(plain: _core.Plaintext, shape: tuple[int, ...]) -> _core.Plaintext:
+    own = tuple(plain.batch)
+    if own == shape or math.prod(own) == 1:
+        return plain
+    elements = np.arange(math.prod(own)).reshape(own)
+    return _core.gather(plain, np.broadcast_to(elements, shape).ravel().tolist(), list(shape))
 
 
 def _broadcast_shape(operation: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:

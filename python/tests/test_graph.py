@@ -57,6 +57,24 @@ def test_a_graph_gives_the_bits_of_the_circuit(setting: Setting) -> None:
     assert "2 inputs and 1 outputs" in repr(graph)
 
 
+def test_inner_products_are_captured(setting: Setting) -> None:
+    ctx, secret, ev = setting
+    weights = [ev.encode(values(seed, 1)[0]) for seed in (7, 8)]
+
+    def circuit(x: hm.Ciphertext, y: hm.Ciphertext) -> tuple[hm.Ciphertext, hm.Ciphertext]:
+        return ev.dot([x, y], [y, y]), ev.dot([x, y], weights)
+
+    graph = ev.capture(circuit, ev.encrypt(values(1)), ev.encrypt(values(2)))
+    a, b = values(3), values(4)
+    x, y = ev.encrypt(a), ev.encrypt(b)
+    results = graph(x, y)
+    assert [bytes(result) for result in results] == [bytes(result) for result in circuit(x, y)]
+    for result, clear in zip(
+        results, (a * b + b * b, a * values(7, 1)[0] + b * values(8, 1)[0]), strict=True
+    ):
+        np.testing.assert_allclose(ctx.decrypt(result, secret), clear, atol=1e-4)
+
+
 def test_several_outputs_and_threads(setting: Setting) -> None:
     ctx, secret, ev = setting
     graph = ev.capture(lambda x: (x + 1, x * x), ev.encrypt(values(1)))

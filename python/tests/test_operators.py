@@ -121,6 +121,43 @@ def test_coefficients_multiply_as_polynomials(integers: Any) -> None:
     integers.check(x + np.array([1, 0, 0, 0, 1]), np.array([2, 2, 3, 0, 1]))
 
 
+@pytest.mark.parametrize("kind", ["ciphertexts", "plaintexts", "arrays"])
+def test_dot_is_the_sum_of_products(party: Any, kind: str) -> None:
+    a = [party.values(3, SLOTS, seed=i) for i in range(4)]
+    b = [party.values(3, SLOTS, seed=10 + i) for i in range(4)]
+    a[1], b[2] = a[1][:1], b[2][0]  # these meet each element of the batch
+    x = [party.ev.encrypt(row) for row in a]
+    make = {"ciphertexts": party.ev.encrypt, "plaintexts": party.ev.encode, "arrays": np.asarray}[kind]
+    y = [make(row) for row in b]
+    result = party.ev.dot(x, y)
+    assert result.shape == (3,)
+    expected = sum(u * v for u, v in zip(a, b, strict=True))
+    party.check(result, expected)
+    one_by_one = x[0] * y[0] + x[1] * y[1] + x[2] * y[2] + x[3] * y[3]
+    party.check(one_by_one, expected)
+    assert (result.level, result.scale) == (one_by_one.level, one_by_one.scale)
+    if party.exact:
+        assert result.guaranteed_noise_budget >= one_by_one.guaranteed_noise_budget - 1e-9
+    # Batches broadcast as NumPy's do, and `out` gets the result.
+    column, row = party.ev.encrypt(b[0][:, None]), party.ev.encrypt(b[1][None, :2])
+    assert party.ev.dot([column], [row], out=result) is result
+    party.check(result, b[0][:, None] * b[1][None, :2])
+
+
+def test_dot_refuses_what_does_not_fit(party: Any) -> None:
+    x = party.ev.encrypt(party.values(3, SLOTS))
+    plain = party.ev.encode(party.values(3, SLOTS))
+    for a, b in (([], []), ([x], []), ([x, x], [x])):
+        with pytest.raises(hm.errors.ParameterError, match="equally many"):
+            party.ev.dot(a, b)
+    with pytest.raises(TypeError, match="mixes"):
+        party.ev.dot([x, x], [x, plain])
+    with pytest.raises(TypeError, match="left operands"):
+        party.ev.dot([plain], [x])
+    with pytest.raises(hm.errors.MismatchError, match="do not fit"):
+        party.ev.dot([x, party.ev.encrypt(party.values(2, SLOTS))], [x, x])
+
+
 def test_add_many_and_multiply_many(party: Any) -> None:
     values = [party.values(SLOTS, seed=seed) for seed in range(4)]
     if party.exact:

@@ -82,6 +82,24 @@ void Backend::copy_from(Queue& queue, const PolyView& out, const Backend& source
   runtime::secure_zero(host.data(), host.size() * sizeof(std::uint64_t));
 }
 
+void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                            std::span<const ConstPolyView> b, const RnsBase& base) const {
+  check_inner_product(out, a, b, base);
+  const std::size_t right = b.front().shape.components;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < a[i].shape.components; ++j) {
+      for (std::size_t k = 0; k < right; ++k) {
+        const PolyView sum = out.components(j + k, 1);
+        if (i == 0 && (j == 0 || k + 1 == right)) {  // the first product of this component
+          multiply(queue, sum, a[i].components(j, 1), b[i].components(k, 1), base);
+        } else {
+          multiply_add(queue, sum, a[i].components(j, 1), b[i].components(k, 1), base);
+        }
+      }
+    }
+  }
+}
+
 std::size_t Backend::divide_and_round_workspace(const PolyShape& in, const Division& plan) const {
   const std::size_t targets = plan.target().size();
   std::size_t bytes = bytes_of(with_limbs(in, plan.dropped().size())) +

@@ -80,17 +80,28 @@ void check_copy(const PolyView& out, const ConstPolyView& in) {
   check_broadcast("copy", "input", in.shape, out.shape);
 }
 
-void check_tensor_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                          const RnsBase& base) {
-  check_view("tensor_product", "output", out, base);
-  check_view("tensor_product", "a", a, base);
-  check_view("tensor_product", "b", b, base);
-  check_count("tensor_product", "components of the output", out.shape.components,
+void check_tensor_product(const char* operation, const PolyView& out, const ConstPolyView& a,
+                          const ConstPolyView& b, const RnsBase& base) {
+  check_view(operation, "output", out, base);
+  check_view(operation, "a", a, base);
+  check_view(operation, "b", b, base);
+  check_count(operation, "components of the output", out.shape.components,
               a.shape.components + b.shape.components - 1);
   PolyShape shape = out.shape;
   shape.components = 1;
-  check_broadcast("tensor_product", "a", a.components(0, 1).shape, shape);
-  check_broadcast("tensor_product", "b", b.components(0, 1).shape, shape);
+  check_broadcast(operation, "a", a.components(0, 1).shape, shape);
+  check_broadcast(operation, "b", b.components(0, 1).shape, shape);
+}
+
+void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
+                         std::span<const ConstPolyView> b, const RnsBase& base) {
+  constexpr const char* operation = "inner_product";
+  check_count(operation, "right factors", b.size(), a.size());
+  if (a.empty()) throw MismatchError("inner_product: there are no factors; at least one pair is needed");
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    check_tensor_product(operation, out, a[i], b[i], base);
+    check_count(operation, "components of a left factor", a[i].shape.components, a.front().shape.components);
+  }
 }
 
 void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree) {

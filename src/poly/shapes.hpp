@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "hemera/poly/backend.hpp"
@@ -43,8 +44,12 @@ void check_host(const char* operation, std::size_t host_words, const PolyShape& 
 void check_copy(const PolyView& out, const ConstPolyView& in);
 
 /// Output and inputs of a tensor product; MismatchError otherwise.
-void check_tensor_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                          const RnsBase& base);
+void check_tensor_product(const char* operation, const PolyView& out, const ConstPolyView& a,
+                          const ConstPolyView& b, const RnsBase& base);
+
+/// Output and inputs of a sum of tensor products; MismatchError otherwise.
+void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
+                         std::span<const ConstPolyView> b, const RnsBase& base);
 
 /// Odd and below 2N; ParameterError otherwise.
 void check_galois_element(const char* operation, std::uint64_t element, std::size_t degree);

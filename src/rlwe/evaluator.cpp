@@ -11,6 +11,9 @@
 namespace hemera::rlwe {
 namespace {
 
+// Bytes of copies that products hold, above which they are summed before more are made.
+constexpr std::size_t held_limit = std::size_t{1} << 28;
+
 // a + b or a - b of aligned operands of any sizes and fitting batches; `out` is `a` itself or another
 // ciphertext.
 void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) {
@@ -129,7 +132,7 @@ void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciph
   if (a.meta.encoding != b.meta.encoding) {
     throw MismatchError("add: one operand is encoded in slots, the other in coefficients; encode both alike");
   }
-  if (aligned_for_addition(a, b)) return combine(out, a, b, subtract);
+  if (aligned_for_addition(a.meta, b.meta)) return combine(out, a, b, subtract);
   Ciphertext aligned_a = a.clone();
   Ciphertext aligned_b = b.clone();
   align_for_addition(aligned_a, aligned_b);
@@ -174,26 +177,115 @@ Ciphertext Evaluator::add_many(std::span<const Ciphertext* const> terms) const {
   return sum;
 }
 
-Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
-  require(a, "multiply");
-  require(b, "multiply");
+Factors Evaluator::checked_factors(const Ciphertext& a, const Ciphertext& b, const char* operation) const {
+  require(a, operation);
+  require(b, operation);
   Ciphertext storage_a;
   Ciphertext storage_b;
   const Ciphertext& x = at_size_two(a, storage_a);
   const Ciphertext& y = &a == &b ? x : at_size_two(b, storage_b);
   if (x.meta.encoding != y.meta.encoding) {
-    throw MismatchError(
-        "multiply: one operand is encoded in slots, the other in coefficients; encode both alike");
+    throw MismatchError(std::string(operation) +
+                        ": one operand is encoded in slots, the other in coefficients; encode both alike");
   }
-  if (relinearization_ == Relinearization::lazy) return tensor(x, y);
-  return relinearized_product(x, y, relinearization_key());
+  Factors result = factors(x, y);
+  result.hold(std::move(storage_a.poly));
+  result.hold(std::move(storage_b.poly));
+  return result;
 }
 
-Ciphertext Evaluator::relinearized_product(const Ciphertext& a, const Ciphertext& b,
-                                           const SwitchingKey& key) const {
-  Ciphertext product = tensor(a, b);
-  relinearize(product, key);
-  return product;
+Factors Evaluator::checked_factors(const Ciphertext& a, const Plaintext& b, const char* operation) const {
+  require(a, operation);
+  return factors(a, b);
+}
+
+Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const SwitchingKey* key,
+                                  const char* operation) const {
+  const Factors& first = products.front();
+  Metadata meta = first.meta;
+  for (const Factors& product : products.subspan(1)) {
+    meta.batch = broadcast(meta.batch, product.meta.batch, operation);
+    meta.slots = std::max(meta.slots, product.meta.slots);
+    if (context_->scheme() != Scheme::ckks) {
+      meta.noise_log2 = add_log2(meta.noise_log2, product.meta.noise_log2);
+    }
+  }
+  return sum_products(products, std::move(meta), key);
+}
+
+Ciphertext Evaluator::sum_products(std::span<const Factors> products, Metadata meta,
+                                   const SwitchingKey* key) const {
+  if (key != nullptr && products.size() == 1 && context_->multiplier() == nullptr) {
+    return multiply_relinearize(context_, products.front().a, products.front().b, std::move(meta), *key);
+  }
+  std::vector<poly::ConstPolyView> a, b;
+  for (const Factors& product : products) {
+    a.push_back(product.a);
+    b.push_back(product.b);
+  }
+  Ciphertext sum = make_ciphertext(context_, std::move(meta), products.front().size());
+  context_->inner_product(sum.poly.view(), a, b, context_->base(sum.meta.level));
+  if (key != nullptr) relinearize(sum, *key);
+  return sum;
+}
+
+void Evaluator::add_products(Ciphertext& sum, std::vector<Factors> products) const {
+  while (!products.empty()) {
+    const std::size_t size = products.front().size();
+    const Metadata meta = products.front().meta;
+    const auto rest = std::stable_partition(products.begin(), products.end(), [&](const Factors& product) {
+      return product.size() == size && aligned_for_addition(product.meta, meta);
+    });
+    Ciphertext part = sum_aligned(std::span(products.begin(), rest), nullptr, "dot");
+    if (sum.poly) {
+      add_inplace(sum, part);
+    } else {
+      sum = std::move(part);
+    }
+    products.erase(products.begin(), rest);
+  }
+}
+
+template <typename Operand>
+Ciphertext Evaluator::sum_of_products(std::span<const Ciphertext* const> a,
+                                      std::span<const Operand* const> b) const {
+  if (a.empty() || a.size() != b.size()) {
+    throw ParameterError("dot: got " + std::to_string(a.size()) + " and " + std::to_string(b.size()) +
+                         " operands; give equally many on both sides, at least one");
+  }
+  Ciphertext sum;
+  std::vector<Factors> products;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    products.push_back(checked_factors(*a[i], *b[i], "dot"));
+    for (const poly::Poly& copy : products.back().held) bytes += copy.bytes();
+    if (bytes < held_limit && i + 1 < a.size()) continue;
+    add_products(sum, std::move(products));
+    products.clear();
+    bytes = 0;
+  }
+  return sum;
+}
+
+Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const Plaintext* const> b) const {
+  return sum_of_products(a, b);
+}
+
+Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) const {
+  Ciphertext sum = sum_of_products(a, b);
+  if (relinearization_ == Relinearization::eager) relinearize_inplace(sum);
+  return sum;
+}
+
+Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
+  const Factors product = checked_factors(a, b, "multiply_plain");
+  return sum_aligned(std::span(&product, 1), nullptr, "multiply_plain");
+}
+
+Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
+  const Factors product = checked_factors(a, b, "multiply");
+  const SwitchingKey* key = relinearization_ == Relinearization::eager ? &relinearization_key() : nullptr;
+  return sum_aligned(std::span(&product, 1), key, "multiply");
 }
 
 void Evaluator::relinearize_inplace(Ciphertext& a) const {

@@ -75,6 +75,21 @@ poly::Poly lift_plaintext(const Context& context, const Plaintext& plaintext, co
   return lifted;
 }
 
+Factors plaintext_factors(const Ciphertext& a, const Plaintext& b) {
+  const Context& context = *a.context;
+  require_plaintext(context, b, "multiply_plain");
+  require_same_encoding(a, b, "multiply_plain");
+  Factors result{.a = a.poly.view(), .b = {}, .meta = a.meta, .held = {}};
+  result.meta.batch = broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
+  result.meta.slots = product_slots(a.meta, b.meta, context.degree());
+  result.meta.noise_log2 +=
+      plaintext_factor_log2(context.degree(), context.parameters().plain_modulus(), b.meta.encoding);
+  poly::Poly lifted = lift_plaintext(context, b, context.base(a.meta.level), 1, {}, runtime::Secrecy::open);
+  result.b = std::as_const(lifted).view();
+  result.hold(std::move(lifted));
+  return result;
+}
+
 std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base) {
   std::vector<std::uint64_t> result(base.size());
   for (std::size_t i = 0; i < base.size(); ++i) result[i] = base.modulus(i).reduce_signed(value);

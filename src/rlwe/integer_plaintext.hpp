@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/evaluator.hpp"
 
 namespace hemera::rlwe {
 
@@ -28,6 +29,9 @@ void require_same_encoding(const Ciphertext& a, const Ciphertext& b, const char*
 poly::Poly lift_plaintext(const Context& context, const Plaintext& plaintext, const poly::RnsBase& base,
                           std::uint64_t factor, std::span<const std::uint64_t> scalars,
                           runtime::Secrecy secrecy);
+
+/// A ciphertext and a plaintext ready to be multiplied; throws MismatchError unless they belong together.
+Factors plaintext_factors(const Ciphertext& a, const Plaintext& b);
 
 /// The residues of an integer, one a limb.
 std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base);

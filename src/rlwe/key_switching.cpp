@@ -51,26 +51,19 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
   return result;
 }
 
-Ciphertext multiply(const Ciphertext& a, const Ciphertext& b, Metadata meta, const SwitchingKey* key) {
-  const std::shared_ptr<const Context>& context = a.context;
-  const poly::RnsBase& base = context->base(meta.level);
-  if (key == nullptr || context->multiplier() != nullptr) {
-    Ciphertext product = make_ciphertext(context, std::move(meta), a.size() + b.size() - 1);
-    context->tensor_product(product.poly.view(), a.poly.view(), b.poly.view(), base);
-    if (key != nullptr) relinearize(product, *key);
-    return product;
-  }
+Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, const poly::ConstPolyView& a,
+                                const poly::ConstPolyView& b, Metadata meta, const SwitchingKey& key) {
   const std::size_t level = meta.level;
-  require_key(*context, level, *key, "relinearize");
+  require_key(*context, level, key, "relinearize");
   const poly::Backend& backend = context->backend();
-  const poly::ModUp& up = context->mod_up(level, key->level);
+  const poly::ModUp& up = context->mod_up(level, key.level);
   const poly::Division* down = context->mod_down(level);
   meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(*context, level));
   Ciphertext product = make_ciphertext(context, std::move(meta), 2);
   auto workspace =
       context->make_workspace(backend.multiply_relinearize_workspace(product.poly.shape(), up, down));
-  backend.multiply_relinearize(context->queue(), product.poly.view(), a.poly.view(), b.poly.view(),
-                               key->poly.view(), up, down, workspace);
+  backend.multiply_relinearize(context->queue(), product.poly.view(), a, b, key.poly.view(), up, down,
+                               workspace);
   return product;
 }
 

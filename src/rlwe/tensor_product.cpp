@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 
 #include "hemera/rlwe/context.hpp"
 #include "hemera/runtime/error.hpp"
@@ -21,6 +22,21 @@ void Context::tensor_product(const poly::PolyView& out, const poly::ConstPolyVie
   const poly::Poly right = square ? poly::Poly() : coefficients(b);
   multiplier_->tensor_product(*queue_, out, left.view(), square ? left.view() : right.view(), base);
   backend_->forward_transform(*queue_, out, out, base);
+}
+
+void Context::inner_product(const poly::PolyView& out, std::span<const poly::ConstPolyView> a,
+                            std::span<const poly::ConstPolyView> b, const poly::RnsBase& base) const {
+  if (multiplier_ == nullptr || b.front().shape.components == 1) {
+    backend_->inner_product(*queue_, out, a, b, base);
+    return;
+  }
+  tensor_product(out, a.front(), b.front(), base);
+  if (a.size() == 1) return;
+  poly::Poly product = make_poly(out.shape.batch, out.shape.components, base, poly::Form::evaluation);
+  for (std::size_t i = 1; i < a.size(); ++i) {
+    tensor_product(product.view(), a[i], b[i], base);
+    backend_->add(*queue_, out, out, std::as_const(product).view(), base);
+  }
 }
 
 }  // namespace hemera::rlwe

@@ -150,6 +150,17 @@ TYPED_TEST(EmulationCountsOf, OperationsStayOnTheDevice) {
       {"rescale", [&](const Inputs& in) { static_cast<void>(evaluator.rescale(in.x)); }},
       {"multiply", [&](const Inputs& in) { static_cast<void>(evaluator.multiply(in.x, in.y)); }},
       {"square", [&](const Inputs& in) { static_cast<void>(evaluator.square(in.x)); }},
+      {"inner product",
+       [&](const Inputs& in) {
+         const std::vector<const Ciphertext*> factors = {&in.x, &in.y};
+         static_cast<void>(evaluator.dot(factors, factors));
+       }},
+      {"inner product with plaintexts",
+       [&](const Inputs& in) {
+         const std::vector<const Ciphertext*> factors = {&in.x, &in.y};
+         const std::vector<const Plaintext*> weights = {&in.plain, &in.plain};
+         static_cast<void>(evaluator.dot(factors, weights));
+       }},
       {"rotate", [&](const Inputs& in) { static_cast<void>(evaluator.rotate(in.x, 1)); }},
       {"hoisted rotations",
        [&](const Inputs& in) {
@@ -196,6 +207,24 @@ TYPED_TEST(EmulationCountsOf, OperationsStayOnTheDevice) {
     SCOPED_TRACE(name);
     operation(one);
     expect_alone(counted([&, run = operation] { run(one); }));
+  }
+}
+
+// One kernel multiplies and sums as many as its parameters hold, 56.
+TEST(EmulationCounts, InnerProductsTakeOneKernel) {
+  const auto context = tests::make_context(Ckks::parameters());
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const ckks::Evaluator evaluator(context, rlwe::generate_keys(secret, {}));
+  const Plaintext plain = Ckks::encode(context, 1);
+  const Ciphertext x = Ckks::encrypt(plain, secret);
+  const auto product = counted([&] { static_cast<void>(evaluator.multiply(x, x)); });
+  for (const std::size_t terms : {1, 2, 56, 57, 113}) {
+    const std::vector<const Ciphertext*> factors(terms, &x);
+    const std::vector<const Plaintext*> weights(terms, &plain);
+    const std::size_t launches = (terms + 55) / 56;
+    EXPECT_EQ(counted([&] { static_cast<void>(evaluator.dot(factors, weights)); }).kernels, launches);
+    EXPECT_EQ(counted([&] { static_cast<void>(evaluator.dot(factors, factors)); }).kernels,
+              product.kernels + launches - 1);
   }
 }
 

@@ -177,6 +177,17 @@ std::vector<std::pair<std::string, Operation>> operations(const rlwe::Parameters
        }},
       {"multiply", [](const Side& s) { return s.evaluator->multiply(s.x, s.y); }},
       {"square", [](const Side& s) { return s.evaluator->square(s.x); }},
+      {"inner product",
+       [](const Side& s) {
+         const std::vector<const Ciphertext*> a = {&s.x, &s.y, &s.x}, b = {&s.y, &s.y, &s.x};
+         return s.evaluator->dot(a, b);
+       }},
+      {"inner product with plaintexts",
+       [](const Side& s) {
+         const std::vector<const Ciphertext*> a = {&s.x, &s.y};
+         const std::vector<const Plaintext*> b = {&s.plain, &s.plain};
+         return s.evaluator->dot(a, b);
+       }},
       {"rescale",
        [](const Side& s) { return s.evaluator->rescale(s.evaluator->multiply_plain(s.x, s.plain)); }},
       {"rotate", [](const Side& s) { return s.evaluator->rotate(s.x, 1); }},

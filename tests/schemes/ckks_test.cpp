@@ -180,6 +180,62 @@ TEST(Ckks, SumOfSlots) {
   EXPECT_LT(largest_difference(session.decrypt(sum), Values(64, total)), 64 * tolerance);
 }
 
+TEST(Ckks, InnerProductsAreSumsOfProducts) {
+  for (const std::uint64_t manual : {0, 1}) {
+    auto literal = small_parameters(3).literal();
+    if (manual != 0) literal.rescaling = rlwe::Rescaling::manual;
+    const Session session{rlwe::Parameters(literal)};
+    const Evaluator& evaluator = *session.evaluator;
+    constexpr std::size_t terms = 4;
+    Values expected(2 * 512, 0);
+    std::vector<Ciphertext> x, y;
+    std::vector<rlwe::Plaintext> plain;
+    for (std::size_t i = 0; i < terms; ++i) {
+      // One of them meets each element of the batch.
+      const Values a = random_values(i == 1 ? 512 : 2 * 512, 10 + i), b = random_values(2 * 512, 20 + i);
+      for (std::size_t j = 0; j < expected.size(); ++j) expected[j] += a[j % a.size()] * b[j];
+      x.push_back(session.encrypt(a, i == 1 ? rlwe::BatchShape{} : rlwe::BatchShape{2}));
+      y.push_back(session.encrypt(b, {2}));
+      plain.push_back(session.encoder->encode(b, {2}));
+    }
+    std::vector<const Ciphertext*> left, right;
+    std::vector<const rlwe::Plaintext*> weights;
+    for (std::size_t i = 0; i < terms; ++i) {
+      left.push_back(&x[i]);
+      right.push_back(&y[i]);
+      weights.push_back(&plain[i]);
+    }
+    Ciphertext one_by_one = evaluator.multiply_plain(x[0], plain[0]);
+    for (std::size_t i = 1; i < terms; ++i) {
+      evaluator.add_inplace(one_by_one, evaluator.multiply_plain(x[i], plain[i]));
+    }
+    const Ciphertext weighted = evaluator.dot(left, weights);
+    EXPECT_EQ(weighted.meta.scale, one_by_one.meta.scale);
+    EXPECT_EQ(weighted.meta.noise_scale_degree, 2);
+    // The same residues.
+    EXPECT_EQ(session.decrypt(weighted), session.decrypt(one_by_one));
+    EXPECT_LT(largest_difference(session.decrypt(weighted), expected), tolerance);
+    const Ciphertext product = evaluator.dot(left, right);
+    EXPECT_EQ(product.size(), 2U);
+    EXPECT_LT(largest_difference(session.decrypt(product), expected), tolerance);
+    // A product is brought together with fresh operands like an addend; by hand it is an error.
+    const std::vector<const Ciphertext*> mixed = {&x[0], &product};
+    const std::vector<const Ciphertext*> factors = {&y[0], &y[1]};
+    if (manual != 0) {
+      EXPECT_THROW(static_cast<void>(evaluator.dot(mixed, factors)), ScaleError);
+      continue;
+    }
+    Values of_mixed = session.decrypt(x[0]);
+    const Values b0 = session.decrypt(y[0]), b1 = session.decrypt(y[1]);
+    for (std::size_t j = 0; j < of_mixed.size(); ++j) of_mixed[j] = of_mixed[j] * b0[j] + expected[j] * b1[j];
+    EXPECT_LT(largest_difference(session.decrypt(evaluator.dot(mixed, factors)), of_mixed), 8 * tolerance);
+    const std::vector<const rlwe::Plaintext*> plain_factors = {&plain[0], &plain[1]};
+    EXPECT_LT(largest_difference(session.decrypt(evaluator.dot(mixed, plain_factors)), of_mixed),
+              8 * tolerance);
+    EXPECT_THROW(static_cast<void>(evaluator.dot(left, factors)), ParameterError);
+  }
+}
+
 TEST(Ckks, BatchesActElementByElement) {
   const Session session(small_parameters(2), {.rotations = {1}});
   const Values a = random_values(4 * 32, 10);

@@ -261,8 +261,111 @@ TYPED_TEST_P(IntegerOperations, LargeDegree) {
   session.expect(lowered, session.negate(a));
 }
 
+// 10. Inner products are sums of products, at no more noise than one by one.
+TYPED_TEST_P(IntegerOperations, InnerProducts) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes));
+    const auto& evaluator = session.evaluator;
+    std::vector<rlwe::Ciphertext> x, y;
+    std::vector<rlwe::Plaintext> plain;
+    std::vector<const rlwe::Ciphertext*> left, right;
+    std::vector<const rlwe::Plaintext*> weights;
+    Values expected = session.constant(0);
+    rlwe::Ciphertext by_plain, by_cipher;
+    constexpr std::size_t terms = 3;
+    for (std::size_t i = 0; i < terms; ++i) {
+      const Values a = i == 0 ? session.constant(session.t.value() - 1) : session.uniform();
+      const Values b = session.uniform();
+      expected = session.add(expected, session.multiply(a, b));
+      x.push_back(session.encrypt(a));
+      y.push_back(session.encrypt(b));
+      plain.push_back(session.encode(b));
+      rlwe::Ciphertext first = evaluator.multiply_plain(x.back(), plain.back());
+      rlwe::Ciphertext second = evaluator.multiply(x.back(), y.back());
+      by_plain = i == 0 ? std::move(first) : evaluator.add(by_plain, first);
+      by_cipher = i == 0 ? std::move(second) : evaluator.add(by_cipher, second);
+    }
+    for (std::size_t i = 0; i < terms; ++i) {
+      left.push_back(&x[i]);
+      right.push_back(&y[i]);
+      weights.push_back(&plain[i]);
+    }
+    const rlwe::Ciphertext weighted = evaluator.dot(left, weights);
+    session.expect(weighted, expected);
+    EXPECT_NEAR(weighted.meta.noise_log2, by_plain.meta.noise_log2, 1e-9);
+    const rlwe::Ciphertext product = evaluator.dot(left, right);
+    EXPECT_EQ(product.size(), 2U);
+    session.expect(product, expected);
+    session.expect(by_cipher, expected);
+    EXPECT_LE(product.meta.noise_log2, by_cipher.meta.noise_log2 + 1e-9);
+    EXPECT_EQ(product.meta.level, by_cipher.meta.level);
+    EXPECT_EQ(product.meta.correction, by_cipher.meta.correction);
+    const auto one = std::span(left).first(1);
+    session.expect(evaluator.dot(one, one), session.decrypt(evaluator.square(x[0])));
+  }
+}
+
+// 11. Also of operands of different levels and batches, and left unrelinearized.
+TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 5));
+  const auto& evaluator = session.evaluator;
+  const std::size_t n = session.degree();
+  const Values a = session.uniform(), b = session.uniform(), c = session.uniform(3 * n);
+  const rlwe::Encoding slots = rlwe::Encoding::slots;
+  const rlwe::Ciphertext x = session.encrypt(a), y = session.encrypt(b), z = session.encrypt(c, {3}, slots);
+  const rlwe::Ciphertext xy = evaluator.multiply(x, y);  // BGV: at another level, with another correction
+  rlwe::Ciphertext low = y.clone();
+  evaluator.drop_to_level_inplace(low, 2);
+  const rlwe::Plaintext weight = session.encode(b), weights = session.encode(c, {3}, slots);
+
+  const std::vector<const rlwe::Ciphertext*> left = {&x, &xy, &low, &z};
+  Values expected = session.multiply(c, a);  // z x
+  expected = session.add(expected, session.multiply(a, a));
+  expected = session.add(expected, session.multiply(session.multiply(a, b), b));
+  expected = session.add(expected, session.multiply(b, b));
+  const std::vector<const rlwe::Ciphertext*> right = {&x, &y, &low, &x};
+  const rlwe::Ciphertext product = evaluator.dot(left, right);
+  EXPECT_EQ(product.meta.batch, (rlwe::BatchShape{3}));
+  session.expect(product, expected);
+
+  const std::vector<const rlwe::Plaintext*> plain = {&weights, &weight, &weight, &weight};
+  Values weighted = session.multiply(c, a);
+  weighted = session.add(weighted, session.multiply(session.multiply(a, b), b));
+  weighted = session.add(weighted, session.multiply(b, b));
+  weighted = session.add(weighted, session.multiply(c, b));
+  session.expect(evaluator.dot(left, plain), weighted);
+
+  const std::vector<const rlwe::Ciphertext*> two = {&x, &y};
+  Session<S> lazy(test_chain<S>(65537, 5), false, rlwe::Relinearization::lazy);
+  const rlwe::Ciphertext u = lazy.encrypt(b);
+  const rlwe::Ciphertext square = lazy.evaluator.square(u);
+  const std::vector<const rlwe::Ciphertext*> sizes = {&u, &square}, twice = {&u, &u};
+  const rlwe::Ciphertext sum = lazy.evaluator.dot(sizes, twice);
+  EXPECT_EQ(sum.size(), 3U);
+  const Values second = lazy.multiply(b, b);
+  lazy.expect(sum, lazy.add(second, lazy.multiply(second, b)));
+  const rlwe::Plaintext lazy_weight = lazy.encode(b);
+  const std::vector<const rlwe::Plaintext*> lazy_weights = {&lazy_weight, &lazy_weight};
+  lazy.expect(lazy.evaluator.dot(sizes, lazy_weights), lazy.add(second, lazy.multiply(second, b)));
+
+  const std::vector<const rlwe::Ciphertext*> none;
+  expect_error<ParameterError>([&] { static_cast<void>(evaluator.dot(none, none)); }, {"0 and 0"});
+  expect_error<ParameterError>([&] { static_cast<void>(evaluator.dot(left, two)); }, {"4 and 2"});
+  const rlwe::Ciphertext coefficients = session.encrypt(b, {}, rlwe::Encoding::coefficients);
+  const std::vector<const rlwe::Ciphertext*> mixed = {&x, &coefficients};
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(mixed, two)); }, {"dot", "encode both"});
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(mixed, mixed)); }, {"encode both"});
+  const rlwe::Ciphertext pair = session.encrypt(session.uniform(2 * n), {2}, slots);
+  const std::vector<const rlwe::Ciphertext*> batches = {&z, &pair};
+  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(batches, two)); }, {"(3,)", "(2,)"});
+}
+
 REGISTER_TYPED_TEST_SUITE_P(IntegerOperations, DecryptionInvertsEncryption, SumsAreSums, PlaintextsAndScalars,
                             ProductsAreProducts, PowersAndLongProducts, RotationsAndSums,
-                            BatchesAndBroadcasting, ShortArrays, LargeDegree);
+                            BatchesAndBroadcasting, ShortArrays, LargeDegree, InnerProducts,
+                            InnerProductsOfUnlikeOperands);
 
 }  // namespace hemera::testing

@@ -143,6 +143,11 @@ class Backend {
   /// out[c] = sum over i + j = c of a[i] * b[j]; out has components a + b - 1 and is neither input.
   virtual void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                               const ConstPolyView& b, const RnsBase& base) const = 0;
+  /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
+  /// a[i][j] * b[i][k]. As many a as b, at least one; all a have the same number of components, and all b;
+  /// out has components a + b - 1 and is none of the inputs.
+  virtual void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                             std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// X -> X^galois_element (odd, below 2N); out is not `in`.
   virtual void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                             std::uint64_t galois_element, Form form, const RnsBase& base) const = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ class Context {
   /// Backend::tensor_product in evaluation form, by the multiplier if there is one.
   void tensor_product(const poly::PolyView& out, const poly::ConstPolyView& a, const poly::ConstPolyView& b,
                       const poly::RnsBase& base) const;
+  /// Backend::inner_product in evaluation form, by the multiplier if there is one and both sides are
+  /// ciphertexts.
+  void inner_product(const poly::PolyView& out, std::span<const poly::ConstPolyView> a,
+                     std::span<const poly::ConstPolyView> b, const poly::RnsBase& base) const;
 
   [[nodiscard]] const poly::ModulusChain& chain() const { return chain_; }
   [[nodiscard]] std::size_t top_level() const { return chain_.top(); }

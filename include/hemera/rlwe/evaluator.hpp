@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
@@ -23,6 +24,21 @@ enum class Relinearization : std::uint8_t {
 struct Scalar {
   std::complex<double> value;
   std::int64_t integer = 0;
+};
+
+/// Two operands ready to be multiplied, at one level, and the metadata of their product. A plaintext is the
+/// polynomial that multiplies the components.
+struct Factors {
+  poly::ConstPolyView a, b;
+  Metadata meta;
+  std::vector<poly::Poly> held;  // copies that the views see
+
+  /// Keeps a copy, if there is one, for as long as this lives.
+  void hold(poly::Poly copy) {
+    if (copy) held.push_back(std::move(copy));
+  }
+  /// Components of the product.
+  [[nodiscard]] std::size_t size() const { return a.shape.components + b.shape.components - 1; }
 };
 
 /// Evaluates on ciphertexts with evaluation keys and without any secret. Stateless beyond its keys: any
@@ -54,7 +70,7 @@ class Evaluator {
   // --- Plaintexts and scalars. ---
   virtual void add_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
   virtual void subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const = 0;
-  [[nodiscard]] virtual Ciphertext multiply_plain(const Ciphertext& a, const Plaintext& b) const = 0;
+  [[nodiscard]] Ciphertext multiply_plain(const Ciphertext& a, const Plaintext& b) const;
   void multiply_plain_inplace(Ciphertext& a, const Plaintext& b) const { a = multiply_plain(a, b); }
   virtual void add_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
   virtual void multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const = 0;
@@ -62,6 +78,13 @@ class Evaluator {
   // --- Products. ---
   [[nodiscard]] Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;
   [[nodiscard]] Ciphertext square(const Ciphertext& a) const { return multiply(a, a); }
+  /// The sum of a[i] b[i]: what multiply_plain or multiply of each, and add give, but in one pass over the
+  /// operands, and relinearized once as a sum. Products whose levels, scales or correction factors differ are
+  /// summed apart and aligned as addends. ParameterError unless there are as many a as b, at least one.
+  [[nodiscard]] Ciphertext dot(std::span<const Ciphertext* const> a,
+                               std::span<const Plaintext* const> b) const;
+  [[nodiscard]] Ciphertext dot(std::span<const Ciphertext* const> a,
+                               std::span<const Ciphertext* const> b) const;
   void relinearize_inplace(Ciphertext& a) const;
   /// a^exponent, exponent >= 1, in ceil(log2 exponent) levels.
   [[nodiscard]] Ciphertext power(const Ciphertext& a, std::uint64_t exponent) const;
@@ -99,12 +122,14 @@ class Evaluator {
   /// impossible.
   virtual void align_for_addition(Ciphertext& a, Ciphertext& b) const = 0;
   /// Whether addition needs align_for_addition (no copy is made where not).
-  [[nodiscard]] virtual bool aligned_for_addition(const Ciphertext& a, const Ciphertext& b) const = 0;
-  /// Product of size a.size() + b.size() - 1, metadata included; operands have size 2.
-  [[nodiscard]] virtual Ciphertext tensor(const Ciphertext& a, const Ciphertext& b) const = 0;
-  /// tensor and relinearize, which a scheme may run as one operation.
-  [[nodiscard]] virtual Ciphertext relinearized_product(const Ciphertext& a, const Ciphertext& b,
-                                                        const SwitchingKey& key) const;
+  [[nodiscard]] virtual bool aligned_for_addition(const Metadata& a, const Metadata& b) const = 0;
+  /// Operands of size 2 (the same object twice for a square); an operand and a plaintext.
+  [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Ciphertext& b) const = 0;
+  [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Plaintext& b) const = 0;
+  /// The sum of products, all of ciphertexts or all with plaintexts, which has the metadata `meta`. With a
+  /// key, which products of ciphertexts may have, it is relinearized.
+  [[nodiscard]] virtual Ciphertext sum_products(std::span<const Factors> products, Metadata meta,
+                                                const SwitchingKey* key) const;
   /// Lowest level that holds the result safely.
   [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
 
@@ -116,6 +141,18 @@ class Evaluator {
 
  private:
   void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;
+  /// The operands of `multiply` checked, at size 2 and ready.
+  [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Ciphertext& b,
+                                        const char* operation) const;
+  [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Plaintext& b, const char* operation) const;
+  /// Of products that may be added as they are; at least one. With a key, relinearized.
+  [[nodiscard]] Ciphertext sum_aligned(std::span<const Factors> products, const SwitchingKey* key,
+                                       const char* operation) const;
+  /// Adds products of any kind to `sum`, which may be empty.
+  void add_products(Ciphertext& sum, std::vector<Factors> products) const;
+  template <typename Operand>
+  [[nodiscard]] Ciphertext sum_of_products(std::span<const Ciphertext* const> a,
+                                           std::span<const Operand* const> b) const;
 
   std::shared_ptr<const Context> context_;
   EvaluationKeys keys_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,10 +24,10 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
 /// MismatchError).
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key);
 
-/// The product of two ciphertexts of size 2, at the level of its metadata `meta`: of size 3 without a key,
-/// else relinearized, with the key switch's noise added to the metadata. Products run on the context's
-/// multiplier if it has one.
-Ciphertext multiply(const Ciphertext& a, const Ciphertext& b, Metadata meta, const SwitchingKey* key);
+/// The product of two ciphertexts of size 2, at the level of its metadata `meta`, relinearized; the key
+/// switch's noise is added to the metadata. By the backend's transforms: Context::multiplier() is not asked.
+Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, const poly::ConstPolyView& a,
+                                const poly::ConstPolyView& b, Metadata meta, const SwitchingKey& key);
 
 /// The automorphism X -> X^g of a ciphertext of size 2: key switch, then the permutation.
 Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_element, const SwitchingKey& key);

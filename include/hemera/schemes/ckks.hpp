@@ -102,8 +102,6 @@ class Evaluator final : public rlwe::Evaluator {
 
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
-  [[nodiscard]] rlwe::Ciphertext multiply_plain(const rlwe::Ciphertext& a,
-                                                const rlwe::Plaintext& b) const override;
   void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
@@ -114,17 +112,10 @@ class Evaluator final : public rlwe::Evaluator {
 
  protected:
   void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
-  [[nodiscard]] bool aligned_for_addition(const rlwe::Ciphertext& a,
-                                          const rlwe::Ciphertext& b) const override;
-  [[nodiscard]] rlwe::Ciphertext tensor(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
-  [[nodiscard]] rlwe::Ciphertext relinearized_product(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b,
-                                                      const rlwe::SwitchingKey& key) const override;
+  [[nodiscard]] bool aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const override;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
-
- private:
-  // Of size 3 without a key, else relinearized.
-  [[nodiscard]] rlwe::Ciphertext product(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b,
-                                         const rlwe::SwitchingKey* key) const;
 };
 
 }  // namespace hemera::ckks

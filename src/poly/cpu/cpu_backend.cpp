@@ -224,29 +224,55 @@ void CpuBackend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyVi
 void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                 const ConstPolyView& b, const RnsBase& base) const {
   check_ring("tensor_product", base);
-  check_tensor_product(out, a, b, base);
-  const std::size_t left = a.shape.components;
-  const std::size_t right = b.shape.components;
+  check_tensor_product("tensor_product", out, a, b, base);
+  if (a.shape.components != 2 || b.shape.components != 2) {
+    return add_products(queue, out, std::span(&a, 1), std::span(&b, 1), base);
+  }
   PolyShape shape = out.shape;  // one task a limb, all components at once
   shape.components = 1;
   for_each_limb(queue, shape, 4 * product_weight, [&](std::size_t i, std::size_t, std::size_t l) {
-    const arith::Modulus& q = base.modulus(l);
-    if (left == 2 && right == 2) {
-      kernels_.tensor_2x2(out.limb<Limb>(i, 0, l), out.limb<Limb>(i, 1, l), out.limb<Limb>(i, 2, l),
-                          a.limb<Limb>(i, 0, l), a.limb<Limb>(i, 1, l), b.limb<Limb>(i, 0, l),
-                          b.limb<Limb>(i, 1, l), shape.degree, q);
-      return;
-    }
+    kernels_.tensor_2x2(out.limb<Limb>(i, 0, l), out.limb<Limb>(i, 1, l), out.limb<Limb>(i, 2, l),
+                        a.limb<Limb>(i, 0, l), a.limb<Limb>(i, 1, l), b.limb<Limb>(i, 0, l),
+                        b.limb<Limb>(i, 1, l), shape.degree, base.modulus(l));
+  });
+}
+
+void CpuBackend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                               std::span<const ConstPolyView> b, const RnsBase& base) const {
+  check_ring("inner_product", base);
+  check_inner_product(out, a, b, base);
+  if (a.size() > 1) return add_products(queue, out, a, b, base);
+  // One product has kernels of its own; a single component broadcasts.
+  const bool element_wise = a[0].shape.components == 1 || b[0].shape.components == 1;
+  if (element_wise) return multiply(queue, out, a[0], b[0], base);
+  tensor_product(queue, out, a[0], b[0], base);
+}
+
+void CpuBackend::add_products(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                              std::span<const ConstPolyView> b, const RnsBase& base) const {
+  const std::size_t left = a.front().shape.components;
+  const std::size_t right = b.front().shape.components;
+  PolyShape shape = out.shape;  // one task a limb, all components at once
+  shape.components = 1;
+  // In blocks, so that the factors are in a near cache for all components but the first.
+  constexpr std::size_t block = 1024;
+  static_assert(min_degree % block == 0);
+  const std::size_t weight = a.size() * left * right * product_weight;
+  for_each_limb(queue, shape, weight, [&](std::size_t i, std::size_t, std::size_t l) {
     std::vector<const Limb*> from_a, from_b;
-    for (std::size_t c = 0; c < left + right - 1; ++c) {
-      from_a.clear();
-      from_b.clear();
-      for (std::size_t k = c < right ? 0 : c - right + 1; k <= c && k < left; ++k) {
-        from_a.push_back(a.limb<Limb>(i, k, l));
-        from_b.push_back(b.limb<Limb>(i, c - k, l));
+    for (std::size_t first = 0; first < shape.degree; first += block) {
+      for (std::size_t c = 0; c < left + right - 1; ++c) {
+        from_a.clear();
+        from_b.clear();
+        for (std::size_t term = 0; term < a.size(); ++term) {
+          for (std::size_t k = c < right ? 0 : c - right + 1; k <= c && k < left; ++k) {
+            from_a.push_back(a[term].limb<Limb>(i, k, l) + first);
+            from_b.push_back(b[term].limb<Limb>(i, c - k, l) + first);
+          }
+        }
+        kernels_.inner_product(out.limb<Limb>(i, c, l) + first, from_a.data(), from_b.data(), from_a.size(),
+                               block, base.modulus(l));
       }
-      kernels_.inner_product(out.limb<Limb>(i, c, l), from_a.data(), from_b.data(), from_a.size(),
-                             shape.degree, q);
     }
   });
 }

@@ -58,6 +58,8 @@ class CpuBackend final : public Backend {
 
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const override;
+  void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                     std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
                     Form form, const RnsBase& base) const override;
 
@@ -126,6 +128,9 @@ class CpuBackend final : public Backend {
   /// Throws MismatchError unless the base belongs to this backend's ring.
   void check_ring(const char* operation, const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
+  /// inner_product, checked.
+  void add_products(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                    std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// Where value i of place_integers stands, for the values from `first` on.
   void find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
                       std::uint64_t generator) const;

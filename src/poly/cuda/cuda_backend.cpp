@@ -285,8 +285,15 @@ void CudaBackend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyV
 void CudaBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                  const ConstPolyView& b, const RnsBase& base) const {
   check_ring("tensor_product", ring_, base);
-  check_tensor_product(out, a, b, base);
-  cuda::tensor_product(launcher(queue), out, a, b, base);
+  check_tensor_product("tensor_product", out, a, b, base);
+  cuda::inner_product(launcher(queue), "tensor_product", out, std::span(&a, 1), std::span(&b, 1), base);
+}
+
+void CudaBackend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                                std::span<const ConstPolyView> b, const RnsBase& base) const {
+  check_ring("inner_product", ring_, base);
+  check_inner_product(out, a, b, base);
+  cuda::inner_product(launcher(queue), "inner_product", out, a, b, base);
 }
 
 void CudaBackend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,

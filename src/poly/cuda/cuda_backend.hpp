@@ -68,6 +68,8 @@ class CudaBackend final : public Backend {
 
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const override;
+  void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                     std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
                     Form form, const RnsBase& base) const override;
 

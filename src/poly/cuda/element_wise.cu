@@ -127,40 +127,98 @@ __global__ void __launch_bounds__(threads)
   write(place.in(out), from[transposed(place.entry)], from[transposed(place.entry + 1)]);
 }
 
-// (a0 + a1 s) (b0 + b1 s): grid [tile, batch, limb].
+// Factors of one launch. Kernels take 4 KiB of parameters on every device.
+constexpr unsigned factors_per_launch = 56;
+template <unsigned most>
+struct Factors {
+  ConstDeviceView a[most];
+  ConstDeviceView b[most];
+};
+static_assert(sizeof(Factors<factors_per_launch>) + sizeof(LimbModuli) + 128 <= 4096);
+
+// What 128 bits hold of products of residues below 2^61.
+constexpr unsigned products_per_sum = 64;
+
+struct PairSum {
+  uint128 x = 0, y = 0;
+
+  __device__ __forceinline__ void add_product(const Pair& a, const Pair& b) {
+    x += static_cast<uint128>(a.x) * b.x;
+    y += static_cast<uint128>(a.y) * b.y;
+  }
+  __device__ __forceinline__ Pair reduced(const Modulus& q) const { return {q.reduce(x), q.reduce(y)}; }
+  __device__ __forceinline__ void fold(const Modulus& q) { *this = PairSum{q.reduce(x), q.reduce(y)}; }
+};
+
+// Factors of `left` and `right` components, each read once: grid [tile, batch, limb]. `adds`: to what `out`
+// has. For most = 1 the loops are gone.
+template <unsigned left, unsigned right, unsigned most>
 __global__ void __launch_bounds__(threads)
-    tensor_2x2_kernel(DeviceView out, ConstDeviceView a, ConstDeviceView b,
-                      const __grid_constant__ LimbModuli limbs, const Modulus* moduli) {
+    inner_product_kernel(DeviceView out, const __grid_constant__ Factors<most> factors, unsigned count,
+                         bool adds, const __grid_constant__ LimbModuli limbs, const Modulus* moduli) {
+  constexpr unsigned terms_per_sum = products_per_sum / (left < right ? left : right) - 1;
   const Place place(1);
   const Modulus q = moduli[limbs.ring_index[place.limb]];
   begin_kernel();
-  const Pair a0 = read(place.in(a)), a1 = read(place.in(a) + a.component_stride);
-  const Pair b0 = read(place.in(b)), b1 = read(place.in(b) + b.component_stride);
-  const auto cross = [&](std::uint64_t x0, std::uint64_t x1, std::uint64_t y0, std::uint64_t y1) {
-    return q.reduce(static_cast<uint128>(x0) * y1 + static_cast<uint128>(x1) * y0);
-  };
   std::uint64_t* to = place.in(out);
-  write(to, q.multiply(a0.x, b0.x), q.multiply(a0.y, b0.y));
-  write(to + out.component_stride, cross(a0.x, a1.x, b0.x, b1.x), cross(a0.y, a1.y, b0.y, b1.y));
-  write(to + 2 * out.component_stride, q.multiply(a1.x, b1.x), q.multiply(a1.y, b1.y));
+  PairSum sums[left + right - 1];
+  if (most > 1 && adds) {
+#pragma unroll
+    for (unsigned c = 0; c < left + right - 1; ++c) {
+      const Pair old = read(to + c * out.component_stride);
+      sums[c] = {old.x, old.y};
+    }
+  }
+  const unsigned terms = most == 1 ? 1 : count;
+#pragma unroll 2
+  for (unsigned i = 0; i < terms; ++i) {
+    Pair a[left], b[right];
+#pragma unroll
+    for (unsigned j = 0; j < left; ++j)
+      a[j] = read(place.in(factors.a[i]) + j * factors.a[i].component_stride);
+#pragma unroll
+    for (unsigned k = 0; k < right; ++k)
+      b[k] = read(place.in(factors.b[i]) + k * factors.b[i].component_stride);
+#pragma unroll
+    for (unsigned j = 0; j < left; ++j) {
+#pragma unroll
+      for (unsigned k = 0; k < right; ++k) sums[j + k].add_product(a[j], b[k]);
+    }
+    if (most > terms_per_sum && i % terms_per_sum == terms_per_sum - 1) {
+#pragma unroll
+      for (unsigned c = 0; c < left + right - 1; ++c) sums[c].fold(q);
+    }
+  }
+#pragma unroll
+  for (unsigned c = 0; c < left + right - 1; ++c) {
+    const Pair sum = sums[c].reduced(q);
+    write(to + c * out.component_stride, sum.x, sum.y);
+  }
 }
 
 // Any numbers of components: grid [tile, batch * component of out, limb].
 __global__ void __launch_bounds__(threads)
-    tensor_kernel(DeviceView out, ConstDeviceView a, ConstDeviceView b, unsigned a_components,
-                  unsigned b_components, const __grid_constant__ LimbModuli limbs, const Modulus* moduli) {
-  const Place place(a_components + b_components - 1);
+    any_inner_product_kernel(DeviceView out, const __grid_constant__ Factors<factors_per_launch> factors,
+                             unsigned count, bool adds, unsigned left, unsigned right,
+                             const __grid_constant__ LimbModuli limbs, const Modulus* moduli) {
+  const Place place(left + right - 1);
   const Modulus q = moduli[limbs.ring_index[place.limb]];
   begin_kernel();
-  Pair sum{0, 0};
-  const unsigned first = place.component < b_components ? 0 : place.component - (b_components - 1);
-  for (unsigned i = first; i < a_components && i <= place.component; ++i) {
-    const Pair x = read(a.limb(place.batch, i, place.limb) + place.entry);
-    const Pair y = read(b.limb(place.batch, place.component - i, place.limb) + place.entry);
-    sum = {q.reduce(static_cast<uint128>(x.x) * y.x + sum.x),
-           q.reduce(static_cast<uint128>(x.y) * y.y + sum.y)};
+  std::uint64_t* to = place.in(out);
+  PairSum sum;
+  if (adds) {
+    const Pair old = read(to);
+    sum = {old.x, old.y};
   }
-  write(place.in(out), sum.x, sum.y);
+  const unsigned first = place.component < right ? 0 : place.component - (right - 1);
+  for (unsigned i = 0; i < count; ++i) {
+    for (unsigned j = first; j < left && j <= place.component; ++j) {
+      sum.add_product(read(factors.a[i].limb(place.batch, j, place.limb) + place.entry),
+                      read(factors.b[i].limb(place.batch, place.component - j, place.limb) + place.entry));
+      sum.fold(q);
+    }
+  }
+  write(to, static_cast<std::uint64_t>(sum.x), static_cast<std::uint64_t>(sum.y));
 }
 
 }  // namespace
@@ -228,24 +286,58 @@ void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyVi
   });
 }
 
-void tensor_product(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
-                    const ConstPolyView& b, const RnsBase& base) {
-  const auto a_components = static_cast<unsigned>(a.shape.components);
-  const auto b_components = static_cast<unsigned>(b.shape.components);
-  for_each_launch(out.shape, [&](const Part& part) {
-    const LimbModuli limbs = limb_moduli(base, part.first_limb, part.limbs);
-    if (a_components == 2 && b_components == 2) {
-      PolyShape one = out.shape;
-      one.components = 1;
-      launch("tensor_product", launcher.stream, tensor_2x2_kernel, grid(launcher, one, part), {threads}, 0,
-             device_view(part.of(out)), device_view(part.of(a)), device_view(part.of(b)), limbs,
-             launcher.tables->moduli());
-    } else {
-      launch("tensor_product", launcher.stream, tensor_kernel, grid(launcher, out.shape, part), {threads}, 0,
-             device_view(part.of(out)), device_view(part.of(a)), device_view(part.of(b)), a_components,
-             b_components, limbs, launcher.tables->moduli());
+namespace {
+
+// run(factors, their number, whether they add to `out`, part) for each launch.
+template <unsigned most, typename Run>
+void for_each_factors(const PolyShape& shape, std::span<const ConstPolyView> a,
+                      std::span<const ConstPolyView> b, const Run& run) {
+  for_each_launch(shape, [&](const Part& part) {
+    for (std::size_t first = 0; first < a.size(); first += most) {
+      Factors<most> factors{};
+      const auto count = static_cast<unsigned>(std::min<std::size_t>(most, a.size() - first));
+      for (unsigned i = 0; i < count; ++i) {
+        factors.a[i] = device_view(part.of(a[first + i]));
+        factors.b[i] = device_view(part.of(b[first + i]));
+      }
+      run(factors, count, first != 0, part);
     }
   });
+}
+
+template <unsigned left, unsigned right>
+void inner_product_of(const Launcher& launcher, const char* operation, const PolyView& out,
+                      std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                      const RnsBase& base) {
+  PolyShape shape = out.shape;
+  shape.components = 1;
+  const auto run = [&]<unsigned most>(const Factors<most>& factors, unsigned count, bool adds,
+                                      const Part& part) {
+    launch(operation, launcher.stream, inner_product_kernel<left, right, most>, grid(launcher, shape, part),
+           {threads}, 0, device_view(part.of(out)), factors, count, adds,
+           limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
+  };
+  if (a.size() == 1) return for_each_factors<1>(shape, a, b, run);
+  for_each_factors<factors_per_launch>(shape, a, b, run);
+}
+
+}  // namespace
+
+void inner_product(const Launcher& launcher, const char* operation, const PolyView& out,
+                   std::span<const ConstPolyView> a, std::span<const ConstPolyView> b, const RnsBase& base) {
+  const auto left = static_cast<unsigned>(a.front().shape.components);
+  const auto right = static_cast<unsigned>(b.front().shape.components);
+  if (left < right) return inner_product(launcher, operation, out, b, a, base);
+  if (left == 1) return inner_product_of<1, 1>(launcher, operation, out, a, b, base);
+  if (left == 2 && right == 1) return inner_product_of<2, 1>(launcher, operation, out, a, b, base);
+  if (left == 2) return inner_product_of<2, 2>(launcher, operation, out, a, b, base);
+  for_each_factors<factors_per_launch>(
+      out.shape, a, b,
+      [&](const Factors<factors_per_launch>& factors, unsigned count, bool adds, const Part& part) {
+        launch(operation, launcher.stream, any_inner_product_kernel, grid(launcher, out.shape, part),
+               {threads}, 0, device_view(part.of(out)), factors, count, adds, left, right,
+               limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
+      });
 }
 
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in) {

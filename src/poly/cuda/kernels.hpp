@@ -74,8 +74,9 @@ void multiply_scalar(const Launcher& launcher, const PolyView& out, const ConstP
 /// Adds to every entry, or to entry 0 of each limb alone.
 void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                 std::span<const std::uint64_t> scalars, bool every_entry, const RnsBase& base);
-void tensor_product(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
-                    const ConstPolyView& b, const RnsBase& base);
+/// A sum of tensor products, for the operation of this name. One launch for up to 56 of them.
+void inner_product(const Launcher& launcher, const char* operation, const PolyView& out,
+                   std::span<const ConstPolyView> a, std::span<const ConstPolyView> b, const RnsBase& base);
 /// Broadcasts.
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
 void fill_zero(const Launcher& launcher, const PolyView& out);

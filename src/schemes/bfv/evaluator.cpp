@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
@@ -74,21 +75,8 @@ void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const 
   combine_plain(a, b, true, "subtract_plain");
 }
 
-Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
-  require(a, "multiply_plain");
-  const Context& own = *context();
-  rlwe::require_plaintext(own, b, "multiply_plain");
-  rlwe::require_same_encoding(a, b, "multiply_plain");
-  rlwe::Metadata meta = a.meta;
-  meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
-  meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
-  meta.noise_log2 +=
-      rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
-  const poly::RnsBase& base = own.base(a.meta.level);
-  const poly::Poly factor = rlwe::lift_plaintext(own, b, base, 1, {}, runtime::Secrecy::open);
-  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), a.size());
-  own.backend().multiply(own.queue(), product.poly.view(), a.poly.view(), factor.view(), base);
-  return product;
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
+  return rlwe::plaintext_factors(a, b);
 }
 
 void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
@@ -131,46 +119,67 @@ void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
   drop_to_level_inplace(b, level);
 }
 
-bool Evaluator::aligned_for_addition(const Ciphertext& a, const Ciphertext& b) const {
-  return a.meta.level == b.meta.level && a.meta.encoding == b.meta.encoding;
+bool Evaluator::aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
+  return a.level == b.level && a.encoding == b.encoding;
 }
 
-Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
   const Context& own = *context();
   rlwe::require_automatic(own, a.meta.level, b.meta.level, "multiply");
   if (a.meta.level != b.meta.level) {
     const bool lower_a = a.meta.level > b.meta.level;
     Ciphertext lowered = rescale(lower_a ? a : b);
     drop_to_level_inplace(lowered, std::min(a.meta.level, b.meta.level));
-    return lower_a ? tensor(lowered, b) : tensor(a, lowered);
+    rlwe::Factors result = lower_a ? factors(lowered, b) : factors(a, lowered);
+    result.hold(std::move(lowered.poly));
+    return result;
   }
-  const std::size_t level = a.meta.level;
-  const Multiplier& multiplier = *plans_->multipliers[level];
-
-  rlwe::Metadata meta = a.meta;
-  meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply");
-  meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
+  const Multiplier& multiplier = *plans_->multipliers[a.meta.level];
+  rlwe::Factors result{.a = a.poly.view(), .b = b.poly.view(), .meta = a.meta, .held = {}};
+  result.meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply");
+  result.meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
   const ProductSetting setting{.degree = own.degree(),
                                .plain_modulus = own.parameters().plain_modulus(),
                                .secret = own.parameters().literal().secret,
-                               .log_modulus = own.base(level).log2(),
+                               .log_modulus = own.base(a.meta.level).log2(),
                                .rounding_error = multiplier.rounding_error(),
                                .operand_rounding_log2 = multiplier.operand_rounding_log2()};
-  meta.noise_log2 = product_noise_log2(setting, a.meta.noise_log2, b.meta.noise_log2);
-  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), 3);
+  result.meta.noise_log2 = product_noise_log2(setting, a.meta.noise_log2, b.meta.noise_log2);
+  return result;
+}
 
-  const bool square = &a == &b;
-  const std::size_t batch = product.poly.shape().batch;
-  const std::size_t part = std::max<std::size_t>(1, scratch_limit / multiplier.scratch_bytes(own.degree()));
+// Each product of ciphertexts is scaled by t / Q alone.
+Ciphertext Evaluator::sum_products(std::span<const rlwe::Factors> products, rlwe::Metadata meta,
+                                   const rlwe::SwitchingKey* key) const {
+  if (products.front().b.shape.components == 1) {
+    return rlwe::Evaluator::sum_products(products, std::move(meta), key);
+  }
+  const Context& own = *context();
+  const std::size_t level = meta.level;
+  const Multiplier& multiplier = *plans_->multipliers[level];
+  Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), 3);
+  const poly::PolyView out = result.poly.view();
+  const std::size_t batch = out.shape.batch;
+  const std::size_t part =
+      std::min(batch, std::max<std::size_t>(1, scratch_limit / multiplier.scratch_bytes(own.degree())));
+  poly::Poly term;
+  if (products.size() > 1) term = own.make_poly(part, 3, own.base(level), poly::Form::evaluation);
   for (std::size_t first = 0; first < batch; first += part) {
     const std::size_t count = std::min(part, batch - first);
-    const auto restricted = [&](const Ciphertext& operand) {
-      const poly::ConstPolyView view = operand.poly.view();
+    const auto restricted = [&](const poly::ConstPolyView& view) {
       return view.shape.batch == 1 ? view : view.batches(first, count);
     };
-    multiplier.multiply(own, product.poly.view().batches(first, count), restricted(a), restricted(b), square);
+    const poly::PolyView sum = out.batches(first, count);
+    for (const rlwe::Factors& product : products) {
+      const bool adds = &product != &products.front();
+      const poly::PolyView target = adds ? term.view().batches(0, count) : sum;
+      const bool square = product.a.data == product.b.data;
+      multiplier.multiply(own, target, restricted(product.a), restricted(product.b), square);
+      if (adds) own.backend().add(own.queue(), sum, sum, target, own.base(level));
+    }
   }
-  return product;
+  if (key != nullptr) rlwe::relinearize(result, *key);
+  return result;
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bgv.hpp"
@@ -83,21 +82,8 @@ void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const 
   combine_plain(a, b, true, "subtract_plain");
 }
 
-Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
-  require(a, "multiply_plain");
-  const Context& own = *context();
-  rlwe::require_plaintext(own, b, "multiply_plain");
-  rlwe::require_same_encoding(a, b, "multiply_plain");
-  rlwe::Metadata meta = a.meta;
-  meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
-  meta.slots = rlwe::product_slots(a.meta, b.meta, own.degree());
-  meta.noise_log2 +=
-      rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
-  const poly::RnsBase& base = own.base(a.meta.level);
-  const poly::Poly factor = rlwe::lift_plaintext(own, b, base, 1, {}, runtime::Secrecy::open);
-  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), a.size());
-  own.backend().multiply(own.queue(), product.poly.view(), a.poly.view(), factor.view(), base);
-  return product;
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
+  return rlwe::plaintext_factors(a, b);
 }
 
 void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
@@ -152,9 +138,8 @@ void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
   scale_with_correction(b, multipliers.b);
 }
 
-bool Evaluator::aligned_for_addition(const Ciphertext& a, const Ciphertext& b) const {
-  return a.meta.level == b.meta.level && a.meta.correction == b.meta.correction &&
-         a.meta.encoding == b.meta.encoding;
+bool Evaluator::aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
+  return a.level == b.level && a.correction == b.correction && a.encoding == b.encoding;
 }
 
 std::size_t Evaluator::product_level(const Ciphertext& a, const Ciphertext& b) const {
@@ -172,16 +157,7 @@ std::size_t Evaluator::product_level(const Ciphertext& a, const Ciphertext& b) c
   return multiplication_level(setting, {a.meta.level, a.meta.noise_log2}, {b.meta.level, b.meta.noise_log2});
 }
 
-Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
-  return product(a, b, nullptr);
-}
-
-Ciphertext Evaluator::relinearized_product(const Ciphertext& a, const Ciphertext& b,
-                                           const rlwe::SwitchingKey& key) const {
-  return product(a, b, &key);
-}
-
-Ciphertext Evaluator::product(const Ciphertext& a, const Ciphertext& b, const rlwe::SwitchingKey* key) const {
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
   const Context& own = *context();
   const std::size_t level = product_level(a, b);
   // Copies only where an operand has to come down.
@@ -196,12 +172,14 @@ Ciphertext Evaluator::product(const Ciphertext& a, const Ciphertext& b, const rl
   const Ciphertext& x = at_level(a, lowered_a);
   const Ciphertext& y = &a == &b ? x : at_level(b, lowered_b);
 
-  rlwe::Metadata meta = x.meta;
-  meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
-  meta.slots = rlwe::product_slots(x.meta, y.meta, own.degree());
-  meta.correction = own.plain_base().modulus(0).multiply(x.meta.correction, y.meta.correction);
-  meta.noise_log2 = product_noise_log2(own.degree(), x.meta.noise_log2, y.meta.noise_log2);
-  return rlwe::multiply(x, y, std::move(meta), key);
+  rlwe::Factors result{.a = x.poly.view(), .b = y.poly.view(), .meta = x.meta, .held = {}};
+  result.meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
+  result.meta.slots = rlwe::product_slots(x.meta, y.meta, own.degree());
+  result.meta.correction = own.plain_base().modulus(0).multiply(x.meta.correction, y.meta.correction);
+  result.meta.noise_log2 = product_noise_log2(own.degree(), x.meta.noise_log2, y.meta.noise_log2);
+  result.hold(std::move(lowered_a.poly));
+  result.hold(std::move(lowered_b.poly));
+  return result;
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
-#include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 
@@ -180,8 +179,8 @@ void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level) const 
   rescale_inplace(a);
 }
 
-bool Evaluator::aligned_for_addition(const Ciphertext& a, const Ciphertext& b) const {
-  return a.meta.level == b.meta.level && close(*context(), a.meta.scale, b.meta.scale);
+bool Evaluator::aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
+  return a.level == b.level && close(*context(), a.scale, b.scale);
 }
 
 void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
@@ -213,7 +212,7 @@ void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
   } else if (high.meta.level > low.meta.level) {
     adjust_to_level_inplace(high, low.meta.level);
   }
-  if (aligned_for_addition(a, b)) return;
+  if (aligned_for_addition(a.meta, b.meta)) return;
   // Scales that the caller chose: one level lower both can have the scale of automatic mode.
   rescale_product(*this, a);
   rescale_product(*this, b);
@@ -226,16 +225,7 @@ void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
   adjust_to_level_inplace(b, level - 1);
 }
 
-Ciphertext Evaluator::tensor(const Ciphertext& a, const Ciphertext& b) const {
-  return product(a, b, nullptr);
-}
-
-Ciphertext Evaluator::relinearized_product(const Ciphertext& a, const Ciphertext& b,
-                                           const rlwe::SwitchingKey& key) const {
-  return product(a, b, &key);
-}
-
-Ciphertext Evaluator::product(const Ciphertext& a, const Ciphertext& b, const rlwe::SwitchingKey* key) const {
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
   const rlwe::Context& ctx = *context();
   const bool same = &a == &b;
   Ciphertext storage_a;
@@ -268,13 +258,15 @@ Ciphertext Evaluator::product(const Ciphertext& a, const Ciphertext& b, const rl
                         std::to_string(b.meta.level) +
                         "; drop the higher one to the lower level, or use automatic rescaling");
   }
-  rlwe::Metadata meta = x->meta;
-  meta.batch = rlwe::broadcast(x->meta.batch, y->meta.batch, "multiply");
-  meta.slots = std::max(x->meta.slots, y->meta.slots);
-  meta.scale = x->meta.scale * y->meta.scale;
-  meta.noise_scale_degree = x->meta.noise_scale_degree + y->meta.noise_scale_degree;
-  require_room(ctx, meta.scale, meta.level, "multiply");
-  return rlwe::multiply(*x, *y, std::move(meta), key);
+  rlwe::Factors result{.a = x->poly.view(), .b = y->poly.view(), .meta = x->meta, .held = {}};
+  result.meta.batch = rlwe::broadcast(x->meta.batch, y->meta.batch, "multiply");
+  result.meta.slots = std::max(x->meta.slots, y->meta.slots);
+  result.meta.scale = x->meta.scale * y->meta.scale;
+  result.meta.noise_scale_degree = x->meta.noise_scale_degree + y->meta.noise_scale_degree;
+  require_room(ctx, result.meta.scale, result.meta.level, "multiply");
+  result.hold(std::move(storage_a.poly));
+  result.hold(std::move(storage_b.poly));
+  return result;
 }
 
 void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
@@ -326,8 +318,7 @@ void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const 
   negate_inplace(a);
 }
 
-Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
-  require(a, "multiply_plain");
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
   rlwe::require_same_context(*context(), *b.context, "multiply_plain");
   const rlwe::Context& ctx = *context();
   Ciphertext storage;
@@ -346,19 +337,19 @@ Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) co
     adjust_to_level_inplace(storage, b.meta.level);
     x = &storage;
   }
-  rlwe::Metadata meta = x->meta;
-  meta.batch = rlwe::broadcast(x->meta.batch, b.meta.batch, "multiply_plain");
-  meta.slots = std::max(x->meta.slots, b.meta.slots);
-  meta.scale = x->meta.scale * b.meta.scale;
-  meta.noise_scale_degree = x->meta.noise_scale_degree + 1;
-  require_room(ctx, meta.scale, meta.level, "multiply_plain");
-  const poly::RnsBase& base = ctx.base(meta.level);
-  const bool whole = b.meta.level == meta.level;
-  const poly::Poly part = whole ? poly::Poly() : limbs_of(ctx, b.poly, base);
-  Ciphertext product = rlwe::make_ciphertext(context(), std::move(meta), x->size());
-  ctx.backend().multiply(ctx.queue(), product.poly.view(), x->poly.view(),
-                         whole ? b.poly.view() : part.view(), base);
-  return product;
+  rlwe::Factors result{.a = x->poly.view(), .b = b.poly.view(), .meta = x->meta, .held = {}};
+  result.meta.batch = rlwe::broadcast(x->meta.batch, b.meta.batch, "multiply_plain");
+  result.meta.slots = std::max(x->meta.slots, b.meta.slots);
+  result.meta.scale = x->meta.scale * b.meta.scale;
+  result.meta.noise_scale_degree = x->meta.noise_scale_degree + 1;
+  require_room(ctx, result.meta.scale, result.meta.level, "multiply_plain");
+  if (b.meta.level != result.meta.level) {
+    poly::Poly part = limbs_of(ctx, b.poly, ctx.base(result.meta.level));
+    result.b = std::as_const(part).view();
+    result.hold(std::move(part));
+  }
+  result.hold(std::move(storage.poly));
+  return result;
 }
 
 void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {

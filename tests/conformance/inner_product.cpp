@@ -1,0 +1,123 @@
+// Sums of tensor products, with a reduction after each product as the oracle; and what the interface gives a
+// backend that does not override it.
+#include "conformance/suite.hpp"
+#include "hemera/arith/modulus.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::conformance {
+namespace {
+
+using poly::ConstPolyView;
+using poly::RnsBase;
+
+struct Extents {
+  std::size_t batch, components;
+};
+
+Host expected_sum(const std::vector<Host>& a, const std::vector<Host>& b, std::size_t batch) {
+  const std::size_t left = a[0].shape.components, right = b[0].shape.components;
+  Host sum(a[0].base, batch, left + right - 1);
+  const poly::PolyShape& shape = sum.shape;
+  for (std::size_t term = 0; term < a.size(); ++term) {
+    for (std::size_t i = 0; i < batch; ++i) {
+      for (std::size_t j = 0; j < left; ++j) {
+        for (std::size_t k = 0; k < right; ++k) {
+          for (std::size_t l = 0; l < shape.limbs; ++l) {
+            const std::uint64_t q = sum.base.modulus(l).value();
+            for (std::size_t n = 0; n < shape.degree; ++n) {
+              std::uint64_t& entry = sum.at(i, j + k, l, n);
+              const auto product =
+                  static_cast<arith::uint128>(a[term].at(i, j, l, n)) * b[term].at(i, k, l, n);
+              entry = static_cast<std::uint64_t>((product + entry) % q);
+            }
+          }
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+// Every other batch of the factors broadcasts.
+void check_sum(Rig& rig, const RnsBase& base, std::size_t terms, const Extents& left, const Extents& right,
+               bool largest) {
+  const std::size_t batch = std::max(left.batch, right.batch);
+  std::vector<Host> a, b;
+  for (std::size_t term = 0; term < terms; ++term) {
+    const bool broadcasts = term % 2 == 1;
+    a.push_back(rig.random(base, broadcasts ? 1 : left.batch, left.components));
+    b.push_back(rig.random(base, right.batch, right.components));
+    for (Host* host : {&a.back(), &b.back()}) {
+      for (std::size_t i = 0; largest && i < host->words.size(); ++i) {
+        host->words[i] = base.modulus(i / host->shape.degree % base.size()).value() - 1;
+      }
+    }
+  }
+  const Host expected = expected_sum(a, b, batch);
+  std::vector<poly::Poly> held;
+  std::vector<ConstPolyView> views_a, views_b;
+  for (std::size_t term = 0; term < terms; ++term) {
+    held.push_back(rig.upload(a[term]));
+    views_a.push_back(std::as_const(held.back()).view());
+    held.push_back(rig.upload(b[term]));
+    views_b.push_back(std::as_const(held.back()).view());
+  }
+  const auto text = [&] {
+    return std::to_string(terms) + " products of " + std::to_string(left.components) + " and " +
+           std::to_string(right.components) + " components";
+  };
+  poly::Poly out = rig.output(base, batch, expected.shape.components);
+  rig.backend->inner_product(*rig.queue, out.view(), views_a, views_b, base);
+  ASSERT_TRUE(same(rig.download(out), expected)) << text();
+  out = rig.output(base, batch, expected.shape.components);
+  rig.backend->Backend::inner_product(*rig.queue, out.view(), views_a, views_b, base);
+  ASSERT_TRUE(same(rig.download(out), expected)) << text() << ", by the interface";
+}
+
+TEST_P(BackendTest, InnerProductSumsTensorProducts) {
+  const std::vector<std::pair<Extents, Extents>> operands = {
+      {{1, 1}, {1, 1}}, {{2, 2}, {2, 1}}, {{2, 2}, {1, 1}}, {{1, 1}, {3, 2}},
+      {{2, 2}, {2, 2}}, {{1, 3}, {2, 1}}, {{2, 3}, {1, 2}}, {{1, 3}, {1, 3}},
+  };
+  for (const std::vector<int>& bits : bases_of_bits()) {
+    Rig rig(GetParam(), 1024, bits);
+    const std::size_t few = GetParam().emulated ? 1 : 2;
+    const RnsBase base = bits.size() < 6 ? rig.primes(0, few) : rig.all();
+    for (const auto& [left, right] : operands) {
+      for (const std::size_t terms : {1, 2, 5}) check_sum(rig, base, terms, left, right, false);
+    }
+  }
+}
+
+// More products than a 128-bit sum, or the parameters of a kernel, hold; all residues as large as they can
+// be.
+TEST_P(BackendTest, InnerProductOfManyTerms) {
+  for (const int bits : {30, 50, 61}) {
+    Rig rig(GetParam(), 1024, {bits});
+    const RnsBase base = rig.all();
+    for (const std::size_t terms : {31, 33, 56, 57, 65}) check_sum(rig, base, terms, {1, 2}, {1, 2}, true);
+    check_sum(rig, base, 65, {1, 1}, {1, 1}, true);
+    check_sum(rig, base, 65, {1, 3}, {1, 2}, true);
+    check_sum(rig, base, 130, {2, 2}, {1, 1}, false);
+    check_sum(rig, base, 130, {1, 2}, {1, 2}, false);
+  }
+}
+
+TEST_P(BackendTest, InnerProductRefusesWhatDoesNotFit) {
+  Rig rig(GetParam(), 1024, {50, 45});
+  const RnsBase base = rig.all();
+  const poly::Poly two = rig.upload(rig.random(base, 1, 2)), three = rig.upload(rig.random(base, 1, 3));
+  poly::Poly out = rig.output(base, 1, 3);
+  const auto refuses = [&](const std::vector<ConstPolyView>& a, const std::vector<ConstPolyView>& b) {
+    EXPECT_THROW(rig.backend->inner_product(*rig.queue, out.view(), a, b, base), MismatchError);
+  };
+  refuses({}, {});
+  refuses({two.view()}, {});
+  refuses({two.view(), two.view()}, {two.view()});
+  refuses({two.view()}, {three.view()});
+  refuses({two.view(), three.view()}, {two.view(), three.view().components(0, 1)});
+  refuses({two.view().limbs(0, 1)}, {two.view().limbs(0, 1)});
+}
+
+}  // namespace
+}  // namespace hemera::conformance
