@@ -24,8 +24,11 @@ std::vector<std::byte> products(const rlwe::Parameters& parameters, std::string_
   const Evaluator evaluator(context, io::load_evaluation_keys(context, keys));
   const Ciphertext a = io::load_ciphertext(context, x);
   const Ciphertext b = io::load_ciphertext(context, y);
-  // A product, a square, and a product one level down.
-  return io::save(evaluator.multiply(evaluator.multiply(a, b), evaluator.square(b)));
+  // A product, a square, and a sum of products one level down.
+  const Ciphertext product = evaluator.multiply(a, b);
+  const Ciphertext square = evaluator.square(b);
+  const std::vector<const Ciphertext*> left = {&product, &square}, right = {&square, &square};
+  return io::save(evaluator.dot(left, right));
 }
 
 template <typename Evaluator>
