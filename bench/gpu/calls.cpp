@@ -200,6 +200,30 @@ Call rotate_hoisted_call(const Operands& in) {
       });
 }
 
+// Eight products and their sum. Each has its own copies of the operands, which are too many for the cache.
+template <typename Operand>
+Call dot_call(const Operands& in, const std::function<Operand()>& right) {
+  struct Copies {
+    std::vector<Ciphertext> a;
+    std::vector<Operand> b;
+    std::vector<const Ciphertext*> left;
+    std::vector<const Operand*> right;
+  };
+  constexpr std::size_t count = 8;
+  auto copies = std::make_shared<Copies>();
+  for (std::size_t i = 0; i < count; ++i) {
+    copies->a.push_back(in.x.clone());
+    copies->b.push_back(right());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    copies->left.push_back(&copies->a[i]);
+    copies->right.push_back(&copies->b[i]);
+  }
+  return making_ciphertext(
+      in, [&in, copies] { return in.client.evaluator->dot(copies->left, copies->right); },
+      in.expected([&](std::size_t i) { return static_cast<double>(count) * in.a[i] * in.b[i]; }));
+}
+
 }  // namespace
 
 const std::vector<std::string>& operations() {
@@ -211,6 +235,8 @@ const std::vector<std::string>& operations() {
                                                  "mod_switch",
                                                  "multiply_relinearize",
                                                  "square_relinearize",
+                                                 "dot_8",
+                                                 "dot_plain_8",
                                                  "rotate",
                                                  "rotate_hoisted_8",
                                                  "ntt",
@@ -269,6 +295,12 @@ Call make_call(const Operands& in, const std::string& operation) {
     return making_ciphertext(
         in, [&in, &evaluator] { return evaluator.square(in.x); },
         in.expected([&](std::size_t i) { return in.a[i] * in.a[i]; }));
+  }
+  if (operation == "dot_8") {
+    return dot_call<Ciphertext>(in, [&in] { return in.y.clone(); });
+  }
+  if (operation == "dot_plain_8") {
+    return dot_call<Plaintext>(in, [&in] { return in.client.encode(in.b, in.batch, in.level); });
   }
   if (operation == "rotate") {
     return making_ciphertext(
