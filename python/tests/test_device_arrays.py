@@ -214,3 +214,37 @@ def test_graphs_may_be_called_from_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.skipif(len(GPUS) < 2, reason="needs two GPUs")
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_two_gpus_share_the_work(scheme: str) -> None:
+    torch = pytest.importorskip("torch")
+    ctx = hm.Context(make_params(scheme), GPUS[0])
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=[1]))
+    x = ev.encrypt(values(scheme, 4, 512))
+    expected = bytes((x * x).rotate(1))
+    there = x.to(GPUS[1])
+    assert there.context.device == GPUS[1]
+    results: dict[str, bytes] = {}
+
+    def work(part: Any) -> None:
+        for _ in range(5):
+            results[part.context.device] = bytes((part * part).rotate(1))
+
+    threads = [threading.Thread(target=work, args=(part,)) for part in (x, there)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {GPUS[0]: expected, GPUS[1]: expected}
+    assert bytes(((there * there).rotate(1)).to(GPUS[0])) == expected
+    # An array of one GPU is not an array of the other.
+    other = ctx.on(GPUS[1])
+    array = torch.ones(512, device=GPUS[1], dtype=torch.float64 if scheme == "ckks" else torch.int64)
+    back = torch.from_dlpack(other.decode_on_device(other.encode(array)))
+    assert str(back.device) == GPUS[1]
+    np.testing.assert_allclose(back.cpu().numpy().real[:512], 1, atol=1e-6)
+    with pytest.raises(hm.errors.DeviceError):
+        ctx.encode(array)
