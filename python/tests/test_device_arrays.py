@@ -222,10 +222,12 @@ def test_two_gpus_share_the_work(scheme: str) -> None:
     torch = pytest.importorskip("torch")
     ctx = hm.Context(make_params(scheme), GPUS[0])
     sk = ctx.generate_secret_key()
-    ev = ctx.bind(ctx.generate_keys(sk, rotations=[1]))
+    keys = ctx.generate_keys(sk, rotations=[1])
+    ev = ctx.bind(keys)
+    other = ctx.on(GPUS[1])
     x = ev.encrypt(values(scheme, 4, 512))
     expected = bytes((x * x).rotate(1))
-    there = x.to(GPUS[1])
+    there = x.to(other.bind(keys.to(GPUS[1])))
     assert there.context.device == GPUS[1]
     results: dict[str, bytes] = {}
 
@@ -241,7 +243,6 @@ def test_two_gpus_share_the_work(scheme: str) -> None:
     assert results == {GPUS[0]: expected, GPUS[1]: expected}
     assert bytes(((there * there).rotate(1)).to(GPUS[0])) == expected
     # An array of one GPU is not an array of the other.
-    other = ctx.on(GPUS[1])
     array = torch.ones(512, device=GPUS[1], dtype=torch.float64 if scheme == "ckks" else torch.int64)
     back = torch.from_dlpack(other.decode_on_device(other.encode(array)))
     assert str(back.device) == GPUS[1]

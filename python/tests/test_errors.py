@@ -63,7 +63,7 @@ def test_missing_keys(party: Any) -> None:
         other()
     # A ciphertext of the client is bound to no keys, and still adds.
     party.check(x + x, 2 * party.values(16))
-    with pytest.raises(errors.MissingKeyError):
+    with pytest.raises(errors.MissingKeyError, match=r"no evaluation keys here.*x\.to\(evaluator\)"):
         x * x
 
 

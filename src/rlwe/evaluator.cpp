@@ -79,6 +79,15 @@ std::vector<std::int64_t> plain_powers(std::int64_t value) {
   return terms;
 }
 
+// What ends a complaint about a missing key.
+std::string missing_key_way_out(const EvaluationKeys& keys) {
+  if (!keys.relinearization && keys.galois.empty()) {
+    return ", but there are no evaluation keys here; use the evaluator that has them (Python: "
+           "x.to(evaluator))";
+  }
+  return ", which these keys do not have; ask for what you need when generating keys";
+}
+
 std::int64_t wrap(std::int64_t steps, std::int64_t period) { return ((steps % period) + period) % period; }
 
 // Candidate decompositions of a rotation, fewest terms first.
@@ -122,7 +131,7 @@ const SwitchingKey& Evaluator::galois_key(std::uint64_t element, std::int64_t st
           ? std::string(context_->scheme() == Scheme::ckks ? "conjugation" : "swapping rows")
           : "rotation by " + std::to_string(steps);
   throw MissingKeyError(what + " needs the key of Galois element " + std::to_string(element) +
-                        ", which these keys do not have; ask for it when generating keys");
+                        missing_key_way_out(keys_));
 }
 
 void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b,
@@ -295,9 +304,8 @@ void Evaluator::relinearize_inplace(Ciphertext& a) const {
 
 const SwitchingKey& Evaluator::relinearization_key() const {
   if (keys_.relinearization) return *keys_.relinearization;
-  throw MissingKeyError(
-      "relinearize: these keys have no relinearization key; ask for it when generating keys, or "
-      "relinearize lazily");
+  throw MissingKeyError("relinearize: a product of ciphertexts needs the relinearization key" +
+                        missing_key_way_out(keys_) + ", or relinearize lazily");
 }
 
 Ciphertext Evaluator::power(const Ciphertext& a, std::uint64_t exponent) const {
@@ -367,8 +375,8 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
     if (!has(step)) missing += (missing.empty() ? "" : ", ") + std::to_string(step);
   }
   throw MissingKeyError("rotation by " + std::to_string(steps) +
-                        " has no key of its own, and its power-of-two steps lack the keys of rotations " +
-                        missing + "; generate a key for " + std::to_string(steps) + " or for those");
+                        " needs a key of its own, or the keys of rotations " + missing +
+                        missing_key_way_out(keys_));
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {
