@@ -375,6 +375,43 @@ void Backend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyVie
   add(queue, first, first, addend, division == nullptr ? base : division->target());
 }
 
+std::size_t Backend::sample_rlwe_workspace(const PolyShape& out) const {
+  PolyShape one = out;
+  one.batch = one.components = 1;
+  return bytes_of(one);
+}
+
+void Backend::sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
+                          const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
+                          std::span<const GadgetTerm> terms, Workspace& workspace) const {
+  check_sample_rlwe(out, secret, base, addend, terms);
+  const PolyView b = out.components(0, 1), a = out.components(1, 1);
+  sample_uniform(queue, a, from.uniform, base);
+  sample_error(queue, b, from.errors, from.distribution, base);
+  if (from.factor != 1) multiply_scalar(queue, b, b, residues_of(from.factor, base), base);
+  forward_transform(queue, b, b, base);
+  {
+    const Workspace::Frame frame(workspace);
+    const PolyView negated = take(workspace, secret.shape);
+    negate(queue, negated, secret, base);
+    multiply_add(queue, b, a, negated, base);
+  }
+  if (!terms.empty()) return add_terms(queue, b, addend, terms, base, workspace);
+  if (addend.data != nullptr) add(queue, b, b, addend, base);
+}
+
+void Backend::add_terms(Queue& queue, const PolyView& out, const ConstPolyView& addend,
+                        std::span<const GadgetTerm> terms, const RnsBase& base, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyView scaled = take(workspace, with_limbs(addend.shape, 1));
+  for (const GadgetTerm& term : terms) {
+    const RnsBase single(base.ring(), {base.index(term.limb)});
+    const PolyView target = out.batches(term.batch, 1).limbs(term.limb, 1);
+    multiply_scalar(queue, scaled, addend.limbs(term.limb, 1), std::span(&term.factor, 1), single);
+    add(queue, target, target, scaled, single);
+  }
+}
+
 std::size_t Backend::lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const {
   const PolyShape coefficients = with_components(with_limbs(out, plan.base().size()), 2);
   return bytes_of(coefficients) + divide_and_round_workspace(coefficients, plan.rounding());

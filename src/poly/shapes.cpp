@@ -153,6 +153,27 @@ void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const Rns
   check_input("encrypt_zero", "addend", addend, out.components(0, 1).shape, target);
 }
 
+void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const RnsBase& base,
+                       const ConstPolyView& addend, std::span<const GadgetTerm> terms) {
+  check_view("sample_rlwe", "output", out, base);
+  check_view("sample_rlwe", "secret", secret, base);
+  check_count("sample_rlwe", "components of the output", out.shape.components, 2);
+  check_count("sample_rlwe", "components of the secret", secret.shape.components, 1);
+  check_count("sample_rlwe", "secrets in the batch", secret.shape.batch, 1);
+  if (addend.data != nullptr) {
+    check_count("sample_rlwe", "components of the addend", addend.shape.components, 1);
+    check_input("sample_rlwe", "addend", addend, out.components(0, 1).shape, base);
+  }
+  if (terms.empty()) return;
+  check_count("sample_rlwe", "polynomials of the terms", addend.data == nullptr ? 0 : addend.shape.batch, 1);
+  for (const GadgetTerm& term : terms) {
+    if (term.batch < out.shape.batch && term.limb < base.size()) continue;
+    throw MismatchError("sample_rlwe: a term is for limb " + std::to_string(term.limb) + " of polynomial " +
+                        std::to_string(term.batch) + ", but there are " + std::to_string(out.shape.batch) +
+                        " polynomials of " + std::to_string(base.size()) + " limbs");
+  }
+}
+
 void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
                       const Division* down, const ConstPolyView& addend) {
   check_view("switch_key", "output", out, up.base());

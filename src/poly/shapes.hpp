@@ -66,6 +66,10 @@ void check_key_inner_product(const PolyView& out, std::size_t batch, const Const
 void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const RnsBase& base,
                         const Division* division, const ConstPolyView& addend);
 
+/// The arguments of Backend::sample_rlwe; MismatchError unless they fit.
+void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const RnsBase& base,
+                       const ConstPolyView& addend, std::span<const GadgetTerm> terms);
+
 /// Output, inputs and plans of a key switch; MismatchError otherwise.
 void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
                       const Division* down, const ConstPolyView& addend);

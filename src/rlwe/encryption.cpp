@@ -20,33 +20,6 @@ void require_level(const Context& context, const Metadata& meta) {
   }
 }
 
-// Adds fresh errors in evaluation form to each polynomial of `out`.
-void add_errors(const Context& context, const poly::PolyView& out, const poly::RandomStream& secret,
-                const poly::RnsBase& base) {
-  poly::Poly errors =
-      context.make_poly(out.shape.batch, out.shape.components, base, Form::evaluation, Secrecy::secret);
-  sample_errors(context, errors.view(), secret, base);
-  context.backend().add(context.queue(), out, out, errors.view(), base);
-}
-
-bool is_prefix(const poly::RnsBase& whole, const poly::RnsBase& part) {
-  const auto a = whole.indices();
-  const auto b = part.indices();
-  return b.size() <= a.size() && std::equal(b.begin(), b.end(), a.begin());
-}
-
-// Calls use(view of `whole` over base): without a copy when its limbs stand first in `whole`.
-template <typename Use>
-void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
-                     const Use& use) {
-  if (is_prefix(whole.base(), base)) {
-    use(whole.view().limbs(0, base.size()));
-  } else {
-    const poly::Poly part = restrict_to(context, whole, base);
-    use(part.view());
-  }
-}
-
 }  // namespace
 
 Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPolyView& message) {
@@ -71,21 +44,10 @@ Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPo
 Ciphertext encrypt_zero(const SecretKey& key, Metadata meta, const poly::ConstPolyView& message) {
   const Context& context = *key.context;
   require_level(context, meta);
-  const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
-  const poly::RnsBase& base = context.base(meta.level);
-
   meta.noise_log2 = fresh_noise_log2(context, false);
+  const poly::RnsBase& base = context.base(meta.level);
   Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);
-  result.seed = poly::RandomStream{poly::Seed::fresh(), 0};
-  expand_uniform_half(context, result.poly, *result.seed);
-  const poly::PolyView c0 = result.poly.view().components(0, 1);
-  const poly::PolyView c1 = result.poly.view().components(1, 1);
-  with_restricted(context, key.poly, base,
-                  [&](const poly::ConstPolyView& s) { backend.multiply(queue, c0, c1, s, base); });
-  backend.negate(queue, c0, c0, base);
-  add_errors(context, c0, poly::RandomStream{poly::Seed::fresh(), 0}, base);
-  if (message.data != nullptr) backend.add(queue, c0, c0, message, base);
+  result.seed = sample_rlwe(context, result.poly.view(), key.poly, base, message);
   return result;
 }
 

@@ -1,6 +1,6 @@
 #include "rlwe/fresh_randomness.hpp"
 
-#include <vector>
+#include <utility>
 
 namespace hemera::rlwe {
 
@@ -8,30 +8,38 @@ std::uint64_t error_factor(const Context& context) {
   return context.scheme() == Scheme::bgv ? context.parameters().plain_modulus() : 1;
 }
 
-void sample_errors(const Context& context, const poly::PolyView& out, const poly::RandomStream& secret,
-                   const poly::RnsBase& base) {
+poly::RandomStream sample_rlwe(const Context& context, const poly::PolyView& out, const poly::Poly& secret,
+                               const poly::RnsBase& base, const poly::ConstPolyView& addend,
+                               std::span<const poly::GadgetTerm> terms) {
+  const poly::RandomStream errors{poly::Seed::fresh(), 0}, uniform{poly::Seed::fresh(), 0};
+  const poly::RlweSampling from{.errors = errors,
+                                .uniform = uniform,
+                                .distribution = context.error_distribution(),
+                                .factor = error_factor(context)};
   const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
-  backend.sample_error(queue, out, secret, context.error_distribution(), base);
-  if (const std::uint64_t factor = error_factor(context); factor != 1) {
-    std::vector<std::uint64_t> residues;
-    for (std::size_t limb = 0; limb < base.size(); ++limb) {
-      residues.push_back(base.modulus(limb).reduce(factor));
-    }
-    backend.multiply_scalar(queue, out, out, residues, base);
-  }
-  backend.forward_transform(queue, out, out, base);
+  with_restricted(context, secret, base, [&](const poly::ConstPolyView& s) {
+    auto workspace =
+        context.make_workspace(backend.sample_rlwe_workspace(out.shape), runtime::Secrecy::secret);
+    backend.sample_rlwe(context.queue(), out, s, from, base, addend, terms, workspace);
+  });
+  return uniform;
 }
 
-poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base) {
+void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
+                     const std::function<void(const poly::ConstPolyView&)>& use) {
   const auto positions = whole.base().positions(base);
+  std::size_t prefix = 0;
+  while (prefix < positions.size() && positions[prefix] == prefix) ++prefix;
+  if (prefix == positions.size()) return use(whole.view().limbs(0, prefix));
   poly::Poly part =
       context.make_poly(whole.shape().batch, whole.shape().components, base, whole.form(), whole.secrecy());
-  for (std::size_t limb = 0; limb < positions.size(); ++limb) {
-    context.backend().copy(context.queue(), part.view().limbs(limb, 1),
-                           whole.view().limbs(positions[limb], 1));
+  // Neighbours go together.
+  for (std::size_t first = 0, last = 0; first < positions.size(); first = last) {
+    for (last = first + 1; last < positions.size() && positions[last] == positions[last - 1] + 1;) ++last;
+    context.backend().copy(context.queue(), part.view().limbs(first, last - first),
+                           whole.view().limbs(positions[first], last - first));
   }
-  return part;
+  use(std::as_const(part).view());
 }
 
 }  // namespace hemera::rlwe

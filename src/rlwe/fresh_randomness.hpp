@@ -1,7 +1,9 @@
-// Pieces of key generation and encryption: error polynomials, and keys as seen over a smaller base.
+// Pieces of key generation and encryption: samples of RLWE, and keys as seen over a smaller base.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "hemera/poly/poly.hpp"
 #include "hemera/rlwe/context.hpp"
@@ -11,12 +13,15 @@ namespace hemera::rlwe {
 /// What errors are multiplied by: t for BGV, else 1.
 std::uint64_t error_factor(const Context& context);
 
-/// Fresh errors in evaluation form, times the factor, in every polynomial of `out` (limbs over `base`).
-void sample_errors(const Context& context, const poly::PolyView& out, const poly::RandomStream& secret,
-                   const poly::RnsBase& base);
+/// Fresh pairs (b, a) with b = e - a s + addend in every polynomial of `out`, [batch, 2, limb, N] over
+/// `base`, as Backend::sample_rlwe tells. Returns the public stream that `a` comes from.
+poly::RandomStream sample_rlwe(const Context& context, const poly::PolyView& out, const poly::Poly& secret,
+                               const poly::RnsBase& base, const poly::ConstPolyView& addend = {},
+                               std::span<const poly::GadgetTerm> terms = {});
 
-/// The limbs of `whole` that `base` has (all of them must be there), as a polynomial of its own of equal
-/// secrecy.
-poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base);
+/// Calls use(view of `whole` over `base`), all of whose limbs must be there. Without a copy when they stand
+/// first in `whole`.
+void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
+                     const std::function<void(const poly::ConstPolyView&)>& use);
 
 }  // namespace hemera::rlwe

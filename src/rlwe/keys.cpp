@@ -1,6 +1,8 @@
 #include "hemera/rlwe/keys.hpp"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
@@ -10,30 +12,6 @@ namespace {
 
 using poly::Form;
 using runtime::Secrecy;
-
-// [e, uniform] polynomials of `count` pairs over `base`: e in evaluation form (times t for BGV) in component
-// 0, the stream of a fresh public seed in component 1.
-std::pair<poly::Poly, poly::RandomStream> errors_and_uniform(const Context& context, std::size_t count,
-                                                             const poly::RnsBase& base) {
-  poly::Poly pair = context.make_poly(count, 2, base, Form::evaluation);
-  sample_errors(context, pair.view().components(0, 1), poly::RandomStream{poly::Seed::fresh(), 0}, base);
-  const poly::RandomStream seed{poly::Seed::fresh(), 0};
-  expand_uniform_half(context, pair, seed);
-  return {std::move(pair), seed};
-}
-
-// b = e - a s, in place of e. `secret` is over the base of `pair`.
-void subtract_masked_secret(const Context& context, poly::Poly& pair, const poly::Poly& secret) {
-  const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
-  const poly::RnsBase& base = pair.base();
-  const poly::PolyView b = pair.view().components(0, 1);
-  const poly::PolyView a = pair.view().components(1, 1);
-  // -(a s) is summed into b through a negated secret: no temporary of the size of the key.
-  poly::Poly negated = context.make_poly(1, 1, base, Form::evaluation, Secrecy::secret);
-  backend.negate(queue, negated.view(), secret.view(), base);
-  backend.multiply_add(queue, b, a, negated.view(), base);
-}
 
 void require_level(const Context& context, std::size_t level, const char* operation) {
   if (level > context.top_level()) {
@@ -69,8 +47,8 @@ SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {
 PublicKey generate_public_key(const SecretKey& secret) {
   const Context& context = *secret.context;
   const poly::RnsBase& base = context.public_key_base();
-  auto [pair, seed] = errors_and_uniform(context, 1, base);
-  subtract_masked_secret(context, pair, restrict_to(context, secret.poly, base));
+  poly::Poly pair = context.make_poly(1, 2, base, Form::evaluation);
+  const poly::RandomStream seed = sample_rlwe(context, pair.view(), secret.poly, base);
   return {secret.context, std::move(pair), seed};
 }
 
@@ -78,33 +56,26 @@ SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, 
   require_same_context(*from.context, *to.context, "generate_switching_key");
   const Context& context = *from.context;
   require_level(context, level, "generate_switching_key");
-  const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
   const poly::RnsBase base = context.key_base(level);
   const auto digits = context.gadget(level);
 
-  auto [pair, seed] = errors_and_uniform(context, digits.size(), base);
-  subtract_masked_secret(context, pair, restrict_to(context, to.poly, base));
-
   // P g_d s_from is non-zero only at the limbs of digit d.
-  const poly::Poly source = restrict_to(context, from.poly, base);
-  poly::Poly scaled = context.make_poly(1, 1, base, Form::evaluation, Secrecy::secret);
+  std::vector<poly::GadgetTerm> terms;
   for (const poly::GadgetDigit& digit : digits) {
     for (std::size_t limb = 0; limb < digit.moduli.size(); ++limb) {
-      const std::uint32_t index = digit.moduli.index(limb);
-      const std::size_t position = base.position(index);
-      const poly::RnsBase single(base.ring(), {index});
       const arith::Modulus& q = digit.moduli.modulus(limb);
       std::uint64_t factor = q.power(2, static_cast<std::uint64_t>(digit.shift));
       for (const std::uint64_t prime : context.special().values())
         factor = q.multiply(factor, q.reduce(prime));
-      const poly::PolyView target = scaled.view().limbs(position, 1);
-      const poly::PolyView b = pair.view().batches(digit.key_digit, 1).components(0, 1).limbs(position, 1);
-      backend.multiply_scalar(queue, target, source.view().limbs(position, 1), std::span(&factor, 1), single);
-      backend.add(queue, b, b, target, single);
+      terms.push_back({digit.key_digit, base.position(digit.moduli.index(limb)), factor});
     }
   }
-  return {from.context, level, std::move(pair), seed};
+  poly::Poly pairs = context.make_poly(digits.size(), 2, base, Form::evaluation);
+  std::optional<poly::RandomStream> seed;
+  with_restricted(context, from.poly, base, [&](const poly::ConstPolyView& source) {
+    seed = sample_rlwe(context, pairs.view(), to.poly, base, source, terms);
+  });
+  return {from.context, level, std::move(pairs), *seed};
 }
 
 SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level) {

@@ -1,4 +1,5 @@
-// The masks of a public-key encryption in one operation, against samplers, transforms and products.
+// Encryption of zero in one operation, with a public and with a secret key, against samplers, transforms and
+// products.
 #include "conformance/oracle.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -126,6 +127,123 @@ TEST_P(BackendTest, EncryptZeroNeedsAKeyAndNumbersForItsStream) {
   EXPECT_THROW(encrypt(key, rig.all(), 0, nullptr, key.view()), MismatchError);
   EXPECT_THROW(encrypt(key, rig.all(), 0xffffffff), ParameterError);
   EXPECT_NO_THROW(encrypt(key, rig.all(), 0xfffffffe));
+}
+
+TEST_P(BackendTest, SampleRlweIsItsParts) {
+  for (const Encryption& given : encryptions()) {
+    SCOPED_TRACE(given.name);
+    Rig rig(GetParam(), given.degree, given.bits);
+    const poly::Backend& backend = *rig.backend;
+    const RnsBase base = rig.all();
+    const std::size_t limbs = base.size();
+    const poly::ErrorDistribution distribution(given.sigma);
+    const poly::RandomStream secret_stream = stream_of(3, 9), public_stream = stream_of(4, 2);
+    const poly::RlweSampling from{.errors = secret_stream,
+                                  .uniform = public_stream,
+                                  .distribution = distribution,
+                                  .factor = given.factor};
+    const poly::Poly secret = rig.upload(rig.random(base, 1, 1));
+    const std::size_t batch = given.batch + 1;
+
+    // b + a s = factor e.
+    poly::Poly a = rig.output(base, batch, 1);
+    poly::Poly masked = rig.output(base, batch, 1);
+    poly::Poly errors = rig.output(base, batch, 1, Form::coefficient);
+    backend.sample_uniform(*rig.queue, a.view(), public_stream, base);
+    backend.sample_error(*rig.queue, errors.view(), secret_stream, distribution, base);
+    std::vector<std::uint64_t> factors;
+    for (std::size_t i = 0; i < limbs; ++i) factors.push_back(given.factor % base.modulus(i).value());
+    backend.multiply_scalar(*rig.queue, errors.view(), errors.view(), factors, base);
+    backend.forward_transform(*rig.queue, errors.view(), errors.view(), base);
+    backend.multiply(*rig.queue, masked.view(), std::as_const(a).view(), secret.view(), base);
+    backend.subtract(*rig.queue, masked.view(), std::as_const(errors).view(), std::as_const(masked).view(),
+                     base);
+    const Host plain = rig.download(masked);
+
+    const poly::Poly message = rig.upload(rig.random(base, batch, 1));
+    const poly::ConstPolyView first = message.view().batches(0, 1);
+    const auto factor_of = [&](std::size_t limb) { return base.modulus(limb).value() - 1 - limb; };
+    std::vector<poly::GadgetTerm> digits, windows;
+    for (std::size_t i = 0; i < limbs; ++i) {
+      if (i != 1) digits.push_back({i % batch, i, factor_of(i)});
+      windows.push_back({0, i, factor_of(i)});
+      windows.push_back({batch - 1, i, 1});
+    }
+    struct Case {
+      const char* name;
+      poly::ConstPolyView addend;
+      std::vector<poly::GadgetTerm> terms;
+    };
+    for (const Case& what :
+         {Case{"nothing added", {}, {}}, Case{"a message each", message.view(), {}},
+          Case{"one message", first, {}}, Case{"digits", first, digits}, Case{"windows", first, windows}}) {
+      if (GetParam().emulated && what.terms.empty() && what.addend.shape.batch != batch) continue;
+      SCOPED_TRACE(what.name);
+      Host expected = plain;
+      if (what.addend.data != nullptr) {
+        const Host added = rig.download(message);
+        const std::size_t n = given.degree;
+        for (std::size_t p = 0; p < batch; ++p) {
+          const std::size_t source = what.addend.shape.batch == 1 ? 0 : p;
+          for (std::size_t limb = 0; limb < limbs; ++limb) {
+            const arith::Modulus& q = base.modulus(limb);
+            std::uint64_t scale = what.terms.empty() ? 1 : 0;
+            for (const poly::GadgetTerm& term : what.terms) {
+              if (term.batch == p && term.limb == limb) scale = q.add(scale, term.factor);
+            }
+            for (std::size_t i = 0; i < n; ++i) {
+              std::uint64_t& word = expected.words[(p * limbs + limb) * n + i];
+              word = q.add(word, q.multiply(added.words[(source * limbs + limb) * n + i], scale));
+            }
+          }
+        }
+      }
+      for (const bool use_default : {false, true}) {
+        if (GetParam().emulated && use_default) continue;
+        poly::Poly out = rig.output(base, batch, 2);
+        if (use_default) {
+          runtime::Workspace space = rig.workspace(backend.Backend::sample_rlwe_workspace(out.shape()));
+          backend.Backend::sample_rlwe(*rig.queue, out.view(), secret.view(), from, base, what.addend,
+                                       what.terms, space);
+        } else {
+          runtime::Workspace space = rig.workspace(backend.sample_rlwe_workspace(out.shape()));
+          backend.sample_rlwe(*rig.queue, out.view(), secret.view(), from, base, what.addend, what.terms,
+                              space);
+        }
+        poly::Poly b = rig.output(base, batch, 1), drawn = rig.output(base, batch, 1);
+        backend.copy(*rig.queue, b.view(), std::as_const(out).view().components(0, 1));
+        backend.copy(*rig.queue, drawn.view(), std::as_const(out).view().components(1, 1));
+        ASSERT_TRUE(same(rig.download(b), expected)) << (use_default ? "default" : "override");
+        ASSERT_TRUE(same(rig.download(drawn), rig.download(a)));
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, SampleRlweNeedsASecretAndTermsThatFit) {
+  Rig rig(GetParam(), 8192, {50, 50});
+  const poly::ErrorDistribution distribution(3.19);
+  const poly::Poly secret = rig.upload(rig.random(rig.all(), 1, 1));
+  const poly::Poly pair = rig.upload(rig.random(rig.all(), 2, 1));
+  poly::Poly out = rig.output(rig.all(), 2, 2);
+  runtime::Workspace space = rig.workspace(rig.backend->sample_rlwe_workspace(out.shape()));
+  const auto sample = [&](const poly::ConstPolyView& with, std::uint32_t first,
+                          const poly::ConstPolyView& addend = {},
+                          const std::vector<poly::GadgetTerm>& terms = {}) {
+    const poly::RandomStream errors = stream_of(1, first), uniform = stream_of(2, 0);
+    rig.backend->sample_rlwe(*rig.queue, out.view(), with,
+                             {.errors = errors, .uniform = uniform, .distribution = distribution}, rig.all(),
+                             addend, terms, space);
+  };
+  EXPECT_THROW(sample(pair.view(), 0), MismatchError);
+  EXPECT_THROW(sample(secret.view().limbs(0, 1), 0), MismatchError);
+  EXPECT_THROW(sample(secret.view(), 0xffffffff), ParameterError);
+  EXPECT_THROW(sample(secret.view(), 0, out.view()), MismatchError);
+  EXPECT_THROW(sample(secret.view(), 0, {}, {{0, 0, 1}}), MismatchError);
+  EXPECT_THROW(sample(secret.view(), 0, pair.view(), {{0, 0, 1}}), MismatchError);
+  EXPECT_THROW(sample(secret.view(), 0, secret.view(), {{2, 0, 1}}), MismatchError);
+  EXPECT_THROW(sample(secret.view(), 0, secret.view(), {{0, 2, 1}}), MismatchError);
+  EXPECT_NO_THROW(sample(secret.view(), 0xfffffffe, secret.view(), {{1, 1, 1}}));
 }
 
 }  // namespace

@@ -48,6 +48,21 @@ struct IntegerView {
   }
 };
 
+/// What the pairs of Backend::sample_rlwe are drawn from.
+struct RlweSampling {
+  const RandomStream& errors;   ///< secret
+  const RandomStream& uniform;  ///< public
+  const ErrorDistribution& distribution;
+  std::uint64_t factor = 1;  ///< of the errors
+};
+
+/// `factor` times a limb of a polynomial, which is added to that limb of one polynomial of a batch.
+struct GadgetTerm {
+  std::size_t batch;
+  std::size_t limb;
+  std::uint64_t factor;
+};
+
 /// A backend works for one ring. Every operation
 ///  - takes and returns canonical residues in [0, q) and has one exact result, the same in every backend,
 ///  - acts on all polynomials and limbs of its views; extents of 1 in the batch or component of an input
@@ -266,6 +281,15 @@ class Backend {
   [[nodiscard]] virtual std::size_t encrypt_zero_workspace(const PolyShape& out, const RnsBase& base,
                                                            const Division* division) const;
 
+  /// Pairs (b, a) with b = factor e - a s in evaluation form over `base`: a is what sample_uniform, and e
+  /// what sample_error draws. out: [batch, 2, limb, N], the secret s: [1, 1, limb, N]. b also gets `addend`,
+  /// [batch or 1, 1, limb, N] (no data: nothing), or where there are terms, these of it alone: then its batch
+  /// is 1. The workspace holds secrets.
+  virtual void sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
+                           const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
+                           std::span<const GadgetTerm> terms, Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t sample_rlwe_workspace(const PolyShape& out) const;
+
   // --- CKKS embedding (docs/arithmetic.md, "CKKS embedding"); galois generator 5. ---
   /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them,
   /// times `scale`, to the nearest integers (ties to even); coefficient form over `base`. Throws nothing:
@@ -300,6 +324,11 @@ class Backend {
   /// The inverse: the first values.count integers, in [-(t-1)/2, t/2] if `is_signed`, else in [0, t).
   virtual void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
                                 std::uint64_t generator, bool is_signed, const RnsBase& base) const = 0;
+
+ protected:
+  /// Adds the terms of `addend`, of one polynomial, to `out`; workspace: that of sample_rlwe.
+  void add_terms(Queue& queue, const PolyView& out, const ConstPolyView& addend,
+                 std::span<const GadgetTerm> terms, const RnsBase& base, Workspace& workspace) const;
 };
 
 /// The CPU backend. `threads` 0: as many as the process may run on. The instruction set is the best that the

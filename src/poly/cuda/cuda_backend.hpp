@@ -133,6 +133,10 @@ class CudaBackend final : public Backend {
                     const ErrorDistribution& distribution, std::uint64_t factor, const RnsBase& base,
                     const Division* division, const ConstPolyView& addend,
                     Workspace& workspace) const override;
+  void sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret, const RlweSampling& from,
+                   const RnsBase& base, const ConstPolyView& addend, std::span<const GadgetTerm> terms,
+                   Workspace& workspace) const override;
+  [[nodiscard]] std::size_t sample_rlwe_workspace(const PolyShape& out) const override;
   [[nodiscard]] std::size_t encrypt_zero_workspace(const PolyShape& out, const RnsBase& base,
                                                    const Division* division) const override;
 

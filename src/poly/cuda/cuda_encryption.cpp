@@ -1,4 +1,5 @@
-// Public-key encryption: what runs fused, and in which steps.
+// Encryption and samples for keys: what runs fused, and in which steps.
+#include <algorithm>
 #include <vector>
 
 #include "poly/cuda/cuda_backend.hpp"
@@ -15,6 +16,21 @@ namespace {
 PolyShape drawn_shape(PolyShape out, std::size_t limbs) {
   out.components = 3;
   return with_limbs(out, limbs);
+}
+
+PolyShape error_shape(PolyShape out) {
+  out.components = 1;
+  return with_limbs(out, 1);
+}
+
+// A term a limb at most: windows of bits have several.
+bool one_term_a_limb(std::span<const GadgetTerm> terms, std::size_t limbs) {
+  std::vector<bool> has_one(limbs);
+  return std::all_of(terms.begin(), terms.end(), [&](const GadgetTerm& term) {
+    const bool first = !has_one[term.limb];
+    has_one[term.limb] = true;
+    return first;
+  });
 }
 
 }  // namespace
@@ -61,8 +77,9 @@ void CudaBackend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPol
   const Arithmetic chosen = arithmetic(base);
   const PolyView columns = take(workspace, drawn_shape(out.shape, base.size()));
   const PolyView integers = take(workspace, drawn_shape(out.shape, 1));
-  sample_encryption(where, integers, stream, distribution);
-  mask_columns(where, chosen, columns, integers, factor, base);
+  sample_ternary_integers(where, integers.components(0, 1), stream);
+  sample_error_integers(where, integers.components(1, 2), stream, distribution);
+  small_columns(where, chosen, columns, integers, true, factor, base);
   if (division == nullptr) return mask_rows(where, chosen, out, columns, key, addend, base, nullptr);
 
   const FusedDivision& fused = fused_.of(*division);
@@ -80,6 +97,34 @@ void CudaBackend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPol
   convert_columns(where, chosen, delta, remainders, 2, fused.columns);
   const MaskEnd end{delta, division};
   mask_rows(where, chosen, out, columns.limbs(0, limbs), key.limbs(0, limbs), addend, target, &end);
+}
+
+std::size_t CudaBackend::sample_rlwe_workspace(const PolyShape& out) const {
+  return std::max(Backend::sample_rlwe_workspace(out), bytes_of(error_shape(out)));
+}
+
+void CudaBackend::sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
+                              const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
+                              std::span<const GadgetTerm> terms, Workspace& workspace) const {
+  check_sample_rlwe(out, secret, base, addend, terms);
+  if (!fuses_encryption(base, nullptr)) {
+    return Backend::sample_rlwe(queue, out, secret, from, base, addend, terms, workspace);
+  }
+  check_transform("sample_rlwe", ring_, base);
+  check_sampling(out.components(0, 1), from.errors, base);
+  const Launcher where = random_launcher(queue);
+  const Arithmetic chosen = arithmetic(base);
+  const bool fits = one_term_a_limb(terms, base.size());
+  {
+    const Workspace::Frame frame(workspace);
+    const PolyView integers = take(workspace, error_shape(out.shape));
+    sample_uniform(queue, out.components(1, 1), from.uniform, base);
+    sample_error_integers(where, integers, from.errors, from.distribution);
+    small_columns(where, chosen, out.components(0, 1), integers, false, from.factor, base);
+    sample_rows(where, chosen, out, secret, fits ? addend : ConstPolyView(),
+                fits ? terms : std::span<const GadgetTerm>(), base);
+  }
+  if (!fits) add_terms(queue, out.components(0, 1), addend, terms, base, workspace);
 }
 
 }  // namespace hemera::poly::cuda

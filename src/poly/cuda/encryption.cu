@@ -1,4 +1,4 @@
-// The columns of small integers' transforms, and rows that end in the product with a public key.
+// The columns of small integers' transforms, and rows that end in the product with a public or secret key.
 #include "poly/cuda/encryption.hpp"
 #include "poly/cuda/fused.hpp"
 #include "poly/cuda/launch.cuh"
@@ -10,12 +10,12 @@ namespace {
 
 using arith::uint128;
 
-constexpr unsigned components = 3;  // u and the two errors
-
 template <class A>
 struct ColumnsPass {
   DeviceView out;
   ConstDeviceView integers;
+  unsigned components;
+  bool has_mask;
   bool scales;  // the errors
   LimbModuli limbs;
   LimbFactors factors;  // of the errors
@@ -51,21 +51,21 @@ __device__ __forceinline__ typename A::Value load_integer(std::uint64_t word, co
 // Grid [tile, component and batch, limb]. In M64 u is multiplied by 2^64, see masked.
 template <class A, int log_rows>
 __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
-    mask_columns_kernel(const __grid_constant__ ColumnsPass<A> pass) {
+    small_columns_kernel(const __grid_constant__ ColumnsPass<A> pass) {
   const unsigned index = pass.limbs.ring_index[blockIdx.z];
   const typename A::Modulus m = pass.moduli[index];
   const typename A::Twiddle factor = factor_of<A>(pass.factors, blockIdx.z);
   begin_kernel();
-  const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
+  const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
   const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
   const std::uint64_t* integers = pass.integers.limb(batch, component, 0) + first;
   std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z) + first;
-  const bool scales = component != 0 && pass.scales;
+  const bool is_mask = component == 0 && pass.has_mask, scales = !is_mask && pass.scales;
   forward_columns<A, log_rows>(
       [&](unsigned row) {
         const typename A::Value x = load_integer<A>(integers[row_size * row], m);
         if constexpr (std::is_same_v<A, M64>) {
-          if (component == 0) return M64::raise(x, m);
+          if (is_mask) return M64::raise(x, m);
         }
         return scales ? A::multiply(x, A::expand(factor, m), m) : x;
       },
@@ -99,6 +99,7 @@ __device__ __forceinline__ typename A::Value lazy_difference(typename A::Value a
   }
 }
 
+constexpr unsigned components = 3;  // u and the two errors
 constexpr unsigned rows_per_block = 4;
 constexpr unsigned block_words = rows_per_block * row_size;
 constexpr unsigned rows_threads = 16 * components * rows_per_block;
@@ -167,10 +168,59 @@ __global__ void __launch_bounds__(rows_threads, 4)
   }
 }
 
+template <class A>
+struct SamplePass {
+  DeviceView out;
+  ConstDeviceView secret;
+  ConstDeviceView addend;
+  bool adds_all;
+  std::uint16_t target[limbs_per_launch];  // the polynomial that a limb of the addend is added to
+  LimbModuli limbs;
+  LimbWords factors;  // of the addend
+  const arith::Modulus* ring_moduli;
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* tables;
+};
+
+constexpr std::uint16_t no_target = 0xffff;
+constexpr unsigned sample_rows_per_block = 8;
+constexpr unsigned sample_threads = 16 * sample_rows_per_block;
+
+// 16 threads take a row: grid [rows, batch, limb].
+template <class A>
+__global__ void __launch_bounds__(sample_threads)
+    sample_rows_kernel(const __grid_constant__ SamplePass<A> pass, int log_rows) {
+  using Value = typename A::Value;
+  const unsigned limb = blockIdx.z, batch = blockIdx.y, index = pass.limbs.ring_index[limb];
+  const typename A::Modulus m = pass.moduli[index];
+  const arith::Modulus q = pass.ring_moduli[index];
+  const std::uint64_t factor = pass.factors.word[limb];
+  const bool adds = pass.adds_all || pass.target[limb] == batch;
+  const TableLayout layout(log_rows);
+  begin_kernel();
+  const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
+  const unsigned row = blockIdx.x * sample_rows_per_block + local_row, first = row_size * row + t;
+  std::uint64_t* const b = pass.out.limb(batch, 0, limb) + first;
+  const std::uint64_t* const a = pass.out.limb(batch, 1, limb) + first;
+  const std::uint64_t* const s = pass.secret.limb(0, 0, limb) + first;
+  Value x[16];
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(b[16 * k]);
+  forward_row<A>(x, dynamic_shared<Value>() + local_row * row_size, row, t,
+                 pass.tables + std::size_t{index} * layout.size(), layout, m);
+  const std::uint64_t* const addend = adds ? pass.addend.limb(batch, 0, limb) + first : nullptr;
+#pragma unroll
+  for (unsigned k = 0; k < 16; ++k) {
+    uint128 sum = static_cast<uint128>(a[16 * k]) * (q.value() - s[16 * k]) + A::finish_forward(x[k], m);
+    if (adds) sum += static_cast<uint128>(addend[16 * k]) * factor;
+    b[16 * k] = q.reduce(sum);
+  }
+}
+
 }  // namespace
 
-void mask_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& integers, std::uint64_t factor, const RnsBase& base) {
+void small_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                   const ConstPolyView& integers, bool has_mask, std::uint64_t factor, const RnsBase& base) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
     for_each_launch(out.shape, [&](const Part& part) {
@@ -178,6 +228,8 @@ void mask_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
       pass.out = device_view(part.of(out));
       pass.integers = device_view(
           integers.shape.batch == 1 ? integers : integers.batches(part.first_batch, part.batches));
+      pass.components = static_cast<unsigned>(out.shape.components);
+      pass.has_mask = has_mask;
       pass.scales = factor != 1;
       pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
       for (std::size_t i = 0; i < part.limbs; ++i) {
@@ -188,8 +240,8 @@ void mask_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
       pass.tables = tables.forward.data();
       with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
         using Tile = ColumnTile<log_rows>;
-        launch("encrypt_zero", launcher.stream, mask_columns_kernel<A, log_rows>,
-               {row_size / Tile::columns, static_cast<unsigned>(part.batches) * components,
+        launch("encrypt_zero", launcher.stream, small_columns_kernel<A, log_rows>,
+               {row_size / Tile::columns, static_cast<unsigned>(part.batches) * pass.components,
                 static_cast<unsigned>(part.limbs)},
                {Tile::threads}, Tile::shared_words * sizeof(typename A::Value), pass);
       });
@@ -226,6 +278,41 @@ void mask_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& 
              {(1U << launcher.log_rows()) / rows_per_block, static_cast<unsigned>(part.batches),
               static_cast<unsigned>(part.limbs)},
              {rows_threads}, components * block_words * sizeof(typename A::Value), pass, launcher.log_rows());
+    });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+void sample_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                 const ConstPolyView& secret, const ConstPolyView& addend, std::span<const GadgetTerm> terms,
+                 const RnsBase& base) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    const TransformTables<A>& tables = launcher.tables->transforms<A>();
+    for_each_launch(out.shape, [&](const Part& part) {
+      SamplePass<A> pass{};
+      pass.out = device_view(part.of(out));
+      pass.secret = device_view(secret.limbs(part.first_limb, part.limbs));
+      if (addend.data != nullptr) pass.addend = device_view(part.of(addend));
+      pass.adds_all = addend.data != nullptr && terms.empty();
+      for (std::size_t i = 0; i < part.limbs; ++i) {
+        pass.target[i] = no_target;
+        pass.factors.word[i] = 1;
+      }
+      for (const GadgetTerm& term : terms) {
+        const std::size_t batch = term.batch - part.first_batch, limb = term.limb - part.first_limb;
+        if (batch >= part.batches || limb >= part.limbs) continue;  // so are differences below 0
+        pass.target[limb] = static_cast<std::uint16_t>(batch);
+        pass.factors.word[limb] = term.factor;
+      }
+      pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
+      pass.ring_moduli = launcher.tables->moduli();
+      pass.moduli = tables.moduli.data();
+      pass.tables = tables.forward.data();
+      launch("sample_rlwe", launcher.stream, sample_rows_kernel<A>,
+             {(1U << launcher.log_rows()) / sample_rows_per_block, static_cast<unsigned>(part.batches),
+              static_cast<unsigned>(part.limbs)},
+             {sample_threads}, sample_rows_per_block * row_size * sizeof(typename A::Value), pass,
+             launcher.log_rows());
     });
   };
   with_arithmetic(arithmetic, run);

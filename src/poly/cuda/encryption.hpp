@@ -1,16 +1,19 @@
-// Encryption with a public key: small integers to masked polynomials in two passes over memory.
+// Encryption: small integers to masked polynomials in two passes over memory.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "hemera/poly/backend.hpp"
 #include "poly/cuda/kernels.hpp"
 
 namespace hemera::poly::cuda {
 
-/// Columns of the transforms of u and of factor e[c], lazy: `integers` are u, e[0] and e[1] as signed words,
-/// [batch, 3, 1, N], out is [batch, 3, limb, N]. For rings that can_fuse, whose moduli are above all errors.
-void mask_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& integers, std::uint64_t factor, const RnsBase& base);
+/// Columns of the transforms of signed words, [batch, component, 1, N], lazy: out is [batch, component, limb,
+/// N]. Component 0 is u if `has_mask`; all others are errors, times `factor`. For rings that can_fuse, whose
+/// moduli are above all errors.
+void small_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                   const ConstPolyView& integers, bool has_mask, std::uint64_t factor, const RnsBase& base);
 
 /// What ends an encryption: a division by `plan`, whose lazy delta is [batch, component, limb].
 struct MaskEnd {
@@ -18,10 +21,16 @@ struct MaskEnd {
   const Division* plan = nullptr;
 };
 
-/// Rows of mask_columns' output, and out[c] = key[c] u + factor e[c], divided if there is an `end`, plus
-/// `addend` (no data: nothing) in the first component.
+/// Rows of the columns of u and two errors e, and out[c] = key[c] u + factor e[c], divided if there is an
+/// `end`, plus `addend` (no data: nothing) in the first component.
 void mask_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                const ConstPolyView& columns, const ConstPolyView& key, const ConstPolyView& addend,
                const RnsBase& base, const MaskEnd* end);
+
+/// Rows of errors' columns e, which component 0 of `out` has, and in their place e - a s + what `addend`
+/// adds: all of it, or the terms, of which a limb has one at most. a is component 1 of `out`, s the secret.
+void sample_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                 const ConstPolyView& secret, const ConstPolyView& addend, std::span<const GadgetTerm> terms,
+                 const RnsBase& base);
 
 }  // namespace hemera::poly::cuda

@@ -360,6 +360,16 @@ void sample_small(const char* operation, const Launcher& launcher, const PolyVie
   });
 }
 
+template <class Distribution>
+void sample_integers(const char* operation, const Launcher& launcher, const PolyView& out,
+                     Distribution& distribution, const RandomStream& stream, Purpose purpose) {
+  for_each_launch(out.shape, [&](const Part& part) {
+    distribution.stream = stream_key(stream, purpose, part.first_batch * out.shape.components);
+    launch(operation, launcher.stream, integers_kernel<Distribution>, grid(launcher, out, part), {threads}, 0,
+           device_view(part.of(out)), static_cast<unsigned>(out.shape.components), distribution);
+  });
+}
+
 Error error_of(const ErrorDistribution& distribution) {
   Error error{};
   error.size = static_cast<std::uint32_t>(distribution.size());
@@ -401,21 +411,18 @@ void sample_error(const Launcher& launcher, const PolyView& out, const RandomStr
   });
 }
 
-void sample_encryption(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                       const ErrorDistribution& distribution) {
+void sample_ternary_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream) {
   leaving_no_secrets([&] {
     Ternary ternary{};
+    sample_integers("sample_ternary", launcher, out, ternary, stream, Purpose::ternary);
+  });
+}
+
+void sample_error_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                           const ErrorDistribution& distribution) {
+  leaving_no_secrets([&] {
     Error error = error_of(distribution);
-    const auto draw = [&](auto& small, Purpose purpose, const PolyView& part_of) {
-      for_each_launch(part_of.shape, [&](const Part& part) {
-        small.stream = stream_key(stream, purpose, part.first_batch * part_of.shape.components);
-        launch("encrypt_zero", launcher.stream, integers_kernel<std::remove_reference_t<decltype(small)>>,
-               grid(launcher, part_of, part), {threads}, 0, device_view(part.of(part_of)),
-               static_cast<unsigned>(part_of.shape.components), small);
-      });
-    };
-    draw(ternary, Purpose::ternary, out.components(0, 1));
-    draw(error, Purpose::error, out.components(1, 2));
+    sample_integers("sample_error", launcher, out, error, stream, Purpose::error);
   });
 }
 

@@ -22,10 +22,10 @@ void sample_ternary(const Launcher& launcher, const PolyView& out, const RandomS
                     const RnsBase& base);
 void sample_error(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                   const ErrorDistribution& distribution, const RnsBase& base);
-/// What a public-key encryption draws, [batch, 3, 1, N] as signed words: the ternary polynomial, then the two
-/// errors, numbered as sample_ternary and sample_error number them.
-void sample_encryption(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                       const ErrorDistribution& distribution);
+/// The integers of sample_ternary and sample_error themselves, as signed words: out has one limb.
+void sample_ternary_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream);
+void sample_error_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                           const ErrorDistribution& distribution);
 void sample_flooding(const Launcher& launcher, const PolyView& out, const RandomStream& stream, int bits,
                      const RnsBase& base);
 /// The random keys stand in the first limb of `out` until they are replaced: no workspace is taken.
