@@ -333,6 +333,10 @@ TEST(EmulationCounts, FusedOperationsTakeFewKernels) {
   EXPECT_EQ(hoisted({1, 2, 3, 4, 5}), digits + 2 * each);
   // Two draw; columns, and rows of the special limb and of the others; three for the division between them.
   EXPECT_EQ(kernels([&] { static_cast<void>(ckks::encrypt(plain, *evaluator.keys().public_key)); }), 8U);
+  // Two draw; columns and rows. A key's digits are a batch.
+  EXPECT_EQ(kernels([&] { static_cast<void>(ckks::encrypt(plain, secret)); }), 4U);
+  EXPECT_EQ(kernels([&] { static_cast<void>(rlwe::generate_galois_key(secret, 5, context->top_level())); }),
+            5U);
 }
 
 // Products of BFV in few launches, relinearization included: at small degrees a kernel takes the same time
