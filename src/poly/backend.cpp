@@ -412,6 +412,24 @@ void Backend::add_terms(Queue& queue, const PolyView& out, const ConstPolyView& 
   }
 }
 
+std::size_t Backend::lift_integers_workspace(const PolyShape& in) const { return bytes_of(in); }
+
+void Backend::lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
+                            std::span<const std::uint64_t> scalars, const BaseConversion& lift,
+                            Workspace& workspace) const {
+  check_lift_integers(out, in, scalars, lift);
+  const Workspace::Frame frame(workspace);
+  ConstPolyView integers = in;
+  if (factor != 1) {
+    const PolyView scaled = take(workspace, in.shape);
+    multiply_scalar(queue, scaled, in, std::span(&factor, 1), lift.source());
+    integers = scaled;
+  }
+  convert(queue, out, integers, lift);
+  if (!scalars.empty()) multiply_scalar(queue, out, out, scalars, lift.target());
+  forward_transform(queue, out, out, lift.target());
+}
+
 std::size_t Backend::lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const {
   const PolyShape coefficients = with_components(with_limbs(out, plan.base().size()), 2);
   return bytes_of(coefficients) + divide_and_round_workspace(coefficients, plan.rounding());

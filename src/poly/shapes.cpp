@@ -240,6 +240,15 @@ void check_collect_integers(const IntegerView& values, const ConstPolyView& in, 
   check_rows("collect_integers", in.shape.batch, values.batch);
 }
 
+void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span<const std::uint64_t> scalars,
+                         const BaseConversion& lift) {
+  check_count("lift_integers", "moduli of the integers", lift.source().size(), 1);
+  check_view("lift_integers", "output", out, lift.target());
+  check_count("lift_integers", "components of the output", out.shape.components, 1);
+  check_input("lift_integers", "input", in, out.shape, lift.source());
+  if (!scalars.empty()) check_count("lift_integers", "scalars", scalars.size(), lift.target().size());
+}
+
 void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                           const ScaledProduct& plan) {
   check_view("scaled_product", "output", out, plan.base());

@@ -82,6 +82,10 @@ void check_place_integers(const PolyView& out, const IntegerView& values, std::u
 void check_collect_integers(const IntegerView& values, const ConstPolyView& in, std::uint64_t generator,
                             const RnsBase& base);
 
+/// Output, integers and scalars of Backend::lift_integers; MismatchError otherwise.
+void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span<const std::uint64_t> scalars,
+                         const BaseConversion& lift);
+
 /// Output and inputs of a product of BFV; MismatchError otherwise.
 void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                           const ScaledProduct& plan);

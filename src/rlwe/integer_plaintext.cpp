@@ -57,21 +57,10 @@ poly::Poly lift_plaintext(const Context& context, const Plaintext& plaintext, co
                           std::uint64_t factor, std::span<const std::uint64_t> scalars,
                           runtime::Secrecy secrecy) {
   const poly::Backend& backend = context.backend();
-  runtime::Queue& queue = context.queue();
-  const std::size_t batch = plaintext.poly.shape().batch;
-  poly::Poly lifted = context.make_poly(batch, 1, base, Form::evaluation, secrecy);
-  const poly::PolyView view = lifted.view();
-  const poly::BaseConversion& lift = context.exact_conversion(context.plain_base(), base);
-  if (factor == 1) {
-    backend.convert(queue, view, plaintext.poly.view(), lift);
-  } else {
-    poly::Poly scaled = context.make_poly(batch, 1, context.plain_base(), Form::coefficient, secrecy);
-    backend.multiply_scalar(queue, scaled.view(), plaintext.poly.view(), std::span(&factor, 1),
-                            context.plain_base());
-    backend.convert(queue, view, scaled.view(), lift);
-  }
-  if (!scalars.empty()) backend.multiply_scalar(queue, view, view, scalars, base);
-  backend.forward_transform(queue, view, view, base);
+  poly::Poly lifted = context.make_poly(plaintext.poly.shape().batch, 1, base, Form::evaluation, secrecy);
+  auto workspace = context.make_workspace(backend.lift_integers_workspace(plaintext.poly.shape()), secrecy);
+  backend.lift_integers(context.queue(), lifted.view(), plaintext.poly.view(), factor, scalars,
+                        context.exact_conversion(context.plain_base(), base), workspace);
   return lifted;
 }
 

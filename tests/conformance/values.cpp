@@ -273,5 +273,80 @@ TEST_P(BackendTest, ValuesThatHaveNoPlaceAreRefused) {
   }
 }
 
+TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
+  struct Case {
+    std::size_t degree;
+    std::vector<int> bits;
+    std::uint64_t t;
+    std::size_t batch;
+  };
+  constexpr std::uint64_t large = (std::uint64_t{1} << 61) - 1, even = std::uint64_t{1} << 20;
+  std::vector<Case> cases = {{1024, {50, 30}, 65537, 2}, {2048, {61}, even, 1},      {4096, {-60, -60}, 2, 1},
+                             {8192, {50, 45}, large, 2}, {8192, {61, 20}, large, 1}, {16384, {-60}, 3, 1}};
+  if (!GetParam().emulated) cases.push_back({std::size_t{1} << 17, {55, 40}, 786433, 2});
+  for (const Case& given : cases) {
+    SCOPED_TRACE(given.degree);
+    Rig rig(GetParam(), given.degree, given.bits, {given.t});
+    const poly::Backend& backend = *rig.backend;
+    const RnsBase base = rig.all(), plain = rig.plaintext(0);
+    const arith::Modulus& t = plain.modulus(0);
+    const poly::BaseConversion lift(plain, base, poly::BaseConversion::Kind::exact);
+    const Host integers = rig.random(plain, given.batch, 1);
+    const poly::Poly in = rig.upload(integers, Form::coefficient);
+    for (const std::uint64_t factor : {std::uint64_t{1}, given.t - 1, given.t / 2}) {
+      for (const bool scales : {false, true}) {
+        std::vector<std::uint64_t> scalars;
+        for (std::size_t i = 0; scales && i < base.size(); ++i)
+          scalars.push_back(base.modulus(i).value() - 2 - i);
+        Host expected(base, given.batch, 1);
+        for (std::size_t b = 0; b < given.batch; ++b) {
+          for (std::size_t i = 0; i < base.size(); ++i) {
+            const arith::Modulus& q = base.modulus(i);
+            for (std::size_t n = 0; n < given.degree; ++n) {
+              const std::uint64_t scaled = t.multiply(integers.words[integers.index(b, 0, 0, n)], factor);
+              const std::uint64_t residue = q.reduce_signed(t.centered(scaled));
+              expected.at(b, 0, i, n) = scales ? q.multiply(residue, scalars[i]) : residue;
+            }
+          }
+        }
+        for (const bool use_default : {false, true}) {
+          if (GetParam().emulated && use_default) continue;
+          poly::Poly out = rig.output(base, given.batch, 1);
+          runtime::Workspace space =
+              rig.workspace(use_default ? backend.Backend::lift_integers_workspace(in.shape())
+                                        : backend.lift_integers_workspace(in.shape()));
+          if (use_default) {
+            backend.Backend::lift_integers(*rig.queue, out.view(), in.view(), factor, scalars, lift, space);
+          } else {
+            backend.lift_integers(*rig.queue, out.view(), in.view(), factor, scalars, lift, space);
+          }
+          const Host transformed = rig.transformed(rig.download(out), Form::evaluation, Form::coefficient);
+          ASSERT_TRUE(same(transformed, expected)) << "factor " << factor << (scales ? ", scaled" : "");
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, LiftedIntegersFitTheirPlan) {
+  Rig rig(GetParam(), 1024, {50, 45}, {65537});
+  const poly::BaseConversion lift(rig.plaintext(0), rig.all(), poly::BaseConversion::Kind::exact);
+  const poly::BaseConversion wide(rig.all(), rig.all(), poly::BaseConversion::Kind::exact);
+  const poly::Poly in = rig.upload(rig.random(rig.plaintext(0), 1, 1), Form::coefficient);
+  const poly::Poly pair = rig.upload(rig.random(rig.all(), 1, 1), Form::coefficient);
+  poly::Poly out = rig.output(rig.all(), 1, 1), two = rig.output(rig.all(), 1, 2);
+  runtime::Workspace space = rig.workspace(rig.backend->lift_integers_workspace(in.shape()));
+  const std::vector<std::uint64_t> one_scalar = {1};
+  const auto run = [&](poly::Poly& to, const poly::Poly& from, const std::vector<std::uint64_t>& scalars,
+                       const poly::BaseConversion& plan) {
+    rig.backend->lift_integers(*rig.queue, to.view(), from.view(), 1, scalars, plan, space);
+  };
+  EXPECT_THROW(run(out, pair, {}, lift), MismatchError);
+  EXPECT_THROW(run(two, in, {}, lift), MismatchError);
+  EXPECT_THROW(run(out, in, one_scalar, lift), MismatchError);
+  EXPECT_THROW(run(out, pair, {}, wide), MismatchError);
+  EXPECT_NO_THROW(run(out, in, {}, lift));
+}
+
 }  // namespace
 }  // namespace hemera::conformance

@@ -324,6 +324,13 @@ class Backend {
   /// The inverse: the first values.count integers, in [-(t-1)/2, t/2] if `is_signed`, else in [0, t).
   virtual void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
                                 std::uint64_t generator, bool is_signed, const RnsBase& base) const = 0;
+  /// The centred representatives (Modulus::centered) of factor * in, modulo the one source modulus of `lift`,
+  /// times scalars[limb] (none: 1), in evaluation form over its target: out and in have one component, `in`
+  /// is in coefficient form. factor is below t.
+  virtual void lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
+                             std::span<const std::uint64_t> scalars, const BaseConversion& lift,
+                             Workspace& workspace) const;
+  [[nodiscard]] virtual std::size_t lift_integers_workspace(const PolyShape& in) const;
 
  protected:
   /// Adds the terms of `addend`, of one polynomial, to `out`; workspace: that of sample_rlwe.

@@ -378,6 +378,18 @@ void CudaBackend::collect_integers(Queue& queue, const IntegerView& values, cons
   cuda::collect_integers(launcher(queue), values, in, form, generator, is_signed, base);
 }
 
+void CudaBackend::lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                                const BaseConversion& lift, Workspace& /*workspace*/) const {
+  check_ring("lift_integers", ring_, lift.source());
+  check_transform("lift_integers", ring_, lift.target());
+  check_lift_integers(out, in, scalars, lift);
+  const Launcher where = launcher(queue);
+  const Arithmetic chosen = arithmetic(lift.target());
+  lift_columns(where, chosen, out, in, lift.source().modulus(0), factor, scalars, lift.target());
+  forward_rows(where, chosen, out, lift.target());
+}
+
 void CudaBackend::place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
   check_slots("place_slots", out, values);
   cuda::place_slots(launcher(queue), out, values);

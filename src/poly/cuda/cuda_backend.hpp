@@ -159,6 +159,9 @@ class CudaBackend final : public Backend {
                       std::uint64_t generator, const RnsBase& base) const override;
   void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
                         std::uint64_t generator, bool is_signed, const RnsBase& base) const override;
+  void lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
+                     std::span<const std::uint64_t> scalars, const BaseConversion& lift,
+                     Workspace& workspace) const override;
 
  private:
   /// Throws MismatchError unless the queue is this backend's.

@@ -298,6 +298,29 @@ __host__ __device__ constexpr unsigned paired_index(unsigned row, unsigned colum
   return ((((column / 8) * 16 + row % 16) * pairs + row / 32) * 8 + column % 8) * 2 + row / 16 % 2;
 }
 
+/// Calls run(std::integral_constant<int, log_rows>) for a ring of any degree.
+template <typename Run>
+void with_log_rows(int log_rows, const Run& run) {
+  switch (log_rows) {
+    case 2:
+      return run(std::integral_constant<int, 2>{});
+    case 3:
+      return run(std::integral_constant<int, 3>{});
+    case 4:
+      return run(std::integral_constant<int, 4>{});
+    case 5:
+      return run(std::integral_constant<int, 5>{});
+    case 6:
+      return run(std::integral_constant<int, 6>{});
+    case 7:
+      return run(std::integral_constant<int, 7>{});
+    case 8:
+      return run(std::integral_constant<int, 8>{});
+    default:
+      return run(std::integral_constant<int, 9>{});
+  }
+}
+
 /// How a block of threads shares a tile of 16 columns of length 2^log_rows.
 template <int log_rows>
 struct ColumnTile {

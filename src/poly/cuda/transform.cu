@@ -104,36 +104,15 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   for (unsigned k = 0; k < 16; ++k) limb.out[first + 16 * k] = A::to_bits(x[k]);
 }
 
-template <class A, int log_rows>
-void launch_columns(const char* operation, const Launcher& launcher, bool forward, const Pass<A>& pass,
-                    unsigned polynomials, unsigned limbs) {
-  using Tile = ColumnTile<log_rows>;
-  const auto kernel = forward ? forward_columns_kernel<A, log_rows> : inverse_columns_kernel<A, log_rows>;
-  launch(operation, launcher.stream, kernel, {row_size / Tile::columns, polynomials, limbs}, {Tile::threads},
-         Tile::shared_words * sizeof(typename A::Value), pass);
-}
-
 template <class A>
 void launch_columns(const char* operation, const Launcher& launcher, bool forward, const Pass<A>& pass,
                     unsigned polynomials, unsigned limbs) {
-  switch (launcher.log_rows()) {
-    case 2:
-      return launch_columns<A, 2>(operation, launcher, forward, pass, polynomials, limbs);
-    case 3:
-      return launch_columns<A, 3>(operation, launcher, forward, pass, polynomials, limbs);
-    case 4:
-      return launch_columns<A, 4>(operation, launcher, forward, pass, polynomials, limbs);
-    case 5:
-      return launch_columns<A, 5>(operation, launcher, forward, pass, polynomials, limbs);
-    case 6:
-      return launch_columns<A, 6>(operation, launcher, forward, pass, polynomials, limbs);
-    case 7:
-      return launch_columns<A, 7>(operation, launcher, forward, pass, polynomials, limbs);
-    case 8:
-      return launch_columns<A, 8>(operation, launcher, forward, pass, polynomials, limbs);
-    default:
-      return launch_columns<A, 9>(operation, launcher, forward, pass, polynomials, limbs);
-  }
+  with_log_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+    using Tile = ColumnTile<log_rows>;
+    const auto kernel = forward ? forward_columns_kernel<A, log_rows> : inverse_columns_kernel<A, log_rows>;
+    launch(operation, launcher.stream, kernel, {row_size / Tile::columns, polynomials, limbs},
+           {Tile::threads}, Tile::shared_words * sizeof(typename A::Value), pass);
+  });
 }
 
 template <class A>
@@ -146,9 +125,10 @@ void launch_rows(const char* operation, const Launcher& launcher, bool forward, 
          rows_per_block * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
 }
 
-template <class A>
-void transform(const char* operation, const Launcher& launcher, bool forward, const PolyView& out,
-               const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out = nullptr) {
+// run(pass, polynomials, limbs) for each launch.
+template <class A, typename Run>
+void for_each_pass(const Launcher& launcher, bool forward, const PolyView& out, const ConstPolyView& in,
+                   const RnsBase& base, const std::uint32_t* left_out, const Run& run) {
   const TransformTables<A>& tables = launcher.tables->transforms<A>();
   for_each_launch(out.shape, [&](const Part& part) {
     Pass<A> pass{device_view(part.of(out)),
@@ -158,19 +138,8 @@ void transform(const char* operation, const Launcher& launcher, bool forward, co
                  tables.moduli.data(),
                  forward ? tables.forward.data() : tables.inverse.data(),
                  left_out == nullptr ? nullptr : left_out + part.first_limb};
-    const auto polynomials = static_cast<unsigned>(part.batches * out.shape.components);
-    const auto limbs = static_cast<unsigned>(part.limbs);
-    if (forward) {
-      launch_columns(operation, launcher, true, pass, polynomials, limbs);
-    } else {
-      launch_rows(operation, launcher, false, pass, polynomials, limbs);
-    }
-    pass.in = device_view(ConstPolyView(part.of(out)));
-    if (forward) {
-      launch_rows(operation, launcher, true, pass, polynomials, limbs);
-    } else {
-      launch_columns(operation, launcher, false, pass, polynomials, limbs);
-    }
+    run(pass, device_view(ConstPolyView(part.of(out))),
+        static_cast<unsigned>(part.batches * out.shape.components), static_cast<unsigned>(part.limbs));
   });
 }
 
@@ -178,16 +147,40 @@ void transform(const char* operation, const Launcher& launcher, bool forward, co
 
 void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                        const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out) {
+  constexpr const char* name = "forward_transform";
   const auto run = [&]<class A>(std::type_identity<A>) {
-    transform<A>("forward_transform", launcher, true, out, in, base, left_out);
+    for_each_pass<A>(
+        launcher, true, out, in, base, left_out,
+        [&](Pass<A>& pass, const ConstDeviceView& between, unsigned polynomials, unsigned limbs) {
+          launch_columns(name, launcher, true, pass, polynomials, limbs);
+          pass.in = between;
+          launch_rows(name, launcher, true, pass, polynomials, limbs);
+        });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out, const RnsBase& base) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    for_each_pass<A>(launcher, true, out, out, base, nullptr,
+                     [&](Pass<A>& pass, const ConstDeviceView&, unsigned polynomials, unsigned limbs) {
+                       launch_rows("forward_transform", launcher, true, pass, polynomials, limbs);
+                     });
   };
   with_arithmetic(arithmetic, run);
 }
 
 void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                        const ConstPolyView& in, const RnsBase& base) {
+  constexpr const char* name = "inverse_transform";
   const auto run = [&]<class A>(std::type_identity<A>) {
-    transform<A>("inverse_transform", launcher, false, out, in, base);
+    for_each_pass<A>(
+        launcher, false, out, in, base, nullptr,
+        [&](Pass<A>& pass, const ConstDeviceView& between, unsigned polynomials, unsigned limbs) {
+          launch_rows(name, launcher, false, pass, polynomials, limbs);
+          pass.in = between;
+          launch_columns(name, launcher, false, pass, polynomials, limbs);
+        });
   };
   with_arithmetic(arithmetic, run);
 }

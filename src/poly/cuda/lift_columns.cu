@@ -1,0 +1,90 @@
+// Integers modulo t to the columns of their transforms over a base: BFV's and BGV's messages.
+#include <type_traits>
+
+#include "poly/cuda/kernels.hpp"
+#include "poly/cuda/launch.cuh"
+#include "poly/cuda/rounds.cuh"
+#include "poly/cuda/row_ends.cuh"
+
+namespace hemera::poly::cuda {
+namespace {
+
+template <class A>
+struct LiftPass {
+  DeviceView out;
+  ConstDeviceView in;
+  arith::Modulus plain;
+  ShoupTwiddle factor;  // modulo t
+  bool scales_plain;
+  bool scales;
+  LimbModuli limbs;
+  LimbFactors scalars;
+  const arith::Modulus* ring_moduli;
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* tables;
+};
+
+// Grid [tile, batch, limb].
+template <class A, int log_rows>
+__global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
+    lift_columns_kernel(const __grid_constant__ LiftPass<A> pass) {
+  const unsigned index = pass.limbs.ring_index[blockIdx.z];
+  const typename A::Modulus m = pass.moduli[index];
+  const arith::Modulus q = pass.ring_moduli[index];
+  const typename A::Twiddle scalar = factor_of<A>(pass.scalars, blockIdx.z);
+  begin_kernel();
+  const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
+  const std::uint64_t* in = pass.in.limb(blockIdx.y, 0, 0) + first;
+  std::uint64_t* out = pass.out.limb(blockIdx.y, 0, blockIdx.z) + first;
+  forward_columns<A, log_rows>(
+      [&](unsigned row) {
+        std::uint64_t word = in[row_size * row];
+        if (pass.scales_plain) {
+          const std::uint64_t t = pass.plain.value();
+          word = reduce_once<1>(
+              word * pass.factor.operand - arith::multiply_high(word, pass.factor.quotient) * t, t);
+        }
+        const typename A::Value x = A::load(q.reduce_signed(pass.plain.centered(word)), m);
+        return pass.scales ? A::multiply(x, A::expand(scalar, m), m) : x;
+      },
+      [&](unsigned row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
+      dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
+      m);
+}
+
+}  // namespace
+
+void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                  const ConstPolyView& in, const arith::Modulus& plain, std::uint64_t factor,
+                  std::span<const std::uint64_t> scalars, const RnsBase& base) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    const TransformTables<A>& tables = launcher.tables->transforms<A>();
+    for_each_launch(out.shape, [&](const Part& part) {
+      LiftPass<A> pass{};
+      pass.out = device_view(part.of(out));
+      pass.in = device_view(in.shape.batch == 1 ? in : in.batches(part.first_batch, part.batches));
+      pass.plain = plain;
+      pass.factor = U64::twiddle(factor, plain);
+      pass.scales_plain = factor != 1;
+      pass.scales = !scalars.empty();
+      pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
+      for (std::size_t i = 0; pass.scales && i < part.limbs; ++i) {
+        const std::size_t j = part.first_limb + i;
+        set_factor<A>(pass.scalars, i, scalars[j], base.modulus(j));
+      }
+      pass.ring_moduli = launcher.tables->moduli();
+      pass.moduli = tables.moduli.data();
+      pass.tables = tables.forward.data();
+      with_log_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+        using Tile = ColumnTile<log_rows>;
+        launch("lift_integers", launcher.stream, lift_columns_kernel<A, log_rows>,
+               {row_size / Tile::columns, static_cast<unsigned>(part.batches),
+                static_cast<unsigned>(part.limbs)},
+               {Tile::threads}, Tile::shared_words * sizeof(typename A::Value), pass);
+      });
+    });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+}  // namespace hemera::poly::cuda
