@@ -433,4 +433,14 @@ __device__ __forceinline__ std::uint64_t integer_modulus(const typename A::Modul
   }
 }
 
+/// A signed word of magnitude below q to a value that a first round takes.
+template <class A>
+__device__ __forceinline__ typename A::Value load_integer(std::uint64_t word, const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return static_cast<double>(static_cast<std::int64_t>(word));
+  } else {
+    return word + (m.q & (0 - (word >> 63)));
+  }
+}
+
 }  // namespace hemera::poly::cuda

@@ -38,16 +38,6 @@ struct RowsPass {
   const typename A::Twiddle* tables;
 };
 
-// A signed word of magnitude below q to a value that a first round takes.
-template <class A>
-__device__ __forceinline__ typename A::Value load_integer(std::uint64_t word, const typename A::Modulus& m) {
-  if constexpr (std::is_same_v<A, F64>) {
-    return static_cast<double>(static_cast<std::int64_t>(word));
-  } else {
-    return word + (m.q & (0 - (word >> 63)));
-  }
-}
-
 // Grid [tile, component and batch, limb]. In M64 u is multiplied by 2^64, see masked.
 template <class A, int log_rows>
 __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)

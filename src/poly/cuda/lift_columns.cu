@@ -16,6 +16,7 @@ struct LiftPass {
   arith::Modulus plain;
   ShoupTwiddle factor;  // modulo t
   bool scales_plain;
+  bool reduces;  // integers may be above half of a limb's modulus
   bool scales;
   LimbModuli limbs;
   LimbFactors scalars;
@@ -44,7 +45,9 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
           word = reduce_once<1>(
               word * pass.factor.operand - arith::multiply_high(word, pass.factor.quotient) * t, t);
         }
-        const typename A::Value x = A::load(q.reduce_signed(pass.plain.centered(word)), m);
+        const std::int64_t integer = pass.plain.centered(word);
+        const typename A::Value x = pass.reduces ? A::load(q.reduce_signed(integer), m)
+                                                 : load_integer<A>(static_cast<std::uint64_t>(integer), m);
         return pass.scales ? A::multiply(x, A::expand(scalar, m), m) : x;
       },
       [&](unsigned row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
@@ -67,6 +70,9 @@ void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
       pass.factor = U64::twiddle(factor, plain);
       pass.scales_plain = factor != 1;
       pass.scales = !scalars.empty();
+      for (std::size_t i = 0; i < part.limbs; ++i) {
+        pass.reduces |= plain.value() > base.modulus(part.first_limb + i).value();
+      }
       pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
       for (std::size_t i = 0; pass.scales && i < part.limbs; ++i) {
         const std::size_t j = part.first_limb + i;
