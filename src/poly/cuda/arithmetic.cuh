@@ -23,7 +23,7 @@ __device__ __forceinline__ std::uint64_t reduce_once(std::uint64_t x, std::uint6
 }
 
 /// A sum of products of bytes, by the weight of its bytes: s[0] + 2^8 s[1] + ... + 2^56 s[7] as low + 2^32
-/// high. With sums below 2^24 both stay below 2^49.
+/// high. With sums below 2^23 both stay below 2^48.
 struct ByteSums {
   std::uint64_t low;
   std::uint64_t high;
@@ -317,7 +317,7 @@ struct F64 {
         __dadd_rn(__longlong_as_double(static_cast<long long>(sums.high | 0x4530000000000000ULL)), -0x1p84);
     const double multiple = __dadd_rn(__fma_rn(high, m.inverse, round), -round);
     double sum = __dadd_rn(__fma_rn(-multiple, m.q, high), low);
-    if (m.q < 0x1p49) sum = reduce(sum, m);  // the low part is below 2^49
+    if (m.q < 0x1p48) sum = reduce(sum, m);  // the low part is below 1.01 2^47
     return __dadd_rn(sum, centered(addend, m));
   }
 
