@@ -21,6 +21,7 @@ struct Conversion {
   DeviceView out;
   ConstDeviceView in;
   unsigned components;
+  Begin begin;
   const ColumnJob* jobs;
   const std::uint32_t* fragments;
   const std::uint32_t* links;
@@ -58,14 +59,14 @@ __device__ __forceinline__ std::uint64_t rounded_over_quad(uint128 sum) {
   return high + (low >> 63);
 }
 
-// Products of bytes of two rows, v.x and v.y, for the four column tiles: s[n][0], s[n][1] are the sums of
-// bytes 2n and 2n + 1 of this thread's target in the first row, s[n][2], s[n][3] in the second.
-__device__ __forceinline__ void add_products(int (&sums)[4][4], const ulonglong2& v,
+// Products of bytes of two rows, a pair, for the four column tiles: s[n][0], s[n][1] are the sums of bytes 2n
+// and 2n + 1 of this thread's target in the first row, s[n][2], s[n][3] in the second.
+__device__ __forceinline__ void add_products(int (&sums)[4][4], const ulonglong2& pair,
                                              const std::uint32_t (&weights)[4][2]) {
 #pragma unroll
   for (int n = 0; n < 4; ++n) {
-    multiply_bytes(sums[n], static_cast<std::uint32_t>(v.x), static_cast<std::uint32_t>(v.y),
-                   static_cast<std::uint32_t>(v.x >> 32), static_cast<std::uint32_t>(v.y >> 32),
+    multiply_bytes(sums[n], static_cast<std::uint32_t>(pair.x), static_cast<std::uint32_t>(pair.x >> 32),
+                   static_cast<std::uint32_t>(pair.y), static_cast<std::uint32_t>(pair.y >> 32),
                    weights[n][0], weights[n][1]);
   }
 }
@@ -148,13 +149,17 @@ __global__ void __launch_bounds__(threads, 2)
     factors[h * targets + which] = table[h < S::first_factors ? h : layout.second() + h - S::first_factors];
   }
   __syncthreads();
-  begin_kernel();
+  if (pass.begin == Begin::after) {
+    begin_kernel();
+  } else {
+    begin_kernel_beside();
+  }
 
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
   const ulonglong2* sources[steps == 0 ? 1 : steps];
 #pragma unroll
   for (int s = 0; s < (steps == 0 ? 1 : steps); ++s) {
-    const std::uint32_t limb = job.source[steps == 0 ? 0 : 4 * s + t];
+    const std::uint32_t limb = job.source[4 * s + t];
     sources[s] = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, limb)) +
                  blockIdx.x * (tile_columns * S::rows / 2) + g;
   }
@@ -166,10 +171,12 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll 1
   for (unsigned y = warp; y < 16; y += warps) {
     Value x[radix];
+    const std::size_t first_pair = std::size_t{y} * (radix / 2 * tile_columns);
 #pragma unroll
     for (unsigned pair = 0; pair < radix / 2; ++pair) {
       if constexpr (steps == 0) {
-        const ulonglong2 v = sources[0][(y * (radix / 2) + pair) * tile_columns];
+        const ulonglong2 halves = (sources[0] + first_pair)[pair * tile_columns];
+        const ulonglong2 v = paired(halves.x, halves.y);
         x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
         x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
         continue;
@@ -178,7 +185,8 @@ __global__ void __launch_bounds__(threads, 2)
       [[maybe_unused]] uint128 fractions[2] = {};
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
-        ulonglong2 v = sources[s][(y * (radix / 2) + pair) * tile_columns];
+        ulonglong2 halves = (sources[s] + first_pair)[pair * tile_columns];
+        [[maybe_unused]] ulonglong2 v = paired(halves.x, halves.y);
         std::uint64_t factor = 0;
         std::uint32_t shift = 0;
         if constexpr (computes) {
@@ -188,7 +196,7 @@ __global__ void __launch_bounds__(threads, 2)
         if constexpr (chains) {
           if (chained) {
             int link_sums[4][4] = {};
-            add_products(link_sums, v, link_weights);
+            add_products(link_sums, halves, link_weights);
             const std::uint64_t quotients_of_sources[2] = {rounded_over_quad(fraction(v.x, factor, shift)),
                                                            rounded_over_quad(fraction(v.y, factor, shift))};
             std::uint64_t converted[2];
@@ -200,6 +208,7 @@ __global__ void __launch_bounds__(threads, 2)
                   A::finish_forward(A::fold_bytes(bytes, 0, link_fold, link_modulus), link_modulus);
             }
             v = make_ulonglong2(converted[0], converted[1]);
+            halves = paired(v.x, v.y);
             factor = link.quotient_factor;
             shift = link.quotient_shift;
           }
@@ -208,10 +217,10 @@ __global__ void __launch_bounds__(threads, 2)
           fractions[0] += fraction(v.x, factor, shift);
           fractions[1] += fraction(v.y, factor, shift);
         }
-        add_products(sums, v, weights[s]);
+        add_products(sums, halves, weights[s]);
       }
       ulonglong2 quotient = make_ulonglong2(0, 0);
-      if constexpr (from == Quotient::stored) quotient = quotients[(y * (radix / 2) + pair) * tile_columns];
+      if constexpr (from == Quotient::stored) quotient = (quotients + first_pair)[pair * tile_columns];
       if constexpr (computes) {
         quotient = make_ulonglong2(rounded_over_quad(fractions[0]), rounded_over_quad(fractions[1]));
       }
@@ -226,31 +235,36 @@ __global__ void __launch_bounds__(threads, 2)
     }
     forward_round<A, log_rows - 4, true>(
         x, [&](int h) { return A::expand(factors[h * targets + t], m); }, m);
+    Value* column = values + y * tile_columns + g;
 #pragma unroll
-    for (unsigned k = 0; k < radix; ++k) values[(y + 16 * k) * tile_columns + g] = x[k];
+    for (unsigned k = 0; k < radix; ++k) column[16 * k * tile_columns] = x[k];
   }
   __syncthreads();
   std::uint64_t* out =
-      pass.out.limb(batch, job.component + component, target.limb) + blockIdx.x * tile_columns + g;
+      pass.out.limb(batch, target.component + component, target.limb) + blockIdx.x * tile_columns + g;
 #pragma unroll 1
   for (unsigned block = warp; block < radix; block += warps) {
     Value x[16];
+    const Value* column = values + 16 * block * tile_columns + g;
 #pragma unroll
-    for (unsigned k = 0; k < 16; ++k) x[k] = values[(16 * block + k) * tile_columns + g];
+    for (unsigned k = 0; k < 16; ++k) x[k] = column[k * tile_columns];
     const Twiddle* second = factors + (S::first_factors + 16 * block) * targets + t;
     forward_round<A, 4, false>(
         x, [&](int h) { return A::expand(second[h * targets], m); }, m);
     if (target.stored != 0) {
+      std::uint64_t* stored = out + 16 * block * row_size;
 #pragma unroll
-      for (unsigned k = 0; k < 16; ++k) out[(16 * block + k) * row_size] = A::to_bits(x[k]);
+      for (unsigned k = 0; k < 16; ++k) stored[k * row_size] = A::to_bits(x[k]);
     }
   }
+  if (pass.begin == Begin::beside) end_kernel_beside();
 }
 
 }  // namespace
 
 void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                     const ConstPolyView& scratch, unsigned components, const ColumnTables& columns) {
+                     const ConstPolyView& scratch, unsigned components, const ColumnTables& columns,
+                     Begin begin) {
   if (columns.job_count == 0) return;
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
@@ -263,6 +277,7 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
       const Conversion<A> pass{.out = device_view(of(out)),
                                .in = device_view(of(scratch)),
                                .components = components,
+                               .begin = begin,
                                .jobs = columns.jobs.data(),
                                .fragments = columns.fragments.data(),
                                .links = columns.links.data(),

@@ -230,6 +230,15 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
           : scaled_residues(where, shape, input.in, {}, counted(limbs), up.base(), fused.scaled, limbs,
                             workspace);
   convert_columns(where, of_special, digits, residues, 1, fused.special);
+  // The digits' other limbs are for the last kernel only. A conversion that is small (of 32 blocks of threads
+  // a job) fills what the one before leaves idle; another one what the special limbs' rows leave idle, which
+  // then find their digits in the cache.
+  constexpr std::size_t few_jobs = 16;
+  const bool small = batch * fused.base.job_count <= few_jobs;
+  const auto convert_others = [&] {
+    convert_columns(where, of_base, digits, residues, 1, fused.base, Begin::beside);
+  };
+  if (small) convert_others();
   const std::size_t together = keys_together(switches.size(), batch, up);
   for (std::size_t first = 0; first < switches.size(); first += together) {
     const Workspace::Frame inner(workspace);
@@ -247,10 +256,10 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
                       .galois_element = each.galois_element});
     }
     rows_inner_product(where, of_special, digits, input, special_rows, fused, up.extended(), limbs, nullptr);
+    if (first == 0 && !small) convert_others();
     const PolyView remainders = scaled_residues(where, sums.shape, sums, {}, counted(special), down.dropped(),
                                                 division.scaled, division.scratch_limbs, workspace);
     extra_rows(where, remainders, division.extra);
-    if (first == 0) convert_columns(where, of_base, digits, residues, 1, fused.base);
     convert_columns(where, of_base, delta, remainders, 2, division.columns);
     rows_inner_product(where, of_base, digits, input, rows, fused, up.extended(), 0, &down);
   }

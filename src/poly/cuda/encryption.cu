@@ -52,14 +52,14 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z) + first;
   const bool is_mask = component == 0 && pass.has_mask, scales = !is_mask && pass.scales;
   forward_columns<A, log_rows>(
-      [&](unsigned row) {
+      [&](std::size_t row) {
         const typename A::Value x = load_integer<A>(integers[row_size * row], m);
         if constexpr (std::is_same_v<A, M64>) {
           if (is_mask) return M64::raise(x, m);
         }
         return scales ? A::multiply(x, A::expand(factor, m), m) : x;
       },
-      [&](unsigned row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
+      [&](std::size_t row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
       dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
       m);
 }

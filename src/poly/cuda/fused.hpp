@@ -49,16 +49,16 @@ enum class Quotient : std::uint8_t {
 struct ColumnJob {
   struct Target {
     std::uint32_t ring_index;
-    std::uint32_t limb;    // of the output
-    std::uint32_t stored;  // 0: filled up to four
-    std::uint32_t unused;
+    std::uint32_t component;  // of the output, added to the input's
+    std::uint32_t limb;       // of the output
+    std::uint32_t stored;     // 0: filled up to four
     std::uint64_t minus_shift;
     std::uint64_t minus_product;  // what a quotient counts
     std::uint64_t factor;         // of a single source, see reduce_word
   };
-  std::uint32_t component;                  // of the output, added to the input's
-  std::uint32_t quotient_limb;              // of the scratch, where it is stored
-  std::uint32_t source[max_fused_sources];  // limbs of the scaled residues; the last one fills up
+  std::uint32_t quotient_limb;  // of the scratch, where it is stored
+  /// Limbs of the scaled residues; the last one fills up. Without steps those of the targets.
+  std::uint32_t source[max_fused_sources];
   std::uint32_t quotient_shift[max_fused_sources];
   std::uint64_t quotient_factor[max_fused_sources];  // 0: not part of the quotient
   Target target[4];
@@ -83,7 +83,7 @@ struct ColumnTables {
   DeviceArray<std::uint32_t> links;  // the same of the first conversions: [job, column tile, 2, lane]
   unsigned job_count = 0;
   Quotient quotient = Quotient::none;
-  unsigned steps = 0;  // of four sources; 0: each target has one source, of weight 1
+  unsigned steps = 0;  // of four sources; 0: each target has one source of its own, of weight 1
 };
 
 /// A limb that is taken to scaled residues: its modulus, and its position in the input.
@@ -193,10 +193,14 @@ void rescale_operand(const Launcher& launcher, const PolyView& scratch, const Re
 /// Adds the extra rows to `scratch`.
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables);
 
+/// When a kernel begins: after the one before it, or beside that, on which it does not depend.
+enum class Begin : std::uint8_t { after, beside };
+
 /// The jobs of `tables` for `components` components of the scratch: lazy values between the passes of a
 /// transform.
 void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                     const ConstPolyView& scratch, unsigned components, const ColumnTables& tables);
+                     const ConstPolyView& scratch, unsigned components, const ColumnTables& tables,
+                     Begin begin = Begin::after);
 
 /// Rows of `delta`, which is lazy, and the end of the division: out = (x - delta) / D.
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,

@@ -186,8 +186,8 @@ constexpr unsigned block_words = rows_per_block * row_size;
 enum class End : std::uint8_t { sums, division, product };
 
 // Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
-// A warp takes one digit's two rows at a time, or those of a component of a key's delta; then the block takes
-// the products.
+// A warp takes one digit's two rows at a time, or those of a component of a key's delta; the digit that is
+// not transformed comes last. Then the block takes the products.
 template <class A, End end>
 __global__ void __launch_bounds__(256, 3)
     rows_inner_product_kernel(const __grid_constant__ ProductPass<A> pass, int log_rows) {
@@ -206,9 +206,11 @@ __global__ void __launch_bounds__(256, 3)
   const unsigned row = blockIdx.y * rows_per_block + local_row, first = row_size * row + t;
   const unsigned groups = pass.digit_count + (ends ? 2 * pass.key_count : 0);
   auto* shared = dynamic_shared<Value>();  // [group, row, entry]
-  for (unsigned group = warp; group < groups; group += blockDim.x / 32) {
-    Value x[16];
+  for (unsigned number = warp; number < groups; number += blockDim.x / 32) {
+    const unsigned other = number + (number >= own ? 1 : 0);
+    const unsigned group = own != no_digit && number + 1 == groups ? own : other;
     Value* values = shared + group * block_words + local_row * row_size;
+    Value x[16];
     if (group == own) {
       if constexpr (end == End::product) {
         const std::uint64_t* left = pass.left.limb(batch, 1, extended_limb) + first;
@@ -233,31 +235,59 @@ __global__ void __launch_bounds__(256, 3)
       forward_row<A>(x, values, row, t, pass.tables + std::size_t{index} * layout.size(), layout, m);
       __syncwarp();
     }
+    values += t;
 #pragma unroll
     for (unsigned k = 0; k < 16; ++k) {
       if constexpr (std::is_same_v<A, F64>) {
-        values[16 * k + t] = F64::reduce(x[k], m);
+        values[16 * k] = F64::reduce(x[k], m);
       } else {
-        values[16 * k + t] = x[k];
+        values[16 * k] = x[k];
       }
     }
   }
+
+  // A thread takes two neighbours in one component of a sum. The next four key words are on their way while
+  // four are multiplied.
+  const unsigned units = pass.key_count * block_words;
+  const auto load_key = [&](ulonglong2(&words)[4], unsigned unit, unsigned first_digit) {
+    if (unit >= units) return;
+    const ConstDeviceView& view = pass.keys[unit / block_words].key;
+    const std::uint64_t* key = view.limb(0, unit / (block_words / 2) % 2, key_limb) +
+                               blockIdx.y * block_words + unit % (block_words / 2) * 2;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if (first_digit + i < pass.digit_count) {
+        const std::size_t digit = pass.key_digits[first_digit + i];
+        words[i] = __ldcs(reinterpret_cast<const ulonglong2*>(key + digit * view.batch_stride));
+      }
+    }
+  };
+  ulonglong2 words[4] = {};
+  load_key(words, threadIdx.x, 0);
   __syncthreads();
-  for (unsigned unit = threadIdx.x; unit < pass.key_count * block_words; unit += blockDim.x) {
+  for (unsigned unit = threadIdx.x; unit < units; unit += blockDim.x) {
     const unsigned number = unit / block_words, component = unit / (block_words / 2) % 2;
     const unsigned entry = unit % (block_words / 2) * 2, position = blockIdx.y * block_words + entry;
     const KeyPart& part = pass.keys[number];
-    Sum<A> sums[2];
-    const auto* key = part.key.limb(0, component, key_limb) + position;
-    // Four key words are on their way at a time.
-    for (unsigned first_digit = 0; first_digit < pass.digit_count; first_digit += 4) {
-      ulonglong2 words[4];
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) {
-        const unsigned d = min(first_digit + i, pass.digit_count - 1);
-        words[i] = __ldcs(reinterpret_cast<const ulonglong2*>(key + std::size_t{pass.key_digits[d]} *
-                                                                        part.key.batch_stride));
+    const auto pair = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
+      return *reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position);
+    };
+    [[maybe_unused]] ulonglong2 a0{}, a1{}, b0{}, b1{};  // factors of what is added, or that itself
+    if constexpr (end == End::product) {
+      a0 = pair(pass.left, 0, extended_limb);
+      b0 = pair(pass.right, 0, extended_limb);
+      if (component != 0) {
+        a1 = pair(pass.left, 1, extended_limb);
+        b1 = pair(pass.right, 1, extended_limb);
       }
+    } else if (ends && component < pass.addend_components) {
+      a0 = pair(pass.addend, component, limb);
+    }
+    Sum<A> sums[2];
+    for (unsigned first_digit = 0; first_digit < pass.digit_count; first_digit += 4) {
+      ulonglong2 next[4] = {};
+      const bool more = first_digit + 4 < pass.digit_count;
+      load_key(next, more ? unit : unit + blockDim.x, more ? first_digit + 4 : 0);
       if (first_digit != 0 && first_digit % Sum<A>::terms == 0) {
         sums[0].reduce(q, m);
         sums[1].reduce(q, m);
@@ -269,24 +299,19 @@ __global__ void __launch_bounds__(256, 3)
           sums[0].add(x[0], words[i].x, m);
           sums[1].add(x[1], words[i].y, m);
         }
+        words[i] = next[i];
       }
     }
     const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
     ulonglong2 result;
     if constexpr (ends) {
-      Value added[2] = {};
-      const auto pair = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
-        return *reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position);
-      };
+      Value added[2];
       if constexpr (end == End::product) {
-        const ulonglong2 a0 = pair(pass.left, 0, extended_limb), b0 = pair(pass.right, 0, extended_limb);
-        const ulonglong2 a1 = pair(pass.left, 1, extended_limb), b1 = pair(pass.right, 1, extended_limb);
         added[0] = product_component<A>(component, a0.x, a1.x, b0.x, b1.x, q, m);
         added[1] = product_component<A>(component, a0.y, a1.y, b0.y, b1.y, q, m);
-      } else if (component < pass.addend_components) {
-        const ulonglong2 words = pair(pass.addend, component, limb);
-        added[0] = A::load(words.x, m);
-        added[1] = A::load(words.y, m);
+      } else {
+        added[0] = A::load(a0.x, m);
+        added[1] = A::load(a0.y, m);
       }
       const Value* delta = shared + (pass.digit_count + 2 * number + component) * block_words + entry;
       result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, added[0], m),

@@ -20,6 +20,7 @@ void append(std::vector<std::uint64_t>& words, const Twiddle& twiddle) {
 struct FusedTables::HostColumns {
   struct Target {
     std::uint32_t ring_index;
+    std::uint32_t component = 0;
     std::uint32_t limb;
     arith::Modulus modulus;
     std::vector<std::uint64_t> weights;  // [source]
@@ -47,7 +48,6 @@ struct FusedTables::HostColumns {
     std::vector<Fraction> fractions = {};  // [target]
   };
   struct Group {
-    std::uint32_t component;
     std::vector<std::uint32_t> sources;
     std::vector<Target> targets;  // at most four
     Exact exact;
@@ -55,13 +55,26 @@ struct FusedTables::HostColumns {
   };
   std::vector<Group> groups;
 
-  void add(std::uint32_t component, const std::vector<std::uint32_t>& sources,
-           const std::vector<Target>& targets, const Exact& exact, const Link& link) {
+  void add(const std::vector<std::uint32_t>& sources, const std::vector<Target>& targets, const Exact& exact,
+           const Link& link) {
     for (std::size_t i = 0; i < targets.size(); i += 4) {
       const auto first = targets.begin() + static_cast<std::ptrdiff_t>(i);
       const auto last = targets.begin() + static_cast<std::ptrdiff_t>(std::min(i + 4, targets.size()));
-      groups.push_back({component, sources, {first, last}, exact, link});
+      groups.push_back({sources, {first, last}, exact, link});
     }
+  }
+
+  /// Targets of one source each, four together whatever their sources.
+  void regroup() {
+    std::vector<Group> regrouped;
+    for (const Group& group : groups) {
+      for (const Target& target : group.targets) {
+        if (regrouped.empty() || regrouped.back().targets.size() == 4) regrouped.emplace_back();
+        regrouped.back().sources.push_back(group.sources.front());
+        regrouped.back().targets.push_back(target);
+      }
+    }
+    groups = std::move(regrouped);
   }
 
   static void append_fragments(std::vector<std::uint32_t>& fragments, const std::vector<Target>& targets,
@@ -102,17 +115,17 @@ void FusedTables::HostColumns::append_fragments(std::vector<std::uint32_t>& frag
   }
 }
 
-ColumnTables FusedTables::upload(const HostColumns& host, Arithmetic arithmetic) const {
+ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const {
   std::size_t most = 0;
   for (const auto& group : host.groups) most = std::max(most, group.sources.size());
   ColumnTables tables;
   tables.steps = most == 1 ? 0 : static_cast<unsigned>((most + 3) / 4);
+  if (tables.steps == 0) host.regroup();
   tables.job_count = static_cast<unsigned>(host.groups.size());
   std::vector<ColumnJob> jobs;
   std::vector<std::uint32_t> fragments, links;
   for (const auto& group : host.groups) {
     ColumnJob job{};
-    job.component = group.component;
     job.quotient_limb = group.exact.quotient_limb;
     for (std::size_t i = 0; i < group.exact.fractions.size(); ++i) {
       job.quotient_factor[i] = group.exact.fractions[i].factor;
@@ -128,9 +141,9 @@ ColumnTables FusedTables::upload(const HostColumns& host, Arithmetic arithmetic)
       // A single source is shifted before it is multiplied.
       job.target[i] = {
           .ring_index = target.ring_index,
+          .component = target.component,
           .limb = target.limb,
           .stored = i < group.targets.size() ? 1U : 0U,
-          .unused = 0,
           .minus_shift = tables.steps == 0 ? target.minus_shift : q.multiply(target.minus_shift, factor),
           .minus_product = q.multiply(target.minus_product, factor),
           .factor = factor};
@@ -231,14 +244,15 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
         const arith::Modulus& b = conversion.target().modulus(j);
         const unsigned part = limb < limbs ? 0 : 1;
         targets[part].push_back({.ring_index = conversion.target().index(j),
+                                 .component = static_cast<std::uint32_t>(d),
                                  .limb = limb,
                                  .modulus = b,
                                  .weights = conversion.punctured()[j],
                                  .minus_shift = b.negate(conversion.center_shift()[j]),
                                  .factor = raise(arithmetics[part], b)});
       }
-      base.add(static_cast<std::uint32_t>(d), own, targets[0], {}, {});
-      special.add(static_cast<std::uint32_t>(d), own, targets[1], {}, {});
+      base.add(own, targets[0], {}, {});
+      special.add(own, targets[1], {}, {});
     }
     // A limb that no digit has is transformed with the others, and not used.
     for (std::size_t i = 0; i < limbs; ++i) {
@@ -306,7 +320,7 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     const Quotient quotient = !has_quotient   ? Quotient::none
                               : has_plaintext ? Quotient::stored
                                               : quotient_of(sources);
-    columns.add(0, source_limbs, host_targets,
+    columns.add(source_limbs, host_targets,
                 {HostColumns::fractions(conversion), static_cast<std::uint32_t>(sources)}, {});
     tables.scaled = scaled(arithmetic_(plan.dropped()), plan.dropped(), factors, shifts);
     tables.columns = upload(columns, arithmetic_(plan.target()));
@@ -432,11 +446,11 @@ const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
       second.push_back(std::move(target));
     }
     HostColumns lift;
-    lift.add(0, first_limbs, first, {up_fractions, 2 * limbs + added}, {});
+    lift.add(first_limbs, first, {up_fractions, 2 * limbs + added}, {});
     if (chained) {
-      lift.add(0, second_limbs, second, {up_fractions, 0}, link);
+      lift.add(second_limbs, second, {up_fractions, 0}, link);
     } else {
-      lift.add(0, second_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
+      lift.add(second_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
     }
     tables.lift = upload(lift, tables.arithmetic);
     tables.lift.quotient = quotient;
@@ -456,7 +470,7 @@ const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
                       .minus_product = q.modulus(i).negate(down.product()[i])});
     }
     HostColumns remainder;
-    remainder.add(0, remainder_limbs, ends, {HostColumns::fractions(down), added}, {});
+    remainder.add(remainder_limbs, ends, {HostColumns::fractions(down), added}, {});
     tables.remainder = upload(remainder, tables.arithmetic);
     tables.remainder.quotient = quotient_of(added);
 

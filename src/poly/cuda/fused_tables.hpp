@@ -39,7 +39,7 @@ class FusedTables {
   /// Where a conversion from so many sources gets its quotient.
   [[nodiscard]] Quotient quotient_of(std::size_t sources) const;
   struct HostColumns;
-  [[nodiscard]] ColumnTables upload(const HostColumns& host, Arithmetic arithmetic) const;
+  [[nodiscard]] ColumnTables upload(HostColumns host, Arithmetic arithmetic) const;
 
   std::shared_ptr<const Ring> ring_;
   std::shared_ptr<runtime::Memory> memory_;

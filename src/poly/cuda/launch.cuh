@@ -24,13 +24,29 @@ __device__ __forceinline__ T* dynamic_shared() {
 }
 #endif
 
-/// First statement of every kernel: waits for the kernels before it, then lets the next one be brought up
-/// (programmatic dependent launch; earlier devices launch in order). Because every kernel waits, all kernels
-/// but the last one before it have finished as well.
+/// First statement of a kernel: waits for the kernels before it, then lets the next one be brought up
+/// (programmatic dependent launch; earlier devices launch in order). Because every kernel waits, here or at
+/// its end, all kernels but the last one before it have finished as well.
 __device__ __forceinline__ void begin_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
   cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// Instead of begin_kernel, in a kernel that does not depend on the one before it and fills what that leaves
+/// idle: it begins when all blocks of that one have begun, so the kernels before have finished.
+__device__ __forceinline__ void begin_kernel_beside() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// Last statement of such a kernel: it does not finish before the one that it ran beside, so that waiting for
+/// it is waiting for both.
+__device__ __forceinline__ void end_kernel_beside() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
 #endif
 }
 

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   const std::uint64_t* in = pass.in.limb(blockIdx.y, 0, 0) + first;
   std::uint64_t* out = pass.out.limb(blockIdx.y, 0, blockIdx.z) + first;
   forward_columns<A, log_rows>(
-      [&](unsigned row) {
+      [&](std::size_t row) {
         std::uint64_t word = in[row_size * row];
         if (pass.scales_plain) {
           const std::uint64_t t = pass.plain.value();
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
                                                  : load_integer<A>(static_cast<std::uint64_t>(integer), m);
         return pass.scales ? A::multiply(x, A::expand(scalar, m), m) : x;
       },
-      [&](unsigned row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
+      [&](std::size_t row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
       dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
       m);
 }

@@ -9,6 +9,8 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "poly/cuda/arithmetic.cuh"
@@ -114,24 +116,34 @@ __device__ __forceinline__ void inverse_round(typename A::Value* x, const Load& 
   }
 }
 
+/// Brings the 128 bytes around a word of global memory into the first-level cache.
+__device__ __forceinline__ void prefetch([[maybe_unused]] const void* word) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(word));
+#endif
+}
+
 /// Where element e of a row stands in shared memory: no two of 16 threads that read a stride meet in a bank.
 __device__ __forceinline__ unsigned swizzled(unsigned e) { return e ^ (e >> 4 & 15U); }
 
-/// Both rounds of a row by 16 threads of a warp: on entry x[k] is element 16 k + t of the row, lazy, from the
-/// columns; on return the value 16 t + k. `shared`: 256 values of these threads alone.
+/// Both rounds of a row by 16 threads of a warp, which exchange values as `swizzled` has them: on entry x[k]
+/// is element 16 k + t of the row, lazy, from the columns; on return the value 16 t + k. `shared`: 256 values
+/// of these threads alone.
 template <class A>
 __device__ __forceinline__ void forward_row(typename A::Value (&x)[16], typename A::Value* shared,
                                             unsigned row, unsigned t, const typename A::Twiddle* table,
                                             const TableLayout& layout, const typename A::Modulus& m) {
   const auto* third = table + layout.third() + 16 * row;
+  const auto* fourth = table + layout.fourth() + row_size * row + t;
+  // In FP64 a round is soon done, and waits for the next one's factors: 2 KB, 128 bytes a thread.
+  if constexpr (std::is_same_v<A, F64>) prefetch(fourth + 15 * t);
   forward_round<A, 4, false>(
       x, [&](int h) { return A::read(third + h, m); }, m);
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) shared[swizzled(16 * k + t)] = x[k];
+  for (unsigned k = 0; k < 16; ++k) (shared + (t ^ k))[16 * k] = x[k];
   __syncwarp();
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) x[k] = shared[swizzled(16 * t + k)];
-  const auto* fourth = table + layout.fourth() + row_size * row + t;
+  for (unsigned k = 0; k < 16; ++k) x[k] = (shared + 16 * t)[t ^ k];
   forward_round<A, 4, false>(
       x, [&](int h) { return A::read(fourth + 16 * h, m); }, m);
 }
@@ -145,10 +157,10 @@ __device__ __forceinline__ void inverse_row(typename A::Value (&x)[16], typename
   inverse_round<A, 4, false>(
       x, [&](int h) { return A::read(fourth + 16 * h, m); }, m);
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) shared[swizzled(16 * t + k)] = x[k];
+  for (unsigned k = 0; k < 16; ++k) (shared + 16 * t)[t ^ k] = x[k];
   __syncwarp();
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) x[k] = shared[swizzled(16 * k + t)];
+  for (unsigned k = 0; k < 16; ++k) x[k] = (shared + (t ^ k))[16 * k];
   const auto* third = table + layout.third() + 16 * row;
   inverse_round<A, 4, false>(
       x, [&](int h) { return A::read(third + h, m); }, m);
@@ -289,13 +301,28 @@ constexpr bool few_rows(std::size_t rows) {
   return rows < 512 && !std::is_same_v<A, F64>;
 }
 
-/// Scaled residues stand in tiles of 8 columns: [tile, row % 16, row / 32, column % 8, row / 16 % 2]. A
-/// thread of the tensor cores' layout then finds the two rows of an instruction in 16 bytes, and eight of
-/// them in 128.
+/// Scaled residues stand in tiles of 8 columns and in pairs of rows that are 16 apart: [tile, row % 16,
+/// row / 32, column % 8]. A pair has the lower halves of both words, then the upper ones: a thread of the
+/// tensor cores' layout finds its registers of an instruction in 16 bytes, and eight threads in 128. Here the
+/// place of the first pair of a row below 16; the others follow at distances of 8.
 template <int log_rows>
-__host__ __device__ constexpr unsigned paired_index(unsigned row, unsigned column) {
-  constexpr unsigned pairs = (1U << log_rows) / 32;
-  return ((((column / 8) * 16 + row % 16) * pairs + row / 32) * 8 + column % 8) * 2 + row / 16 % 2;
+__host__ __device__ constexpr std::size_t first_pair(std::size_t row, std::size_t column) {
+  return (column / 8 * 16 + row) * ((1U << log_rows) / 32) * 8 + column % 8;
+}
+
+/// From two words to a pair, and back.
+__device__ __forceinline__ ulonglong2 paired(std::uint64_t x, std::uint64_t y) {
+  return make_ulonglong2(static_cast<std::uint32_t>(x) | y << 32, x >> 32 | (y >> 32) << 32);
+}
+/// Word n of a limb of pairs.
+__device__ __forceinline__ std::uint64_t load_paired(const std::uint64_t* limb, unsigned n) {
+  const auto* halves = reinterpret_cast<const std::uint32_t*>(limb) + (4 * (n / 2) + n % 2);
+  return halves[0] | static_cast<std::uint64_t>(halves[2]) << 32;
+}
+__device__ __forceinline__ void store_paired(std::uint64_t* limb, unsigned n, std::uint64_t word) {
+  auto* halves = reinterpret_cast<std::uint32_t*>(limb) + (4 * (n / 2) + n % 2);
+  halves[0] = static_cast<std::uint32_t>(word);
+  halves[2] = static_cast<std::uint32_t>(word >> 32);
 }
 
 /// Calls run(std::integral_constant<int, log_rows>) for a ring of any degree.
@@ -343,7 +370,8 @@ __device__ __forceinline__ void forward_columns(const Load& load, const Store& s
                                                 typename A::Value* shared, const typename A::Twiddle* table,
                                                 const typename A::Modulus& m) {
   using Tile = ColumnTile<log_rows>;
-  const unsigned column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
+  // Of 64 bits, so that known distances go into the instructions.
+  const std::size_t column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
   typename A::Value x[Tile::per_thread];
   if constexpr (!Tile::two_rounds) {
 #pragma unroll
@@ -375,7 +403,7 @@ __device__ __forceinline__ void forward_columns(const Load& load, const Store& s
     const auto* second = table + TableLayout(log_rows).second();
 #pragma unroll
     for (unsigned j = 0; j < Tile::per_thread / 16; ++j) {
-      const unsigned block = y + j * Tile::step;
+      const std::size_t block = y + j * Tile::step;
 #pragma unroll
       for (unsigned k = 0; k < 16; ++k) x[k] = shared[(16 * block + k) * Tile::columns + column];
       forward_round<A, 4, false>(
@@ -386,8 +414,9 @@ __device__ __forceinline__ void forward_columns(const Load& load, const Store& s
   }
 }
 
-/// The reverse: load(row) lazy, store(row, value) a product by N^-1 (before finish_inverse). `roots`: factors
-/// 0 and 1, which may have a further factor.
+/// The reverse: load(row) lazy, store(row, value) a product by N^-1 (before finish_inverse); or store(row, i,
+/// value, value) for rows row + 32 i, row below 16, and the one 16 below. `roots`: factors 0 and 1, which may
+/// have a further factor.
 template <class A, int log_rows, typename Load, typename Store>
 __device__ __forceinline__ void inverse_columns(const Load& load, const Store& store,
                                                 typename A::Value* shared, const typename A::Twiddle* table,
@@ -395,7 +424,8 @@ __device__ __forceinline__ void inverse_columns(const Load& load, const Store& s
                                                 const typename A::Modulus& m) {
   const auto first = [&](int h) { return A::read((h < 2 ? roots : table) + h, m); };
   using Tile = ColumnTile<log_rows>;
-  const unsigned column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
+  // Of 64 bits, so that known distances go into the instructions.
+  const std::size_t column = threadIdx.x % Tile::columns, y = threadIdx.x / Tile::columns;
   typename A::Value x[Tile::per_thread];
   if constexpr (!Tile::two_rounds) {
 #pragma unroll
@@ -408,7 +438,7 @@ __device__ __forceinline__ void inverse_columns(const Load& load, const Store& s
     const auto* second = table + TableLayout(log_rows).second();
 #pragma unroll
     for (unsigned j = 0; j < Tile::per_thread / 16; ++j) {
-      const unsigned block = y + j * Tile::step;
+      const std::size_t block = y + j * Tile::step;
 #pragma unroll
       for (unsigned k = 0; k < 16; ++k) x[k] = load(16 * block + k);
       inverse_round<A, 4, false>(
@@ -430,8 +460,15 @@ __device__ __forceinline__ void inverse_columns(const Load& load, const Store& s
     }
 #pragma unroll
     for (unsigned j = 0; j < Tile::per_thread / radix; ++j) {
+      if constexpr (std::is_invocable_v<Store, std::size_t, unsigned, typename A::Value, typename A::Value>) {
 #pragma unroll
-      for (unsigned k = 0; k < radix; ++k) store(y + j * Tile::step + 16 * k, x[j * radix + k]);
+        for (unsigned k = 0; k < radix; k += 2) {
+          store(y + j * Tile::step, k / 2, x[j * radix + k], x[j * radix + k + 1]);
+        }
+      } else {
+#pragma unroll
+        for (unsigned k = 0; k < radix; ++k) store(y + j * Tile::step + 16 * k, x[j * radix + k]);
+      }
     }
   }
 }

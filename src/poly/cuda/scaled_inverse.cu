@@ -78,13 +78,16 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   begin_kernel();
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
   const unsigned column = blockIdx.x * 16 + threadIdx.x % 16;
-  const std::uint64_t* in = pass.in.limb(batch, component, pass.positions.limb[blockIdx.z]);
-  std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z);
+  const std::uint64_t* in = pass.in.limb(batch, component, pass.positions.limb[blockIdx.z]) + column;
+  auto* out = reinterpret_cast<ulonglong2*>(pass.out.limb(batch, component, blockIdx.z));
+  const auto scaled = [&](typename A::Value x) {
+    const std::uint64_t difference = A::finish_inverse(x, m) + shift - q;
+    return difference + (q & (0 - (difference >> 63)));
+  };
   inverse_columns<A, log_rows>(
-      [&](unsigned row) { return A::from_bits(in[row_size * row + column]); },
-      [&](unsigned row, typename A::Value x) {
-        const std::uint64_t difference = A::finish_inverse(x, m) + shift - q;
-        out[paired_index<log_rows>(row, column)] = difference + (q & (0 - (difference >> 63)));
+      [&](std::size_t row) { return A::from_bits(in[row_size * row]); },
+      [&](std::size_t row, unsigned i, typename A::Value x, typename A::Value y) {
+        (out + first_pair<log_rows>(row, column))[8 * i] = paired(scaled(x), scaled(y));
       },
       dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
       pass.roots + 2 * blockIdx.z, m);
@@ -108,11 +111,11 @@ __global__ void __launch_bounds__(256)
   begin_kernel();
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
   const unsigned n = blockIdx.x * 256 + threadIdx.x;
-  const std::uint64_t* rows = scratch.limb(batch, component, 0) + n;
+  const std::uint64_t* rows = scratch.limb(batch, component, 0);
   uint128 quotient = std::uint64_t{1} << 63;
   uint128 plain = extra.minus_shift;
   for (unsigned i = 0; i < extra.source_count; ++i) {
-    const std::uint64_t y = rows[i * scratch.limb_stride];
+    const std::uint64_t y = load_paired(rows + i * scratch.limb_stride, n);
     if (extra.quotient) {
       quotient += static_cast<std::uint64_t>((static_cast<uint128>(y) * extra.sources[i].quotient_factor) >>
                                              extra.sources[i].quotient_shift);
@@ -125,8 +128,8 @@ __global__ void __launch_bounds__(256)
     const arith::Modulus& t = extra.plain;
     const std::uint64_t delta = t.reduce(plain + static_cast<uint128>(v) * extra.minus_product);
     // The centred [-delta D^-1]_t, shifted to unsigned.
-    scratch.limb(batch, component, row++)[n] =
-        t.add(t.multiply(delta, extra.negative_inverse), (t.value() - 1) / 2);
+    store_paired(scratch.limb(batch, component, row++), n,
+                 t.add(t.multiply(delta, extra.negative_inverse), (t.value() - 1) / 2));
   }
   if (extra.quotient) scratch.limb(batch, component, row)[n] = v;
 }
@@ -169,11 +172,11 @@ __global__ void __launch_bounds__(rescale_threads)
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
   const unsigned n = blockIdx.x * rescale_threads + threadIdx.x;
   const bool second = blockIdx.z == 0;
-  const std::uint64_t* rows = scratch.limb(batch, component, second ? sources : 0) + n;
+  const std::uint64_t* rows = scratch.limb(batch, component, second ? sources : 0);
   std::uint64_t y[most_sources];
 #pragma unroll
   for (unsigned i = 0; i < most_sources; ++i) {
-    y[i] = i < sources ? rows[i * scratch.limb_stride] : 0;
+    y[i] = i < sources ? load_paired(rows + i * scratch.limb_stride, n) : 0;
   }
   uint128 quotient = std::uint64_t{1} << 63;
 #pragma unroll
@@ -203,7 +206,7 @@ __global__ void __launch_bounds__(rescale_threads)
       if (first + j < targets) {
         const RescaleTables::Target& target = tables.targets[first + j];
         const std::uint64_t z = target.modulus.reduce(sums[j]);
-        scratch.limb(batch, component, 2 * sources + first + j)[n] = z;
+        store_paired(scratch.limb(batch, component, 2 * sources + first + j), n, z);
         quotient += fraction(z, target.source);
       }
     }

@@ -50,9 +50,11 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   begin_kernel();
   if (left_out(pass)) return;
   const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
+  const std::uint64_t* in = limb.in + first;
+  std::uint64_t* out = limb.out + first;
   forward_columns<A, log_rows>(
-      [&](unsigned row) { return A::load(limb.in[first + row_size * row], limb.modulus); },
-      [&](unsigned row, typename A::Value x) { limb.out[first + row_size * row] = A::to_bits(x); },
+      [&](std::size_t row) { return A::load(in[row_size * row], limb.modulus); },
+      [&](std::size_t row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
       dynamic_shared<typename A::Value>(), limb.table, limb.modulus);
 }
 
@@ -62,11 +64,12 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   const Limb<A> limb(pass, log_rows);
   begin_kernel();
   const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
-  inverse_columns<A, log_rows>([&](unsigned row) { return A::from_bits(limb.in[first + row_size * row]); },
-                               [&](unsigned row, typename A::Value x) {
-                                 limb.out[first + row_size * row] = A::finish_inverse(x, limb.modulus);
-                               },
-                               dynamic_shared<typename A::Value>(), limb.table, limb.table, limb.modulus);
+  const std::uint64_t* in = limb.in + first;
+  std::uint64_t* out = limb.out + first;
+  inverse_columns<A, log_rows>(
+      [&](std::size_t row) { return A::from_bits(in[row_size * row]); },
+      [&](std::size_t row, typename A::Value x) { out[row_size * row] = A::finish_inverse(x, limb.modulus); },
+      dynamic_shared<typename A::Value>(), limb.table, limb.table, limb.modulus);
 }
 
 template <class A>
@@ -78,13 +81,15 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
   const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
   const unsigned first = row_size * row + t;
+  const std::uint64_t* in = limb.in + first;
+  std::uint64_t* out = limb.out + first;
   typename A::Value x[16];
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(limb.in[first + 16 * k]);
+  for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(in[16 * k]);
   forward_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t, limb.table,
                  TableLayout(log_rows), limb.modulus);
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) limb.out[first + 16 * k] = A::finish_forward(x[k], limb.modulus);
+  for (unsigned k = 0; k < 16; ++k) out[16 * k] = A::finish_forward(x[k], limb.modulus);
 }
 
 template <class A>
@@ -95,13 +100,15 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
   const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
   const unsigned first = row_size * row + t;
+  const std::uint64_t* in = limb.in + first;
+  std::uint64_t* out = limb.out + first;
   typename A::Value x[16];
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) x[k] = A::load(limb.in[first + 16 * k], limb.modulus);
+  for (unsigned k = 0; k < 16; ++k) x[k] = A::load(in[16 * k], limb.modulus);
   inverse_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t, limb.table,
                  TableLayout(log_rows), limb.modulus);
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) limb.out[first + 16 * k] = A::to_bits(x[k]);
+  for (unsigned k = 0; k < 16; ++k) out[16 * k] = A::to_bits(x[k]);
 }
 
 template <class A>
