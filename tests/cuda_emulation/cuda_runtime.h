@@ -1,6 +1,6 @@
-// The part of CUDA that Hemera's kernels use, run on the CPU: a block's threads are fibers of one thread, a
-// launch returns when its blocks have run. For tests of the kernels' logic where there is no GPU; not for
-// speed.
+// The part of CUDA that Hemera's kernels use, run on the CPU: the threads of a cluster of blocks are fibers
+// of one thread, a launch returns when its blocks have run. For tests of the kernels' logic where there is no
+// GPU; not for speed.
 //
 // A fiber runs until it reaches a barrier, so races show up as wrong results only by luck: they are for
 // compute-sanitizer on a GPU. Shared memory that nobody wrote holds garbage.
@@ -56,16 +56,24 @@ struct Thread {
 };
 
 struct Block {
+  dim3 index;
+  unsigned rank = 0;  // in its cluster
   unsigned char* dynamic_shared = nullptr;
 };
 
 Thread& current_thread();
 Block& current_block();
+/// Dynamic shared memory of a block of the calling thread's cluster; __shared__ variables are all blocks' own
+/// only where clusters have one block.
+unsigned char* dynamic_shared_of(unsigned rank);
 void block_barrier();
 void warp_barrier();
+void cluster_barrier();
 /// 64 bytes of each lane of the calling thread's warp.
 unsigned char* warp_scratch(unsigned lane);
-void run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& kernel);
+/// `cluster`: blocks of a cluster, neighbours in x.
+void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
+         const std::function<void()>& kernel);
 
 /// What was asked of the device so far, by all threads.
 struct Counts {
@@ -87,6 +95,15 @@ inline thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 inline void __syncthreads() { hemera::emulation::block_barrier(); }
 inline void __syncwarp(unsigned = 0xffffffffU) { hemera::emulation::warp_barrier(); }
 inline void __threadfence() {}
+
+// A wait is the whole barrier: nobody leaves it before all have come to theirs.
+inline unsigned __clusterRelativeBlockRank() { return hemera::emulation::current_block().rank; }
+inline void __cluster_barrier_arrive() {}
+inline void __cluster_barrier_wait() { hemera::emulation::cluster_barrier(); }
+inline void* __cluster_map_shared_rank(const void* own, unsigned rank) {
+  using namespace hemera::emulation;
+  return dynamic_shared_of(rank) + (static_cast<const unsigned char*>(own) - current_block().dynamic_shared);
+}
 
 template <typename T>
 T __shfl_sync(unsigned, T value, int source, int width = 32) {
@@ -145,6 +162,10 @@ inline double __ull2double_rn(unsigned long long a) { return static_cast<double>
 inline double __ll2double_rn(long long a) { return static_cast<double>(a); }
 template <typename T>
 T __ldg(const T* pointer) {
+  return *pointer;
+}
+template <typename T>
+T __ldcg(const T* pointer) {
   return *pointer;
 }
 template <typename T>
@@ -226,12 +247,18 @@ inline cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 0, cu
 struct cudaDeviceProp {
   char name[256] = "emulated";
   std::size_t totalGlobalMem = std::size_t{1} << 33;
+  std::size_t sharedMemPerBlockOptin = 227 * 1024;
   int major = 9, minor = 0, multiProcessorCount = 1;
 };
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   return *properties = {}, cudaSuccess;
 }
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered,
+  cudaMemoryTypeHost,
+  cudaMemoryTypeDevice,
+  cudaMemoryTypeManaged
+};
 struct cudaPointerAttributes {
   cudaMemoryType type = cudaMemoryTypeDevice;
   int device = 0;
@@ -316,8 +343,14 @@ template <typename Function>
 cudaError_t cudaFuncSetAttribute(Function, cudaFuncAttribute, int) {
   return cudaSuccess;
 }
-enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6
+};
 struct cudaLaunchAttributeValue {
+  struct {
+    unsigned x = 1, y = 1, z = 1;
+  } clusterDim;
   int programmaticStreamSerializationAllowed = 0;
 };
 struct cudaLaunchAttribute {
@@ -335,10 +368,15 @@ struct cudaLaunchConfig_t {
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  const auto step = [launched = *config, kernel,
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+      cluster = config->attrs[i].val.clusterDim.x;
+  }
+  const auto step = [launched = *config, cluster, kernel,
                      values = std::tuple<Parameters...>{std::forward<Arguments>(arguments)...}] {
     hemera::emulation::count(&hemera::emulation::Counts::kernels);
-    hemera::emulation::run(launched.gridDim, launched.blockDim, launched.dynamicSmemBytes,
+    hemera::emulation::run(launched.gridDim, launched.blockDim, cluster, launched.dynamicSmemBytes,
                            [&] { std::apply(kernel, values); });
   };
   if (hemera_emulation_capture != nullptr) {

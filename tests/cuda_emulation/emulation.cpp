@@ -17,25 +17,27 @@ namespace {
 constexpr std::size_t stack_bytes = std::size_t{1} << 18;
 constexpr unsigned warp_size = 32;
 
-enum class State { ready, at_block_barrier, at_warp_barrier, done };
+enum class State { ready, at_warp_barrier, at_block_barrier, at_cluster_barrier, done };
 
 // Runs kernels, one after the other, each from a fresh start.
 struct Fiber {
   Thread thread;
+  Block* block = nullptr;
+  unsigned number = 0;  // in its cluster
   State state = State::done;
   bool started = false;
   std::unique_ptr<unsigned char[]> stack{new unsigned char[stack_bytes]};
   jmp_buf resume;
 };
 
-// The fibers of one thread of the host.
+// The fibers of one thread of the host: those of a cluster, block by block.
 struct Machine {
   std::vector<std::unique_ptr<Fiber>> fibers;
   Fiber* current = nullptr;
-  Block block;
+  std::vector<Block> blocks;
   jmp_buf scheduler;
   const std::function<void()>* kernel = nullptr;
-  std::vector<unsigned char> dynamic_shared;
+  std::vector<std::vector<unsigned char>> dynamic_shared;  // [block]
   std::vector<std::array<unsigned char, 64>> scratch;
 };
 
@@ -60,6 +62,7 @@ void enter(Fiber& fiber) {
   machine.current = &fiber;
   fiber.state = State::ready;
   threadIdx = fiber.thread.thread_index;
+  blockIdx = fiber.block->index;
   if (_setjmp(machine.scheduler) != 0) return;
   if (fiber.started) _longjmp(fiber.resume, 1);
   fiber.started = true;
@@ -90,12 +93,13 @@ void release(unsigned first, unsigned last, State state) {
   }
 }
 
-void run_block(unsigned threads) {
-  for (unsigned i = 0; i < threads; ++i) machine.fibers[i]->state = State::ready;
-  for (;;) {
-    bool progress = false;
-    for (unsigned warp = 0; warp < threads; warp += warp_size) {
-      const unsigned end = std::min(threads, warp + warp_size);
+// A block's fibers, until all are done or at a barrier of the cluster. Whether any has run.
+bool run_block(unsigned first, unsigned last) {
+  bool any = false;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (unsigned warp = first; warp < last; warp += warp_size) {
+      const unsigned end = std::min(last, warp + warp_size);
       do {
         release(warp, end, State::at_warp_barrier);
         for (unsigned i = warp; i < end; ++i) {
@@ -106,13 +110,29 @@ void run_block(unsigned threads) {
         }
       } while (all_at(warp, end, State::at_warp_barrier));
     }
-    if (all_at(0, threads, State::at_block_barrier)) {
-      release(0, threads, State::at_block_barrier);
-    } else if (!progress) {
-      break;
+    any = any || progress;
+    if (all_at(first, last, State::at_block_barrier)) {
+      release(first, last, State::at_block_barrier);
+      progress = true;
     }
   }
-  for (unsigned i = 0; i < threads; ++i) {
+  return any;
+}
+
+void run_cluster(unsigned threads) {
+  const auto all = static_cast<unsigned>(threads * machine.blocks.size());
+  for (unsigned i = 0; i < all; ++i) machine.fibers[i]->state = State::ready;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (unsigned first = 0; first < all; first += threads) {
+      if (run_block(first, first + threads)) progress = true;
+    }
+    if (all_at(0, all, State::at_cluster_barrier)) {
+      release(0, all, State::at_cluster_barrier);
+      progress = true;
+    }
+  }
+  for (unsigned i = 0; i < all; ++i) {
     if (machine.fibers[i]->state != State::done) std::abort();  // a barrier that not all threads reach
   }
 }
@@ -130,13 +150,19 @@ void count(std::size_t Counts::*what) {
 }
 
 Thread& current_thread() { return machine.current->thread; }
-Block& current_block() { return machine.block; }
+Block& current_block() { return *machine.current->block; }
+unsigned char* dynamic_shared_of(unsigned rank) { return machine.blocks[rank].dynamic_shared; }
 unsigned char* warp_scratch(unsigned lane) {
-  return machine.scratch[machine.current->thread.linear / warp_size * warp_size + lane].data();
+  return machine.scratch[machine.current->number / warp_size * warp_size + lane].data();
 }
 
 void block_barrier() {
   machine.current->state = State::at_block_barrier;
+  leave();
+}
+
+void cluster_barrier() {
+  machine.current->state = State::at_cluster_barrier;
   leave();
 }
 
@@ -145,25 +171,38 @@ void warp_barrier() {
   leave();
 }
 
-void run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& kernel) {
+void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
+         const std::function<void()>& kernel) {
   const unsigned threads = block.x * block.y * block.z;
-  while (machine.fibers.size() < threads) machine.fibers.push_back(std::make_unique<Fiber>());
-  machine.scratch.resize((threads + warp_size - 1) / warp_size * warp_size);
-  machine.dynamic_shared.assign(shared_bytes + 128, 0xa5);
+  // Warps of different blocks share no scratch.
+  if (grid.x % cluster != 0 || (cluster > 1 && threads % warp_size != 0)) std::abort();
+  while (machine.fibers.size() < cluster * threads) machine.fibers.push_back(std::make_unique<Fiber>());
+  machine.scratch.resize((cluster * threads + warp_size - 1) / warp_size * warp_size);
+  machine.blocks.resize(cluster);
+  machine.dynamic_shared.resize(std::max<std::size_t>(machine.dynamic_shared.size(), cluster));
   machine.kernel = &kernel;
   gridDim = grid;
   blockDim = block;
-  const auto address = reinterpret_cast<std::uintptr_t>(machine.dynamic_shared.data());
-  machine.block.dynamic_shared = machine.dynamic_shared.data() + (128 - address % 128) % 128;
-  for (unsigned i = 0; i < threads; ++i) {
-    machine.fibers[i]->thread.thread_index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
-    machine.fibers[i]->thread.linear = i;
+  for (unsigned rank = 0; rank < cluster; ++rank) {
+    std::vector<unsigned char>& memory = machine.dynamic_shared[rank];
+    memory.assign(shared_bytes + 128, 0xa5);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    machine.blocks[rank].dynamic_shared = memory.data() + (128 - address % 128) % 128;
+    machine.blocks[rank].rank = rank;
+  }
+  for (unsigned number = 0; number < cluster * threads; ++number) {
+    Fiber& fiber = *machine.fibers[number];
+    const unsigned i = number % threads;
+    fiber.thread.thread_index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
+    fiber.thread.linear = i;
+    fiber.block = &machine.blocks[number / threads];
+    fiber.number = number;
   }
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) {
-        blockIdx = {x, y, z};
-        run_block(threads);
+      for (unsigned x = 0; x < grid.x; x += cluster) {
+        for (unsigned rank = 0; rank < cluster; ++rank) machine.blocks[rank].index = {x + rank, y, z};
+        run_cluster(threads);
       }
     }
   }
