@@ -24,6 +24,10 @@ struct Switch {
 const std::vector<Switch>& switches() {
   static const std::vector<Switch> list = {
       {"a small ring", 1024, {50, 50, 50, 50}, 3, 2, 2},
+      {"small rings of every size", 1024, {60, 61, 50, 45, 61, 55}, 4, 2, 1},
+      {"of 2^11, in one digit", 2048, {-60, -60, -60, -60, -60}, 3, 3, 3},
+      {"of 2^12, with more sources than a thread takes at a time", 4096, std::vector<int>(12, 50), 6, 5, 2},
+      {"of 2^12, one prime a digit", 4096, {40, 61, 40, 61, 61}, 4, 1, 1},
       {"no special prime", 1024, {50, 50, 50}, 3, 1, 1},
       {"one special prime", 8192, {49, 49, 49, 49}, 3, 1, 2},
       {"primes of 30 and 50 bits", 8192, {50, 30, 45, 30, 50}, 3, 2, 1},

@@ -223,8 +223,9 @@ TEST(EmulationCounts, InnerProductsTakeOneKernel) {
     const std::vector<const Plaintext*> weights(terms, &plain);
     const std::size_t launches = (terms + 55) / 56;
     EXPECT_EQ(counted([&] { static_cast<void>(evaluator.dot(factors, weights)); }).kernels, launches);
+    // In a product the switch makes the tensor product as well.
     EXPECT_EQ(counted([&] { static_cast<void>(evaluator.dot(factors, factors)); }).kernels,
-              product.kernels + launches - 1);
+              product.kernels + launches);
   }
 }
 
@@ -305,38 +306,83 @@ TEST(EmulationCounts, EncodingCopiesOnce) {
   EXPECT_EQ(counts.allocations, 0U);
 }
 
-// In a ring where operations are fused: how many kernels they take.
-TEST(EmulationCounts, FusedOperationsTakeFewKernels) {
-  const auto context = tests::make_context(ckks::parameters_from_bits({.degree = 8192,
-                                                                       .prime_bits = {45, 45, 45},
-                                                                       .special_bits = {46, 46},
-                                                                       .scale = 0x1p40,
-                                                                       .digits = 2,
-                                                                       .security = std::nullopt}));
-  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
-  const ckks::Evaluator evaluator(context, rlwe::generate_keys(secret, {.rotations = {1, 2, 3, 4, 5}}));
-  const Plaintext plain = ckks::Encoder(context).encode(std::vector<std::complex<double>>(4096, 0.5), {});
-  const Ciphertext x = ckks::encrypt(plain, secret);
-  const auto kernels = [](const auto& operation) {
+struct Fused {
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  ckks::Evaluator evaluator;
+  Plaintext plain;
+  Ciphertext x;
+
+  Fused(const std::shared_ptr<const rlwe::Context>& made, rlwe::SecretKey key)
+      : context(made),
+        secret(std::move(key)),
+        evaluator(made, rlwe::generate_keys(secret, {.rotations = {1, 2, 3, 4, 5}})),
+        plain(ckks::Encoder(made).encode(std::vector<std::complex<double>>(512, 0.5), {})),
+        x(ckks::encrypt(plain, secret)) {}
+  static Fused of(std::size_t degree) {
+    const auto context = tests::make_context(ckks::parameters_from_bits({.degree = degree,
+                                                                         .prime_bits = {45, 45, 45},
+                                                                         .special_bits = {46, 46},
+                                                                         .scale = 0x1p40,
+                                                                         .digits = 2,
+                                                                         .security = std::nullopt}));
+    return {context, rlwe::generate_secret_key(context)};
+  }
+  template <typename Operation>
+  static std::size_t kernels(const Operation& operation) {
     operation();  // makes plans and fills the pool
     return counted(operation).kernels;
-  };
-  const auto hoisted = [&](std::vector<std::int64_t> steps) {
+  }
+  [[nodiscard]] std::size_t rotate() const {
+    return kernels([&] { static_cast<void>(evaluator.rotate(x, 1)); });
+  }
+  [[nodiscard]] std::size_t multiply() const {
+    return kernels([&] { static_cast<void>(evaluator.multiply(x, x)); });
+  }
+  [[nodiscard]] std::size_t rescale() const {
+    return kernels([&] { static_cast<void>(evaluator.rescale(x)); });
+  }
+  [[nodiscard]] std::size_t hoisted(std::vector<std::int64_t> steps) const {
     return kernels([&] { static_cast<void>(evaluator.rotate_hoisted(x, steps)); });
-  };
+  }
+  [[nodiscard]] std::size_t encrypt() const {
+    return kernels([&] { static_cast<void>(ckks::encrypt(plain, *evaluator.keys().public_key)); });
+  }
+};
+
+// In a ring where operations are fused: how many kernels they take.
+TEST(EmulationCounts, FusedOperationsTakeFewKernels) {
+  const Fused fused = Fused::of(16384);
   // Two for the digits' residues; for the special limbs and for the others conversion and rows; two for the
   // sums' residues, and the division's conversion.
   constexpr std::size_t digits = 4, each = 5;
-  EXPECT_EQ(kernels([&] { static_cast<void>(evaluator.rotate(x, 1)); }), digits + each);
-  EXPECT_EQ(kernels([&] { static_cast<void>(evaluator.multiply(x, x)); }), digits + each);
-  EXPECT_EQ(hoisted({1, 2, 3, 4}), digits + each);
-  EXPECT_EQ(hoisted({1, 2, 3, 4, 5}), digits + 2 * each);
+  EXPECT_EQ(fused.rotate(), digits + each);
+  EXPECT_EQ(fused.multiply(), digits + each);
+  EXPECT_EQ(fused.hoisted({1, 2, 3, 4}), digits + each);
+  EXPECT_EQ(fused.hoisted({1, 2, 3, 4, 5}), digits + 2 * each);
+  EXPECT_EQ(fused.rescale(), 4U);
   // Two draw; columns, and rows of the special limb and of the others; three for the division between them.
-  EXPECT_EQ(kernels([&] { static_cast<void>(ckks::encrypt(plain, *evaluator.keys().public_key)); }), 8U);
+  EXPECT_EQ(fused.encrypt(), 8U);
   // Two draw; columns and rows. A key's digits are a batch.
-  EXPECT_EQ(kernels([&] { static_cast<void>(ckks::encrypt(plain, secret)); }), 4U);
-  EXPECT_EQ(kernels([&] { static_cast<void>(rlwe::generate_galois_key(secret, 5, context->top_level())); }),
+  EXPECT_EQ(Fused::kernels([&] { static_cast<void>(ckks::encrypt(fused.plain, fused.secret)); }), 4U);
+  EXPECT_EQ(Fused::kernels([&] {
+              static_cast<void>(rlwe::generate_galois_key(fused.secret, 5, fused.context->top_level()));
+            }),
             5U);
+}
+
+// In rings that a cluster of thread blocks holds a transform is a part of one.
+TEST(EmulationCounts, SmallRingsTakeThreeKernels) {
+  for (const std::size_t degree : {1024, 2048, 4096, 8192}) {
+    SCOPED_TRACE(degree);
+    const Fused fused = Fused::of(degree);
+    // The digits' residues; the special limbs, and all others.
+    EXPECT_EQ(fused.rotate(), 3U);
+    EXPECT_EQ(fused.multiply(), 3U);
+    EXPECT_EQ(fused.hoisted({1, 2, 3, 4}), 3U);
+    EXPECT_EQ(fused.hoisted({1, 2, 3, 4, 5}), 5U);
+    EXPECT_EQ(fused.rescale(), 2U);
+  }
 }
 
 // Products of BFV in few launches, relinearization included: at small degrees a kernel takes the same time

@@ -28,6 +28,18 @@ std::shared_ptr<const runtime::cuda::Streams> open_streams(const CudaSettings& s
   return std::make_shared<const runtime::cuda::Streams>(settings.device, stream);
 }
 
+cudaDeviceProp properties_of(int device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "describe the device");
+  return properties;
+}
+
+// Kernels of clusters are compiled for compute capability 9.0 and newer.
+std::size_t cluster_shared_bytes(int device) {
+  const cudaDeviceProp properties = properties_of(device);
+  return properties.major >= 9 ? properties.sharedMemPerBlockOptin : 0;
+}
+
 std::uint8_t bit(Arithmetic arithmetic) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(arithmetic));
 }
@@ -46,6 +58,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& s
     : ring_(std::move(ring)),
       forced_(arithmetic),
       streams_(open_streams(settings)),
+      cluster_shared_bytes_(cluster_shared_bytes(streams_->device())),
       stream_memory_(std::make_shared<runtime::cuda::StreamMemory>(streams_, settings.memory_limit)),
       memory_(stream_memory_),
       tables_(ring_, memory_, streams_),
@@ -64,9 +77,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& s
 CudaBackend::~CudaBackend() { streams_->drain(); }
 
 std::string CudaBackend::description() const {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, streams_->device()), "describe the device");
-  return device().name() + " (" + properties.name + ")";
+  return device().name() + " (" + properties_of(streams_->device()).name + ")";
 }
 
 std::unique_ptr<runtime::Queue> CudaBackend::make_queue() const {

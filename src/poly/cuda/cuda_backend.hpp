@@ -181,17 +181,37 @@ class CudaBackend final : public Backend {
                            const ConstPolyView& factor, const std::vector<std::uint32_t>& positions,
                            const RnsBase& base, const ScaledTables& tables, std::size_t limbs,
                            Workspace& workspace) const;
-  [[nodiscard]] bool fuses_switch(const ModUp& up, const Division* down) const;
+  /// How operations of a plan run: one by one; fused, in two passes a transform; or each transform in a
+  /// cluster of thread blocks. The one place that chooses, by plan, device and size.
+  enum class Way : std::uint8_t { unfused, passes, clusters };
+  [[nodiscard]] static bool prefers_clusters(std::size_t limbs_of_batch, bool passes_too);
+  [[nodiscard]] Way way(const ModUp& up, std::size_t batch) const;
+  [[nodiscard]] Way way(const Division& down, const PolyShape& in) const;
+  [[nodiscard]] Way way(const ModUp& up, const Division* down, std::size_t batch) const;
   /// Whether encrypt_zero runs fused, the division included.
   [[nodiscard]] bool fuses_encryption(const RnsBase& base, const Division* division) const;
   void fused_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,
                     const ModUp& up, const Division& down, Workspace& workspace) const;
   [[nodiscard]] std::size_t fused_switch_workspace(std::size_t count, PolyShape in, const ModUp& up,
                                                    const Division& down) const;
+  void cluster_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,
+                      const ModUp& up, const Division& down, Workspace& workspace) const;
+  [[nodiscard]] std::size_t cluster_switch_workspace(std::size_t count, PolyShape in, const ModUp& up,
+                                                     const Division& down) const;
+  /// In how many parts the sums over the special limbs are made.
+  [[nodiscard]] unsigned remainder_parts(std::size_t keys, std::size_t batch, const ModUp& up,
+                                         const Division& down) const;
+  /// Either of the two.
+  void run_switch(Way way, const Launcher& where, const SwitchInput& input,
+                  std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
+                  Workspace& workspace) const;
+  [[nodiscard]] std::size_t run_switch_workspace(Way way, std::size_t count, const PolyShape& in,
+                                                 const ModUp& up, const Division& down) const;
 
   std::shared_ptr<const Ring> ring_;
   std::optional<Arithmetic> forced_;
   std::shared_ptr<const runtime::cuda::Streams> streams_;
+  std::size_t cluster_shared_bytes_;  // shared memory that a block may have; 0: the device has no clusters
   std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;
   std::shared_ptr<runtime::Memory> memory_;  // the same
   RingTables tables_;

@@ -98,6 +98,14 @@ struct ScaledTables {
   DeviceArray<std::uint64_t> shifts;  // [limb]: (a - 1) / 2 where scaled residues are centred, else 0
 };
 
+/// BGV's correction of a division by D: the centred -delta / D modulo t.
+struct Correction {
+  arith::Modulus plain;                // t
+  std::uint64_t minus_product = 0;     // what a quotient counts
+  std::uint64_t minus_shift = 0;       // of delta
+  std::uint64_t negative_inverse = 0;  // -D^-1
+};
+
 /// Rows of scratch that follow the scaled residues: the quotient of an exact conversion, and BGV's
 /// correction.
 struct ExtraTables {
@@ -105,11 +113,8 @@ struct ExtraTables {
   DeviceArray<std::uint64_t> weights;  // modulo t, [source]
   unsigned source_count = 0;
   bool quotient = false;
-  bool correction = false;
-  arith::Modulus plain;
-  std::uint64_t minus_product = 0;  // modulo t
-  std::uint64_t minus_shift = 0;
-  std::uint64_t negative_inverse = 0;  // -D^-1 modulo t
+  bool has_correction = false;
+  Correction correction;
 };
 
 struct FusedModUp {
@@ -221,7 +226,7 @@ struct SwitchInput {
 struct SwitchRows {
   PolyView out;
   ConstPolyView key;
-  ConstPolyView delta = {};  // lazy, [batch, component, limb]
+  ConstPolyView delta = {};  // lazy, [batch, component, limb]; in clusters the scaled residues
   std::uint64_t galois_element = 1;
 };
 

@@ -270,6 +270,17 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
   });
 }
 
+Correction FusedTables::correction_of(const Division& plan) {
+  const BaseConversion& conversion = plan.conversion();
+  const arith::Modulus& t = plan.plaintext().modulus(0);
+  const std::size_t place = plan.target().size();  // of t among the conversion's targets
+  const bool has_quotient = plan.dropped().size() > 1;
+  return {.plain = t,
+          .minus_product = t.negate(conversion.product()[place]),
+          .minus_shift = has_quotient ? 0 : t.negate(conversion.center_shift()[place]),
+          .negative_inverse = plan.negative_inverse_plain()};
+}
+
 const FusedDivision& FusedTables::of(const Division& plan) const {
   return divisions_.of(plan.conversion().identity(), [&] {
     FusedDivision tables;
@@ -329,14 +340,10 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     tables.extra.sources = upload(extra);
     tables.extra.source_count = static_cast<unsigned>(dropped);
     tables.extra.quotient = quotient == Quotient::stored;
-    tables.extra.correction = has_plaintext;
+    tables.extra.has_correction = has_plaintext;
     if (has_plaintext) {
-      const arith::Modulus& t = plan.plaintext().modulus(0);
-      tables.extra.plain = t;
       tables.extra.weights = upload(conversion.punctured()[targets]);
-      tables.extra.minus_product = t.negate(conversion.product()[targets]);
-      tables.extra.minus_shift = has_quotient ? 0 : t.negate(conversion.center_shift()[targets]);
-      tables.extra.negative_inverse = plan.negative_inverse_plain();
+      tables.extra.correction = correction_of(plan);
     }
     tables.usable = true;
     return tables;

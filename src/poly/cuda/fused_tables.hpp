@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "poly/cuda/cluster.hpp"
 #include "poly/cuda/fused.hpp"
 
 namespace hemera::poly::cuda {
@@ -24,6 +25,9 @@ class FusedTables {
   [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
   [[nodiscard]] const FusedDivision& of(const Division& plan) const;
   [[nodiscard]] const FusedProduct& of(const ScaledProduct& plan) const;
+  /// Those of clusters (cluster_tables.cu).
+  [[nodiscard]] const ClusterModUp& in_clusters(const ModUp& plan) const;
+  [[nodiscard]] const ClusterDivision& in_clusters(const Division& plan) const;
 
  private:
   template <typename T>
@@ -36,6 +40,9 @@ class FusedTables {
   [[nodiscard]] ScaledTables scaled(Arithmetic arithmetic, const RnsBase& base,
                                     const std::vector<std::uint64_t>& factors,
                                     const std::vector<std::uint64_t>& shifts) const;
+  [[nodiscard]] static Correction correction_of(const Division& plan);
+  /// All moduli have a root.
+  [[nodiscard]] bool transforms(const RnsBase& base) const;
   /// Where a conversion from so many sources gets its quotient.
   [[nodiscard]] Quotient quotient_of(std::size_t sources) const;
   struct HostColumns;
@@ -48,6 +55,8 @@ class FusedTables {
   PlanCache<FusedModUp> mod_ups_;
   PlanCache<FusedDivision> divisions_;
   PlanCache<FusedProduct> products_;
+  PlanCache<ClusterModUp> cluster_mod_ups_;
+  PlanCache<ClusterDivision> cluster_divisions_;
 };
 
 }  // namespace hemera::poly::cuda

@@ -50,26 +50,39 @@ __device__ __forceinline__ void end_kernel_beside() {
 #endif
 }
 
-/// Launches a kernel that calls begin_kernel. Throws DeviceError that names the operation.
+/// Launches a kernel that calls begin_kernel, in clusters of `cluster` blocks that are neighbours in x.
+/// Throws DeviceError that names the operation.
 template <typename... Parameters>
-void launch(const char* operation, cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-            std::size_t shared_bytes, std::type_identity_t<Parameters>... arguments) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+void launch_clusters(const char* operation, cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid,
+                     dim3 block, unsigned cluster, std::size_t shared_bytes,
+                     std::type_identity_t<Parameters>... arguments) {
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim.x = cluster;
+  attributes[1].val.clusterDim.y = 1;
+  attributes[1].val.clusterDim.z = 1;
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = grid;
   configuration.blockDim = block;
   configuration.dynamicSmemBytes = shared_bytes;
   configuration.stream = stream;
-  configuration.attrs = &attribute;
-  configuration.numAttrs = 1;
+  configuration.attrs = attributes;
+  configuration.numAttrs = cluster > 1 ? 2 : 1;
   if (shared_bytes > 48 * 1024) {
     runtime::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                               static_cast<int>(shared_bytes)),
                          operation);
   }
   runtime::cuda::check(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+}
+
+/// The same without clusters.
+template <typename... Parameters>
+void launch(const char* operation, cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            std::size_t shared_bytes, std::type_identity_t<Parameters>... arguments) {
+  launch_clusters(operation, stream, kernel, grid, block, 1, shared_bytes, arguments...);
 }
 
 }  // namespace hemera::poly::cuda

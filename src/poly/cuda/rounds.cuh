@@ -242,7 +242,8 @@ struct RowShare {
     }
   }
 
-  // A round of radix 16: a stage, the exchange, three stages.
+ public:
+  /// A round of radix 16 of 8 values a thread: a stage, the exchange, three stages.
   template <typename Load>
   static __device__ __forceinline__ void forward_half(Value* x, const Load& twiddle,
                                                       const typename A::Modulus& m) {
@@ -265,7 +266,7 @@ struct RowShare {
       });
     });
   }
-  // The reverse. Bounds of a register are those of the lower half, which are the larger ones.
+  /// The reverse. Bounds of a register are those of the lower half, which are the larger ones.
   template <typename Load>
   static __device__ __forceinline__ void inverse_half(Value* x, const Load& twiddle,
                                                       const typename A::Modulus& m) {

@@ -1,9 +1,10 @@
-// What row passes end with: factors of the limbs, and a division.
+// What row passes end with: factors of the limbs, and a division; and the correction that it may have.
 #pragma once
 
 #include <cstring>
 
 #include "poly/cuda/arithmetic.cuh"
+#include "poly/cuda/fused.hpp"
 #include "poly/cuda/views.cuh"
 
 namespace hemera::poly::cuda {
@@ -47,6 +48,15 @@ __device__ __forceinline__ std::uint64_t end_division(typename A::Value x, typen
     const std::uint64_t quotient = A::multiply(x + 2 * m.q - lazy, inverse, m);
     return reduce_once<1>(reduce_once<1>(quotient, m.q) + addend, m.q);
   }
+}
+
+/// Shifted to unsigned, from the scaled residues times their weights modulo t, and their quotient.
+__device__ __forceinline__ std::uint64_t correction_of(const Correction& correction, arith::uint128 sum,
+                                                       std::uint64_t quotient) {
+  const arith::Modulus& t = correction.plain;
+  const std::uint64_t delta = t.reduce(sum + correction.minus_shift +
+                                       static_cast<arith::uint128>(quotient) * correction.minus_product);
+  return t.add(t.multiply(delta, correction.negative_inverse), (t.value() - 1) / 2);
 }
 
 }  // namespace hemera::poly::cuda

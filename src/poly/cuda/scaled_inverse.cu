@@ -4,6 +4,7 @@
 #include "poly/cuda/fused.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/row_ends.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -98,11 +99,8 @@ struct Extra {
   const std::uint64_t* weights;
   unsigned source_count;
   bool quotient;
-  bool correction;
-  arith::Modulus plain;
-  std::uint64_t minus_product;
-  std::uint64_t minus_shift;
-  std::uint64_t negative_inverse;
+  bool has_correction;
+  Correction correction;
 };
 
 // Coefficient by coefficient, in whatever order: grid [tile, polynomial].
@@ -113,23 +111,19 @@ __global__ void __launch_bounds__(256)
   const unsigned n = blockIdx.x * 256 + threadIdx.x;
   const std::uint64_t* rows = scratch.limb(batch, component, 0);
   uint128 quotient = std::uint64_t{1} << 63;
-  uint128 plain = extra.minus_shift;
+  uint128 plain = 0;
   for (unsigned i = 0; i < extra.source_count; ++i) {
     const std::uint64_t y = load_paired(rows + i * scratch.limb_stride, n);
     if (extra.quotient) {
       quotient += static_cast<std::uint64_t>((static_cast<uint128>(y) * extra.sources[i].quotient_factor) >>
                                              extra.sources[i].quotient_shift);
     }
-    if (extra.correction) plain += static_cast<uint128>(y) * extra.weights[i];
+    if (extra.has_correction) plain += static_cast<uint128>(y) * extra.weights[i];
   }
   const std::uint64_t v = extra.quotient ? static_cast<std::uint64_t>(quotient >> 64) : 0;
   unsigned row = extra.source_count;
-  if (extra.correction) {
-    const arith::Modulus& t = extra.plain;
-    const std::uint64_t delta = t.reduce(plain + static_cast<uint128>(v) * extra.minus_product);
-    // The centred [-delta D^-1]_t, shifted to unsigned.
-    store_paired(scratch.limb(batch, component, row++), n,
-                 t.add(t.multiply(delta, extra.negative_inverse), (t.value() - 1) / 2));
+  if (extra.has_correction) {
+    store_paired(scratch.limb(batch, component, row++), n, correction_of(extra.correction, plain, v));
   }
   if (extra.quotient) scratch.limb(batch, component, row)[n] = v;
 }
@@ -326,7 +320,7 @@ void rescale_operand(const Launcher& launcher, const PolyView& scratch, const Re
 }
 
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables) {
-  if (!tables.quotient && !tables.correction) return;
+  if (!tables.quotient && !tables.has_correction) return;
   PolyShape one_limb = scratch.shape;
   one_limb.limbs = 1;
   for_each_launch(one_limb, [&](const Part& part) {
@@ -337,8 +331,7 @@ void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTa
            {launcher.degree() / 256, static_cast<unsigned>(part.batches) * components}, {256}, 0,
            device_view(view), components,
            Extra{tables.sources.data(), tables.weights.data(), tables.source_count, tables.quotient,
-                 tables.correction, tables.plain, tables.minus_product, tables.minus_shift,
-                 tables.negative_inverse});
+                 tables.has_correction, tables.correction});
   });
 }
 

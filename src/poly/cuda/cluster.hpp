@@ -1,0 +1,102 @@
+// Key-switching and division of small rings, whose kernels are each a whole transform in a cluster of thread
+// blocks (cluster.cuh): conversions, rows, products and divisions are made on its way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "poly/cuda/fused.hpp"
+
+namespace hemera::poly::cuda {
+
+/// Rings of N = 2^10 to 2^13.
+inline bool can_cluster(int log_rows) { return log_rows >= 2 && log_rows <= 5; }
+
+/// Most sources of a conversion: their products are summed in 128 bits.
+inline constexpr unsigned max_cluster_sources = 8;
+
+/// Most parts of scaled residues: digits that clusters have in groups, each its part of the sums.
+inline constexpr unsigned max_parts = 4;
+
+/// One conversion to one limb. Constants have the limb's end factor (M64: 2^64, see M64::lower).
+struct alignas(16) LimbConversion {
+  struct Source {
+    std::uint64_t weight;
+    std::uint64_t quotient_factor;
+    std::uint64_t plain_weight;  // modulo t, of BGV's correction
+    std::uint64_t modulus;
+    std::uint32_t quotient_shift;
+    std::uint32_t limb;  // of the scaled residues
+    std::uint64_t unused;
+  };
+  Source source[max_cluster_sources];
+  std::uint64_t minus_shift;
+  std::uint64_t minus_product;      // what a quotient counts
+  std::uint64_t correction_weight;  // what the correction counts
+  std::uint64_t factor;             // of a single source, see reduce_word
+  std::uint32_t sources;            // 0: the limb is the digit's own
+  std::uint32_t single;  // one source of weight 1, shifted before it is multiplied, and no correction
+  std::uint32_t has_quotient;
+  std::uint32_t has_correction;
+};
+
+struct ClusterModUp {
+  bool usable = false;
+  ScaledTables scaled;
+  ScaledTables scaled_product;              // of products
+  DeviceArray<LimbConversion> conversions;  // [limb of the extended base, digit]
+  std::vector<std::uint16_t> key_digits;    // [digit]
+  DeviceArray<std::uint32_t> key_limbs;     // [limb of the extended base]
+  DeviceArray<std::uint32_t> own_digits;    // the same
+};
+
+struct ClusterDivision {
+  bool usable = false;
+  ScaledTables scaled;
+  DeviceArray<LimbConversion> conversions;  // [limb of the target]
+  Correction correction;
+};
+
+/// Scaled residues, coefficient by coefficient in order: limb i of `out` is limb limbs[i].position of `in`,
+/// times that of `factor`, if it has data.
+void cluster_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                    const ConstPolyView& in, const ConstPolyView& factor, std::span<const ScaledLimb> limbs,
+                    const ScaledTables& scaled);
+
+/// The end of a division from scaled residues of the dropped limbs: out = (in - delta) / D.
+void cluster_divide(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                    const ConstPolyView& in, const ConstPolyView& remainders, const Division& plan,
+                    const ClusterDivision& tables);
+
+/// Inner products of groups of digits with keys, over limbs first ... of the extended base, taken to scaled
+/// residues: the `out` of switch i is [batch, 2, limb], and the other groups' follow `part_stride` words
+/// apart.
+void cluster_remainders(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& residues,
+                        std::span<const SwitchRows> switches, unsigned parts, std::size_t part_stride,
+                        const ClusterModUp& up, const RnsBase& extended, std::size_t first,
+                        const ScaledTables& scaled);
+/// How many groups there should be.
+unsigned cluster_parts(int log_rows, std::size_t digits, std::size_t polynomials);
+
+/// The remainders of a division in so many parts.
+struct ClusterRemainders {
+  const Division* plan;
+  const ClusterDivision* tables;
+  unsigned parts;
+  std::size_t part_stride;
+};
+
+/// The same over limbs first ... first + out.shape.limbs - 1, in evaluation form: stored (no `down`), or
+/// divided with the remainders, which are `delta` of each switch, and added to, and the automorphism of that.
+/// Begins before the kernel before has ended: what it reads but the remainders was there before that.
+void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& residues,
+                           const SwitchInput& input, std::span<const SwitchRows> switches,
+                           const ClusterModUp& up, const RnsBase& extended, std::size_t first,
+                           const ClusterRemainders* down);
+
+/// Whether the two launches above have room for so many digits in so many bytes of shared memory.
+bool cluster_has_room(int log_rows, std::size_t digits, std::size_t shared_bytes);
+
+}  // namespace hemera::poly::cuda

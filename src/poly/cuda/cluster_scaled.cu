@@ -1,0 +1,222 @@
+// Small rings: values to scaled residues, and scaled residues to the end of a division.
+#include "poly/cuda/cluster_conversion.cuh"
+
+namespace hemera::poly::cuda {
+namespace {
+
+template <class A>
+struct ClusterScaledPass {
+  DeviceView out;
+  ConstDeviceView in;
+  ConstDeviceView factor;
+  unsigned components;
+  std::uint16_t positions[limbs_per_launch];  // in the input
+  LimbModuli limbs;
+  const arith::Modulus* ring_moduli;
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* tables;
+  const typename A::Twiddle* roots;  // [limb, 2]
+  const std::uint64_t* shifts;       // [limb]
+};
+
+// Factors, a polynomial, and scratch of the warps.
+template <class A, int log_rows>
+constexpr std::size_t transform_shared_bytes() {
+  using Shape = ClusterShape<log_rows>;
+  return Shape::factors * sizeof(typename A::Twiddle) +
+         (Shape::block_words + Shape::block_rows * Shape::scratch_words) * sizeof(typename A::Value);
+}
+
+// Grid [block of the cluster, polynomial, limb].
+template <class A, int log_rows, bool product>
+__global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
+    cluster_scaled_kernel(const __grid_constant__ ClusterScaledPass<A> pass) {
+#if defined(HEMERA_HAS_CLUSTERS)
+  using Ring = ClusterTransform<A, log_rows>;
+  using Value = typename A::Value;
+  const unsigned limb = blockIdx.z, index = pass.limbs.ring_index[limb], rank = cluster_rank();
+  const unsigned part = threadIdx.x / 32, t = threadIdx.x % 16;
+  const typename A::Modulus m = pass.moduli[index];
+  const arith::Modulus q = pass.ring_moduli[index];
+  const std::uint64_t shift = pass.shifts[limb];
+  auto* factors = dynamic_shared<typename A::Twiddle>();
+  auto* columns_area = reinterpret_cast<Value*>(factors + Ring::factors);
+  Value* scratch = columns_area + Ring::block_words + part * Ring::scratch_words;
+  Ring::load_factors(factors, pass.tables + std::size_t{index} * TableLayout(log_rows).size(), rank,
+                     pass.roots + 2 * limb);
+  finish_copies();
+  cluster_arrive();
+  begin_kernel();
+  const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
+  const unsigned first = row_size * (Ring::block_rows * rank + part) + t;
+  const std::uint64_t* in = pass.in.limb(batch, component, pass.positions[limb]) + first;
+  Value x[8];
+  if constexpr (product) {
+    const std::uint64_t* factor = pass.factor.limb(batch, component, pass.positions[limb]) + first;
+    std::uint64_t words[2][8];
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) {
+      words[0][i] = in[16 * Ring::Share::together(i)];
+      words[1][i] = factor[16 * Ring::Share::together(i)];
+    }
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) x[i] = lazy_product<A>(words[0][i], words[1][i], q, m);
+  } else {
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) x[i] = A::load(in[16 * Ring::Share::together(i)], m);
+  }
+  cluster_wait();
+  Ring::inverse_row(x, scratch, part, factors, m);
+  Ring::give_columns(x, columns_area, rank, part);
+  cluster_arrive();
+  cluster_wait();
+  scaled_columns_of<A, log_rows>(pass.out.limb(batch, component, limb), columns_area, scratch, factors, shift,
+                                 rank, part, m);
+#endif
+}
+
+template <class A>
+struct ClusterDividePass {
+  DeviceView out;
+  ConstDeviceView in;
+  ConstDeviceView remainders;
+  unsigned components;
+  std::int16_t kept[limbs_per_launch];
+  LimbModuli limbs;
+  LimbFactors inverses;
+  Correction correction;
+  const LimbConversion* conversions;  // [limb]
+  const arith::Modulus* ring_moduli;
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* tables;
+};
+
+// Grid [block of the cluster, polynomial, limb].
+template <class A, int log_rows>
+__global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
+    cluster_divide_kernel(const __grid_constant__ ClusterDividePass<A> pass) {
+#if defined(HEMERA_HAS_CLUSTERS)
+  using Ring = ClusterTransform<A, log_rows>;
+  using Value = typename A::Value;
+  const unsigned limb = blockIdx.z, index = pass.limbs.ring_index[limb], rank = cluster_rank();
+  const unsigned part = threadIdx.x / 32, t = threadIdx.x % 16;
+  const typename A::Modulus m = pass.moduli[index];
+  const arith::Modulus q = pass.ring_moduli[index];
+  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
+  auto* conversion = dynamic_shared<LimbConversion>();
+  auto* factors = reinterpret_cast<typename A::Twiddle*>(conversion + 1);
+  auto* rows_area = reinterpret_cast<Value*>(factors + Ring::factors);
+  Value* scratch = rows_area + Ring::block_words + part * Ring::scratch_words;
+  const typename A::Twiddle* table = pass.tables + std::size_t{index} * TableLayout(log_rows).size();
+  Ring::load_factors(factors, table, rank, table);
+  load_table(conversion, pass.conversions + limb, 1);
+  finish_copies();
+  cluster_arrive();
+  cluster_wait();
+  begin_kernel();
+  const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
+  Value x[8];
+  const ScaledSource remainders{pass.remainders.limb(batch, component, 0), pass.remainders.limb_stride, 1, 0};
+  convert_columns_of<A, log_rows>(x, *conversion, pass.correction, remainders, Ring::first_column(rank, part),
+                                  q, m);
+  Ring::forward_columns(x, scratch, factors, m);
+  Ring::give_rows(x, rows_area, rank, part);
+  cluster_arrive();
+  const unsigned first = row_size * (Ring::block_rows * rank + part) + t;
+  std::uint64_t minuend[8] = {};
+  if (pass.kept[limb] >= 0) {
+    const std::uint64_t* in = pass.in.limb(batch, component, static_cast<unsigned>(pass.kept[limb])) + first;
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) minuend[i] = in[16 * Ring::Share::together(i)];
+  }
+  cluster_wait();
+  Ring::take_row(x, rows_area + row_size * part);
+  Ring::forward_row(x, scratch, part, factors, m);
+  std::uint64_t* out = pass.out.limb(batch, component, limb) + first;
+#pragma unroll
+  for (unsigned i = 0; i < 8; ++i) {
+    out[16 * Ring::Share::together(i)] = end_division<A>(A::load(minuend[i], m), x[i], inverse, Value{}, m);
+  }
+#endif
+}
+
+}  // namespace
+
+void cluster_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                    const ConstPolyView& in, const ConstPolyView& factor, std::span<const ScaledLimb> limbs,
+                    const ScaledTables& scaled) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    const TransformTables<A>& tables = launcher.tables->transforms<A>();
+    PolyShape shape = out.shape;
+    shape.limbs = limbs.size();
+    for_each_launch(shape, [&](const Part& part) {
+      const auto of = [&](const auto& view) {
+        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
+      };
+      ClusterScaledPass<A> pass{};
+      pass.out = device_view(part.of(out));
+      pass.in = of(in);
+      if (factor.data != nullptr) pass.factor = of(factor);
+      pass.components = static_cast<unsigned>(shape.components);
+      for (std::size_t i = 0; i < part.limbs; ++i) {
+        pass.limbs.ring_index[i] = limbs[part.first_limb + i].ring_index;
+        pass.positions[i] = limbs[part.first_limb + i].position;
+      }
+      pass.ring_moduli = launcher.tables->moduli();
+      pass.moduli = tables.moduli.data();
+      pass.tables = tables.inverse.data();
+      pass.roots = reinterpret_cast<const typename A::Twiddle*>(scaled.roots.data()) + 2 * part.first_limb;
+      pass.shifts = scaled.shifts.data() + part.first_limb;
+      with_cluster_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+        using Shape = ClusterShape<log_rows>;
+        const auto kernel = factor.data != nullptr ? cluster_scaled_kernel<A, log_rows, true>
+                                                   : cluster_scaled_kernel<A, log_rows, false>;
+        launch_clusters("scaled inverse transform", launcher.stream, kernel,
+                        {Shape::blocks, static_cast<unsigned>(part.batches * shape.components),
+                         static_cast<unsigned>(part.limbs)},
+                        {32 * Shape::block_rows}, Shape::blocks, transform_shared_bytes<A, log_rows>(), pass);
+      });
+    });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+void cluster_divide(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                    const ConstPolyView& in, const ConstPolyView& remainders, const Division& plan,
+                    const ClusterDivision& division) {
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    const TransformTables<A>& tables = launcher.tables->transforms<A>();
+    for_each_launch(out.shape, [&](const Part& part) {
+      const auto of = [&](const ConstPolyView& view) {
+        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
+      };
+      ClusterDividePass<A> pass{};
+      pass.out = device_view(part.of(out));
+      pass.in = of(in);
+      pass.remainders = of(remainders);
+      pass.components = static_cast<unsigned>(out.shape.components);
+      pass.limbs = limb_moduli(plan.target(), part.first_limb, part.limbs);
+      for (std::size_t i = 0; i < part.limbs; ++i) {
+        const std::size_t j = part.first_limb + i;
+        pass.kept[i] = static_cast<std::int16_t>(plan.kept_positions()[j]);
+        set_factor<A>(pass.inverses, i, plan.inverse_dropped()[j].operand, plan.target().modulus(j));
+      }
+      pass.correction = division.correction;
+      pass.conversions = division.conversions.data() + part.first_limb;
+      pass.ring_moduli = launcher.tables->moduli();
+      pass.moduli = tables.moduli.data();
+      pass.tables = tables.forward.data();
+      with_cluster_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+        using Shape = ClusterShape<log_rows>;
+        launch_clusters("divide_and_round", launcher.stream, cluster_divide_kernel<A, log_rows>,
+                        {Shape::blocks, static_cast<unsigned>(part.batches * out.shape.components),
+                         static_cast<unsigned>(part.limbs)},
+                        {32 * Shape::block_rows}, Shape::blocks,
+                        sizeof(LimbConversion) + transform_shared_bytes<A, log_rows>(), pass);
+      });
+    });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+}  // namespace hemera::poly::cuda

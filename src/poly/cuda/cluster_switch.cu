@@ -1,0 +1,524 @@
+// Small rings: key switches from scaled residues. One kernel makes the sums over the special limbs and takes
+// them to scaled residues again; the other one the sums over the base, and the end of the switch.
+#include <algorithm>
+
+#include "poly/cuda/cluster_conversion.cuh"
+#include "poly/cuda/key_products.cuh"
+
+namespace hemera::poly::cuda {
+namespace {
+
+// One key, and what belongs to it.
+struct ClusterKey {
+  DeviceView out;
+  ConstDeviceView key;
+  ConstDeviceView remainders;
+  unsigned inverse_element;  // of the automorphism's Galois element, modulo 2N; 1: none
+};
+
+template <class A>
+struct ClusterSwitchPass {
+  ConstDeviceView residues;
+  ConstDeviceView in;
+  ConstDeviceView addend;
+  ConstDeviceView left;
+  ConstDeviceView right;
+  ClusterKey keys[keys_per_launch];
+  unsigned results;          // components of all keys
+  unsigned cluster_results;  // at most so many of a cluster
+  unsigned cluster_digits;   // the same of digits; else all
+  unsigned keys_in_shared;   // whether a cluster's words of the keys fit its shared memory
+  unsigned parts;            // of the remainders that are divided by
+  std::uint64_t part_stride;
+  unsigned digit_count;
+  unsigned first;  // limb of the extended base that is limb 0 of the output
+  unsigned addend_components;
+  std::uint16_t key_digits[max_fused_digits];
+  const LimbConversion* digit_conversions;     // [limb of the extended base, digit]
+  const LimbConversion* division_conversions;  // [limb]
+  const std::uint32_t* key_limbs;
+  const std::uint32_t* own_digits;
+  LimbModuli limbs;
+  LimbFactors inverses;  // of the division
+  LimbFactors products;
+  Correction correction;
+  const arith::Modulus* ring_moduli;
+  const typename A::Modulus* moduli;
+  const typename A::Twiddle* forward;
+  const typename A::Twiddle* inverse;
+  const typename A::Twiddle* roots;  // [limb, 2], of the inverse transform
+  const std::uint64_t* shifts;       // [limb]
+};
+
+enum class End : std::uint8_t {
+  remainders,  // scaled residues of the sums
+  sums,
+  division,
+  product,  // a division, and the tensor product's other components
+};
+
+// Of a block: enough for the products, and for some transforms at a time.
+constexpr unsigned switch_warps = 16;
+
+// What a block has in its shared memory: conversions, factors, scratch of the warps, and polynomials, [row,
+// entry].
+template <class A, int log_rows, End end>
+struct SwitchMemory {
+  using Shape = ClusterShape<log_rows>;
+  using Value = typename A::Value;
+  using Twiddle = typename A::Twiddle;
+  static constexpr bool divides = end == End::division || end == End::product;
+
+  unsigned digits;
+  unsigned results;
+
+  // Digits, sums, deltas or words of keys. The sums' or the deltas' columns come where the digits were.
+  __host__ __device__ unsigned sums() const { return end == End::sums ? digits : max(digits, results); }
+  __host__ __device__ unsigned others() const { return sums() + (end == End::sums ? 0 : results); }
+  __host__ unsigned polynomials(bool keys) const {
+    return others() + (divides ? results : keys ? digits * results : 0);
+  }
+  __host__ __device__ unsigned conversions() const { return digits + (divides ? 1 : 0); }
+  static constexpr unsigned factor_sets = end == End::remainders ? 2 : 1;
+  __host__ std::size_t bytes(bool keys) const {
+    return conversions() * sizeof(LimbConversion) + factor_sets * Shape::factors * sizeof(Twiddle) +
+           (switch_warps * Shape::scratch_words + polynomials(keys) * Shape::block_words) * sizeof(Value);
+  }
+
+  __device__ __forceinline__ LimbConversion* conversion() const { return dynamic_shared<LimbConversion>(); }
+  __device__ __forceinline__ Twiddle* forward() const {
+    return reinterpret_cast<Twiddle*>(conversion() + conversions());
+  }
+  __device__ __forceinline__ Twiddle* inverse() const { return forward() + Shape::factors; }
+  __device__ __forceinline__ Value* scratch(unsigned warp) const {
+    return reinterpret_cast<Value*>(forward() + factor_sets * Shape::factors) + warp * Shape::scratch_words;
+  }
+  __device__ __forceinline__ Value* polynomial(unsigned number) const {
+    return scratch(switch_warps) + number * Shape::block_words;
+  }
+};
+
+// As sums of products and the end of a division take it.
+template <class A>
+__device__ __forceinline__ typename A::Value row_value(typename A::Value x, const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return F64::reduce(x, m);
+  } else {
+    return x;
+  }
+}
+
+// Sums of the digits' products with a key, for two neighbours of a row. key(digit) points to the key's words.
+template <class A, typename Key>
+__device__ __forceinline__ void digit_products(Sum<A> (&sums)[2], const Key& key,
+                                               const typename A::Value* values, unsigned digit_words,
+                                               unsigned digits, const arith::Modulus& q,
+                                               const typename A::Modulus& m) {
+  // Four key words are on their way at a time.
+  for (unsigned first = 0; first < digits; first += 4) {
+    ulonglong2 words[4] = {};
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if (first + i < digits) words[i] = *key(first + i);
+    }
+    if (first != 0 && first % Sum<A>::terms == 0) {
+      sums[0].reduce(q, m);
+      sums[1].reduce(q, m);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if (first + i < digits) {
+        const typename A::Value* x = values + (first + i) * digit_words;
+        sums[0].add(x[0], words[i].x, m);
+        sums[1].add(x[1], words[i].y, m);
+      }
+    }
+  }
+}
+
+// A warp's part of columns or rows of the polynomials first, first + 1, ...: run(polynomial, part).
+template <int log_rows, typename Run>
+__device__ __forceinline__ void for_each_part(unsigned first, unsigned count, unsigned left_out,
+                                              const Run& run) {
+  constexpr unsigned parts = ClusterShape<log_rows>::block_rows;
+  const bool leaves_out = left_out - first < count;
+  for (unsigned task = threadIdx.x / 32; task < (count - (leaves_out ? 1 : 0)) * parts;
+       task += blockDim.x / 32) {
+    const unsigned number = first + task / parts;
+    run(leaves_out && number >= left_out ? number + 1 : number, task % parts);
+  }
+}
+
+// Grid [block of the cluster and group of results and of digits, batch, limb]. A result is a component of a
+// key's switch.
+template <class A, int log_rows, End end>
+__global__ void __launch_bounds__(32 * switch_warps, 1)
+    cluster_switch_kernel(const __grid_constant__ ClusterSwitchPass<A> pass) {
+#if defined(HEMERA_HAS_CLUSTERS)
+  using Ring = ClusterTransform<A, log_rows>;
+  using Memory = SwitchMemory<A, log_rows, end>;
+  using Value = typename A::Value;
+  constexpr unsigned pairs = Ring::block_words / 2;
+  const unsigned limb = blockIdx.z, extended_limb = pass.first + limb, batch = blockIdx.y;
+  const unsigned index = pass.limbs.ring_index[limb], rank = cluster_rank();
+  const unsigned result_groups = (pass.results + pass.cluster_results - 1) / pass.cluster_results;
+  const unsigned group = blockIdx.x / Ring::blocks, digit_group = group / result_groups;
+  const unsigned first_result = group % result_groups * pass.cluster_results;
+  const unsigned first_digit = digit_group * pass.cluster_digits;
+  const unsigned t = threadIdx.x % 16;
+  const unsigned digits = min(pass.cluster_digits, pass.digit_count - first_digit);
+  const unsigned results = min(pass.cluster_results, pass.results - first_result);
+  const typename A::Modulus m = pass.moduli[index];
+  const arith::Modulus q = pass.ring_moduli[index];
+  const std::uint32_t own = end == End::remainders ? no_digit : pass.own_digits[extended_limb];
+  const unsigned key_limb = pass.key_limbs[extended_limb];
+  const Memory memory{digits, results};
+  Value* const scratch = memory.scratch(threadIdx.x / 32);
+  const auto key_words = [&](unsigned result, unsigned digit) {
+    const ConstDeviceView& key = pass.keys[result / 2].key;
+    return key.limb(pass.key_digits[first_digit + digit], result % 2, key_limb) + Ring::block_words * rank;
+  };
+  {
+    const std::size_t table = std::size_t{index} * TableLayout(log_rows).size();
+    Ring::load_factors(memory.forward(), pass.forward + table, rank, pass.forward + table);
+    if constexpr (end == End::remainders) {
+      Ring::load_factors(memory.inverse(), pass.inverse + table, rank, pass.roots + 2 * limb);
+    }
+    load_table(memory.conversion(),
+               pass.digit_conversions + std::size_t{extended_limb} * pass.digit_count + first_digit, digits);
+    if constexpr (Memory::divides) {
+      load_table(memory.conversion() + digits, pass.division_conversions + limb, 1);
+    }
+    if (end == End::remainders && pass.keys_in_shared != 0) {
+      for (unsigned i = threadIdx.x; i < digits * results * pairs; i += blockDim.x) {
+        const unsigned number = i / pairs, entry = i % pairs * 2;
+        copy_to_shared(reinterpret_cast<ulonglong2*>(memory.polynomial(memory.others()) + 2 * i),
+                       reinterpret_cast<const ulonglong2*>(
+                           key_words(first_result + number / digits, number % digits) + entry));
+      }
+    }
+  }
+  // What is read before begin_kernel was there before the scaled residues were made; it is read past the
+  // first-level cache, which may have words of before.
+  if (own != no_digit) {
+    Value* values = memory.polynomial(own);
+    for (unsigned i = threadIdx.x; i < Ring::block_words; i += blockDim.x) {
+      const unsigned position = Ring::block_words * rank + i;
+      if constexpr (end == End::product) {
+        values[i] =
+            row_value<A>(own_digit<A>(__ldcg(pass.left.limb(batch, 1, extended_limb) + position),
+                                      __ldcg(pass.right.limb(batch, 1, extended_limb) + position), q, m),
+                         m);
+      } else {
+        values[i] =
+            row_value<A>(own_digit<A>(__ldcg(pass.in.limb(batch, 0, extended_limb) + position), m), m);
+      }
+    }
+  }
+  finish_copies();
+  cluster_arrive();
+  cluster_wait();
+  // A division's digits need the scaled residues alone, which the kernel before that of the remainders has
+  // made.
+  if constexpr (!Memory::divides) begin_kernel();
+
+  // First the digits, then the deltas: by the same instructions, which the first time brings to the caches.
+  Value x[8];
+  const unsigned deltas = memory.others();
+  const ScaledSource residues{pass.residues.limb(batch, 0, 0), pass.residues.limb_stride, 1, 0};
+#pragma unroll 1
+  for (unsigned phase = 0; phase < (Memory::divides ? 2 : 1); ++phase) {
+    const unsigned first = phase == 0 ? 0 : deltas, count = phase == 0 ? digits : results;
+    const unsigned left_out = phase == 0 ? own : no_digit;
+    if (Memory::divides && phase == 1) {
+      // All threads take part in the deltas' conversions.
+      __syncthreads();
+      begin_kernel();
+#pragma unroll 1
+      for (unsigned number = 0; number < results; ++number) {
+        const unsigned result = first_result + number;
+        const ConstDeviceView& remainders = pass.keys[result / 2].remainders;
+        convert_block<A, log_rows>(
+            memory.polynomial(number), memory.conversion()[digits], pass.correction,
+            {remainders.limb(batch, result % 2, 0), remainders.limb_stride, pass.parts, pass.part_stride},
+            rank, q, m);
+      }
+      __syncthreads();
+    }
+    for_each_part<log_rows>(first, count, left_out, [&](unsigned number, unsigned part) {
+      if (phase == 0) {
+        convert_columns_of<A, log_rows>(x, memory.conversion()[number], pass.correction, residues,
+                                        Ring::first_column(rank, part), q, m);
+      } else {
+        Ring::take_block_columns(x, memory.polynomial(number - first), part);
+      }
+      Ring::forward_columns(x, scratch, memory.forward(), m);
+      Ring::give_rows(x, memory.polynomial(number), rank, part);
+    });
+    cluster_arrive();
+    cluster_wait();
+    for_each_part<log_rows>(first, count, left_out, [&](unsigned number, unsigned part) {
+      Value* row = memory.polynomial(number) + row_size * part;
+      Ring::take_row(x, row);
+      __syncwarp();
+      Ring::forward_row(x, row, part, memory.forward(), m);
+      __syncwarp();
+#pragma unroll
+      for (unsigned i = 0; i < 8; ++i) row[16 * Ring::Share::together(i) + t] = row_value<A>(x[i], m);
+    });
+    __syncthreads();
+    if (phase == 1) break;
+
+    // Products, two neighbours at a time.
+    for (unsigned unit = threadIdx.x; unit < results * pairs; unit += blockDim.x) {
+      const unsigned number = unit / pairs, entry = unit % pairs * 2, result = first_result + number;
+      const unsigned component = result % 2, position = Ring::block_words * rank + entry;
+      Sum<A> sums[2];
+      const Value* values = memory.polynomial(0) + entry;
+      const auto key = [&](unsigned digit) {
+        const bool copied = end == End::remainders && pass.keys_in_shared != 0;
+        return copied ? reinterpret_cast<const ulonglong2*>(
+                            memory.polynomial(memory.others() + number * digits + digit) + entry)
+                      : reinterpret_cast<const ulonglong2*>(key_words(result, digit) + entry);
+      };
+      digit_products<A>(sums, key, values, Ring::block_words, digits, q, m);
+      const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+      if constexpr (end == End::sums) {
+        *reinterpret_cast<ulonglong2*>(pass.keys[result / 2].out.limb(batch, component, limb) + position) =
+            make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
+        continue;
+      }
+      Value* to = memory.polynomial(memory.sums() + number) + entry;
+      if constexpr (end == End::remainders) {
+        to[0] = A::load(canonical<A>(sum[0], m), m);
+        to[1] = A::load(canonical<A>(sum[1], m), m);
+      } else {
+        // What is added after the division is added times D before.
+        const auto given = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
+          return __ldcg(reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position));
+        };
+        Value added[2] = {};
+        if constexpr (end == End::product) {
+          const ulonglong2 a0 = given(pass.left, 0, extended_limb), b0 = given(pass.right, 0, extended_limb);
+          const ulonglong2 a1 = given(pass.left, 1, extended_limb), b1 = given(pass.right, 1, extended_limb);
+          added[0] = product_component<A>(component, a0.x, a1.x, b0.x, b1.x, q, m);
+          added[1] = product_component<A>(component, a0.y, a1.y, b0.y, b1.y, q, m);
+        } else if (component < pass.addend_components) {
+          const ulonglong2 words = given(pass.addend, component, limb);
+          added[0] = A::load(words.x, m);
+          added[1] = A::load(words.y, m);
+        }
+        const auto product = A::expand(factor_of<A>(pass.products, limb), m);
+        to[0] = sum[0] + A::multiply(added[0], product, m);
+        to[1] = sum[1] + A::multiply(added[1], product, m);
+      }
+    }
+  }
+  if constexpr (Memory::divides) {
+    const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
+    for (unsigned unit = threadIdx.x; unit < results * Ring::block_words; unit += blockDim.x) {
+      const unsigned number = unit / Ring::block_words, entry = unit % Ring::block_words;
+      const unsigned result = first_result + number, position = Ring::block_words * rank + entry;
+      const ClusterKey& key = pass.keys[result / 2];
+      // Rows go to rows.
+      const unsigned to = key.inverse_element == 1
+                              ? position
+                              : permuted(position, key.inverse_element, log_rows + log_row_size);
+      key.out.limb(batch, result % 2, limb)[to] = end_division<A>(
+          memory.polynomial(memory.sums())[unit], memory.polynomial(deltas)[unit], inverse, Value{}, m);
+    }
+  }
+  if constexpr (end == End::remainders) {
+    // The digits are not needed any more: when all blocks say so, the columns take their place.
+    cluster_arrive();
+    __syncthreads();
+    bool waited = false;
+    for_each_part<log_rows>(0, results, no_digit, [&](unsigned number, unsigned part) {
+      Value* row = memory.polynomial(memory.sums() + number) + row_size * part;
+      Ring::take_values(x, row);
+      __syncwarp();
+      Ring::inverse_row(x, row, part, memory.inverse(), m);
+      if (!waited) cluster_wait();
+      waited = true;
+      Ring::give_columns(x, memory.polynomial(number), rank, part);
+    });
+    if (!waited) cluster_wait();
+    cluster_arrive();
+    cluster_wait();
+    // The centre is shifted once.
+    const std::uint64_t shift = digit_group == 0 ? pass.shifts[limb] : 0;
+    for_each_part<log_rows>(0, results, no_digit, [&](unsigned number, unsigned part) {
+      const unsigned result = first_result + number;
+      std::uint64_t* out =
+          pass.keys[result / 2].out.limb(batch, result % 2, limb) + digit_group * pass.part_stride;
+      scaled_columns_of<A, log_rows>(out, memory.polynomial(number), scratch, memory.inverse(), shift, rank,
+                                     part, m);
+    });
+  }
+#endif
+}
+
+// Most results of a cluster; blocks that a device runs at a time, and how many of them the sums over the
+// special limbs may have, beside which those over the base run.
+constexpr unsigned most_results = 4;
+constexpr unsigned device_blocks = 128;
+constexpr unsigned remainder_blocks = 64;
+constexpr std::size_t most_key_bytes = 32 * 1024;
+
+unsigned groups_of(unsigned count, unsigned together) { return (count + together - 1) / together; }
+
+// How many results a cluster takes: few while there are multiprocessors left.
+unsigned results_together(unsigned results, std::size_t clusters, unsigned blocks) {
+  unsigned together = 1;
+  while (together < std::min(results, most_results) &&
+         clusters * groups_of(results, together) * blocks > device_blocks) {
+    together *= 2;
+  }
+  return together;
+}
+
+// What all launches have.
+template <class A>
+ClusterSwitchPass<A> make_pass(const Launcher& launcher, const Part& part, const ConstPolyView& residues,
+                               std::span<const SwitchRows> switches, const ClusterModUp& up,
+                               const RnsBase& extended, std::size_t first) {
+  const TransformTables<A>& tables = launcher.tables->transforms<A>();
+  ClusterSwitchPass<A> pass{};
+  pass.residues =
+      device_view(residues.shape.batch == 1 ? residues : residues.batches(part.first_batch, part.batches));
+  for (std::size_t i = 0; i < switches.size(); ++i) {
+    pass.keys[i].out = device_view(part.of(switches[i].out));
+    pass.keys[i].key = device_view(switches[i].key);
+    pass.keys[i].inverse_element = static_cast<unsigned>(
+        arith::inverse(switches[i].galois_element, 2 * std::uint64_t{launcher.degree()}));
+  }
+  pass.results = static_cast<unsigned>(2 * switches.size());
+  pass.digit_count = static_cast<unsigned>(up.key_digits.size());
+  pass.cluster_digits = pass.digit_count;
+  pass.parts = 1;
+  pass.first = static_cast<unsigned>(first + part.first_limb);
+  std::copy(up.key_digits.begin(), up.key_digits.end(), pass.key_digits);
+  pass.digit_conversions = up.conversions.data();
+  pass.key_limbs = up.key_limbs.data();
+  pass.own_digits = up.own_digits.data();
+  pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);
+  pass.ring_moduli = launcher.tables->moduli();
+  pass.moduli = tables.moduli.data();
+  pass.forward = tables.forward.data();
+  pass.inverse = tables.inverse.data();
+  return pass;
+}
+
+template <class A, End end>
+void launch_switch(const char* operation, const Launcher& launcher, const Part& part,
+                   ClusterSwitchPass<A> pass) {
+  with_cluster_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+    using Shape = ClusterShape<log_rows>;
+    const unsigned digit_groups = groups_of(pass.digit_count, pass.cluster_digits);
+    pass.cluster_results =
+        results_together(pass.results, part.batches * part.limbs * digit_groups, Shape::blocks);
+    const SwitchMemory<A, log_rows, end> memory{pass.cluster_digits, pass.cluster_results};
+    pass.keys_in_shared =
+        std::size_t{memory.digits} * memory.results * Shape::block_words * sizeof(std::uint64_t) <=
+                most_key_bytes
+            ? 1
+            : 0;
+    const unsigned groups = groups_of(pass.results, pass.cluster_results) * digit_groups;
+    launch_clusters(
+        operation, launcher.stream, cluster_switch_kernel<A, log_rows, end>,
+        {Shape::blocks * groups, static_cast<unsigned>(part.batches), static_cast<unsigned>(part.limbs)},
+        {32 * switch_warps}, Shape::blocks, memory.bytes(pass.keys_in_shared != 0), pass);
+  });
+}
+
+PolyShape one_component(PolyShape shape) {
+  shape.components = 1;
+  return shape;
+}
+
+}  // namespace
+
+bool cluster_has_room(int log_rows, std::size_t digits, std::size_t shared_bytes) {
+  std::size_t most = 0;
+  with_cluster_rows(log_rows, [&]<int rows>(std::integral_constant<int, rows>) {
+    const auto count = static_cast<unsigned>(digits);
+    const SwitchMemory<U64, rows, End::remainders> remainders{count, most_results};
+    const SwitchMemory<U64, rows, End::division> division{count, most_results};
+    most = std::max(remainders.bytes(false) + most_key_bytes, division.bytes(false));
+  });
+  return most <= shared_bytes;
+}
+
+unsigned cluster_parts(int log_rows, std::size_t digits, std::size_t polynomials) {
+  unsigned parts = 1;
+  with_cluster_rows(log_rows, [&]<int rows>(std::integral_constant<int, rows>) {
+    const std::size_t blocks = polynomials * ClusterShape<rows>::blocks;
+    const auto most = static_cast<unsigned>(std::min<std::size_t>(digits, max_parts));
+    const auto room = static_cast<unsigned>(std::min<std::size_t>(most, remainder_blocks / blocks));
+    // Groups of equal size, but for the last one.
+    const auto count = static_cast<unsigned>(digits);
+    if (room > 1) parts = groups_of(count, groups_of(count, room));
+  });
+  return parts;
+}
+
+void cluster_remainders(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& residues,
+                        std::span<const SwitchRows> switches, unsigned parts, std::size_t part_stride,
+                        const ClusterModUp& up, const RnsBase& extended, std::size_t first,
+                        const ScaledTables& scaled) {
+  with_arithmetic(arithmetic, [&]<class A>(std::type_identity<A>) {
+    for_each_launch(one_component(switches.front().out.shape), [&](const Part& part) {
+      ClusterSwitchPass<A> pass = make_pass<A>(launcher, part, residues, switches, up, extended, first);
+      pass.cluster_digits = groups_of(pass.digit_count, parts);
+      pass.part_stride = part_stride;
+      pass.roots = reinterpret_cast<const typename A::Twiddle*>(scaled.roots.data()) + 2 * part.first_limb;
+      pass.shifts = scaled.shifts.data() + part.first_limb;
+      launch_switch<A, End::remainders>("key_inner_product", launcher, part, pass);
+    });
+  });
+}
+
+void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& residues,
+                           const SwitchInput& input, std::span<const SwitchRows> switches,
+                           const ClusterModUp& up, const RnsBase& extended, std::size_t first,
+                           const ClusterRemainders* down) {
+  with_arithmetic(arithmetic, [&]<class A>(std::type_identity<A>) {
+    for_each_launch(one_component(switches.front().out.shape), [&](const Part& part) {
+      const auto whole = [&](const ConstPolyView& view) {
+        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
+      };
+      ClusterSwitchPass<A> pass = make_pass<A>(launcher, part, residues, switches, up, extended, first);
+      if (input.is_product()) {
+        pass.left = whole(input.left);
+        pass.right = whole(input.right);
+      } else {
+        pass.in = whole(input.in);
+      }
+      if (down == nullptr) return launch_switch<A, End::sums>("key_inner_product", launcher, part, pass);
+      for (std::size_t i = 0; i < switches.size(); ++i) {
+        pass.keys[i].remainders = whole(switches[i].delta);
+      }
+      if (input.addend.data != nullptr) {
+        pass.addend_components = static_cast<unsigned>(input.addend.shape.components);
+        pass.addend = device_view(part.of(input.addend));
+      }
+      for (std::size_t i = 0; i < part.limbs; ++i) {
+        const std::size_t j = part.first_limb + i;
+        const arith::Modulus& q = down->plan->target().modulus(j);
+        set_factor<A>(pass.inverses, i, down->plan->inverse_dropped()[j].operand, q);
+        set_factor<A>(pass.products, i, down->plan->dropped_product()[j].operand, q);
+      }
+      pass.parts = down->parts;
+      pass.part_stride = down->part_stride;
+      pass.division_conversions = down->tables->conversions.data() + part.first_limb;
+      pass.correction = down->tables->correction;
+      if (input.is_product()) {
+        launch_switch<A, End::product>("switch_key", launcher, part, pass);
+      } else {
+        launch_switch<A, End::division>("switch_key", launcher, part, pass);
+      }
+    });
+  });
+}
+
+}  // namespace hemera::poly::cuda
