@@ -36,6 +36,8 @@ const std::vector<Switch>& switches() {
       {"primes of all sizes", 8192, {60, 30, 50, 45, 61, 55, 61}, 5, 2, 1},
       {"nine sources", 8192, std::vector<int>(20, 50), 11, 9, 1},
       {"more sources than the tensor cores take", 8192, std::vector<int>(27, 50), 14, 13, 1},
+      {"two passes, primes of 61 bits", 16384, {61, 61, 61, 61}, 2, 2, 1},
+      {"two passes, primes that are 1 modulo 2^32", 16384, {-60, -60, -60}, 2, 1, 1},
       {"a larger ring", 16384, {50, 50, 50, 50, 50, 50, 50}, 5, 2, 1},
   };
   return list;
@@ -145,7 +147,7 @@ TEST_P(BackendTest, SwitchKeyIsItsParts) {
 }
 
 // Cases that an emulation leaves to the whole key switch.
-bool is_long(const Switch& given) { return given.degree > 8192 || given.bits.size() > 6; }
+bool is_long(const Switch& given) { return given.degree > 16384 || given.bits.size() > 6; }
 
 // The ring and the plans of a case.
 struct Plans {
