@@ -178,7 +178,7 @@ class CudaBackend final : public Backend {
   /// Scaled residues of the limbs of `in`, or of products with `factor`, at these positions, and room for
   /// the extra rows, in scratch of `limbs` limbs; `shape` has the batch and the components.
   PolyView scaled_residues(const Launcher& where, const PolyShape& shape, const ConstPolyView& in,
-                           const ConstPolyView& factor, const std::vector<std::uint32_t>& positions,
+                           const ConstPolyView& factor, std::span<const std::uint32_t> positions,
                            const RnsBase& base, const ScaledTables& tables, std::size_t limbs,
                            Workspace& workspace) const;
   /// How operations of a plan run: one by one; fused, in two passes a transform; or each transform in a

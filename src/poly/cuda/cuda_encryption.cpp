@@ -85,13 +85,11 @@ void CudaBackend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPol
   const FusedDivision& fused = fused_.of(*division);
   const RnsBase& special = division->dropped();
   const std::size_t limbs = target.size(), dropped = special.size();
-  std::vector<std::uint32_t> positions(dropped);
-  for (std::size_t i = 0; i < dropped; ++i) positions[i] = static_cast<std::uint32_t>(i);
   const PolyView masked = take(workspace, with_limbs(out.shape, dropped));
   mask_rows(where, chosen, masked, columns.limbs(limbs, dropped), key.limbs(limbs, dropped), {}, special,
             nullptr);
-  const PolyView remainders = scaled_residues(where, masked.shape, masked, {}, positions, special,
-                                              fused.scaled, fused.scratch_limbs, workspace);
+  const PolyView remainders = scaled_residues(where, masked.shape, masked, {}, {}, special, fused.scaled,
+                                              fused.scratch_limbs, workspace);
   extra_rows(where, remainders, fused.extra);
   const PolyView delta = take(workspace, out.shape);
   convert_columns(where, chosen, delta, remainders, 2, fused.columns);

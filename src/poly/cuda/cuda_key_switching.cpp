@@ -1,4 +1,4 @@
-// Changes of base and key-switching: which plans run fused, and in which steps.
+// Key-switching: its steps in each way.
 #include <algorithm>
 #include <utility>
 
@@ -12,12 +12,6 @@
 
 namespace hemera::poly::cuda {
 namespace {
-
-std::vector<std::uint32_t> counted(std::size_t count) {
-  std::vector<std::uint32_t> positions(count);
-  for (std::size_t i = 0; i < count; ++i) positions[i] = static_cast<std::uint32_t>(i);
-  return positions;
-}
 
 PolyShape digits_shape(PolyShape in, const ModUp& plan) {
   in.components = plan.digits().size();
@@ -41,136 +35,7 @@ std::size_t keys_together(std::size_t count, std::size_t batch, const ModUp& pla
   return std::min({count, std::max<std::size_t>(most, 1), std::size_t{keys_per_launch}});
 }
 
-std::vector<ScaledLimb> scaled_limbs(const RnsBase& base, const std::vector<std::uint32_t>& positions) {
-  std::vector<ScaledLimb> limbs;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    limbs.push_back({static_cast<std::uint16_t>(base.index(i)), static_cast<std::uint16_t>(positions[i])});
-  }
-  return limbs;
-}
-
 }  // namespace
-
-// --- Which way an operation runs ---
-
-// Where both ways are open, clusters are quicker while they fill the device once: measured at N = 2^13 with
-// batches of 8 ciphertexts of four primes (a tenth quicker) and of 16 (level).
-bool CudaBackend::prefers_clusters(std::size_t limbs_of_batch, bool passes_too) {
-  constexpr std::size_t most = 48;
-  return !passes_too || limbs_of_batch <= most;
-}
-
-CudaBackend::Way CudaBackend::way(const ModUp& up, std::size_t batch) const {
-  const bool passes = fused_.of(up).usable;
-  if (cluster_shared_bytes_ != 0 && fused_.in_clusters(up).usable &&
-      cluster_has_room(ring_->log_degree() - 8, up.digits().size(), cluster_shared_bytes_) &&
-      prefers_clusters(batch * up.extended().size(), passes)) {
-    return Way::clusters;
-  }
-  return passes ? Way::passes : Way::unfused;
-}
-
-CudaBackend::Way CudaBackend::way(const Division& down, const PolyShape& in) const {
-  const bool passes = fused_.of(down).usable;
-  if (cluster_shared_bytes_ != 0 && fused_.in_clusters(down).usable &&
-      prefers_clusters(in.batch * in.components / 2 * in.limbs, passes)) {
-    return Way::clusters;
-  }
-  return passes ? Way::passes : Way::unfused;
-}
-
-CudaBackend::Way CudaBackend::way(const ModUp& up, const Division* down, std::size_t batch) const {
-  if (down == nullptr) return Way::unfused;
-  const bool passes = fused_.of(up).usable && fused_.of(*down).usable;
-  if (way(up, batch) == Way::clusters && fused_.in_clusters(*down).usable) return Way::clusters;
-  return passes ? Way::passes : Way::unfused;
-}
-
-// --- Changes of base ---
-
-void CudaBackend::convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                          const BaseConversion& plan) const {
-  if (plan.source().empty() || plan.target().empty()) return fill_zero(queue, out);
-  check_ring("convert", ring_, plan.source());
-  check_view("convert", "output", out, plan.target());
-  check_input("convert", "input", in, out.shape, plan.source());
-  cuda::convert("convert", launcher(queue), out, in, static_cast<unsigned>(out.shape.components),
-                plans_.of(plan));
-}
-
-void CudaBackend::scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                  const ScaleAndRound& plan) const {
-  check_ring("scale_and_round", ring_, plan.source());
-  check_view("scale_and_round", "output", out, plan.target());
-  check_input("scale_and_round", "input", in, out.shape, plan.source());
-  cuda::scale_and_round(launcher(queue), out, in, plans_.of(plan));
-}
-
-void CudaBackend::finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                  const ConstPolyView& delta, const Division& plan) const {
-  check_ring("finish_division", ring_, plan.target());
-  check_view("finish_division", "output", out, plan.target());
-  check_input("finish_division", "input", in, out.shape, plan.source());
-  check_input("finish_division", "delta", delta, out.shape, plan.target());
-  cuda::finish_division(launcher(queue), out, in, delta, plan);
-}
-
-PolyView CudaBackend::scaled_residues(const Launcher& where, const PolyShape& shape, const ConstPolyView& in,
-                                      const ConstPolyView& factor,
-                                      const std::vector<std::uint32_t>& positions, const RnsBase& base,
-                                      const ScaledTables& tables, std::size_t limbs,
-                                      Workspace& workspace) const {
-  const PolyView residues = take(workspace, with_limbs(shape, limbs));
-  const PolyView between = take(workspace, with_limbs(shape, base.size()));
-  scaled_inverse_transform(where, arithmetic(base), residues, between, in, factor, positions, base, tables);
-  return residues;
-}
-
-std::size_t CudaBackend::divide_and_round_workspace(const PolyShape& in, const Division& plan) const {
-  // In coefficient form the plan runs unfused.
-  const std::size_t unfused = Backend::divide_and_round_workspace(in, plan);
-  const std::size_t dropped = bytes_of(with_limbs(in, plan.dropped().size()));
-  switch (way(plan, in)) {
-    case Way::clusters:
-      return std::max(unfused, dropped);
-    case Way::passes:
-      return std::max(unfused, bytes_of(with_limbs(in, fused_.of(plan).scratch_limbs)) + dropped +
-                                   bytes_of(with_limbs(in, plan.target().size())));
-    default:
-      return unfused;
-  }
-}
-
-void CudaBackend::divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                   const Division& plan, Form form, Workspace& workspace) const {
-  const Way chosen_way = way(plan, in.shape);
-  if (form == Form::coefficient || chosen_way == Way::unfused) {
-    return Backend::divide_and_round(queue, out, in, plan, form, workspace);
-  }
-  check_transform("divide_and_round", ring_, plan.source());
-  check_view("divide_and_round", "output", out, plan.target());
-  check_input("divide_and_round", "input", in, out.shape, plan.source());
-  const Workspace::Frame frame(workspace);
-  const Launcher where = launcher(queue);
-  const Arithmetic chosen = arithmetic(plan.target());
-  if (chosen_way == Way::clusters) {
-    const ClusterDivision& tables = fused_.in_clusters(plan);
-    const PolyView remainders = take(workspace, with_limbs(in.shape, plan.dropped().size()));
-    cluster_scaled(where, arithmetic(plan.dropped()), remainders, in, {},
-                   scaled_limbs(plan.dropped(), plan.dropped_positions()), tables.scaled);
-    cluster_divide(where, chosen, out, in, remainders, plan, tables);
-    return;
-  }
-  const FusedDivision& fused = fused_.of(plan);
-  const PolyView residues = scaled_residues(where, in.shape, in, {}, plan.dropped_positions(), plan.dropped(),
-                                            fused.scaled, fused.scratch_limbs, workspace);
-  extra_rows(where, residues, fused.extra);
-  const PolyView delta = take(workspace, with_limbs(in.shape, plan.target().size()));
-  convert_columns(where, chosen, delta, residues, static_cast<unsigned>(in.shape.components), fused.columns);
-  finish_rows(where, chosen, out, in, delta, plan);
-}
-
-// --- Key-switching ---
 
 std::size_t CudaBackend::mod_up_workspace(const PolyShape& in, const ModUp& plan) const {
   return plans_.of(plan).windowed ? Backend::mod_up_workspace(in, plan) : bytes_of(in);
@@ -243,8 +108,8 @@ void CudaBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const 
   if (chosen_way == Way::clusters) {
     const ClusterModUp& tables = fused_.in_clusters(plan);
     const PolyView residues = take(workspace, in.shape);
-    cluster_scaled(where, arithmetic(plan.base()), residues, in, {},
-                   scaled_limbs(plan.base(), counted(limbs)), tables.scaled);
+    cluster_scaled(where, arithmetic(plan.base()), residues, in, {}, scaled_limbs(plan.base()),
+                   tables.scaled);
     const auto sums = [&](const RnsBase& part, std::size_t first) {
       if (part.empty()) return;
       const SwitchRows rows{.out = out.limbs(first, part.size()), .key = key};
@@ -258,7 +123,7 @@ void CudaBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const 
   const FusedModUp& fused = fused_.of(plan);
   const PolyView digits = take(workspace, digits_shape(in.shape, plan));
   const PolyView residues =
-      scaled_residues(where, in.shape, in, {}, counted(limbs), plan.base(), fused.scaled, limbs, workspace);
+      scaled_residues(where, in.shape, in, {}, {}, plan.base(), fused.scaled, limbs, workspace);
   const auto run = [&](const RnsBase& part, const ColumnTables& columns, std::size_t first) {
     if (part.empty()) return;
     const Arithmetic chosen = arithmetic(part);
@@ -298,10 +163,9 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
   const PolyView digits = take(workspace, digits_shape(shape, up));
   const PolyView residues =
       input.is_product()
-          ? scaled_residues(where, shape, input.left.components(1, 1), input.right.components(1, 1),
-                            counted(limbs), up.base(), fused.scaled_product, limbs, workspace)
-          : scaled_residues(where, shape, input.in, {}, counted(limbs), up.base(), fused.scaled, limbs,
-                            workspace);
+          ? scaled_residues(where, shape, input.left.components(1, 1), input.right.components(1, 1), {},
+                            up.base(), fused.scaled_product, limbs, workspace)
+          : scaled_residues(where, shape, input.in, {}, {}, up.base(), fused.scaled, limbs, workspace);
   convert_columns(where, of_special, digits, residues, 1, fused.special);
   // The digits' other limbs are for the last kernel only. A conversion that is small (of 32 blocks of threads
   // a job) fills what the one before leaves idle; another one what the special limbs' rows leave idle, which
@@ -330,7 +194,7 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
     }
     rows_inner_product(where, of_special, digits, input, special_rows, fused, up.extended(), limbs, nullptr);
     if (first == 0 && !small) convert_others();
-    const PolyView remainders = scaled_residues(where, sums.shape, sums, {}, counted(special), down.dropped(),
+    const PolyView remainders = scaled_residues(where, sums.shape, sums, {}, {}, down.dropped(),
                                                 division.scaled, division.scratch_limbs, workspace);
     extra_rows(where, remainders, division.extra);
     convert_columns(where, of_base, delta, remainders, 2, division.columns);
@@ -371,7 +235,7 @@ void CudaBackend::cluster_switch(const Launcher& where, const SwitchInput& input
   shape.components = 1;
   const std::size_t batch = shape.batch;
   const PolyView residues = take(workspace, with_limbs(shape, limbs));
-  const std::vector<ScaledLimb> all = scaled_limbs(up.base(), counted(limbs));
+  const std::vector<ScaledLimb> all = scaled_limbs(up.base());
   if (input.is_product()) {
     cluster_scaled(where, of_base, residues, input.left.components(1, 1), input.right.components(1, 1), all,
                    tables.scaled_product);

@@ -184,12 +184,15 @@ void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyV
                     const ConstPolyView& between, std::span<const ScaledLimb> limbs,
                     const ScaledTables& scaled);
 
-/// Inverse transform of limbs, whose positions in `in` are `positions`, into scaled residues in paired order:
+/// The limbs of a base, which stand in an input at `positions` (none: in order).
+std::vector<ScaledLimb> scaled_limbs(const RnsBase& base, std::span<const std::uint32_t> positions = {});
+
+/// Inverse transform of scaled_limbs(base, positions) of `in` into scaled residues in paired order:
 /// limbs 0, 1, ... of `out`. `between` is scratch of as many limbs. With a `factor` it is the products of the
 /// values of both, which the tables then know of (2^-64 of the product in M64).
 void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                               const PolyView& between, const ConstPolyView& in, const ConstPolyView& factor,
-                              const std::vector<std::uint32_t>& positions, const RnsBase& base,
+                              std::span<const std::uint32_t> positions, const RnsBase& base,
                               const ScaledTables& scaled);
 
 /// The rest of a product's scratch, from the scaled residues over Q: b' over P, and the quotients.

@@ -289,18 +289,21 @@ void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyV
   with_arithmetic(arithmetic, run);
 }
 
+std::vector<ScaledLimb> scaled_limbs(const RnsBase& base, std::span<const std::uint32_t> positions) {
+  std::vector<ScaledLimb> limbs;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    limbs.push_back({static_cast<std::uint16_t>(base.index(i)),
+                     static_cast<std::uint16_t>(positions.empty() ? i : positions[i])});
+  }
+  return limbs;
+}
+
 void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                               const PolyView& between, const ConstPolyView& in, const ConstPolyView& factor,
-                              const std::vector<std::uint32_t>& positions, const RnsBase& base,
+                              std::span<const std::uint32_t> positions, const RnsBase& base,
                               const ScaledTables& scaled) {
-  std::vector<ScaledLimb> from, kept;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    const auto index = static_cast<std::uint16_t>(base.index(i));
-    from.push_back({index, static_cast<std::uint16_t>(positions[i])});
-    kept.push_back({index, static_cast<std::uint16_t>(i)});
-  }
-  scaled_rows(launcher, arithmetic, between, in, in, from.size(), factor, from);
-  scaled_columns(launcher, arithmetic, out, between, kept, scaled);
+  scaled_rows(launcher, arithmetic, between, in, in, base.size(), factor, scaled_limbs(base, positions));
+  scaled_columns(launcher, arithmetic, out, between, scaled_limbs(base), scaled);
 }
 
 void rescale_operand(const Launcher& launcher, const PolyView& scratch, const RescaleTables& tables) {
