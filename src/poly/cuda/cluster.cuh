@@ -7,6 +7,7 @@
 // for itself alone.
 #pragma once
 
+#include "poly/cuda/kernels.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 
@@ -302,19 +303,10 @@ struct ClusterTransform : ClusterShape<log_rows> {
   }
 };
 
-/// Calls run(std::integral_constant<int, log_rows>) for a ring that clusters take.
+/// with_log_rows for a ring that clusters take.
 template <typename Run>
 void with_cluster_rows(int log_rows, const Run& run) {
-  switch (log_rows) {
-    case 2:
-      return run(std::integral_constant<int, 2>{});
-    case 3:
-      return run(std::integral_constant<int, 3>{});
-    case 4:
-      return run(std::integral_constant<int, 4>{});
-    default:
-      return run(std::integral_constant<int, 5>{});
-  }
+  with_log_rows<2, 5>(log_rows, run);
 }
 
 }  // namespace hemera::poly::cuda

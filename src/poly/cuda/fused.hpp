@@ -16,19 +16,10 @@ namespace hemera::poly::cuda {
 /// Rings whose columns take two rounds that fit the registers.
 inline bool can_fuse(int log_rows) { return log_rows >= 5 && log_rows <= 8; }
 
-/// Calls run(std::integral_constant<int, log_rows>) for such a ring.
+/// with_log_rows for such a ring.
 template <typename Run>
 void with_fused_rows(int log_rows, const Run& run) {
-  switch (log_rows) {
-    case 5:
-      return run(std::integral_constant<int, 5>{});
-    case 6:
-      return run(std::integral_constant<int, 6>{});
-    case 7:
-      return run(std::integral_constant<int, 7>{});
-    default:
-      return run(std::integral_constant<int, 8>{});
-  }
+  with_log_rows<5, 8>(log_rows, run);
 }
 
 /// Most sources of a conversion by tensor cores: four a step.

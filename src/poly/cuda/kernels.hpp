@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "hemera/poly/plans.hpp"
 #include "hemera/poly/poly.hpp"
@@ -55,6 +56,16 @@ void for_each_launch(const PolyShape& shape, const Body& body) {
                 std::min<std::size_t>(limbs_per_launch, shape.limbs - limb)});
     }
   }
+}
+
+/// Calls run(std::integral_constant<int, log_rows>), for log_rows from `least` to `most`: by default those of
+/// all rings.
+template <int least = 2, int most = 9, typename Run>
+void with_log_rows(int log_rows, const Run& run) {
+  if constexpr (least < most) {
+    if (log_rows != least) return with_log_rows<least + 1, most>(log_rows, run);
+  }
+  run(std::integral_constant<int, least>{});
 }
 
 // --- transform.cu: canonical in and out; `in` may be `out`. ---

@@ -326,29 +326,6 @@ __device__ __forceinline__ void store_paired(std::uint64_t* limb, unsigned n, st
   halves[2] = static_cast<std::uint32_t>(word >> 32);
 }
 
-/// Calls run(std::integral_constant<int, log_rows>) for a ring of any degree.
-template <typename Run>
-void with_log_rows(int log_rows, const Run& run) {
-  switch (log_rows) {
-    case 2:
-      return run(std::integral_constant<int, 2>{});
-    case 3:
-      return run(std::integral_constant<int, 3>{});
-    case 4:
-      return run(std::integral_constant<int, 4>{});
-    case 5:
-      return run(std::integral_constant<int, 5>{});
-    case 6:
-      return run(std::integral_constant<int, 6>{});
-    case 7:
-      return run(std::integral_constant<int, 7>{});
-    case 8:
-      return run(std::integral_constant<int, 8>{});
-    default:
-      return run(std::integral_constant<int, 9>{});
-  }
-}
-
 /// How a block of threads shares a tile of 16 columns of length 2^log_rows.
 template <int log_rows>
 struct ColumnTile {
