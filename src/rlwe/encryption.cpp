@@ -6,6 +6,7 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
+#include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
 namespace {

@@ -1,8 +1,7 @@
-// Pieces of key generation and encryption: samples of RLWE, and keys as seen over a smaller base.
+// Pieces of key generation and encryption: samples of RLWE.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "hemera/poly/poly.hpp"
@@ -18,10 +17,5 @@ std::uint64_t error_factor(const Context& context);
 poly::RandomStream sample_rlwe(const Context& context, const poly::PolyView& out, const poly::Poly& secret,
                                const poly::RnsBase& base, const poly::ConstPolyView& addend = {},
                                std::span<const poly::GadgetTerm> terms = {});
-
-/// Calls use(view of `whole` over `base`), all of whose limbs must be there. Without a copy when they stand
-/// first in `whole`.
-void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
-                     const std::function<void(const poly::ConstPolyView&)>& use);
 
 }  // namespace hemera::rlwe

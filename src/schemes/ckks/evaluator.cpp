@@ -7,6 +7,7 @@
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "rlwe/restriction.hpp"
 
 namespace hemera::ckks {
 namespace {
@@ -65,17 +66,6 @@ void multiply_integer(Ciphertext& a, const BigInteger& factor) {
   const poly::PolyView view = a.poly.view();
   context.backend().multiply_scalar(context.queue(), view, view, residues(factor, base), base);
   a.seed.reset();
-}
-
-// The limbs of a polynomial that `base` has.
-poly::Poly limbs_of(const rlwe::Context& context, const poly::Poly& whole, const poly::RnsBase& base) {
-  const auto positions = whole.base().positions(base);
-  poly::Poly part = context.make_poly(whole.shape().batch, whole.shape().components, base, whole.form());
-  for (std::size_t limb = 0; limb < positions.size(); ++limb) {
-    context.backend().copy(context.queue(), part.view().limbs(limb, 1),
-                           whole.view().limbs(positions[limb], 1));
-  }
-  return part;
 }
 
 bool is_part(const poly::RnsBase& part, const poly::RnsBase& whole) { return part.without(whole).empty(); }
@@ -140,7 +130,7 @@ void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
   if (level == a.meta.level) return;
   const rlwe::Context& ctx = *context();
   if (is_part(ctx.base(level), ctx.base(a.meta.level))) {
-    a.poly = limbs_of(ctx, a.poly, ctx.base(level));
+    a.poly = rlwe::restrict_to(ctx, a.poly, ctx.base(level));
     a.meta.level = level;
     a.seed.reset();
     return;
@@ -288,7 +278,7 @@ void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
   }
   const poly::RnsBase& base = ctx.base(a.meta.level);
   const bool whole = b.meta.level == a.meta.level;
-  const poly::Poly part = whole ? poly::Poly() : limbs_of(ctx, b.poly, base);
+  const poly::Poly part = whole ? poly::Poly() : rlwe::restrict_to(ctx, b.poly, base);
   const poly::ConstPolyView term = whole ? b.poly.view() : part.view();
   const rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "add_plain");
   if (rlwe::batch_count(batch) != rlwe::batch_count(a.meta.batch)) {
@@ -344,7 +334,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   result.meta.noise_scale_degree = x->meta.noise_scale_degree + 1;
   require_room(ctx, result.meta.scale, result.meta.level, "multiply_plain");
   if (b.meta.level != result.meta.level) {
-    poly::Poly part = limbs_of(ctx, b.poly, ctx.base(result.meta.level));
+    poly::Poly part = rlwe::restrict_to(ctx, b.poly, ctx.base(result.meta.level));
     result.b = std::as_const(part).view();
     result.hold(std::move(part));
   }

@@ -1,0 +1,28 @@
+#include "rlwe/restriction.hpp"
+
+namespace hemera::rlwe {
+
+poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base) {
+  const auto positions = whole.base().positions(base);
+  poly::Poly part =
+      context.make_poly(whole.shape().batch, whole.shape().components, base, whole.form(), whole.secrecy());
+  // Neighbours go together.
+  for (std::size_t first = 0, last = 0; first < positions.size(); first = last) {
+    for (last = first + 1; last < positions.size() && positions[last] == positions[last - 1] + 1;) ++last;
+    context.backend().copy(context.queue(), part.view().limbs(first, last - first),
+                           whole.view().limbs(positions[first], last - first));
+  }
+  return part;
+}
+
+void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
+                     const std::function<void(const poly::ConstPolyView&)>& use) {
+  const auto positions = whole.base().positions(base);
+  std::size_t prefix = 0;
+  while (prefix < positions.size() && positions[prefix] == prefix) ++prefix;
+  if (prefix == positions.size()) return use(whole.view().limbs(0, prefix));
+  const poly::Poly part = restrict_to(context, whole, base);
+  use(part.view());
+}
+
+}  // namespace hemera::rlwe

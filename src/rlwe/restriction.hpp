@@ -1,0 +1,19 @@
+// Polynomials as seen over a part of their base.
+#pragma once
+
+#include <functional>
+
+#include "hemera/poly/poly.hpp"
+#include "hemera/rlwe/context.hpp"
+
+namespace hemera::rlwe {
+
+/// The limbs of `whole` that `base` has (MismatchError unless all are there), as a polynomial of its own of
+/// equal secrecy.
+poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base);
+
+/// Calls use(view of `whole` over `base`), without a copy where its limbs stand first in `whole`.
+void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
+                     const std::function<void(const poly::ConstPolyView&)>& use);
+
+}  // namespace hemera::rlwe
