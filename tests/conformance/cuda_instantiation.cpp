@@ -1,5 +1,7 @@
 // The CUDA backend in the conformance suite: with the arithmetic that it chooses for each base, and with each
-// one wherever it takes the base. On a GPU, or emulated (tests/cuda_emulation).
+// one wherever it takes the base. On a GPU, or emulated (tests/cuda_emulation). HEMERA_TEST_BRIEF in the
+// environment is for compute-sanitizer, which slows kernels down a hundredfold.
+#include <cstdlib>
 #include <optional>
 
 #include "conformance/suite.hpp"
@@ -15,12 +17,14 @@ constexpr bool emulated = false;
 #endif
 
 BackendCase cuda_case(std::string name, std::optional<poly::cuda::Arithmetic> arithmetic) {
-  return {std::move(name),
-          [arithmetic](std::shared_ptr<const poly::Ring> ring) {
-            return std::make_shared<const poly::cuda::CudaBackend>(std::move(ring), poly::CudaSettings{},
-                                                                   arithmetic);
-          },
-          emulated};
+  return {.name = std::move(name),
+          .make =
+              [arithmetic](std::shared_ptr<const poly::Ring> ring) {
+                return std::make_shared<const poly::cuda::CudaBackend>(std::move(ring), poly::CudaSettings{},
+                                                                       arithmetic);
+              },
+          .emulated = emulated,
+          .brief = emulated || std::getenv("HEMERA_TEST_BRIEF") != nullptr};
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, BackendTest,

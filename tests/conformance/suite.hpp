@@ -18,8 +18,11 @@ namespace hemera::conformance {
 struct BackendCase {
   std::string name;
   std::function<std::shared_ptr<const poly::Backend>(std::shared_ptr<const poly::Ring>)> make;
-  /// Its kernels are run by a CPU, thread by thread: the longest tests take fewer of their cases.
+  /// Its kernels are run by a CPU, thread by thread: tests leave out large rings whose kernels smaller ones
+  /// have.
   bool emulated = false;
+  /// Each kernel once is enough: the longest tests leave out combinations and what they only compare with.
+  bool brief = false;
 
   friend std::ostream& operator<<(std::ostream& stream, const BackendCase& value) {
     return stream << value.name;
