@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "poly/cuda/sampling.hpp"
+#include "poly/cuda/sampling/sampling.hpp"
 
 namespace hemera::poly::cuda {
 namespace {

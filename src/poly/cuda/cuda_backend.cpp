@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "hemera/runtime/error.hpp"
-#include "poly/cuda/sampling.hpp"
+#include "poly/cuda/fused/encryption.hpp"
+#include "poly/cuda/sampling/sampling.hpp"
 #include "poly/cuda/values.hpp"
 #include "poly/embedding_checks.hpp"
 #include "poly/shapes.hpp"

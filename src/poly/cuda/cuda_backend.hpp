@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
-#include "poly/cuda/embedding.hpp"
-#include "poly/cuda/fused_tables.hpp"
+#include "poly/cuda/embedding/embedding.hpp"
+#include "poly/cuda/fused/tables.hpp"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/plan_tables.hpp"
 #include "runtime/cuda/stream_memory.hpp"

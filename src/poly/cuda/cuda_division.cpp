@@ -1,10 +1,10 @@
 // Changes of base and divisions: their steps in each way.
 #include <algorithm>
 
-#include "poly/cuda/cluster.hpp"
+#include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/conversion.hpp"
 #include "poly/cuda/cuda_backend.hpp"
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
 #include "poly/scratch.hpp"
 #include "poly/shapes.hpp"
 

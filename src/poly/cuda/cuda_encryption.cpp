@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "poly/cuda/cuda_backend.hpp"
-#include "poly/cuda/encryption.hpp"
-#include "poly/cuda/fused.hpp"
-#include "poly/cuda/sampling.hpp"
+#include "poly/cuda/fused/encryption.hpp"
+#include "poly/cuda/fused/passes.hpp"
+#include "poly/cuda/sampling/sampling.hpp"
 #include "poly/sampling_checks.hpp"
 #include "poly/scratch.hpp"
 #include "poly/shapes.hpp"

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "poly/cuda/cluster.hpp"
+#include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/conversion.hpp"
 #include "poly/cuda/cuda_backend.hpp"
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/key_switching.hpp"
 #include "poly/scratch.hpp"
 #include "poly/shapes.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "poly/cuda/cuda_backend.hpp"
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
 #include "poly/scratch.hpp"
 #include "poly/shapes.hpp"
 

@@ -1,5 +1,5 @@
 // Which way key switches and divisions run.
-#include "poly/cuda/cluster.hpp"
+#include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/cuda_backend.hpp"
 
 namespace hemera::poly::cuda {

@@ -77,13 +77,6 @@ void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
 /// The second pass of forward_transform alone, in place: `out` has lazy values from its columns.
 void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out, const RnsBase& base);
 
-// --- lift_columns.cu ---
-/// Columns of the transforms of the centred representatives of factor * in modulo t, times scalars[limb]
-/// (none: 1), lazy. `in` has one limb, modulo `plain`.
-void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& in, const arith::Modulus& plain, std::uint64_t factor,
-                  std::span<const std::uint64_t> scalars, const RnsBase& base);
-
 // --- element_wise.cu ---
 enum class Binary : std::uint8_t { add, subtract, multiply, multiply_add };
 void binary(const Launcher& launcher, Binary operation, const PolyView& out, const ConstPolyView& a,

@@ -1,10 +1,10 @@
 // Values to scaled residues, and what exact conversions need beside them.
 #include <algorithm>
 
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
+#include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/row_ends.cuh"
 
 namespace hemera::poly::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
 
 namespace hemera::poly::cuda {
 

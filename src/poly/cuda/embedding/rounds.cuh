@@ -2,11 +2,9 @@
 // levels a round.
 #pragma once
 
-#include <cuda_runtime.h>
+#include "poly/cuda/embedding/slot_transforms.hpp"
 
 namespace hemera::poly::cuda {
-
-using Complex = double2;
 
 /// (a, b) <- (a + b psi, a - b psi), every operation rounded: no fused ones.
 __device__ __forceinline__ void forward_butterfly(Complex& a, Complex& b, const Complex& root) {
@@ -24,11 +22,10 @@ __device__ __forceinline__ void inverse_butterfly(Complex& a, Complex& b, const 
        __dsub_rn(__dmul_rn(imaginary, root.x), __dmul_rn(real, root.y))};
 }
 
-/// A block of threads transforms `sequences` sequences of 2^log_length values in shared memory. Layout:
-///   unsigned sequences;                                       a power of two
-///   bool interleaved;                                         neighbouring threads work on neighbouring
-///   sequences unsigned address(unsigned sequence, unsigned element);    in shared memory unsigned
-///   node(unsigned sequence);                         its block, as entry of the table of roots
+/// A block of threads transforms `sequences` sequences of 2^log_length values in shared memory. A layout has
+/// `sequences`, a power of two; `interleaved`, whether neighbouring threads work on neighbouring sequences;
+/// address(sequence, element), in shared memory; and node(sequence), its block as entry of the table of
+/// roots.
 template <int levels, bool forward, class Layout>
 __device__ __forceinline__ void embedding_round(Complex* shared, const Layout& layout, unsigned log_length,
                                                 unsigned depth, const Complex* roots) {

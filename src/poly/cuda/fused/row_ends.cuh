@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "poly/cuda/arithmetic.cuh"
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/views.cuh"
 
 namespace hemera::poly::cuda {

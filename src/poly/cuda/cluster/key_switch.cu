@@ -2,8 +2,8 @@
 // them to scaled residues again; the other one the sums over the base, and the end of the switch.
 #include <algorithm>
 
-#include "poly/cuda/cluster_conversion.cuh"
-#include "poly/cuda/key_products.cuh"
+#include "poly/cuda/cluster/conversion.cuh"
+#include "poly/cuda/fused/key_products.cuh"
 
 namespace hemera::poly::cuda {
 namespace {

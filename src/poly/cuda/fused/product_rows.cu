@@ -1,6 +1,6 @@
 // BFV's products where row passes end: the transforms of both operands, the tensor product, and what follows
 // it.
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 

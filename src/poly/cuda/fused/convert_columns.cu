@@ -3,7 +3,7 @@
 // A sum of residues times weights is a product of byte matrices: the bytes of a coefficient's residues (its
 // row) times, for each byte of a residue and each byte of the sum, a byte of weight 2^(8 i) mod q. Sums of up
 // to 128 products of bytes stay below 2^23 and are put together exactly.
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 #include "poly/cuda/tensor_core.cuh"

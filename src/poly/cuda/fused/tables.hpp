@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "poly/cuda/cluster.hpp"
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/cluster/passes.hpp"
+#include "poly/cuda/fused/passes.hpp"
 
 namespace hemera::poly::cuda {
 
@@ -25,7 +25,7 @@ class FusedTables {
   [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
   [[nodiscard]] const FusedDivision& of(const Division& plan) const;
   [[nodiscard]] const FusedProduct& of(const ScaledProduct& plan) const;
-  /// Those of clusters (cluster_tables.cu).
+  /// Those of clusters (cluster/tables.cu).
   [[nodiscard]] const ClusterModUp& in_clusters(const ModUp& plan) const;
   [[nodiscard]] const ClusterDivision& in_clusters(const Division& plan) const;
 

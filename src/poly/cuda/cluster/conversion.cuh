@@ -1,9 +1,9 @@
 // Base conversion where a cluster's columns begin: 128-bit sums of products.
 #pragma once
 
-#include "poly/cuda/cluster.cuh"
-#include "poly/cuda/cluster.hpp"
-#include "poly/cuda/row_ends.cuh"
+#include "poly/cuda/cluster/cluster.cuh"
+#include "poly/cuda/cluster/passes.hpp"
+#include "poly/cuda/fused/row_ends.cuh"
 
 namespace hemera::poly::cuda {
 

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/queue.hpp"
+#include "poly/cuda/embedding/centering.hpp"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/tables.hpp"
 #include "runtime/cuda/stream.hpp"
@@ -23,9 +20,6 @@ class Embedding {
   /// Throws ParameterError unless `degree` is a power of two in [2^10, 2^17].
   Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory,
             std::shared_ptr<const runtime::cuda::Streams> streams);
-  ~Embedding();
-  Embedding(const Embedding&) = delete;
-  Embedding& operator=(const Embedding&) = delete;
 
   /// As hemera/poly/backend.hpp says; the checks are those of poly/embedding_checks.hpp. The time depends on
   /// the words of the largest coefficient * scale of a polynomial, not otherwise on the values.
@@ -38,16 +32,11 @@ class Embedding {
   [[nodiscard]] std::size_t workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const;
 
  private:
-  struct Centering;
-  const Centering& centering(const RnsBase& base) const;
-
   std::size_t degree_;
   std::shared_ptr<runtime::Memory> memory_;
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   DeviceArray<double2> roots_;  // poly/embedding_tables.hpp
-  mutable std::mutex mutex_;
-  mutable std::map<std::vector<std::uint32_t>, std::unique_ptr<const Centering>>
-      centerings_;  // by ring indices
+  Centering centering_;
 };
 
 }  // namespace hemera::poly::cuda

@@ -1,4 +1,4 @@
-// Encryption: small integers to masked polynomials in two passes over memory.
+// Encryption: messages and small integers to masked polynomials in two passes over memory.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,12 @@
 #include "poly/cuda/kernels.hpp"
 
 namespace hemera::poly::cuda {
+
+/// Columns of the transforms of the centred representatives of factor * in modulo t, times scalars[limb]
+/// (none: 1), lazy. `in` has one limb, modulo `plain`.
+void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                  const ConstPolyView& in, const arith::Modulus& plain, std::uint64_t factor,
+                  std::span<const std::uint64_t> scalars, const RnsBase& base);
 
 /// Columns of the transforms of signed words, [batch, component, 1, N], lazy: out is [batch, component, limb,
 /// N]. Component 0 is u if `has_mask`; all others are errors, times `factor`. For rings that can_fuse, whose

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "poly/cuda/chacha20.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/sampling.hpp"
+#include "poly/cuda/sampling/chacha20.cuh"
+#include "poly/cuda/sampling/sampling.hpp"
 #include "poly/sampling_checks.hpp"
 
 namespace hemera::poly::cuda {

@@ -1,10 +1,10 @@
 // Integers modulo t to the columns of their transforms over a base: BFV's and BGV's messages.
 #include <type_traits>
 
-#include "poly/cuda/kernels.hpp"
+#include "poly/cuda/fused/encryption.hpp"
+#include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/row_ends.cuh"
 
 namespace hemera::poly::cuda {
 namespace {

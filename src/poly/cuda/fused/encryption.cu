@@ -1,9 +1,9 @@
 // The columns of small integers' transforms, and rows that end in the product with a public or secret key.
-#include "poly/cuda/encryption.hpp"
-#include "poly/cuda/fused.hpp"
+#include "poly/cuda/fused/encryption.hpp"
+#include "poly/cuda/fused/passes.hpp"
+#include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/row_ends.cuh"
 
 namespace hemera::poly::cuda {
 namespace {

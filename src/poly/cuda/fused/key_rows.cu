@@ -1,10 +1,10 @@
 // Row passes that end in what is done with the values: the inner product with a key, the end of a division,
 // or both.
-#include "poly/cuda/fused.hpp"
-#include "poly/cuda/key_products.cuh"
+#include "poly/cuda/fused/key_products.cuh"
+#include "poly/cuda/fused/passes.hpp"
+#include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/row_ends.cuh"
 
 namespace hemera::poly::cuda {
 namespace {

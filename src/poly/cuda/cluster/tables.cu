@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "poly/cuda/arithmetic.cuh"
-#include "poly/cuda/fused_tables.hpp"
+#include "poly/cuda/fused/tables.hpp"
 
 namespace hemera::poly::cuda {
 namespace {

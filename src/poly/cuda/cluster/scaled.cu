@@ -1,5 +1,5 @@
 // Small rings: values to scaled residues, and scaled residues to the end of a division.
-#include "poly/cuda/cluster_conversion.cuh"
+#include "poly/cuda/cluster/conversion.cuh"
 
 namespace hemera::poly::cuda {
 namespace {

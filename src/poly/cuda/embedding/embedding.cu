@@ -1,0 +1,127 @@
+// Encoding and decoding: transforms, and between doubles and residues one thread a coefficient.
+#include <algorithm>
+#include <cmath>
+
+#include "poly/cuda/embedding/embedding.hpp"
+#include "poly/cuda/launch.cuh"
+#include "poly/embedding_arithmetic.hpp"
+#include "poly/embedding_checks.hpp"
+#include "poly/embedding_tables.hpp"
+
+namespace hemera::poly::cuda {
+namespace {
+
+using arith::Modulus;
+using arith::uint128;
+using runtime::Workspace;
+
+constexpr unsigned threads = 128;
+constexpr unsigned limbs_per_block = 8;
+
+// `words`: of the largest magnitude of the polynomial.
+__device__ __forceinline__ std::uint64_t residue(const ScaledInteger& value, int words, const Modulus& q) {
+  std::uint64_t result;
+  if (words == 1) {
+    result = q.reduce(bits_from(value, 0));
+  } else {
+    // Horner's rule from the two highest words down.
+    const std::uint64_t top = bits_from(value, 64 * (words - 1));
+    result = q.reduce(static_cast<uint128>(top) << 64 | bits_from(value, 64 * (words - 2)));
+    for (int w = words - 3; w >= 0; --w) {
+      result = q.reduce(static_cast<uint128>(result) << 64 | bits_from(value, 64 * w));
+    }
+  }
+  return (q.negate(result) & value.negative) | (result & ~value.negative);
+}
+
+// The coefficients of X^p and X^(p + N/2) by one thread: grid [tile, batch, group of limbs]. Only multiples
+// of the gap N / 2n have any.
+__global__ void __launch_bounds__(threads)
+    round_kernel(DeviceView out, const Complex* values, std::size_t values_stride, unsigned log_gap,
+                 unsigned half, unsigned limbs, Scale scale, const unsigned long long* largest,
+                 unsigned largest_stride, const __grid_constant__ LimbModuli moduli_of,
+                 const Modulus* moduli) {
+  begin_kernel();
+  const unsigned p = blockIdx.x * threads + threadIdx.x;
+  const int words = magnitude_bits(largest[blockIdx.y * largest_stride], scale) / 64 + 1;
+  Complex value{0, 0};
+  if (p % (1U << log_gap) == 0) value = values[blockIdx.y * values_stride + (p >> log_gap)];
+  const ScaledInteger real = scaled_integer(value.x, scale);
+  const ScaledInteger imaginary = scaled_integer(value.y, scale);
+  const unsigned first = blockIdx.z * limbs_per_block;
+  const unsigned end = first + limbs_per_block < limbs ? first + limbs_per_block : limbs;
+  std::uint64_t* limb = out.limb(blockIdx.y, 0, first) + p;
+  for (unsigned l = first; l < end; ++l, limb += out.limb_stride) {
+    const Modulus q = moduli[moduli_of.ring_index[l]];
+    limb[0] = residue(real, words, q);
+    limb[half] = residue(imaginary, words, q);
+  }
+}
+
+template <typename T>
+T* take(Workspace& workspace, std::size_t count) {
+  return reinterpret_cast<T*>(workspace.take(count * sizeof(T)));
+}
+
+std::vector<Complex> roots_of(std::size_t degree) {
+  check_embedding_degree(degree);
+  std::vector<Complex> result;
+  for (const std::complex<double>& root : embedding_roots(degree))
+    result.push_back({root.real(), root.imag()});
+  return result;
+}
+
+}  // namespace
+
+Embedding::Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory,
+                     std::shared_ptr<const runtime::cuda::Streams> streams)
+    : degree_(degree),
+      memory_(std::move(memory)),
+      streams_(std::move(streams)),
+      roots_(memory_, *streams_, roots_of(degree)),
+      centering_(memory_, streams_) {}
+
+void Embedding::embed(const Launcher& launcher, const PolyView& out, const SlotView& slots, double scale,
+                      const RnsBase& base, Workspace& workspace) const {
+  check_embed(degree_, out.shape, slots, scale, base);
+  const std::size_t n = slots.slots;
+  const unsigned log_gap = log2_exact(degree_ / (2 * n));
+  const Workspace::Frame frame(workspace);
+  auto* const values = take<Complex>(workspace, n * slots.batch);
+  auto* const largest = take<unsigned long long>(workspace, slots.batch);
+  slots_to_values(launcher.stream, values, slots, roots_.data(), largest);
+
+  const Scale scale_over_n = divided_scale(scale, n);
+  const bool broadcast = slots.batch == 1;
+  for_each_launch(out.shape, [&](const Part& part) {
+    const auto limbs = static_cast<unsigned>(part.limbs);
+    launch("embed", launcher.stream, round_kernel,
+           {launcher.degree() / 2 / threads, static_cast<unsigned>(part.batches),
+            (limbs + limbs_per_block - 1) / limbs_per_block},
+           {threads}, 0, device_view(part.of(out)), values + (broadcast ? 0 : part.first_batch * n),
+           broadcast ? 0 : n, log_gap, launcher.degree() / 2, limbs, scale_over_n,
+           largest + (broadcast ? 0 : part.first_batch), broadcast ? 0U : 1U,
+           limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
+  });
+}
+
+void Embedding::unembed(const Launcher& launcher, const SlotView& slots, const ConstPolyView& in,
+                        double scale, const RnsBase& base, Workspace& workspace) const {
+  check_unembed(degree_, slots, in.shape, scale, base);
+  const std::size_t n = slots.slots;
+  int exponent = 0;
+  const double divisor = 2 * std::frexp(scale, &exponent);
+  const Workspace::Frame frame(workspace);
+  auto* const values = take<Complex>(workspace, n * slots.batch);
+  centering_.center(launcher, values, in, slots.batch, log2_exact(n), log2_exact(degree_ / (2 * n)), base,
+                    exponent - 1, divisor, workspace);
+  values_to_slots(launcher.stream, slots, values, roots_.data());
+}
+
+std::size_t Embedding::workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {
+  return Workspace::aligned(batch * slots * sizeof(Complex)) +
+         std::max(Workspace::aligned(batch * sizeof(unsigned long long)),
+                  Centering::workspace(batch, slots, base.size()));
+}
+
+}  // namespace hemera::poly::cuda

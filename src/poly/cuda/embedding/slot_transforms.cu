@@ -1,0 +1,249 @@
+// Transforms through shared memory in one or two passes. Between the passes values stand in their own order.
+#include "poly/cuda/embedding/rounds.cuh"
+#include "poly/cuda/embedding/slot_transforms.hpp"
+#include "poly/cuda/launch.cuh"
+
+namespace hemera::poly::cuda {
+namespace {
+
+constexpr unsigned log_whole = 10;  // up to so many values one block does it all
+constexpr unsigned log_row = 8;     // else n = R 256, and rows and columns take a pass each
+constexpr unsigned rows_per_block = 4;
+constexpr unsigned values_per_thread = 4;
+constexpr unsigned most_warps = 16;
+
+__device__ __forceinline__ unsigned reversed(unsigned value, unsigned bits) {
+  return bits == 0 ? 0 : __brev(value) >> (32 - bits);
+}
+
+struct WholeLayout {
+  static constexpr unsigned sequences = 1;
+  static constexpr bool interleaved = false;
+  __device__ static unsigned address(unsigned, unsigned element) { return element ^ (element >> 3 & 7U); }
+  __device__ static unsigned node(unsigned) { return 1; }
+};
+
+// Rows whose slots are neighbours: their numbers are reversals of neighbours.
+struct RowsLayout {
+  static constexpr unsigned sequences = rows_per_block;
+  static constexpr bool interleaved = true;
+  unsigned log_rows;
+  unsigned tile;
+
+  __device__ unsigned row(unsigned sequence) const {
+    return reversed(rows_per_block * tile + sequence, log_rows);
+  }
+  __device__ static unsigned address(unsigned sequence, unsigned element) {
+    return rows_per_block * element + sequence;
+  }
+  __device__ unsigned node(unsigned sequence) const { return (1U << log_rows) + row(sequence); }
+};
+
+struct ColumnsLayout {
+  static constexpr bool interleaved = true;
+  unsigned sequences;
+
+  __device__ unsigned address(unsigned sequence, unsigned element) const {
+    return sequences * element + sequence;
+  }
+  __device__ static unsigned node(unsigned) { return 1; }
+};
+
+// The largest pattern of |values| of the block, to thread 0. As an integer it orders like the magnitude.
+__device__ unsigned long long block_largest(unsigned long long value) {
+  __shared__ unsigned long long warps[most_warps];
+#pragma unroll
+  for (int lanes = 16; lanes != 0; lanes /= 2) {
+    const unsigned long long other = __shfl_xor_sync(0xffffffffU, value, lanes);
+    value = value > other ? value : other;
+  }
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (unsigned w = 1; w < (blockDim.x + 31) / 32; ++w) value = value > warps[w] ? value : warps[w];
+  }
+  return value;
+}
+
+__device__ __forceinline__ unsigned long long larger_pattern(unsigned long long largest,
+                                                             const Complex& value) {
+  constexpr unsigned long long magnitude = ~(1ULL << 63);
+  const auto real = static_cast<unsigned long long>(__double_as_longlong(value.x)) & magnitude;
+  const auto imaginary = static_cast<unsigned long long>(__double_as_longlong(value.y)) & magnitude;
+  const unsigned long long larger = real > imaginary ? real : imaginary;
+  return largest > larger ? largest : larger;
+}
+
+// grid [1, batch].
+__global__ void inverse_whole_kernel(Complex* values, const Complex* slots, unsigned log_n,
+                                     const Complex* roots, unsigned long long* largest) {
+  begin_kernel();
+  auto* const shared = dynamic_shared<Complex>();
+  const unsigned n = 1U << log_n;
+  slots += std::size_t{blockIdx.y} << log_n;
+  values += std::size_t{blockIdx.y} << log_n;
+  for (unsigned j = threadIdx.x; j < n; j += blockDim.x) {
+    shared[WholeLayout::address(0, reversed(j, log_n))] = slots[j];
+  }
+  __syncthreads();
+  embedding_levels<false>(shared, WholeLayout(), log_n, roots);
+  unsigned long long own = 0;
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
+    values[i] = shared[WholeLayout::address(0, i)];
+    own = larger_pattern(own, values[i]);
+  }
+  own = block_largest(own);
+  if (threadIdx.x == 0) largest[blockIdx.y] = own;
+}
+
+// grid [1, batch].
+__global__ void forward_whole_kernel(Complex* slots, const Complex* values, unsigned log_n,
+                                     const Complex* roots) {
+  begin_kernel();
+  auto* const shared = dynamic_shared<Complex>();
+  const unsigned n = 1U << log_n;
+  slots += std::size_t{blockIdx.y} << log_n;
+  values += std::size_t{blockIdx.y} << log_n;
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) shared[WholeLayout::address(0, i)] = values[i];
+  __syncthreads();
+  embedding_levels<true>(shared, WholeLayout(), log_n, roots);
+  for (unsigned j = threadIdx.x; j < n; j += blockDim.x) {
+    slots[j] = shared[WholeLayout::address(0, reversed(j, log_n))];
+  }
+}
+
+// Element i of row b belongs to slot reverse(i) R + reverse(b). grid [tile, batch].
+__global__ void __launch_bounds__((rows_per_block << log_row) / values_per_thread)
+    inverse_rows_kernel(Complex* values, const Complex* slots, unsigned log_rows, const Complex* roots,
+                        unsigned long long* largest) {
+  begin_kernel();
+  auto* const shared = dynamic_shared<Complex>();
+  const RowsLayout layout{log_rows, blockIdx.x};
+  const unsigned log_n = log_rows + log_row;
+  slots += std::size_t{blockIdx.y} << log_n;
+  values += std::size_t{blockIdx.y} << log_n;
+  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
+    const unsigned sequence = i % rows_per_block, position = i / rows_per_block;
+    shared[layout.address(sequence, reversed(position, log_row))] =
+        slots[(position << log_rows) + rows_per_block * layout.tile + sequence];
+  }
+  __syncthreads();
+  embedding_levels<false>(shared, layout, log_row, roots);
+  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
+    const unsigned sequence = i % rows_per_block, element = i / rows_per_block;
+    values[(layout.row(sequence) << log_row) + element] = shared[layout.address(sequence, element)];
+  }
+  // For the columns, which come next.
+  if (blockIdx.x == 0 && threadIdx.x == 0) largest[blockIdx.y] = 0;
+}
+
+__global__ void __launch_bounds__((rows_per_block << log_row) / values_per_thread)
+    forward_rows_kernel(Complex* slots, const Complex* values, unsigned log_rows, const Complex* roots) {
+  begin_kernel();
+  auto* const shared = dynamic_shared<Complex>();
+  const RowsLayout layout{log_rows, blockIdx.x};
+  const unsigned log_n = log_rows + log_row;
+  slots += std::size_t{blockIdx.y} << log_n;
+  values += std::size_t{blockIdx.y} << log_n;
+  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
+    const unsigned sequence = i % rows_per_block, element = i / rows_per_block;
+    shared[layout.address(sequence, element)] = values[(layout.row(sequence) << log_row) + element];
+  }
+  __syncthreads();
+  embedding_levels<true>(shared, layout, log_row, roots);
+  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
+    const unsigned sequence = i % rows_per_block, position = i / rows_per_block;
+    slots[(position << log_rows) + rows_per_block * layout.tile + sequence] =
+        shared[layout.address(sequence, reversed(position, log_row))];
+  }
+}
+
+// In place; the inverse finds the largest value as well. grid [tile of columns, batch].
+template <bool forward>
+__global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned columns, const Complex* roots,
+                               unsigned long long* largest) {
+  begin_kernel();
+  auto* const shared = dynamic_shared<Complex>();
+  const ColumnsLayout layout{columns};
+  const unsigned count = columns << log_rows;
+  values += (std::size_t{blockIdx.y} << (log_rows + log_row)) + blockIdx.x * columns;
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
+    const unsigned sequence = i % columns, element = i / columns;
+    shared[layout.address(sequence, element)] = values[(element << log_row) + sequence];
+  }
+  __syncthreads();
+  embedding_levels<forward>(shared, layout, log_rows, roots);
+  unsigned long long own = 0;
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
+    const unsigned sequence = i % columns, element = i / columns;
+    const Complex value = shared[layout.address(sequence, element)];
+    values[(element << log_row) + sequence] = value;
+    if constexpr (!forward) own = larger_pattern(own, value);
+  }
+  if constexpr (!forward) {
+    own = block_largest(own);
+    if (threadIdx.x == 0) atomicMax(largest + blockIdx.y, own);
+  }
+}
+
+// How n > 2^log_whole values are shared by blocks.
+struct Passes {
+  unsigned log_rows;
+  unsigned columns;  // of a block
+
+  explicit Passes(unsigned log_n)
+      : log_rows(log_n - log_row), columns(std::max(8U, (1U << log_whole) >> log_rows)) {}
+  [[nodiscard]] dim3 rows_grid(unsigned batch) const { return {(1U << log_rows) / rows_per_block, batch}; }
+  [[nodiscard]] dim3 columns_grid(unsigned batch) const { return {(1U << log_row) / columns, batch}; }
+  [[nodiscard]] unsigned columns_threads() const { return (columns << log_rows) / values_per_thread; }
+  [[nodiscard]] std::size_t columns_bytes() const {
+    return (std::size_t{columns} << log_rows) * sizeof(Complex);
+  }
+  static constexpr unsigned rows_threads = (rows_per_block << log_row) / values_per_thread;
+  static constexpr std::size_t rows_bytes = (rows_per_block << log_row) * sizeof(Complex);
+};
+
+unsigned whole_threads(unsigned log_n) { return std::max(32U, (1U << log_n) / values_per_thread); }
+
+}  // namespace
+
+void slots_to_values(cudaStream_t stream, Complex* values, const SlotView& slots, const Complex* roots,
+                     unsigned long long* largest) {
+  const unsigned log_n = log2_exact(slots.slots);
+  const auto* const in = reinterpret_cast<const Complex*>(slots.data);
+  for_each_batch(slots.batch, [&](std::size_t first, unsigned batch) {
+    Complex* const to = values + (first << log_n);
+    const Complex* const from = in + (first << log_n);
+    if (log_n <= log_whole) {
+      launch("embed", stream, inverse_whole_kernel, {1, batch}, {whole_threads(log_n)},
+             sizeof(Complex) << log_n, to, from, log_n, roots, largest + first);
+      return;
+    }
+    const Passes passes(log_n);
+    launch("embed", stream, inverse_rows_kernel, passes.rows_grid(batch), {Passes::rows_threads},
+           Passes::rows_bytes, to, from, passes.log_rows, roots, largest + first);
+    launch("embed", stream, columns_kernel<false>, passes.columns_grid(batch), {passes.columns_threads()},
+           passes.columns_bytes(), to, passes.log_rows, passes.columns, roots, largest + first);
+  });
+}
+
+void values_to_slots(cudaStream_t stream, const SlotView& slots, Complex* values, const Complex* roots) {
+  const unsigned log_n = log2_exact(slots.slots);
+  auto* const out = reinterpret_cast<Complex*>(slots.data);
+  for_each_batch(slots.batch, [&](std::size_t first, unsigned batch) {
+    Complex* const from = values + (first << log_n);
+    Complex* const to = out + (first << log_n);
+    if (log_n <= log_whole) {
+      launch("unembed", stream, forward_whole_kernel, {1, batch}, {whole_threads(log_n)},
+             sizeof(Complex) << log_n, to, from, log_n, roots);
+      return;
+    }
+    const Passes passes(log_n);
+    launch("unembed", stream, columns_kernel<true>, passes.columns_grid(batch), {passes.columns_threads()},
+           passes.columns_bytes(), from, passes.log_rows, passes.columns, roots, nullptr);
+    launch("unembed", stream, forward_rows_kernel, passes.rows_grid(batch), {Passes::rows_threads},
+           Passes::rows_bytes, to, from, passes.log_rows, roots);
+  });
+}
+
+}  // namespace hemera::poly::cuda
