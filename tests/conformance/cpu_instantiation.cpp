@@ -1,5 +1,5 @@
 // The CPU backend, once for every instruction set that this processor has.
-#include "conformance/suite.hpp"
+#include "conformance/switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 
@@ -22,6 +22,7 @@ std::vector<BackendCase> cpu_cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, BackendTest, ::testing::ValuesIn(cpu_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, SwitchTest, each_switch(cpu_cases()), switch_name);
 
 }  // namespace
 }  // namespace hemera::conformance

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "conformance/suite.hpp"
+#include "conformance/switching.hpp"
 #include "poly/cuda/cuda_backend.hpp"
 
 namespace hemera::conformance {
@@ -27,12 +27,14 @@ BackendCase cuda_case(std::string name, std::optional<poly::cuda::Arithmetic> ar
           .brief = emulated || std::getenv("HEMERA_TEST_BRIEF") != nullptr};
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, BackendTest,
-                         ::testing::Values(cuda_case("cuda", std::nullopt),
-                                           cuda_case("cuda_u64", poly::cuda::Arithmetic::u64),
-                                           cuda_case("cuda_m64", poly::cuda::Arithmetic::m64),
-                                           cuda_case("cuda_f64", poly::cuda::Arithmetic::f64)),
-                         case_name);
+std::vector<BackendCase> cuda_cases() {
+  return {cuda_case("cuda", std::nullopt), cuda_case("cuda_u64", poly::cuda::Arithmetic::u64),
+          cuda_case("cuda_m64", poly::cuda::Arithmetic::m64),
+          cuda_case("cuda_f64", poly::cuda::Arithmetic::f64)};
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, BackendTest, ::testing::ValuesIn(cuda_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, SwitchTest, each_switch(cuda_cases()), switch_name);
 
 }  // namespace
 }  // namespace hemera::conformance

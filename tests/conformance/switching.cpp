@@ -1,25 +1,11 @@
 // A whole key switch in one operation, against its parts by the defaults, in rings where a backend may fuse
 // them.
+#include "conformance/switching.hpp"
+
 #include "conformance/oracle.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
-namespace {
-
-using poly::Division;
-using poly::Form;
-using poly::GadgetDigit;
-using poly::ModUp;
-using poly::RnsBase;
-
-struct Switch {
-  const char* name;
-  std::size_t degree;
-  std::vector<int> bits;
-  std::size_t base;   // limbs; the others are special
-  std::size_t digit;  // limbs
-  std::size_t batch;
-};
 
 const std::vector<Switch>& switches() {
   static const std::vector<Switch> list = {
@@ -43,110 +29,118 @@ const std::vector<Switch>& switches() {
   return list;
 }
 
-TEST_P(BackendTest, SwitchKeyIsItsParts) {
-  for (const Switch& given : switches()) {
-    SCOPED_TRACE(given.name);
-    // Runs unfused, by the operations of smaller cases.
-    if (GetParam().emulated && given.digit > 12) continue;
-    const std::vector<std::uint64_t> plaintexts = {65537};
-    Rig rig(GetParam(), given.degree, given.bits, plaintexts);
-    const poly::Backend& backend = *rig.backend;
-    const RnsBase base = rig.primes(0, given.base);
-    const RnsBase special = rig.primes(given.base, given.bits.size() - given.base);
-    std::vector<GadgetDigit> digits;
-    for (std::size_t first = 0; first < given.base; first += given.digit) {
-      digits.push_back({.key_digit = digits.size(),
-                        .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
+namespace {
+
+using poly::Division;
+using poly::Form;
+using poly::GadgetDigit;
+using poly::ModUp;
+using poly::RnsBase;
+
+TEST_P(SwitchTest, SwitchKeyIsItsParts) {
+  const Switch& given = chosen();
+  SCOPED_TRACE(given.name);
+  if (backend_case().emulated && given.digit > 12) {
+    GTEST_SKIP() << "runs unfused, by the operations of smaller cases";
+  }
+  const std::vector<std::uint64_t> plaintexts = {65537};
+  Rig rig(backend_case(), given.degree, given.bits, plaintexts);
+  const poly::Backend& backend = *rig.backend;
+  const RnsBase base = rig.primes(0, given.base);
+  const RnsBase special = rig.primes(given.base, given.bits.size() - given.base);
+  std::vector<GadgetDigit> digits;
+  for (std::size_t first = 0; first < given.base; first += given.digit) {
+    digits.push_back(
+        {.key_digit = digits.size(), .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
+  }
+  const ModUp up(base, special, digits, rig.all());
+  const poly::Poly key = rig.upload(rig.random(rig.all(), digits.size(), 2));
+  const Host residues = adversarial(rig, base, given.batch, 1);
+  const poly::Poly in = rig.upload(rig.transformed(residues, Form::coefficient, Form::evaluation));
+  const poly::Poly one = rig.upload(rig.random(base, given.batch, 1));
+  const poly::Poly two = rig.upload(rig.random(base, 1, 2));
+  for (const bool corrected : {false, true}) {
+    if (corrected && special.empty()) continue;
+    const auto division =
+        special.empty()
+            ? nullptr
+            : std::make_unique<Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());
+    // The parts, each by its default.
+    poly::Poly extended = rig.output(up.extended(), given.batch, digits.size());
+    poly::Poly sum = rig.output(up.extended(), given.batch, 2);
+    poly::Poly quotient = rig.output(base, given.batch, 2);
+    {
+      runtime::Workspace space = rig.workspace(backend.Backend::mod_up_workspace(in.shape(), up));
+      backend.Backend::mod_up(*rig.queue, extended.view(), in.view(), up, Form::evaluation, space);
+      backend.Backend::key_inner_product(*rig.queue, sum.view(), std::as_const(extended).view(), key.view(),
+                                         up);
+      if (division) {
+        runtime::Workspace more =
+            rig.workspace(backend.Backend::divide_and_round_workspace(sum.shape(), *division));
+        backend.Backend::divide_and_round(*rig.queue, quotient.view(), std::as_const(sum).view(), *division,
+                                          Form::evaluation, more);
+      } else {
+        backend.copy(*rig.queue, quotient.view(), std::as_const(sum).view());
+      }
     }
-    const ModUp up(base, special, digits, rig.all());
-    const poly::Poly key = rig.upload(rig.random(rig.all(), digits.size(), 2));
-    const Host residues = adversarial(rig, base, given.batch, 1);
-    const poly::Poly in = rig.upload(rig.transformed(residues, Form::coefficient, Form::evaluation));
-    const poly::Poly one = rig.upload(rig.random(base, given.batch, 1));
-    const poly::Poly two = rig.upload(rig.random(base, 1, 2));
-    for (const bool corrected : {false, true}) {
-      if (corrected && special.empty()) continue;
-      const auto division =
-          special.empty()
-              ? nullptr
-              : std::make_unique<Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());
-      // The parts, each by its default.
-      poly::Poly extended = rig.output(up.extended(), given.batch, digits.size());
-      poly::Poly sum = rig.output(up.extended(), given.batch, 2);
-      poly::Poly quotient = rig.output(base, given.batch, 2);
-      {
-        runtime::Workspace space = rig.workspace(backend.Backend::mod_up_workspace(in.shape(), up));
-        backend.Backend::mod_up(*rig.queue, extended.view(), in.view(), up, Form::evaluation, space);
-        backend.Backend::key_inner_product(*rig.queue, sum.view(), std::as_const(extended).view(), key.view(),
-                                           up);
-        if (division) {
-          runtime::Workspace more =
-              rig.workspace(backend.Backend::divide_and_round_workspace(sum.shape(), *division));
-          backend.Backend::divide_and_round(*rig.queue, quotient.view(), std::as_const(sum).view(), *division,
-                                            Form::evaluation, more);
-        } else {
-          backend.copy(*rig.queue, quotient.view(), std::as_const(sum).view());
-        }
+    for (const poly::ConstPolyView& addend : {poly::ConstPolyView(), one.view(), two.view()}) {
+      if (backend_case().brief && corrected != (addend.data == two.view().data)) continue;
+      poly::Poly expected = rig.output(base, given.batch, 2);
+      backend.copy(*rig.queue, expected.view(), std::as_const(quotient).view());
+      if (addend.data != nullptr) {
+        const poly::PolyView part = expected.view().components(0, addend.shape.components);
+        backend.add(*rig.queue, part, part, addend, base);
       }
-      for (const poly::ConstPolyView& addend : {poly::ConstPolyView(), one.view(), two.view()}) {
-        if (GetParam().brief && corrected != (addend.data == two.view().data)) continue;
-        poly::Poly expected = rig.output(base, given.batch, 2);
-        backend.copy(*rig.queue, expected.view(), std::as_const(quotient).view());
-        if (addend.data != nullptr) {
-          const poly::PolyView part = expected.view().components(0, addend.shape.components);
-          backend.add(*rig.queue, part, part, addend, base);
+      for (const std::uint64_t element : {std::uint64_t{1}, 2 * given.degree - 1, std::uint64_t{5}}) {
+        // Briefly: one element a case, and two where the ring is small.
+        if (backend_case().brief && element != (addend.data == two.view().data || special.empty() ? 5 : 1) &&
+            (given.degree > 1024 || element == 1)) {
+          continue;
         }
-        for (const std::uint64_t element : {std::uint64_t{1}, 2 * given.degree - 1, std::uint64_t{5}}) {
-          // Briefly: one element a case, and two where the ring is small.
-          if (GetParam().brief && element != (addend.data == two.view().data || special.empty() ? 5 : 1) &&
-              (given.degree > 1024 || element == 1)) {
-            continue;
+        poly::Poly permuted = rig.output(base, given.batch, 2);
+        backend.automorphism(*rig.queue, permuted.view(), std::as_const(expected).view(), element,
+                             Form::evaluation, base);
+        for (const bool use_default : {false, true}) {
+          if (backend_case().brief && use_default) continue;
+          const std::size_t bytes =
+              use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
+                          : backend.switch_key_workspace(in.shape(), up, division.get());
+          runtime::Workspace space = rig.workspace(bytes);
+          poly::Poly out = rig.output(base, given.batch, 2);
+          if (use_default) {
+            backend.Backend::switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(),
+                                        addend, element, space);
+          } else {
+            backend.switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(), addend,
+                               element, space);
           }
-          poly::Poly permuted = rig.output(base, given.batch, 2);
-          backend.automorphism(*rig.queue, permuted.view(), std::as_const(expected).view(), element,
-                               Form::evaluation, base);
-          for (const bool use_default : {false, true}) {
-            if (GetParam().brief && use_default) continue;
-            const std::size_t bytes =
-                use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
-                            : backend.switch_key_workspace(in.shape(), up, division.get());
-            runtime::Workspace space = rig.workspace(bytes);
-            poly::Poly out = rig.output(base, given.batch, 2);
-            if (use_default) {
-              backend.Backend::switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(),
-                                          addend, element, space);
-            } else {
-              backend.switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(), addend,
-                                 element, space);
-            }
-            ASSERT_TRUE(same(rig.download(out), rig.download(permuted)))
-                << (use_default ? "default" : "override") << (corrected ? ", corrected" : "")
-                << ", Galois element " << element << ", addend of "
-                << (addend.data == nullptr ? 0 : addend.shape.components);
-          }
+          ASSERT_TRUE(same(rig.download(out), rig.download(permuted)))
+              << (use_default ? "default" : "override") << (corrected ? ", corrected" : "")
+              << ", Galois element " << element << ", addend of "
+              << (addend.data == nullptr ? 0 : addend.shape.components);
         }
       }
-      // In place of the addend, and with what the fused product stores.
-      poly::Poly place = rig.upload(rig.download(two));
-      if (given.batch == 1) {
-        runtime::Workspace space =
-            rig.workspace(backend.switch_key_workspace(in.shape(), up, division.get()));
-        backend.switch_key(*rig.queue, place.view(), in.view(), key.view(), up, division.get(),
-                           std::as_const(place).view(), 1, space);
-        poly::Poly expected = rig.output(base, 1, 2);
-        backend.add(*rig.queue, expected.view(), std::as_const(quotient).view(), two.view(), base);
-        ASSERT_TRUE(same(rig.download(place), rig.download(expected))) << "in place";
-      }
-      poly::Poly fused = rig.output(up.extended(), given.batch, 2);
-      runtime::Workspace space = rig.workspace(backend.mod_up_inner_product_workspace(in.shape(), up));
-      backend.mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), up, Form::evaluation,
-                                   space);
-      ASSERT_TRUE(same(rig.download(fused), rig.download(sum)));
     }
+    // In place of the addend, and with what the fused product stores.
+    poly::Poly place = rig.upload(rig.download(two));
+    if (given.batch == 1) {
+      runtime::Workspace space = rig.workspace(backend.switch_key_workspace(in.shape(), up, division.get()));
+      backend.switch_key(*rig.queue, place.view(), in.view(), key.view(), up, division.get(),
+                         std::as_const(place).view(), 1, space);
+      poly::Poly expected = rig.output(base, 1, 2);
+      backend.add(*rig.queue, expected.view(), std::as_const(quotient).view(), two.view(), base);
+      ASSERT_TRUE(same(rig.download(place), rig.download(expected))) << "in place";
+    }
+    poly::Poly fused = rig.output(up.extended(), given.batch, 2);
+    runtime::Workspace space = rig.workspace(backend.mod_up_inner_product_workspace(in.shape(), up));
+    backend.mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), up, Form::evaluation,
+                                 space);
+    ASSERT_TRUE(same(rig.download(fused), rig.download(sum)));
   }
 }
 
-// Cases that an emulation leaves to the whole key switch.
+// Cases that an emulation leaves to SwitchKeyIsItsParts.
+constexpr const char* too_long = "SwitchKeyIsItsParts is enough for an emulation";
 bool is_long(const Switch& given) { return given.degree > 16384 || given.bits.size() > 6; }
 
 // The ring and the plans of a case.
@@ -176,103 +170,101 @@ struct Plans {
   std::unique_ptr<Division> down;
 };
 
-TEST_P(BackendTest, SwitchKeysIsEachSwitch) {
-  for (const Switch& given : switches()) {
-    SCOPED_TRACE(given.name);
-    if (GetParam().emulated && is_long(given)) continue;
-    Plans plans(GetParam(), given, false);
-    Rig& rig = plans.rig;
-    const poly::Backend& backend = *rig.backend;
-    const poly::Poly in = rig.upload(rig.random(plans.base, given.batch, 1));
-    const poly::Poly addend = rig.upload(rig.random(plans.base, given.batch, 1));
-    // More than go together.
-    const std::vector<std::uint64_t> elements = {5, 1, 2 * given.degree - 1, 25, 125};
-    std::vector<poly::Poly> keys;
-    std::vector<Host> expected;
-    for (const std::uint64_t element : elements) {
-      keys.push_back(plans.key());
-      poly::Poly out = rig.output(plans.base, given.batch, 2);
-      runtime::Workspace space =
-          rig.workspace(backend.switch_key_workspace(in.shape(), plans.up, plans.down.get()));
-      backend.switch_key(*rig.queue, out.view(), in.view(), keys.back().view(), plans.up, plans.down.get(),
-                         addend.view(), element, space);
-      expected.push_back(rig.download(out));
-    }
-    for (const bool use_default : {false, true}) {
-      for (const std::size_t count : {std::size_t{1}, std::size_t{2}, elements.size()}) {
-        if (GetParam().brief && (use_default || count != elements.size())) continue;
-        std::vector<poly::Poly> outs;
-        std::vector<poly::Backend::KeySwitch> list;
-        for (std::size_t i = 0; i < count; ++i) {
-          outs.push_back(rig.output(plans.base, given.batch, 2));
-          list.push_back({outs.back().view(), std::as_const(keys[i]).view(), elements[i]});
-        }
-        const poly::Division* down = plans.down.get();
-        if (use_default) {
-          runtime::Workspace space =
-              rig.workspace(backend.Backend::switch_keys_workspace(count, in.shape(), plans.up, down));
-          backend.Backend::switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
-        } else {
-          runtime::Workspace space =
-              rig.workspace(backend.switch_keys_workspace(count, in.shape(), plans.up, down));
-          backend.switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-          ASSERT_TRUE(same(rig.download(outs[i]), expected[i]))
-              << (use_default ? "default" : "override") << ", key " << i << " of " << count;
-        }
+TEST_P(SwitchTest, SwitchKeysIsEachSwitch) {
+  const Switch& given = chosen();
+  SCOPED_TRACE(given.name);
+  if (backend_case().emulated && is_long(given)) GTEST_SKIP() << too_long;
+  Plans plans(backend_case(), given, false);
+  Rig& rig = plans.rig;
+  const poly::Backend& backend = *rig.backend;
+  const poly::Poly in = rig.upload(rig.random(plans.base, given.batch, 1));
+  const poly::Poly addend = rig.upload(rig.random(plans.base, given.batch, 1));
+  // More than go together.
+  const std::vector<std::uint64_t> elements = {5, 1, 2 * given.degree - 1, 25, 125};
+  std::vector<poly::Poly> keys;
+  std::vector<Host> expected;
+  for (const std::uint64_t element : elements) {
+    keys.push_back(plans.key());
+    poly::Poly out = rig.output(plans.base, given.batch, 2);
+    runtime::Workspace space =
+        rig.workspace(backend.switch_key_workspace(in.shape(), plans.up, plans.down.get()));
+    backend.switch_key(*rig.queue, out.view(), in.view(), keys.back().view(), plans.up, plans.down.get(),
+                       addend.view(), element, space);
+    expected.push_back(rig.download(out));
+  }
+  for (const bool use_default : {false, true}) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{2}, elements.size()}) {
+      if (backend_case().brief && (use_default || count != elements.size())) continue;
+      std::vector<poly::Poly> outs;
+      std::vector<poly::Backend::KeySwitch> list;
+      for (std::size_t i = 0; i < count; ++i) {
+        outs.push_back(rig.output(plans.base, given.batch, 2));
+        list.push_back({outs.back().view(), std::as_const(keys[i]).view(), elements[i]});
+      }
+      const poly::Division* down = plans.down.get();
+      if (use_default) {
+        runtime::Workspace space =
+            rig.workspace(backend.Backend::switch_keys_workspace(count, in.shape(), plans.up, down));
+        backend.Backend::switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
+      } else {
+        runtime::Workspace space =
+            rig.workspace(backend.switch_keys_workspace(count, in.shape(), plans.up, down));
+        backend.switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_TRUE(same(rig.download(outs[i]), expected[i]))
+            << (use_default ? "default" : "override") << ", key " << i << " of " << count;
       }
     }
   }
 }
 
-TEST_P(BackendTest, MultiplyRelinearizeIsItsParts) {
-  for (const Switch& given : switches()) {
-    SCOPED_TRACE(given.name);
-    if (GetParam().emulated && is_long(given)) continue;
-    for (const bool corrected : {false, true}) {
-      if (corrected && (given.base == given.bits.size() || GetParam().emulated)) continue;
-      Plans plans(GetParam(), given, corrected);
-      Rig& rig = plans.rig;
-      const poly::Backend& backend = *rig.backend;
-      const poly::Division* down = plans.down.get();
-      const poly::Poly key = plans.key();
-      const poly::Poly a = rig.upload(rig.random(plans.base, given.batch, 2));
-      const poly::Poly b = rig.upload(rig.random(plans.base, given.batch, 2));
-      Host ends(plans.base, 1, 2);  // the largest products and sums of them
-      for (std::size_t i = 0; i < ends.words.size(); ++i) {
-        ends.words[i] = plans.base.modulus(i / given.degree % given.base).value() - 1;
-      }
-      const poly::Poly largest = rig.upload(ends);
-      const std::pair<const poly::Poly*, const poly::Poly*> operands[] = {
-          {&a, &b}, {&a, &a}, {&largest, &b}, {&largest, &largest}};
-      for (const auto& [left, right] : operands) {
-        if (GetParam().brief && left != &largest && right == left) continue;
-        const std::size_t batch = std::max(left->shape().batch, right->shape().batch);
-        poly::Poly product = rig.output(plans.base, batch, 3);
-        poly::Poly expected = rig.output(plans.base, batch, 2);
-        backend.tensor_product(*rig.queue, product.view(), left->view(), right->view(), plans.base);
-        const poly::ConstPolyView last = std::as_const(product).view().components(2, 1);
-        runtime::Workspace space = rig.workspace(backend.switch_key_workspace(last.shape, plans.up, down));
-        backend.switch_key(*rig.queue, expected.view(), last, key.view(), plans.up, down,
-                           std::as_const(product).view().components(0, 2), 1, space);
-        for (const bool use_default : {false, true}) {
-          if (GetParam().brief && use_default) continue;
-          poly::Poly out = rig.output(plans.base, batch, 2);
-          if (use_default) {
-            runtime::Workspace own =
-                rig.workspace(backend.Backend::multiply_relinearize_workspace(out.shape(), plans.up, down));
-            backend.Backend::multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(),
-                                                  key.view(), plans.up, down, own);
-          } else {
-            runtime::Workspace own =
-                rig.workspace(backend.multiply_relinearize_workspace(out.shape(), plans.up, down));
-            backend.multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(), key.view(),
-                                         plans.up, down, own);
-          }
-          ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
-              << (use_default ? "default" : "override") << (corrected ? ", corrected" : "");
+TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
+  const Switch& given = chosen();
+  SCOPED_TRACE(given.name);
+  if (backend_case().emulated && is_long(given)) GTEST_SKIP() << too_long;
+  for (const bool corrected : {false, true}) {
+    if (corrected && (given.base == given.bits.size() || backend_case().emulated)) continue;
+    Plans plans(backend_case(), given, corrected);
+    Rig& rig = plans.rig;
+    const poly::Backend& backend = *rig.backend;
+    const poly::Division* down = plans.down.get();
+    const poly::Poly key = plans.key();
+    const poly::Poly a = rig.upload(rig.random(plans.base, given.batch, 2));
+    const poly::Poly b = rig.upload(rig.random(plans.base, given.batch, 2));
+    Host ends(plans.base, 1, 2);  // the largest products and sums of them
+    for (std::size_t i = 0; i < ends.words.size(); ++i) {
+      ends.words[i] = plans.base.modulus(i / given.degree % given.base).value() - 1;
+    }
+    const poly::Poly largest = rig.upload(ends);
+    const std::pair<const poly::Poly*, const poly::Poly*> operands[] = {
+        {&a, &b}, {&a, &a}, {&largest, &b}, {&largest, &largest}};
+    for (const auto& [left, right] : operands) {
+      if (backend_case().brief && left != &largest && right == left) continue;
+      const std::size_t batch = std::max(left->shape().batch, right->shape().batch);
+      poly::Poly product = rig.output(plans.base, batch, 3);
+      poly::Poly expected = rig.output(plans.base, batch, 2);
+      backend.tensor_product(*rig.queue, product.view(), left->view(), right->view(), plans.base);
+      const poly::ConstPolyView last = std::as_const(product).view().components(2, 1);
+      runtime::Workspace space = rig.workspace(backend.switch_key_workspace(last.shape, plans.up, down));
+      backend.switch_key(*rig.queue, expected.view(), last, key.view(), plans.up, down,
+                         std::as_const(product).view().components(0, 2), 1, space);
+      for (const bool use_default : {false, true}) {
+        if (backend_case().brief && use_default) continue;
+        poly::Poly out = rig.output(plans.base, batch, 2);
+        if (use_default) {
+          runtime::Workspace own =
+              rig.workspace(backend.Backend::multiply_relinearize_workspace(out.shape(), plans.up, down));
+          backend.Backend::multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(),
+                                                key.view(), plans.up, down, own);
+        } else {
+          runtime::Workspace own =
+              rig.workspace(backend.multiply_relinearize_workspace(out.shape(), plans.up, down));
+          backend.multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(), key.view(),
+                                       plans.up, down, own);
         }
+        ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
+            << (use_default ? "default" : "override") << (corrected ? ", corrected" : "");
       }
     }
   }
