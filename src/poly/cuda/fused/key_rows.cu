@@ -22,7 +22,8 @@ struct FinishPass {
   const typename A::Twiddle* tables;
 };
 
-// Grid [tile, polynomial, limb].
+// What is divided is on its way to shared memory while the remainder is transformed: in registers it would
+// take the room of a third of the warps. Grid [tile, polynomial, limb].
 template <class A>
 __global__ void __launch_bounds__(128, A::row_blocks)
     finish_rows_kernel(const __grid_constant__ FinishPass<A> pass, int log_rows) {
@@ -35,22 +36,26 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
   const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row, first = row_size * row + t;
+  const unsigned rows = blockDim.x / 16;
+  auto* minuend = dynamic_shared<std::uint64_t>() + row_size * (rows + local_row);
+  if (kept >= 0) {
+    const std::uint64_t* in = pass.in.limb(batch, component, static_cast<unsigned>(kept)) + row_size * row;
+#pragma unroll
+    for (unsigned k = 0; k < 8; ++k) copy_ahead(minuend + 2 * t + 32 * k, in + 2 * t + 32 * k);
+  }
   const std::uint64_t* delta = pass.delta.limb(batch, component, limb) + first;
   typename A::Value x[16];
 #pragma unroll
   for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(delta[16 * k]);
-  std::uint64_t minuend[16] = {};
-  if (kept >= 0) {
-    const std::uint64_t* in = pass.in.limb(batch, component, static_cast<unsigned>(kept)) + first;
-#pragma unroll
-    for (unsigned k = 0; k < 16; ++k) minuend[k] = in[16 * k];
-  }
   forward_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t,
                  pass.tables + std::size_t{index} * layout.size(), layout, m);
+  wait_for_copies();
+  __syncwarp();
   std::uint64_t* out = pass.out.limb(batch, component, limb) + first;
 #pragma unroll
   for (unsigned k = 0; k < 16; ++k) {
-    out[16 * k] = end_division<A>(A::load(minuend[k], m), x[k], inverse, typename A::Value{}, m);
+    const std::uint64_t word = kept >= 0 ? minuend[16 * k + t] : 0;
+    out[16 * k] = end_division<A>(A::load(word, m), x[k], inverse, typename A::Value{}, m);
   }
 }
 
@@ -259,7 +264,8 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
       launch("divide_and_round", launcher.stream, finish_rows_kernel<A>,
              {(1U << launcher.log_rows()) / rows, static_cast<unsigned>(part.batches * out.shape.components),
               static_cast<unsigned>(part.limbs)},
-             {16 * rows}, rows * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
+             {16 * rows}, rows * row_size * (sizeof(typename A::Value) + sizeof(std::uint64_t)), pass,
+             launcher.log_rows());
     });
   };
   with_arithmetic(arithmetic, run);
