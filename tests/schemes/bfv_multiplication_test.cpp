@@ -142,7 +142,7 @@ TEST(BfvMultiplicationTest, ExtremeCiphertextsFitTheAuxiliaryBase) {
       SCOPED_TRACE(static_cast<int>(variant));
       const auto multiplier = bfv::make_multiplier(*context, level, variant);
       poly::Poly out = context->make_poly(1, 3, base, poly::Form::evaluation);
-      multiplier->multiply(*context, out.view(), std::as_const(x).view(), std::as_const(x).view(), true);
+      multiplier->multiply(*context, out.view(), {std::as_const(x).view(), std::as_const(x).view()});
       backend.inverse_transform(context->queue(), out.view(), std::as_const(out).view(), base);
       std::vector<std::uint64_t> result(out.shape().words());
       backend.download(context->queue(), result, std::as_const(out).view(), poly::Form::coefficient);
@@ -188,7 +188,34 @@ TEST(BfvMultiplicationTest, BoundIsMonotone) {
   EXPECT_LT(bfv::product_noise_log2(setting, 10, 10), bfv::product_noise_log2(rounded, 10, 10));
 }
 
-// 6. An evaluator needs a context of its scheme.
+// 6. Sums of products decrypt to the sums, also those of more operands than are lifted at a time.
+TEST(BfvMultiplicationTest, SumsOfProducts) {
+  for (const BfvMultiplication variant : variants) {
+    SCOPED_TRACE(static_cast<int>(variant));
+    Session<Bfv> session(with_variant(test_chain<Bfv>(65537, 3), variant));
+    const Values a = session.uniform(2 * session.degree()), b = session.uniform();
+    const rlwe::Ciphertext x = session.encrypt(a, {2}, rlwe::Encoding::slots), y = session.encrypt(b);
+    const std::size_t lifted = 2 * (3 + 6) * session.degree() * sizeof(std::uint64_t);
+    const bool lifts = variant == BfvMultiplication::hps_over_q;
+    const std::size_t terms = lifts ? bfv::scratch_limit / (2 * lifted) * 3 / 2 : 3;
+    // x y + y y + x y + ...
+    std::vector<const rlwe::Ciphertext*> left, right;
+    std::uint64_t products = 0, squares = 0;
+    for (std::size_t i = 0; i < terms; ++i) {
+      left.push_back(i % 3 == 1 ? &y : &x);
+      right.push_back(&y);
+      ++(i % 3 == 1 ? squares : products);
+    }
+    Values expected;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const std::uint64_t other = b[i % b.size()];
+      expected.push_back((a[i] * other % 65537 * products + other * other % 65537 * squares) % 65537);
+    }
+    session.expect(session.evaluator.dot(left, right), expected);
+  }
+}
+
+// 7. An evaluator needs a context of its scheme.
 TEST(BfvMultiplicationTest, RefusesOtherSchemes) {
   const auto context = tests::make_context(test_chain<Bgv>(65537, 2));
   expect_error<MismatchError>([&] { const bfv::Evaluator evaluator(context, {}); }, {"BGV", "BFV"});

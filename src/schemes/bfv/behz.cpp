@@ -62,8 +62,10 @@ class BehzMultiplier final : public Multiplier {
     b_q_ = scalars(q, b_product, 1);
   }
 
-  void multiply(const rlwe::Context& context, const poly::PolyView& out, const poly::ConstPolyView& x,
-                const poly::ConstPolyView& y, bool square) const override {
+  void multiply(const rlwe::Context& context, const poly::PolyView& out,
+                const Operands& operands) const override {
+    const auto& [x, y] = operands;
+    const bool square = x.data == y.data;
     const poly::Backend& backend = context.backend();
     runtime::Queue& queue = context.queue();
     const std::size_t q = q_.size();

@@ -21,9 +21,6 @@ using rlwe::Scalar;
 
 namespace {
 
-// Scratch of a product above which the batch is worked off in parts.
-constexpr std::size_t scratch_limit = std::size_t{1} << 28;
-
 // Adds or subtracts round(Q m / t).
 void combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, const char* operation) {
   const Context& context = *a.context;
@@ -148,35 +145,28 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
   return result;
 }
 
-// Each product of ciphertexts is scaled by t / Q alone.
 Ciphertext Evaluator::sum_products(std::span<const rlwe::Factors> products, rlwe::Metadata meta,
                                    const rlwe::SwitchingKey* key) const {
   if (products.front().b.shape.components == 1) {
     return rlwe::Evaluator::sum_products(products, std::move(meta), key);
   }
   const Context& own = *context();
-  const std::size_t level = meta.level;
-  const Multiplier& multiplier = *plans_->multipliers[level];
+  const Multiplier& multiplier = *plans_->multipliers[meta.level];
   Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), 3);
   const poly::PolyView out = result.poly.view();
   const std::size_t batch = out.shape.batch;
   const std::size_t part =
       std::min(batch, std::max<std::size_t>(1, scratch_limit / multiplier.scratch_bytes(own.degree())));
-  poly::Poly term;
-  if (products.size() > 1) term = own.make_poly(part, 3, own.base(level), poly::Form::evaluation);
   for (std::size_t first = 0; first < batch; first += part) {
     const std::size_t count = std::min(part, batch - first);
     const auto restricted = [&](const poly::ConstPolyView& view) {
       return view.shape.batch == 1 ? view : view.batches(first, count);
     };
-    const poly::PolyView sum = out.batches(first, count);
+    std::vector<Operands> operands;
     for (const rlwe::Factors& product : products) {
-      const bool adds = &product != &products.front();
-      const poly::PolyView target = adds ? term.view().batches(0, count) : sum;
-      const bool square = product.a.data == product.b.data;
-      multiplier.multiply(own, target, restricted(product.a), restricted(product.b), square);
-      if (adds) own.backend().add(own.queue(), sum, sum, target, own.base(level));
+      operands.push_back({restricted(product.a), restricted(product.b)});
     }
+    multiplier.sum_products(own, own.base(result.meta.level), out.batches(first, count), operands);
   }
   if (key != nullptr) rlwe::relinearize(result, *key);
   return result;

@@ -21,8 +21,10 @@ class HpsMultiplier final : public Multiplier {
         scale_(all_, q, context.parameters().plain_modulus(), p),
         to_q_(p, q, BaseConversion::Kind::exact) {}
 
-  void multiply(const rlwe::Context& context, const poly::PolyView& out, const poly::ConstPolyView& a,
-                const poly::ConstPolyView& b, bool square) const override {
+  void multiply(const rlwe::Context& context, const poly::PolyView& out,
+                const Operands& operands) const override {
+    const auto& [a, b] = operands;
+    const bool square = a.data == b.data;
     const poly::Backend& backend = context.backend();
     runtime::Queue& queue = context.queue();
     const poly::Poly a_p = extend(context, a);

@@ -3,7 +3,10 @@
 // that the product need only be scaled by t/P, and lands in Q. P need not exceed Q: what wraps around Q P is
 // a multiple of Q after the division. Departure: t is multiplied in before the tensor product, so that the
 // scaling is a division by P.
+#include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "schemes/bfv/multiplier.hpp"
 
@@ -17,36 +20,46 @@ class HpsOverQMultiplier final : public Multiplier {
   HpsOverQMultiplier(const rlwe::Context& context, const poly::RnsBase& q, const poly::RnsBase& p)
       : plan_(q, p, context.parameters().plain_modulus()) {}
 
-  // A square is the same view twice.
-  void multiply(const rlwe::Context& context, const poly::PolyView& out, const poly::ConstPolyView& a,
-                const poly::ConstPolyView& b, bool /*square*/) const override {
+  void multiply(const rlwe::Context& context, const poly::PolyView& out,
+                const Operands& operands) const override {
+    // Tensor products are those of a multiplier, if there is one.
+    if (context.multiplier() != nullptr)
+      return sum_products(context, plan_.base(), out, std::span(&operands, 1));
     const poly::Backend& backend = context.backend();
-    runtime::Queue& queue = context.queue();
-    if (context.multiplier() == nullptr) {
-      auto workspace = context.make_workspace(backend.scaled_product_workspace(out.shape, plan_));
-      return backend.scaled_product(queue, out, a, b, plan_, workspace);
+    auto workspace = context.make_workspace(backend.scaled_product_workspace(out.shape, plan_));
+    backend.scaled_product(context.queue(), out, operands.a, operands.b, plan_, workspace);
+  }
+
+  // Summed over Q P, then divided once: the sums, too, are needed modulo Q P only.
+  void sum_products(const rlwe::Context& context, const poly::RnsBase& /*base*/, const poly::PolyView& out,
+                    std::span<const Operands> products) const override {
+    if (products.size() == 1 && context.multiplier() == nullptr) {
+      return multiply(context, out, products.front());
     }
-    // The tensor products are the multiplier's.
-    const std::size_t q = plan_.base().size(), p = plan_.auxiliary().size();
-    poly::Poly a_lifted = context.make_poly(a.shape.batch, 2, plan_.auxiliary(), Form::evaluation);
-    poly::Poly b_lifted = context.make_poly(b.shape.batch, 2, plan_.all(), Form::evaluation);
-    {
-      auto workspace = context.make_workspace(backend.lift_operands_workspace(out.shape, plan_));
-      backend.lift_operands(queue, a_lifted.view(), b_lifted.view(), a, b, plan_, workspace);
+    const poly::Backend& backend = context.backend();
+    const std::size_t batch = out.shape.batch;
+    poly::Poly total = context.make_poly(batch, 3, plan_.all(), Form::evaluation);
+    const std::size_t at_once =
+        std::max<std::size_t>(1, scratch_limit / (batch * lifted_bytes(out.shape.degree)));
+    for (std::size_t first = 0; first < products.size(); first += at_once) {
+      const auto part = products.subspan(first, std::min(at_once, products.size() - first));
+      if (first == 0) {
+        lift_and_multiply(context, total.view(), part);
+        continue;
+      }
+      poly::Poly more = context.make_poly(batch, 3, plan_.all(), Form::evaluation);
+      lift_and_multiply(context, more.view(), part);
+      backend.add(context.queue(), total.view(), total.view(), std::as_const(more).view(), plan_.all());
     }
-    const poly::ConstPolyView lifted = b_lifted.view();
-    poly::Poly product = context.make_poly(out.shape.batch, 3, plan_.all(), Form::evaluation);
-    const poly::PolyView whole = product.view();
-    context.tensor_product(whole.limbs(0, q), a, lifted.limbs(0, q), plan_.base());
-    context.tensor_product(whole.limbs(q, p), a_lifted.view(), lifted.limbs(q, p), plan_.auxiliary());
-    const poly::Division& division = plan_.division();
-    auto workspace = context.make_workspace(backend.divide_and_round_workspace(product.shape(), division));
-    backend.divide_and_round(queue, out, whole, division, Form::evaluation, workspace);
+    auto workspace =
+        context.make_workspace(backend.divide_and_round_workspace(total.shape(), plan_.division()));
+    backend.divide_and_round(context.queue(), out, std::as_const(total).view(), plan_.division(),
+                             Form::evaluation, workspace);
   }
 
   [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
-    const std::size_t q = plan_.base().size(), p = plan_.auxiliary().size(), all = q + p;
-    return (2 * q + 2 * p + 2 * all + 3 * all + 3 * all) * degree * sizeof(std::uint64_t);
+    const std::size_t q = plan_.base().size(), all = plan_.all().size();
+    return lifted_bytes(degree) + (2 * q + 3 * all + 3 * all) * degree * sizeof(std::uint64_t);
   }
   [[nodiscard]] double rounding_error() const override { return 0.5; }
   [[nodiscard]] double operand_rounding_log2() const override {
@@ -54,6 +67,38 @@ class HpsOverQMultiplier final : public Multiplier {
   }
 
  private:
+  // Of one product: the first operand over P, the second one over Q P.
+  [[nodiscard]] std::size_t lifted_bytes(std::size_t degree) const {
+    return 2 * (plan_.auxiliary().size() + plan_.all().size()) * degree * sizeof(std::uint64_t);
+  }
+
+  // The sum of tensor products over Q P.
+  void lift_and_multiply(const rlwe::Context& context, const poly::PolyView& out,
+                         std::span<const Operands> products) const {
+    const poly::Backend& backend = context.backend();
+    const poly::RnsBase &base = plan_.base(), &auxiliary = plan_.auxiliary();
+    std::vector<poly::Poly> lifted;
+    std::vector<poly::ConstPolyView> a_base, b_base, a_auxiliary, b_auxiliary;
+    for (const auto& [a, b] : products) {
+      poly::Poly left = context.make_poly(a.shape.batch, 2, auxiliary, Form::evaluation);
+      poly::Poly right = context.make_poly(b.shape.batch, 2, plan_.all(), Form::evaluation);
+      poly::PolyShape shape = out.shape;
+      shape.batch = std::max(a.shape.batch, b.shape.batch);
+      shape.limbs = base.size();
+      auto workspace = context.make_workspace(backend.lift_operands_workspace(shape, plan_));
+      backend.lift_operands(context.queue(), left.view(), right.view(), a, b, plan_, workspace);
+      const poly::ConstPolyView whole = std::as_const(right).view();
+      a_base.push_back(a);
+      b_base.push_back(whole.limbs(0, base.size()));
+      a_auxiliary.push_back(std::as_const(left).view());
+      b_auxiliary.push_back(whole.limbs(base.size(), auxiliary.size()));
+      lifted.push_back(std::move(left));
+      lifted.push_back(std::move(right));
+    }
+    context.inner_product(out.limbs(0, base.size()), a_base, b_base, base);
+    context.inner_product(out.limbs(base.size(), auxiliary.size()), a_auxiliary, b_auxiliary, auxiliary);
+  }
+
   poly::ScaledProduct plan_;
 };
 

@@ -2,11 +2,23 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::bfv {
+
+void Multiplier::sum_products(const rlwe::Context& context, const poly::RnsBase& base,
+                              const poly::PolyView& out, std::span<const Operands> products) const {
+  multiply(context, out, products.front());
+  if (products.size() == 1) return;
+  poly::Poly term = context.make_poly(out.shape.batch, 3, base, poly::Form::evaluation);
+  for (const Operands& operands : products.subspan(1)) {
+    multiply(context, term.view(), operands);
+    context.backend().add(context.queue(), out, out, std::as_const(term).view(), base);
+  }
+}
 
 poly::RnsBase auxiliary_part(const rlwe::Context& context, std::size_t first, std::size_t count) {
   const poly::RnsBase& all = context.auxiliary();

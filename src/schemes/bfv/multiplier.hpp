@@ -3,10 +3,19 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "hemera/rlwe/context.hpp"
 
 namespace hemera::bfv {
+
+/// Scratch of a product above which a batch, or a sum, is worked off in parts.
+inline constexpr std::size_t scratch_limit = std::size_t{1} << 28;
+
+/// What is multiplied: [batch or 1, 2, limb, N] in evaluation form over a level's base.
+struct Operands {
+  poly::ConstPolyView a, b;
+};
 
 /// Constants of one variant at one level; immutable.
 class Multiplier {
@@ -16,10 +25,13 @@ class Multiplier {
   Multiplier& operator=(const Multiplier&) = delete;
   virtual ~Multiplier() = default;
 
-  /// out: [batch, 3, limb, N]; a and b: [batch or 1, 2, limb, N]; all in evaluation form over the level's
-  /// base. `square`: a and b are the same ciphertext, whose extension is computed once.
-  virtual void multiply(const rlwe::Context& context, const poly::PolyView& out, const poly::ConstPolyView& a,
-                        const poly::ConstPolyView& b, bool square) const = 0;
+  /// out: [batch, 3, limb, N] in evaluation form over the level's base. If a and b are the same view, it is
+  /// extended once.
+  virtual void multiply(const rlwe::Context& context, const poly::PolyView& out,
+                        const Operands& operands) const = 0;
+  /// The sum of at least one product; by default each is made alone. `base`: the level's.
+  virtual void sum_products(const rlwe::Context& context, const poly::RnsBase& base,
+                            const poly::PolyView& out, std::span<const Operands> products) const;
   /// Bytes of scratch that one ciphertext of a batch takes.
   [[nodiscard]] virtual std::size_t scratch_bytes(std::size_t degree) const = 0;
   /// The largest error, in units of the coefficients, that the variant's division makes.
