@@ -248,10 +248,12 @@ class Backend {
   [[nodiscard]] virtual std::size_t scaled_product_workspace(const PolyShape& out,
                                                              const ScaledProduct& plan) const;
   /// Its first half, evaluation form: a over plan.auxiliary(), and t b' over plan.all().
-  void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
-                     const ConstPolyView& b, const ScaledProduct& plan, Workspace& workspace) const;
+  virtual void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                             const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
+                             Workspace& workspace) const;
   /// For operands of at most this batch.
-  [[nodiscard]] std::size_t lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const;
+  [[nodiscard]] virtual std::size_t lift_operands_workspace(const PolyShape& out,
+                                                            const ScaledProduct& plan) const;
 
   // --- Samplers: the rule is in random.hpp. Coefficient form for all but `uniform`. ---
   /// Evaluation form: the stream's coefficient i is entry i in standard order, wherever the backend stores

@@ -399,7 +399,7 @@ void CudaBackend::lift_integers(Queue& queue, const PolyView& out, const ConstPo
   const Launcher where = launcher(queue);
   const Arithmetic chosen = arithmetic(lift.target());
   lift_columns(where, chosen, out, in, lift.source().modulus(0), factor, scalars, lift.target());
-  forward_rows(where, chosen, out, lift.target());
+  forward_rows(where, chosen, out, out, lift.target());
 }
 
 void CudaBackend::place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {

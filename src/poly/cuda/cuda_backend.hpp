@@ -112,6 +112,10 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::size_t multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
                                                            const Division* down) const override;
 
+  void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
+                     const ConstPolyView& b, const ScaledProduct& plan, Workspace& workspace) const override;
+  [[nodiscard]] std::size_t lift_operands_workspace(const PolyShape& out,
+                                                    const ScaledProduct& plan) const override;
   void scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const ScaledProduct& plan, Workspace& workspace) const override;
   [[nodiscard]] std::size_t scaled_product_workspace(const PolyShape& out,

@@ -23,14 +23,69 @@ struct ScratchShapes {
     remainders = with_limbs(three, division.scratch_limbs);
     delta = with_limbs(three, limbs);
   }
+  [[nodiscard]] std::size_t lift_bytes() const {
+    return bytes_of(lifted) + bytes_of(residues) + bytes_of(between);
+  }
   // What the lift works in is free when the sums are made.
   [[nodiscard]] std::size_t bytes() const {
-    return bytes_of(lifted) + std::max(bytes_of(residues) + bytes_of(between),
-                                       bytes_of(sums) + bytes_of(remainders) + bytes_of(delta));
+    return std::max(lift_bytes(), bytes_of(lifted) + bytes_of(sums) + bytes_of(remainders) + bytes_of(delta));
   }
 };
 
+// Lazy columns of a over P, and of t b' over Q and P, one after the other.
+void lift(const Launcher& where, const PolyView& lifted, const ConstPolyView& a, const ConstPolyView& b,
+          const ScaledProduct& plan, const FusedProduct& fused, const ScratchShapes& shapes,
+          runtime::Workspace& workspace) {
+  const runtime::Workspace::Frame frame(workspace);
+  const Arithmetic chosen = fused.arithmetic;
+  const PolyView residues = take(workspace, shapes.residues);
+  const PolyView between = take(workspace, shapes.between);
+  const std::size_t limbs = plan.base().size();
+  const std::span inputs(fused.inputs);
+  if (same_view(a, b)) {
+    scaled_rows(where, chosen, between, a, a, limbs, {}, inputs.first(limbs));
+    scaled_columns(where, chosen, residues, between, inputs, fused.operands);
+  } else {
+    scaled_rows(where, chosen, between, a, b, limbs, {}, inputs);
+    scaled_columns(where, chosen, residues, between, fused.both, fused.operands);
+  }
+  if (fused.lift.quotient != Quotient::chained) rescale_operand(where, residues, fused.rescale);
+  convert_columns(where, chosen, lifted, residues, 2, fused.lift);
+}
+
 }  // namespace
+
+std::size_t CudaBackend::lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const {
+  const FusedProduct& fused = fused_.of(plan);
+  if (!fused.usable) return Backend::lift_operands_workspace(out, plan);
+  return ScratchShapes(out, plan, fused, fused_.of(plan.division())).lift_bytes();
+}
+
+void CudaBackend::lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                                const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
+                                Workspace& workspace) const {
+  const FusedProduct& fused = fused_.of(plan);
+  if (!fused.usable) return Backend::lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
+  check_transform("lift_operands", ring_, plan.all());
+  check_view("lift_operands", "lifted a", a_lifted, plan.auxiliary());
+  check_view("lift_operands", "lifted b", b_lifted, plan.all());
+  check_input("lift_operands", "a", a, a_lifted.shape, plan.base());
+  check_input("lift_operands", "b", b, b_lifted.shape, plan.base());
+  const Workspace::Frame frame(workspace);
+  const Launcher where = launcher(queue);
+  PolyShape out = a.shape;
+  out.batch = std::max(a.shape.batch, b.shape.batch);
+  const ScratchShapes shapes(out, plan, fused, fused_.of(plan.division()));
+  const PolyView lifted = take(workspace, shapes.lifted);
+  lift(where, lifted, a, b, plan, fused, shapes, workspace);
+  const std::size_t added = plan.auxiliary().size();
+  const auto rows = [&](const PolyView& to, std::size_t first, const RnsBase& base) {
+    forward_rows(where, fused.arithmetic, to, lifted.batches(0, to.shape.batch).limbs(first, base.size()),
+                 base);
+  };
+  rows(a_lifted, 0, plan.auxiliary());
+  rows(b_lifted, added, plan.all());
+}
 
 std::size_t CudaBackend::scaled_product_workspace(const PolyShape& out, const ScaledProduct& plan) const {
   const FusedProduct& fused = fused_.of(plan);
@@ -52,22 +107,7 @@ void CudaBackend::scaled_product(Queue& queue, const PolyView& out, const ConstP
   const FusedDivision& division = fused_.of(plan.division());
   const ScratchShapes shapes(out.shape, plan, fused, division);
   const PolyView lifted = take(workspace, shapes.lifted);
-  {
-    const Workspace::Frame lift(workspace);
-    const PolyView residues = take(workspace, shapes.residues);
-    const PolyView between = take(workspace, shapes.between);
-    const std::size_t limbs = plan.base().size();
-    const std::span inputs(fused.inputs);
-    if (same_view(a, b)) {
-      scaled_rows(where, chosen, between, a, a, limbs, {}, inputs.first(limbs));
-      scaled_columns(where, chosen, residues, between, inputs, fused.operands);
-    } else {
-      scaled_rows(where, chosen, between, a, b, limbs, {}, inputs);
-      scaled_columns(where, chosen, residues, between, fused.both, fused.operands);
-    }
-    if (fused.lift.quotient != Quotient::chained) rescale_operand(where, residues, fused.rescale);
-    convert_columns(where, chosen, lifted, residues, 2, fused.lift);
-  }
+  lift(where, lifted, a, b, plan, fused, shapes, workspace);
   const PolyView sums = take(workspace, shapes.sums);
   const PolyView remainders = take(workspace, shapes.remainders);
   const PolyView delta = take(workspace, shapes.delta);

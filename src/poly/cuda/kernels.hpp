@@ -74,8 +74,9 @@ void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
                        const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out = nullptr);
 void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                        const ConstPolyView& in, const RnsBase& base);
-/// The second pass of forward_transform alone, in place: `out` has lazy values from its columns.
-void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out, const RnsBase& base);
+/// The second pass of forward_transform alone: `in`, which may be `out`, has lazy values from its columns.
+void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                  const ConstPolyView& in, const RnsBase& base);
 
 // --- element_wise.cu ---
 enum class Binary : std::uint8_t { add, subtract, multiply, multiply_add };

@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <cstring>
 #include <type_traits>
 
 #include "runtime/cuda/check.hpp"
@@ -48,24 +47,6 @@ __device__ __forceinline__ void begin_kernel_beside() {
 __device__ __forceinline__ void end_kernel_beside() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
-#endif
-}
-
-/// Copies 16 bytes, both aligned so, from global to shared memory without passing through registers.
-__device__ __forceinline__ void copy_ahead(void* shared, const void* global) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(global)
-               : "memory");
-#else
-  std::memcpy(shared, global, 16);
-#endif
-}
-/// Waits for this thread's copies; others see them after a barrier.
-__device__ __forceinline__ void wait_for_copies() {
-#if defined(__CUDA_ARCH__)
-  asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 

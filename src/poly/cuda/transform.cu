@@ -167,9 +167,10 @@ void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
   with_arithmetic(arithmetic, run);
 }
 
-void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out, const RnsBase& base) {
+void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                  const ConstPolyView& in, const RnsBase& base) {
   const auto run = [&]<class A>(std::type_identity<A>) {
-    for_each_pass<A>(launcher, true, out, out, base, nullptr,
+    for_each_pass<A>(launcher, true, out, in, base, nullptr,
                      [&](Pass<A>& pass, const ConstDeviceView&, unsigned polynomials, unsigned limbs) {
                        launch_rows("forward_transform", launcher, true, pass, polynomials, limbs);
                      });

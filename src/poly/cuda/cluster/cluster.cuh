@@ -7,6 +7,7 @@
 // for itself alone.
 #pragma once
 
+#include "poly/cuda/copies.cuh"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
@@ -36,26 +37,6 @@ __device__ __forceinline__ T* shared_of(T* own, unsigned) {
   return own;
 }
 #endif
-
-/// Copies an object to shared memory behind the thread's back; it is there for the thread after
-/// finish_copies.
-template <typename T>
-__device__ __forceinline__ void copy_to_shared(T* shared, const T* global) {
-  static_assert(sizeof(T) == 8 || sizeof(T) == 16);
-#if defined(__CUDA_ARCH__)
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(global), "n"(sizeof(T))
-               : "memory");
-#else
-  *shared = *global;
-#endif
-}
-__device__ __forceinline__ void finish_copies() {
-#if defined(__CUDA_ARCH__)
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
 
 /// How a cluster shares a polynomial of 2^log_rows rows.
 template <int log_rows>

@@ -1,5 +1,6 @@
 // Row passes that end in what is done with the values: the inner product with a key, the end of a division,
 // or both.
+#include "poly/cuda/copies.cuh"
 #include "poly/cuda/fused/key_products.cuh"
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/fused/row_ends.cuh"
@@ -22,8 +23,8 @@ struct FinishPass {
   const typename A::Twiddle* tables;
 };
 
-// What is divided is on its way to shared memory while the remainder is transformed: in registers it would
-// take the room of a third of the warps. Grid [tile, polynomial, limb].
+// What is divided is on its way to shared memory while the remainder is transformed: registers have no room
+// for it. Grid [tile, polynomial, limb].
 template <class A>
 __global__ void __launch_bounds__(128, A::row_blocks)
     finish_rows_kernel(const __grid_constant__ FinishPass<A> pass, int log_rows) {
@@ -41,7 +42,11 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   if (kept >= 0) {
     const std::uint64_t* in = pass.in.limb(batch, component, static_cast<unsigned>(kept)) + row_size * row;
 #pragma unroll
-    for (unsigned k = 0; k < 8; ++k) copy_ahead(minuend + 2 * t + 32 * k, in + 2 * t + 32 * k);
+    for (unsigned k = 0; k < 8; ++k) {
+      const unsigned pair = 16 * k + t;
+      copy_to_shared(reinterpret_cast<ulonglong2*>(minuend) + pair,
+                     reinterpret_cast<const ulonglong2*>(in) + pair);
+    }
   }
   const std::uint64_t* delta = pass.delta.limb(batch, component, limb) + first;
   typename A::Value x[16];
@@ -49,7 +54,7 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(delta[16 * k]);
   forward_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t,
                  pass.tables + std::size_t{index} * layout.size(), layout, m);
-  wait_for_copies();
+  finish_copies();
   __syncwarp();
   std::uint64_t* out = pass.out.limb(batch, component, limb) + first;
 #pragma unroll
@@ -98,8 +103,8 @@ enum class End : std::uint8_t { sums, division, product };
 // Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
 // A warp takes one digit's two rows at a time, or those of a component of a key's delta; the digit that is
 // not transformed comes last. Then the block takes the products.
-template <class A, End end>
-__global__ void __launch_bounds__(256, 3)
+template <class A, End end, int blocks = 3>
+__global__ void __launch_bounds__(256, blocks)
     rows_inner_product_kernel(const __grid_constant__ ProductPass<A> pass, int log_rows) {
   using Value = typename A::Value;
   constexpr bool ends = end != End::sums;
@@ -322,11 +327,18 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
       pass.tables = tables.forward.data();
       const unsigned groups = pass.digit_count + (down != nullptr ? 2 * pass.key_count : 0);
       const unsigned warps = std::min(groups, 8U);
+      const std::size_t row_pairs = (std::size_t{1} << launcher.log_rows()) / rows_per_block;
+      // Where rounds are many, a fourth block at a time is worth its registers: 2 % of a rotation.
+      // Montgomery's products gain nothing.
+      constexpr std::size_t many_blocks = 1024;
+      constexpr int most_blocks = std::is_same_v<A, M64> ? 3 : 4;
+      const bool crowd = part.batches * part.limbs * row_pairs >= many_blocks;
       const auto kernel = down == nullptr      ? rows_inner_product_kernel<A, End::sums>
                           : input.is_product() ? rows_inner_product_kernel<A, End::product>
+                          : crowd              ? rows_inner_product_kernel<A, End::division, most_blocks>
                                                : rows_inner_product_kernel<A, End::division>;
       launch("key_inner_product", launcher.stream, kernel,
-             {static_cast<unsigned>(part.batches), (1U << launcher.log_rows()) / rows_per_block,
+             {static_cast<unsigned>(part.batches), static_cast<unsigned>(row_pairs),
               static_cast<unsigned>(part.limbs)},
              {32 * warps}, std::size_t{groups} * block_words * sizeof(typename A::Value), pass,
              launcher.log_rows());

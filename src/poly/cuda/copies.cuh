@@ -1,0 +1,28 @@
+// Copies from global to shared memory that do not pass through registers.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace hemera::poly::cuda {
+
+/// Copies an object behind the thread's back; it is there for the thread after finish_copies, and for others
+/// after a barrier that follows.
+template <typename T>
+__device__ __forceinline__ void copy_to_shared(T* shared, const T* global) {
+  static_assert(sizeof(T) == 8 || sizeof(T) == 16);
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global), "n"(sizeof(T))
+               : "memory");
+#else
+  *shared = *global;
+#endif
+}
+__device__ __forceinline__ void finish_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+}  // namespace hemera::poly::cuda
