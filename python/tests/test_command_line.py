@@ -144,7 +144,7 @@ def test_bench(capsys: Any) -> None:
 
 def test_installed_command() -> None:
     """As a program of its own: the version, and the help of every command."""
-    program = [sys.executable, "-c", "import sys; from hemera.cli import main; sys.exit(main())"]
+    program = [sys.executable, "-m", "hemera"]
     shown = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
     assert shown.stdout == f"hemera {hm.__version__}\n"
     shown = subprocess.run([*program, "--help"], capture_output=True, text=True, check=True)
