@@ -105,6 +105,7 @@ class BehzMultiplier final : public Multiplier {
     backend.forward_transform(queue, out, out, q_);
   }
 
+  [[nodiscard]] const poly::RnsBase& base() const override { return q_; }
   [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
     const std::size_t extended = bsk_.size() + 1;
     return (2 * (q_.size() + extended + bsk_.size()) + 2 * bsk_.size() + 3 * all_.size() + 3 * bsk_.size() +

@@ -166,7 +166,7 @@ Ciphertext Evaluator::sum_products(std::span<const rlwe::Factors> products, rlwe
     for (const rlwe::Factors& product : products) {
       operands.push_back({restricted(product.a), restricted(product.b)});
     }
-    multiplier.sum_products(own, own.base(result.meta.level), out.batches(first, count), operands);
+    multiplier.sum_products(own, out.batches(first, count), operands);
   }
   if (key != nullptr) rlwe::relinearize(result, *key);
   return result;

@@ -46,6 +46,7 @@ class HpsMultiplier final : public Multiplier {
     backend.forward_transform(queue, out, out, q_);
   }
 
+  [[nodiscard]] const poly::RnsBase& base() const override { return q_; }
   [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
     return (2 * q_.size() + 4 * p_.size() + 3 * all_.size() + 3 * p_.size()) * degree * sizeof(std::uint64_t);
   }

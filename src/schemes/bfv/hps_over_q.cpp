@@ -23,15 +23,14 @@ class HpsOverQMultiplier final : public Multiplier {
   void multiply(const rlwe::Context& context, const poly::PolyView& out,
                 const Operands& operands) const override {
     // Tensor products are those of a multiplier, if there is one.
-    if (context.multiplier() != nullptr)
-      return sum_products(context, plan_.base(), out, std::span(&operands, 1));
+    if (context.multiplier() != nullptr) return sum_products(context, out, std::span(&operands, 1));
     const poly::Backend& backend = context.backend();
     auto workspace = context.make_workspace(backend.scaled_product_workspace(out.shape, plan_));
     backend.scaled_product(context.queue(), out, operands.a, operands.b, plan_, workspace);
   }
 
   // Summed over Q P, then divided once: the sums, too, are needed modulo Q P only.
-  void sum_products(const rlwe::Context& context, const poly::RnsBase& /*base*/, const poly::PolyView& out,
+  void sum_products(const rlwe::Context& context, const poly::PolyView& out,
                     std::span<const Operands> products) const override {
     if (products.size() == 1 && context.multiplier() == nullptr) {
       return multiply(context, out, products.front());
@@ -57,6 +56,7 @@ class HpsOverQMultiplier final : public Multiplier {
                              Form::evaluation, workspace);
   }
 
+  [[nodiscard]] const poly::RnsBase& base() const override { return plan_.base(); }
   [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
     const std::size_t q = plan_.base().size(), all = plan_.all().size();
     return lifted_bytes(degree) + (2 * q + 3 * all + 3 * all) * degree * sizeof(std::uint64_t);
@@ -76,7 +76,7 @@ class HpsOverQMultiplier final : public Multiplier {
   void lift_and_multiply(const rlwe::Context& context, const poly::PolyView& out,
                          std::span<const Operands> products) const {
     const poly::Backend& backend = context.backend();
-    const poly::RnsBase &base = plan_.base(), &auxiliary = plan_.auxiliary();
+    const poly::RnsBase& auxiliary = plan_.auxiliary();
     std::vector<poly::Poly> lifted;
     std::vector<poly::ConstPolyView> a_base, b_base, a_auxiliary, b_auxiliary;
     for (const auto& [a, b] : products) {
@@ -84,19 +84,19 @@ class HpsOverQMultiplier final : public Multiplier {
       poly::Poly right = context.make_poly(b.shape.batch, 2, plan_.all(), Form::evaluation);
       poly::PolyShape shape = out.shape;
       shape.batch = std::max(a.shape.batch, b.shape.batch);
-      shape.limbs = base.size();
+      shape.limbs = base().size();
       auto workspace = context.make_workspace(backend.lift_operands_workspace(shape, plan_));
       backend.lift_operands(context.queue(), left.view(), right.view(), a, b, plan_, workspace);
       const poly::ConstPolyView whole = std::as_const(right).view();
       a_base.push_back(a);
-      b_base.push_back(whole.limbs(0, base.size()));
+      b_base.push_back(whole.limbs(0, base().size()));
       a_auxiliary.push_back(std::as_const(left).view());
-      b_auxiliary.push_back(whole.limbs(base.size(), auxiliary.size()));
+      b_auxiliary.push_back(whole.limbs(base().size(), auxiliary.size()));
       lifted.push_back(std::move(left));
       lifted.push_back(std::move(right));
     }
-    context.inner_product(out.limbs(0, base.size()), a_base, b_base, base);
-    context.inner_product(out.limbs(base.size(), auxiliary.size()), a_auxiliary, b_auxiliary, auxiliary);
+    context.inner_product(out.limbs(0, base().size()), a_base, b_base, base());
+    context.inner_product(out.limbs(base().size(), auxiliary.size()), a_auxiliary, b_auxiliary, auxiliary);
   }
 
   poly::ScaledProduct plan_;

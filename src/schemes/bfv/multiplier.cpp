@@ -9,14 +9,14 @@
 
 namespace hemera::bfv {
 
-void Multiplier::sum_products(const rlwe::Context& context, const poly::RnsBase& base,
-                              const poly::PolyView& out, std::span<const Operands> products) const {
+void Multiplier::sum_products(const rlwe::Context& context, const poly::PolyView& out,
+                              std::span<const Operands> products) const {
   multiply(context, out, products.front());
   if (products.size() == 1) return;
-  poly::Poly term = context.make_poly(out.shape.batch, 3, base, poly::Form::evaluation);
+  poly::Poly term = context.make_poly(out.shape.batch, 3, base(), poly::Form::evaluation);
   for (const Operands& operands : products.subspan(1)) {
     multiply(context, term.view(), operands);
-    context.backend().add(context.queue(), out, out, std::as_const(term).view(), base);
+    context.backend().add(context.queue(), out, out, std::as_const(term).view(), base());
   }
 }
 

@@ -29,9 +29,11 @@ class Multiplier {
   /// extended once.
   virtual void multiply(const rlwe::Context& context, const poly::PolyView& out,
                         const Operands& operands) const = 0;
-  /// The sum of at least one product; by default each is made alone. `base`: the level's.
-  virtual void sum_products(const rlwe::Context& context, const poly::RnsBase& base,
-                            const poly::PolyView& out, std::span<const Operands> products) const;
+  /// The sum of at least one product; by default each is made alone.
+  virtual void sum_products(const rlwe::Context& context, const poly::PolyView& out,
+                            std::span<const Operands> products) const;
+  /// The level's.
+  [[nodiscard]] virtual const poly::RnsBase& base() const = 0;
   /// Bytes of scratch that one ciphertext of a batch takes.
   [[nodiscard]] virtual std::size_t scratch_bytes(std::size_t degree) const = 0;
   /// The largest error, in units of the coefficients, that the variant's division makes.
