@@ -76,10 +76,8 @@ std::vector<Complex> roots_of(std::size_t degree) {
 Embedding::Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory,
                      std::shared_ptr<const runtime::cuda::Streams> streams)
     : degree_(degree),
-      memory_(std::move(memory)),
-      streams_(std::move(streams)),
-      roots_(memory_, *streams_, roots_of(degree)),
-      centering_(memory_, streams_) {}
+      roots_(memory, *streams, roots_of(degree)),
+      centering_(std::move(memory), std::move(streams)) {}
 
 void Embedding::embed(const Launcher& launcher, const PolyView& out, const SlotView& slots, double scale,
                       const RnsBase& base, Workspace& workspace) const {

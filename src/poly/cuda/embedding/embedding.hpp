@@ -33,8 +33,6 @@ class Embedding {
 
  private:
   std::size_t degree_;
-  std::shared_ptr<runtime::Memory> memory_;
-  std::shared_ptr<const runtime::cuda::Streams> streams_;
   DeviceArray<double2> roots_;  // poly/embedding_tables.hpp
   Centering centering_;
 };
