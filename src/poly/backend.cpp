@@ -438,10 +438,7 @@ std::size_t Backend::lift_operands_workspace(const PolyShape& out, const ScaledP
 void Backend::lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
                             const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
                             Workspace& workspace) const {
-  check_view("lift_operands", "lifted a", a_lifted, plan.auxiliary());
-  check_view("lift_operands", "lifted b", b_lifted, plan.all());
-  check_input("lift_operands", "a", a, a_lifted.shape, plan.base());
-  check_input("lift_operands", "b", b, b_lifted.shape, plan.base());
+  check_lift_operands(a_lifted, b_lifted, a, b, plan);
   const Workspace::Frame frame(workspace);
   const bool square = same_view(a, b);
   PolyShape shape = a.shape;

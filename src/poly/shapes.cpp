@@ -249,6 +249,14 @@ void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span
   if (!scalars.empty()) check_count("lift_integers", "scalars", scalars.size(), lift.target().size());
 }
 
+void check_lift_operands(const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
+                         const ConstPolyView& b, const ScaledProduct& plan) {
+  check_view("lift_operands", "lifted a", a_lifted, plan.auxiliary());
+  check_view("lift_operands", "lifted b", b_lifted, plan.all());
+  check_input("lift_operands", "a", a, a_lifted.shape, plan.base());
+  check_input("lift_operands", "b", b, b_lifted.shape, plan.base());
+}
+
 void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                           const ScaledProduct& plan) {
   check_view("scaled_product", "output", out, plan.base());

@@ -86,7 +86,9 @@ void check_collect_integers(const IntegerView& values, const ConstPolyView& in, 
 void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span<const std::uint64_t> scalars,
                          const BaseConversion& lift);
 
-/// Output and inputs of a product of BFV; MismatchError otherwise.
+/// Output and inputs of a product of BFV, and of its first half; MismatchError otherwise.
+void check_lift_operands(const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
+                         const ConstPolyView& b, const ScaledProduct& plan);
 void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                           const ScaledProduct& plan);
 

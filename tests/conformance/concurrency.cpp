@@ -98,10 +98,10 @@ class Worker {
 TEST_P(BackendTest, OrdersWhatThreadsDoWithOneAnothersArrays) {
   // Arrays pass from thread to thread as soon as the calls have returned: read by several, overwritten,
   // released and made anew. A backend whose threads have streams of their own must order them on the device.
-  Rig rig(GetParam(), GetParam().brief ? 1024 : 16384, {50, 50, 50, 50});
+  Rig rig(GetParam(), GetParam().brief() ? 1024 : 16384, {50, 50, 50, 50});
   const poly::Backend& backend = *rig.backend;
   const poly::RnsBase base = rig.all();
-  const std::size_t batch = GetParam().brief ? 1 : 8;
+  const std::size_t batch = GetParam().brief() ? 1 : 8;
   const Host start = rig.random(base, batch, 2);
   const auto array = [&] { return poly::Poly(backend.memory(), batch, 2, base, Form::evaluation); };
   // One step: a product, forth and back through both forms a few times so that it takes a while, and a sum of

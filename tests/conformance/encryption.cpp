@@ -85,7 +85,7 @@ TEST_P(BackendTest, EncryptZeroIsItsParts) {
           backend.add(*rig.queue, first, first, addend, target);
         }
         for (const bool use_default : {false, true}) {
-          if (GetParam().brief && (use_default || !adds)) continue;
+          if (GetParam().brief() && (use_default || !adds)) continue;
           poly::Poly out = rig.output(target, given.batch, 2);
           if (use_default) {
             runtime::Workspace space =
@@ -177,7 +177,7 @@ TEST_P(BackendTest, SampleRlweIsItsParts) {
     for (const Case& what :
          {Case{"nothing added", {}, {}}, Case{"a message each", message.view(), {}},
           Case{"one message", first, {}}, Case{"digits", first, digits}, Case{"windows", first, windows}}) {
-      if (GetParam().brief && what.terms.empty() && what.addend.shape.batch != batch) continue;
+      if (GetParam().brief() && what.terms.empty() && what.addend.shape.batch != batch) continue;
       SCOPED_TRACE(what.name);
       Host expected = plain;
       if (what.addend.data != nullptr) {
@@ -199,7 +199,7 @@ TEST_P(BackendTest, SampleRlweIsItsParts) {
         }
       }
       for (const bool use_default : {false, true}) {
-        if (GetParam().brief && use_default) continue;
+        if (GetParam().brief() && use_default) continue;
         poly::Poly out = rig.output(base, batch, 2);
         if (use_default) {
           runtime::Workspace space = rig.workspace(backend.Backend::sample_rlwe_workspace(out.shape()));

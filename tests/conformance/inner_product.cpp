@@ -81,7 +81,7 @@ TEST_P(BackendTest, InnerProductSumsTensorProducts) {
   };
   for (const std::vector<int>& bits : bases_of_bits()) {
     Rig rig(GetParam(), 1024, bits);
-    const std::size_t few = GetParam().brief ? 1 : 2;
+    const std::size_t few = GetParam().brief() ? 1 : 2;
     const RnsBase base = bits.size() < 6 ? rig.primes(0, few) : rig.all();
     for (const auto& [left, right] : operands) {
       for (const std::size_t terms : {1, 2, 5}) check_sum(rig, base, terms, left, right, false);

@@ -67,7 +67,7 @@ TEST_P(BackendTest, RecordedOperationsGiveTheSameBits) {
     }
     operations();  // makes the tables
     const auto recording = backend.record(*rig.queue, operations);
-    for (int round = 0; round < (GetParam().brief ? 1 : 3); ++round) {
+    for (int round = 0; round < (GetParam().brief() ? 1 : 3); ++round) {
       const Host given = rig.random(circuit.base, 2, 1);
       backend.upload(*rig.queue, in.view(), given.words, Form::evaluation);
       poly::Poly expected = rig.output(circuit.base, 2, 2);

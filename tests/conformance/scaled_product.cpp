@@ -122,7 +122,7 @@ TEST_P(BackendTest, ScaledProductIsItsParts) {
     const poly::Poly copy = rig.upload(before);
     const Host square = rig.download(setting.product(b, b, false));
     ASSERT_TRUE(same(square, rig.download(setting.product(b, copy, true)))) << "square";
-    if (!GetParam().brief) {
+    if (!GetParam().brief()) {
       ASSERT_TRUE(same(square, rig.download(setting.product(b, copy, false)))) << "copy";
       ASSERT_TRUE(same(square, rig.download(setting.product(b, b, true)))) << "square by default";
     }

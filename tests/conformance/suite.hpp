@@ -21,8 +21,11 @@ struct BackendCase {
   /// Its kernels are run by a CPU, thread by thread: tests leave out large rings whose kernels smaller ones
   /// have.
   bool emulated = false;
+  /// Its kernels are watched by compute-sanitizer, which slows them down a hundredfold.
+  bool instrumented = false;
+
   /// Each kernel once is enough: the longest tests leave out combinations and what they only compare with.
-  bool brief = false;
+  [[nodiscard]] bool brief() const { return emulated || instrumented; }
 
   friend std::ostream& operator<<(std::ostream& stream, const BackendCase& value) {
     return stream << value.name;

@@ -37,36 +37,55 @@ using poly::GadgetDigit;
 using poly::ModUp;
 using poly::RnsBase;
 
+// The ring and the plans of a case.
+struct Plans {
+  Plans(const BackendCase& backend_case, const Switch& given)
+      : rig(backend_case, given.degree, given.bits, {65537}),
+        base(rig.primes(0, given.base)),
+        special(rig.primes(given.base, given.bits.size() - given.base)),
+        up(base, special, digits_of(given), rig.all()) {}
+
+  std::vector<GadgetDigit> digits_of(const Switch& given) {
+    std::vector<GadgetDigit> digits;
+    for (std::size_t first = 0; first < given.base; first += given.digit) {
+      digits.push_back({.key_digit = digits.size(),
+                        .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
+    }
+    return digits;
+  }
+  // By the special limbs; null if there are none.
+  [[nodiscard]] std::unique_ptr<const Division> division(bool corrected) const {
+    if (special.empty()) return nullptr;
+    return std::make_unique<const Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());
+  }
+  poly::Poly key() { return rig.upload(rig.random(rig.all(), up.digits().size(), 2)); }
+
+  Rig rig;
+  RnsBase base, special;
+  ModUp up;
+};
+
 TEST_P(SwitchTest, SwitchKeyIsItsParts) {
   const Switch& given = chosen();
   SCOPED_TRACE(given.name);
   if (backend_case().emulated && given.digit > 12) {
     GTEST_SKIP() << "runs unfused, by the operations of smaller cases";
   }
-  const std::vector<std::uint64_t> plaintexts = {65537};
-  Rig rig(backend_case(), given.degree, given.bits, plaintexts);
+  Plans plans(backend_case(), given);
+  Rig& rig = plans.rig;
   const poly::Backend& backend = *rig.backend;
-  const RnsBase base = rig.primes(0, given.base);
-  const RnsBase special = rig.primes(given.base, given.bits.size() - given.base);
-  std::vector<GadgetDigit> digits;
-  for (std::size_t first = 0; first < given.base; first += given.digit) {
-    digits.push_back(
-        {.key_digit = digits.size(), .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
-  }
-  const ModUp up(base, special, digits, rig.all());
-  const poly::Poly key = rig.upload(rig.random(rig.all(), digits.size(), 2));
+  const RnsBase &base = plans.base, &special = plans.special;
+  const ModUp& up = plans.up;
+  const poly::Poly key = plans.key();
   const Host residues = adversarial(rig, base, given.batch, 1);
   const poly::Poly in = rig.upload(rig.transformed(residues, Form::coefficient, Form::evaluation));
   const poly::Poly one = rig.upload(rig.random(base, given.batch, 1));
   const poly::Poly two = rig.upload(rig.random(base, 1, 2));
   for (const bool corrected : {false, true}) {
     if (corrected && special.empty()) continue;
-    const auto division =
-        special.empty()
-            ? nullptr
-            : std::make_unique<Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());
+    const auto division = plans.division(corrected);
     // The parts, each by its default.
-    poly::Poly extended = rig.output(up.extended(), given.batch, digits.size());
+    poly::Poly extended = rig.output(up.extended(), given.batch, up.digits().size());
     poly::Poly sum = rig.output(up.extended(), given.batch, 2);
     poly::Poly quotient = rig.output(base, given.batch, 2);
     {
@@ -84,7 +103,7 @@ TEST_P(SwitchTest, SwitchKeyIsItsParts) {
       }
     }
     for (const poly::ConstPolyView& addend : {poly::ConstPolyView(), one.view(), two.view()}) {
-      if (backend_case().brief && corrected != (addend.data == two.view().data)) continue;
+      if (backend_case().brief() && corrected != (addend.data == two.view().data)) continue;
       poly::Poly expected = rig.output(base, given.batch, 2);
       backend.copy(*rig.queue, expected.view(), std::as_const(quotient).view());
       if (addend.data != nullptr) {
@@ -93,7 +112,8 @@ TEST_P(SwitchTest, SwitchKeyIsItsParts) {
       }
       for (const std::uint64_t element : {std::uint64_t{1}, 2 * given.degree - 1, std::uint64_t{5}}) {
         // Briefly: one element a case, and two where the ring is small.
-        if (backend_case().brief && element != (addend.data == two.view().data || special.empty() ? 5 : 1) &&
+        if (backend_case().brief() &&
+            element != (addend.data == two.view().data || special.empty() ? 5 : 1) &&
             (given.degree > 1024 || element == 1)) {
           continue;
         }
@@ -101,7 +121,7 @@ TEST_P(SwitchTest, SwitchKeyIsItsParts) {
         backend.automorphism(*rig.queue, permuted.view(), std::as_const(expected).view(), element,
                              Form::evaluation, base);
         for (const bool use_default : {false, true}) {
-          if (backend_case().brief && use_default) continue;
+          if (backend_case().brief() && use_default) continue;
           const std::size_t bytes =
               use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
                           : backend.switch_key_workspace(in.shape(), up, division.get());
@@ -143,66 +163,39 @@ TEST_P(SwitchTest, SwitchKeyIsItsParts) {
 constexpr const char* too_long = "SwitchKeyIsItsParts is enough for an emulation";
 bool is_long(const Switch& given) { return given.degree > 16384 || given.bits.size() > 6; }
 
-// The ring and the plans of a case.
-struct Plans {
-  Plans(const BackendCase& backend_case, const Switch& given, bool corrected)
-      : rig(backend_case, given.degree, given.bits, {65537}),
-        base(rig.primes(0, given.base)),
-        special(rig.primes(given.base, given.bits.size() - given.base)),
-        up(base, special, digits_of(given), rig.all()) {
-    if (!special.empty()) {
-      down = std::make_unique<Division>(up.extended(), base, corrected ? rig.plaintext(0) : RnsBase());
-    }
-  }
-  std::vector<GadgetDigit> digits_of(const Switch& given) {
-    std::vector<GadgetDigit> digits;
-    for (std::size_t first = 0; first < given.base; first += given.digit) {
-      digits.push_back({.key_digit = digits.size(),
-                        .moduli = rig.primes(first, std::min(given.digit, given.base - first))});
-    }
-    return digits;
-  }
-  poly::Poly key() { return rig.upload(rig.random(rig.all(), up.digits().size(), 2)); }
-
-  Rig rig;
-  RnsBase base, special;
-  ModUp up;
-  std::unique_ptr<Division> down;
-};
-
 TEST_P(SwitchTest, SwitchKeysIsEachSwitch) {
   const Switch& given = chosen();
   SCOPED_TRACE(given.name);
   if (backend_case().emulated && is_long(given)) GTEST_SKIP() << too_long;
-  Plans plans(backend_case(), given, false);
+  Plans plans(backend_case(), given);
+  const auto division = plans.division(false);
+  const Division* down = division.get();
   Rig& rig = plans.rig;
   const poly::Backend& backend = *rig.backend;
   const poly::Poly in = rig.upload(rig.random(plans.base, given.batch, 1));
   const poly::Poly addend = rig.upload(rig.random(plans.base, given.batch, 1));
   // More than go together.
   std::vector<std::uint64_t> elements = {5, 1, 2 * given.degree - 1, 25, 125};
-  if (backend_case().brief && !backend_case().emulated) elements.resize(2);
+  if (backend_case().instrumented) elements.resize(2);
   std::vector<poly::Poly> keys;
   std::vector<Host> expected;
   for (const std::uint64_t element : elements) {
     keys.push_back(plans.key());
     poly::Poly out = rig.output(plans.base, given.batch, 2);
-    runtime::Workspace space =
-        rig.workspace(backend.switch_key_workspace(in.shape(), plans.up, plans.down.get()));
-    backend.switch_key(*rig.queue, out.view(), in.view(), keys.back().view(), plans.up, plans.down.get(),
-                       addend.view(), element, space);
+    runtime::Workspace space = rig.workspace(backend.switch_key_workspace(in.shape(), plans.up, down));
+    backend.switch_key(*rig.queue, out.view(), in.view(), keys.back().view(), plans.up, down, addend.view(),
+                       element, space);
     expected.push_back(rig.download(out));
   }
   for (const bool use_default : {false, true}) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{2}, elements.size()}) {
-      if (backend_case().brief && (use_default || count != elements.size())) continue;
+      if (backend_case().brief() && (use_default || count != elements.size())) continue;
       std::vector<poly::Poly> outs;
       std::vector<poly::Backend::KeySwitch> list;
       for (std::size_t i = 0; i < count; ++i) {
         outs.push_back(rig.output(plans.base, given.batch, 2));
         list.push_back({outs.back().view(), std::as_const(keys[i]).view(), elements[i]});
       }
-      const poly::Division* down = plans.down.get();
       if (use_default) {
         runtime::Workspace space =
             rig.workspace(backend.Backend::switch_keys_workspace(count, in.shape(), plans.up, down));
@@ -225,11 +218,12 @@ TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
   SCOPED_TRACE(given.name);
   if (backend_case().emulated && is_long(given)) GTEST_SKIP() << too_long;
   for (const bool corrected : {false, true}) {
-    if (corrected && (given.base == given.bits.size() || backend_case().brief)) continue;
-    Plans plans(backend_case(), given, corrected);
+    if (corrected && (given.base == given.bits.size() || backend_case().brief())) continue;
+    Plans plans(backend_case(), given);
     Rig& rig = plans.rig;
     const poly::Backend& backend = *rig.backend;
-    const poly::Division* down = plans.down.get();
+    const auto division = plans.division(corrected);
+    const Division* down = division.get();
     const poly::Poly key = plans.key();
     const poly::Poly a = rig.upload(rig.random(plans.base, given.batch, 2));
     const poly::Poly b = rig.upload(rig.random(plans.base, given.batch, 2));
@@ -242,7 +236,7 @@ TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
         {&a, &b}, {&a, &a}, {&largest, &b}, {&largest, &largest}};
     for (const auto& [left, right] : operands) {
       if (backend_case().emulated && left != &largest && right == left) continue;
-      if (backend_case().brief && !backend_case().emulated && right != &b) continue;
+      if (backend_case().instrumented && right != &b) continue;
       const std::size_t batch = std::max(left->shape().batch, right->shape().batch);
       poly::Poly product = rig.output(plans.base, batch, 3);
       poly::Poly expected = rig.output(plans.base, batch, 2);
@@ -252,7 +246,7 @@ TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
       backend.switch_key(*rig.queue, expected.view(), last, key.view(), plans.up, down,
                          std::as_const(product).view().components(0, 2), 1, space);
       for (const bool use_default : {false, true}) {
-        if (backend_case().brief && use_default) continue;
+        if (backend_case().brief() && use_default) continue;
         poly::Poly out = rig.output(plans.base, batch, 2);
         if (use_default) {
           runtime::Workspace own =

@@ -310,7 +310,7 @@ TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
           }
         }
         for (const bool use_default : {false, true}) {
-          if (GetParam().brief && use_default) continue;
+          if (GetParam().brief() && use_default) continue;
           poly::Poly out = rig.output(base, given.batch, 1);
           runtime::Workspace space =
               rig.workspace(use_default ? backend.Backend::lift_integers_workspace(in.shape())

@@ -169,40 +169,27 @@ __global__ void __launch_bounds__(threads)
   out.limb(batch, component, blockIdx.z)[n] = q.reduce(in.limb(batch, component, 0)[n] >> shift & mask);
 }
 
-// Parts of the batch alone: all limbs of a polynomial belong together here.
-template <typename Body>
-void for_each_batch_part(const PolyShape& shape, const Body& body) {
-  PolyShape one_limb = shape;
-  one_limb.limbs = 1;
-  for_each_launch(one_limb, [&](const Part& part) {
-    const auto of = [&](const auto& view) {
-      return view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches);
-    };
-    body(of, static_cast<unsigned>(part.batches));
-  });
-}
-
 }  // namespace
 
 void convert(const char* operation, const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
              unsigned components, const ConversionTables& tables) {
-  for_each_batch_part(out.shape, [&](const auto& of, unsigned batches) {
+  for_each_batch_part(out.shape, [&](const Part& part) {
     launch(
         operation, launcher.stream, convert_kernel,
-        {launcher.degree() / threads, batches * components, tables.job_count}, {threads}, 0,
-        device_view(of(out)), device_view(of(in)), components,
+        {launcher.degree() / threads, static_cast<unsigned>(part.batches) * components, tables.job_count},
+        {threads}, 0, device_view(part.batches_of(out)), device_view(part.batches_of(in)), components,
         Conversion{tables.sources.data(), tables.targets.data(), tables.weights.data(), tables.jobs.data()});
   });
 }
 
 void scale_and_round(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
                      const RoundingTables& tables) {
-  for_each_batch_part(out.shape, [&](const auto& of, unsigned batches) {
+  for_each_batch_part(out.shape, [&](const Part& part) {
     const auto components = static_cast<unsigned>(out.shape.components);
     launch("scale_and_round", launcher.stream, scale_and_round_kernel,
-           {launcher.degree() / threads, batches * components,
+           {launcher.degree() / threads, static_cast<unsigned>(part.batches) * components,
             (tables.target_count + targets_per_job - 1) / targets_per_job},
-           {threads}, 0, device_view(of(out)), device_view(of(in)), components,
+           {threads}, 0, device_view(part.batches_of(out)), device_view(part.batches_of(in)), components,
            Rounding{tables.sources.data(), tables.targets.data(), tables.weights.data(), tables.source_count,
                     tables.target_count});
   });
@@ -220,14 +207,13 @@ void finish_division(const Launcher& launcher, const PolyView& out, const ConstP
       finish.added[i] = q.multiply(plan.scaled_inverse()[j].operand, plan.dropped_product()[j].operand);
     }
     // All limbs of the input: its positions are not the output's.
-    const ConstPolyView source = in.shape.batch == 1 ? in : in.batches(part.first_batch, part.batches);
     const auto components = static_cast<unsigned>(out.shape.components);
     launch("divide_and_round", launcher.stream, finish_division_kernel,
            {launcher.degree() / (2 * threads), static_cast<unsigned>(part.batches) * components,
             static_cast<unsigned>(part.limbs)},
-           {threads}, 0, device_view(part.of(out)), device_view(source), device_view(part.of(delta)),
-           components, plan.adds_primes(), limb_moduli(plan.target(), part.first_limb, part.limbs), finish,
-           launcher.tables->moduli());
+           {threads}, 0, device_view(part.of(out)), device_view(part.batches_of(in)),
+           device_view(part.of(delta)), components, plan.adds_primes(),
+           limb_moduli(plan.target(), part.first_limb, part.limbs), finish, launcher.tables->moduli());
   });
 }
 
@@ -235,12 +221,11 @@ void extract_window(const Launcher& launcher, const PolyView& out, const ConstPo
                     int width, const RnsBase& base) {
   const std::uint64_t mask = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
   for_each_launch(out.shape, [&](const Part& part) {
-    const ConstPolyView source = in.shape.batch == 1 ? in : in.batches(part.first_batch, part.batches);
     const auto components = static_cast<unsigned>(out.shape.components);
     launch("extract_window", launcher.stream, extract_window_kernel,
            {launcher.degree() / threads, static_cast<unsigned>(part.batches) * components,
             static_cast<unsigned>(part.limbs)},
-           {threads}, 0, device_view(part.of(out)), device_view(source), components, shift, mask,
+           {threads}, 0, device_view(part.of(out)), device_view(part.batches_of(in)), components, shift, mask,
            limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
   });
 }

@@ -9,32 +9,38 @@
 namespace hemera::poly::cuda {
 namespace {
 
-struct ScratchShapes {
-  PolyShape lifted, residues, between, sums, remainders, delta;
+// What the lift of two operands works in: `out` has the product's batch.
+struct LiftShapes {
+  PolyShape lifted, residues, between;
 
-  ScratchShapes(const PolyShape& out, const ScaledProduct& plan, const FusedProduct& tables,
-                const FusedDivision& division) {
+  LiftShapes(const PolyShape& out, const ScaledProduct& plan, const FusedProduct& tables) {
     const std::size_t limbs = plan.base().size(), added = plan.auxiliary().size();
-    const PolyShape two = with_components(out, 2), three = with_components(out, 3);
+    const PolyShape two = with_components(out, 2);
     lifted = with_limbs(two, limbs + 2 * added);
     residues = with_limbs(two, tables.scratch_limbs);
     between = with_limbs(two, 2 * limbs);
-    sums = with_limbs(three, added);
-    remainders = with_limbs(three, division.scratch_limbs);
-    delta = with_limbs(three, limbs);
   }
-  [[nodiscard]] std::size_t lift_bytes() const {
+  [[nodiscard]] std::size_t bytes() const {
     return bytes_of(lifted) + bytes_of(residues) + bytes_of(between);
   }
-  // What the lift works in is free when the sums are made.
-  [[nodiscard]] std::size_t bytes() const {
-    return std::max(lift_bytes(), bytes_of(lifted) + bytes_of(sums) + bytes_of(remainders) + bytes_of(delta));
+};
+
+// And the rest of the product, in the place of all but what is lifted.
+struct SumShapes {
+  PolyShape sums, remainders, delta;
+
+  SumShapes(const PolyShape& out, const ScaledProduct& plan, const FusedDivision& division) {
+    const PolyShape three = with_components(out, 3);
+    sums = with_limbs(three, plan.auxiliary().size());
+    remainders = with_limbs(three, division.scratch_limbs);
+    delta = with_limbs(three, plan.base().size());
   }
+  [[nodiscard]] std::size_t bytes() const { return bytes_of(sums) + bytes_of(remainders) + bytes_of(delta); }
 };
 
 // Lazy columns of a over P, and of t b' over Q and P, one after the other.
 void lift(const Launcher& where, const PolyView& lifted, const ConstPolyView& a, const ConstPolyView& b,
-          const ScaledProduct& plan, const FusedProduct& fused, const ScratchShapes& shapes,
+          const ScaledProduct& plan, const FusedProduct& fused, const LiftShapes& shapes,
           runtime::Workspace& workspace) {
   const runtime::Workspace::Frame frame(workspace);
   const Arithmetic chosen = fused.arithmetic;
@@ -58,7 +64,7 @@ void lift(const Launcher& where, const PolyView& lifted, const ConstPolyView& a,
 std::size_t CudaBackend::lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const {
   const FusedProduct& fused = fused_.of(plan);
   if (!fused.usable) return Backend::lift_operands_workspace(out, plan);
-  return ScratchShapes(out, plan, fused, fused_.of(plan.division())).lift_bytes();
+  return LiftShapes(out, plan, fused).bytes();
 }
 
 void CudaBackend::lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
@@ -67,15 +73,12 @@ void CudaBackend::lift_operands(Queue& queue, const PolyView& a_lifted, const Po
   const FusedProduct& fused = fused_.of(plan);
   if (!fused.usable) return Backend::lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
   check_transform("lift_operands", ring_, plan.all());
-  check_view("lift_operands", "lifted a", a_lifted, plan.auxiliary());
-  check_view("lift_operands", "lifted b", b_lifted, plan.all());
-  check_input("lift_operands", "a", a, a_lifted.shape, plan.base());
-  check_input("lift_operands", "b", b, b_lifted.shape, plan.base());
+  check_lift_operands(a_lifted, b_lifted, a, b, plan);
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   PolyShape out = a.shape;
   out.batch = std::max(a.shape.batch, b.shape.batch);
-  const ScratchShapes shapes(out, plan, fused, fused_.of(plan.division()));
+  const LiftShapes shapes(out, plan, fused);
   const PolyView lifted = take(workspace, shapes.lifted);
   lift(where, lifted, a, b, plan, fused, shapes, workspace);
   const std::size_t added = plan.auxiliary().size();
@@ -91,7 +94,9 @@ std::size_t CudaBackend::scaled_product_workspace(const PolyShape& out, const Sc
   const FusedProduct& fused = fused_.of(plan);
   const std::size_t unfused = Backend::scaled_product_workspace(out, plan);
   if (!fused.usable) return unfused;
-  return std::max(unfused, ScratchShapes(out, plan, fused, fused_.of(plan.division())).bytes());
+  const LiftShapes lifts(out, plan, fused);
+  const SumShapes sums(out, plan, fused_.of(plan.division()));
+  return std::max({unfused, lifts.bytes(), bytes_of(lifts.lifted) + sums.bytes()});
 }
 
 void CudaBackend::scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
@@ -105,9 +110,10 @@ void CudaBackend::scaled_product(Queue& queue, const PolyView& out, const ConstP
   const Launcher where = launcher(queue);
   const Arithmetic chosen = fused.arithmetic;
   const FusedDivision& division = fused_.of(plan.division());
-  const ScratchShapes shapes(out.shape, plan, fused, division);
-  const PolyView lifted = take(workspace, shapes.lifted);
-  lift(where, lifted, a, b, plan, fused, shapes, workspace);
+  const LiftShapes lifts(out.shape, plan, fused);
+  const SumShapes shapes(out.shape, plan, division);
+  const PolyView lifted = take(workspace, lifts.lifted);
+  lift(where, lifted, a, b, plan, fused, lifts, workspace);
   const PolyView sums = take(workspace, shapes.sums);
   const PolyView remainders = take(workspace, shapes.remainders);
   const PolyView delta = take(workspace, shapes.delta);

@@ -38,10 +38,14 @@ struct Part {
   std::size_t first_limb;
   std::size_t limbs;
 
-  /// The part of a view whose batch broadcasts if it is 1.
+  /// The part of a view whose batch broadcasts if it is 1; and its batches with all of their limbs.
   template <typename View>
   [[nodiscard]] View of(const View& view) const {
-    return (view.shape.batch == 1 ? view : view.batches(first_batch, batches)).limbs(first_limb, limbs);
+    return batches_of(view).limbs(first_limb, limbs);
+  }
+  template <typename View>
+  [[nodiscard]] View batches_of(const View& view) const {
+    return view.shape.batch == 1 ? view : view.batches(first_batch, batches);
   }
 };
 
@@ -56,6 +60,13 @@ void for_each_launch(const PolyShape& shape, const Body& body) {
                 std::min<std::size_t>(limbs_per_launch, shape.limbs - limb)});
     }
   }
+}
+
+/// The same where all limbs of a polynomial belong together: parts of the batch alone.
+template <typename Body>
+void for_each_batch_part(PolyShape shape, const Body& body) {
+  shape.limbs = 1;
+  for_each_launch(shape, body);
 }
 
 /// Calls run(std::integral_constant<int, log_rows>), for log_rows from `least` to `most`: by default those of

@@ -23,18 +23,37 @@ class HpsOverQMultiplier final : public Multiplier {
   void multiply(const rlwe::Context& context, const poly::PolyView& out,
                 const Operands& operands) const override {
     // Tensor products are those of a multiplier, if there is one.
-    if (context.multiplier() != nullptr) return sum_products(context, out, std::span(&operands, 1));
+    if (context.multiplier() != nullptr) return sum_lifted(context, out, std::span(&operands, 1));
     const poly::Backend& backend = context.backend();
     auto workspace = context.make_workspace(backend.scaled_product_workspace(out.shape, plan_));
     backend.scaled_product(context.queue(), out, operands.a, operands.b, plan_, workspace);
   }
 
-  // Summed over Q P, then divided once: the sums, too, are needed modulo Q P only.
   void sum_products(const rlwe::Context& context, const poly::PolyView& out,
                     std::span<const Operands> products) const override {
-    if (products.size() == 1 && context.multiplier() == nullptr) {
-      return multiply(context, out, products.front());
-    }
+    if (products.size() == 1) return multiply(context, out, products.front());
+    sum_lifted(context, out, products);
+  }
+
+  [[nodiscard]] const poly::RnsBase& base() const override { return plan_.base(); }
+  [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
+    const std::size_t q = plan_.base().size(), all = plan_.all().size();
+    return lifted_bytes(degree) + (2 * q + 3 * all + 3 * all) * degree * sizeof(std::uint64_t);
+  }
+  [[nodiscard]] double rounding_error() const override { return 0.5; }
+  [[nodiscard]] double operand_rounding_log2() const override {
+    return plan_.base().log2() - plan_.auxiliary().log2();
+  }
+
+ private:
+  // Of one product: the first operand over P, the second one over Q P.
+  [[nodiscard]] std::size_t lifted_bytes(std::size_t degree) const {
+    return 2 * (plan_.auxiliary().size() + plan_.all().size()) * degree * sizeof(std::uint64_t);
+  }
+
+  // Summed over Q P, then divided once: the sums, too, are needed modulo Q P only.
+  void sum_lifted(const rlwe::Context& context, const poly::PolyView& out,
+                  std::span<const Operands> products) const {
     const poly::Backend& backend = context.backend();
     const std::size_t batch = out.shape.batch;
     poly::Poly total = context.make_poly(batch, 3, plan_.all(), Form::evaluation);
@@ -54,22 +73,6 @@ class HpsOverQMultiplier final : public Multiplier {
         context.make_workspace(backend.divide_and_round_workspace(total.shape(), plan_.division()));
     backend.divide_and_round(context.queue(), out, std::as_const(total).view(), plan_.division(),
                              Form::evaluation, workspace);
-  }
-
-  [[nodiscard]] const poly::RnsBase& base() const override { return plan_.base(); }
-  [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
-    const std::size_t q = plan_.base().size(), all = plan_.all().size();
-    return lifted_bytes(degree) + (2 * q + 3 * all + 3 * all) * degree * sizeof(std::uint64_t);
-  }
-  [[nodiscard]] double rounding_error() const override { return 0.5; }
-  [[nodiscard]] double operand_rounding_log2() const override {
-    return plan_.base().log2() - plan_.auxiliary().log2();
-  }
-
- private:
-  // Of one product: the first operand over P, the second one over Q P.
-  [[nodiscard]] std::size_t lifted_bytes(std::size_t degree) const {
-    return 2 * (plan_.auxiliary().size() + plan_.all().size()) * degree * sizeof(std::uint64_t);
   }
 
   // The sum of tensor products over Q P.

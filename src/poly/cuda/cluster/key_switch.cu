@@ -384,8 +384,7 @@ ClusterSwitchPass<A> make_pass(const Launcher& launcher, const Part& part, const
                                const RnsBase& extended, std::size_t first) {
   const TransformTables<A>& tables = launcher.tables->transforms<A>();
   ClusterSwitchPass<A> pass{};
-  pass.residues =
-      device_view(residues.shape.batch == 1 ? residues : residues.batches(part.first_batch, part.batches));
+  pass.residues = device_view(part.batches_of(residues));
   for (std::size_t i = 0; i < switches.size(); ++i) {
     pass.keys[i].out = device_view(part.of(switches[i].out));
     pass.keys[i].key = device_view(switches[i].key);
@@ -484,29 +483,26 @@ void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, cons
                            const ClusterRemainders* down) {
   with_arithmetic(arithmetic, [&]<class A>(std::type_identity<A>) {
     for_each_launch(one_component(switches.front().out.shape), [&](const Part& part) {
-      const auto whole = [&](const ConstPolyView& view) {
-        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
-      };
       ClusterSwitchPass<A> pass = make_pass<A>(launcher, part, residues, switches, up, extended, first);
       if (input.is_product()) {
-        pass.left = whole(input.left);
-        pass.right = whole(input.right);
+        pass.left = device_view(part.batches_of(input.left));
+        pass.right = device_view(part.batches_of(input.right));
       } else {
-        pass.in = whole(input.in);
+        pass.in = device_view(part.batches_of(input.in));
       }
       if (down == nullptr) return launch_switch<A, End::sums>("key_inner_product", launcher, part, pass);
       for (std::size_t i = 0; i < switches.size(); ++i) {
-        pass.keys[i].remainders = whole(switches[i].delta);
+        pass.keys[i].remainders = device_view(part.batches_of(switches[i].delta));
       }
       if (input.addend.data != nullptr) {
         pass.addend_components = static_cast<unsigned>(input.addend.shape.components);
         pass.addend = device_view(part.of(input.addend));
       }
+      set_inverses<A>(pass.inverses, *down->plan, part);
       for (std::size_t i = 0; i < part.limbs; ++i) {
         const std::size_t j = part.first_limb + i;
-        const arith::Modulus& q = down->plan->target().modulus(j);
-        set_factor<A>(pass.inverses, i, down->plan->inverse_dropped()[j].operand, q);
-        set_factor<A>(pass.products, i, down->plan->dropped_product()[j].operand, q);
+        set_factor<A>(pass.products, i, down->plan->dropped_product()[j].operand,
+                      down->plan->target().modulus(j));
       }
       pass.parts = down->parts;
       pass.part_stride = down->part_stride;

@@ -150,13 +150,10 @@ void cluster_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyV
     PolyShape shape = out.shape;
     shape.limbs = limbs.size();
     for_each_launch(shape, [&](const Part& part) {
-      const auto of = [&](const auto& view) {
-        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
-      };
       ClusterScaledPass<A> pass{};
       pass.out = device_view(part.of(out));
-      pass.in = of(in);
-      if (factor.data != nullptr) pass.factor = of(factor);
+      pass.in = device_view(part.batches_of(in));
+      if (factor.data != nullptr) pass.factor = device_view(part.batches_of(factor));
       pass.components = static_cast<unsigned>(shape.components);
       for (std::size_t i = 0; i < part.limbs; ++i) {
         pass.limbs.ring_index[i] = limbs[part.first_limb + i].ring_index;
@@ -187,20 +184,14 @@ void cluster_divide(const Launcher& launcher, Arithmetic arithmetic, const PolyV
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
     for_each_launch(out.shape, [&](const Part& part) {
-      const auto of = [&](const ConstPolyView& view) {
-        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
-      };
       ClusterDividePass<A> pass{};
       pass.out = device_view(part.of(out));
-      pass.in = of(in);
-      pass.remainders = of(remainders);
+      pass.in = device_view(part.batches_of(in));
+      pass.remainders = device_view(part.batches_of(remainders));
       pass.components = static_cast<unsigned>(out.shape.components);
       pass.limbs = limb_moduli(plan.target(), part.first_limb, part.limbs);
-      for (std::size_t i = 0; i < part.limbs; ++i) {
-        const std::size_t j = part.first_limb + i;
-        pass.kept[i] = static_cast<std::int16_t>(plan.kept_positions()[j]);
-        set_factor<A>(pass.inverses, i, plan.inverse_dropped()[j].operand, plan.target().modulus(j));
-      }
+      set_kept(pass.kept, plan, part);
+      set_inverses<A>(pass.inverses, plan, part);
       pass.correction = division.correction;
       pass.conversions = division.conversions.data() + part.first_limb;
       pass.ring_moduli = launcher.tables->moduli();

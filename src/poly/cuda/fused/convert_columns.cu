@@ -268,14 +268,9 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
   if (columns.job_count == 0) return;
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
-    PolyShape one_limb = scratch.shape;
-    one_limb.limbs = 1;
-    for_each_launch(one_limb, [&](const Part& part) {
-      const auto of = [&](const auto& view) {
-        return view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches);
-      };
-      const Conversion<A> pass{.out = device_view(of(out)),
-                               .in = device_view(of(scratch)),
+    for_each_batch_part(scratch.shape, [&](const Part& part) {
+      const Conversion<A> pass{.out = device_view(part.batches_of(out)),
+                               .in = device_view(part.batches_of(scratch)),
                                .components = components,
                                .begin = begin,
                                .jobs = columns.jobs.data(),

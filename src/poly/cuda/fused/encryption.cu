@@ -216,8 +216,7 @@ void small_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyVi
     for_each_launch(out.shape, [&](const Part& part) {
       ColumnsPass<A> pass{};
       pass.out = device_view(part.of(out));
-      pass.integers = device_view(
-          integers.shape.batch == 1 ? integers : integers.batches(part.first_batch, part.batches));
+      pass.integers = device_view(part.batches_of(integers));
       pass.components = static_cast<unsigned>(out.shape.components);
       pass.has_mask = has_mask;
       pass.scales = factor != 1;
@@ -255,10 +254,7 @@ void mask_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& 
       pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
       if (end != nullptr) {
         pass.delta = device_view(part.of(end->delta));
-        for (std::size_t i = 0; i < part.limbs; ++i) {
-          const std::size_t j = part.first_limb + i;
-          set_factor<A>(pass.inverses, i, end->plan->inverse_dropped()[j].operand, base.modulus(j));
-        }
+        set_inverses<A>(pass.inverses, *end->plan, part);
       }
       pass.ring_moduli = launcher.tables->moduli();
       pass.moduli = tables.moduli.data();

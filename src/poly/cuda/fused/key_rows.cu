@@ -254,15 +254,12 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
     for_each_launch(out.shape, [&](const Part& part) {
       FinishPass<A> pass{};
       pass.out = device_view(part.of(out));
-      pass.in = device_view(in.shape.batch == 1 ? in : in.batches(part.first_batch, part.batches));
+      pass.in = device_view(part.batches_of(in));
       pass.delta = device_view(part.of(delta));
       pass.components = static_cast<unsigned>(out.shape.components);
       pass.limbs = limb_moduli(plan.target(), part.first_limb, part.limbs);
-      for (std::size_t i = 0; i < part.limbs; ++i) {
-        const std::size_t j = part.first_limb + i;
-        pass.kept[i] = static_cast<std::int16_t>(plan.kept_positions()[j]);
-        set_factor<A>(pass.inverses, i, plan.inverse_dropped()[j].operand, plan.target().modulus(j));
-      }
+      set_kept(pass.kept, plan, part);
+      set_inverses<A>(pass.inverses, plan, part);
       pass.moduli = tables.moduli.data();
       pass.tables = tables.forward.data();
       constexpr unsigned rows = 8;
@@ -285,16 +282,13 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
     PolyShape shape = switches.front().out.shape;
     shape.components = 1;
     for_each_launch(shape, [&](const Part& part) {
-      const auto whole = [&](const ConstPolyView& view) {
-        return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
-      };
       ProductPass<A> pass{};
-      pass.digits = whole(digits);
+      pass.digits = device_view(part.batches_of(digits));
       if (input.is_product()) {
-        pass.left = whole(input.left);
-        pass.right = whole(input.right);
+        pass.left = device_view(part.batches_of(input.left));
+        pass.right = device_view(part.batches_of(input.right));
       } else {
-        pass.in = whole(input.in);
+        pass.in = device_view(part.batches_of(input.in));
       }
       pass.key_count = static_cast<unsigned>(switches.size());
       pass.digit_count = static_cast<unsigned>(digits.shape.components);
@@ -317,10 +311,7 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
         pass.addend_components =
             static_cast<unsigned>(input.addend.data == nullptr ? 0 : input.addend.shape.components);
         if (pass.addend_components != 0) pass.addend = device_view(part.of(input.addend));
-        for (std::size_t i = 0; i < part.limbs; ++i) {
-          const std::size_t j = part.first_limb + i;
-          set_factor<A>(pass.inverses, i, down->inverse_dropped()[j].operand, down->target().modulus(j));
-        }
+        set_inverses<A>(pass.inverses, *down, part);
       }
       pass.ring_moduli = launcher.tables->moduli();
       pass.moduli = tables.moduli.data();

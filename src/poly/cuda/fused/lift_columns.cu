@@ -65,7 +65,7 @@ void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
     for_each_launch(out.shape, [&](const Part& part) {
       LiftPass<A> pass{};
       pass.out = device_view(part.of(out));
-      pass.in = device_view(in.shape.batch == 1 ? in : in.batches(part.first_batch, part.batches));
+      pass.in = device_view(part.batches_of(in));
       pass.plain = plain;
       pass.factor = U64::twiddle(factor, plain);
       pass.scales_plain = factor != 1;

@@ -224,12 +224,6 @@ struct Shares {
   }
 };
 
-// Parts of the output whose other views have all their limbs.
-template <typename View>
-auto batches_of(const View& view, const Part& part) {
-  return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
-}
-
 template <class A>
 const typename A::Twiddle* factors_of(const DeviceArray<std::uint64_t>& words, std::size_t first_limb) {
   return reinterpret_cast<const typename A::Twiddle*>(words.data()) + 2 * first_limb;
@@ -249,7 +243,7 @@ void rows_product(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
              shares.few ? rows_product_kernel<A, 8> : rows_product_kernel<A, 16>, shares.grid(launcher, part),
              {shares.threads}, 4 * shares.rows_per_block * row_size * sizeof(typename A::Value),
              ProductPass<A>{.out = device_view(part.of(out)),
-                            .lifted = batches_of(lifted, part),
+                            .lifted = device_view(part.batches_of(lifted)),
                             .a_first = first,
                             .b_first = added + static_cast<unsigned>(plan.base().size()) + first,
                             .limbs = limb_moduli(plan.auxiliary(), part.first_limb, part.limbs),
@@ -276,7 +270,7 @@ void rows_end_product(const Launcher& launcher, Arithmetic arithmetic, const Pol
              5 * shares.rows_per_block * row_size * sizeof(typename A::Value),
              EndPass<A>{.out = device_view(part.of(out)),
                         .a = device_view(part.of(a)),
-                        .lifted = batches_of(lifted, part),
+                        .lifted = device_view(part.batches_of(lifted)),
                         .delta = device_view(part.of(delta)),
                         .b_first = static_cast<unsigned>(plan.auxiliary().size() + part.first_limb),
                         .limbs = limb_moduli(plan.base(), part.first_limb, part.limbs),

@@ -31,6 +31,20 @@ void set_factor(LimbFactors& factors, std::size_t limb, std::uint64_t value, con
   std::memcpy(factors.words + sizeof twiddle / sizeof(std::uint64_t) * limb, &twiddle, sizeof twiddle);
 }
 
+/// Of the limbs of a part: 1 / D, and where a limb stands in what is divided (below 0: nowhere).
+template <class A>
+void set_inverses(LimbFactors& inverses, const Division& plan, const Part& part) {
+  for (std::size_t i = 0; i < part.limbs; ++i) {
+    const std::size_t j = part.first_limb + i;
+    set_factor<A>(inverses, i, plan.inverse_dropped()[j].operand, plan.target().modulus(j));
+  }
+}
+inline void set_kept(std::int16_t (&kept)[limbs_per_launch], const Division& plan, const Part& part) {
+  for (std::size_t i = 0; i < part.limbs; ++i) {
+    kept[i] = static_cast<std::int16_t>(plan.kept_positions()[part.first_limb + i]);
+  }
+}
+
 /// (x - delta) / D + addend for a lazy delta, x below 6q, and an addend that is canonical, or at most 1.3q in
 /// F64.
 template <class A>

@@ -218,13 +218,10 @@ void for_each_scaled(const Launcher& launcher, const PolyView& out, const ConstP
   PolyShape shape = out.shape;
   shape.limbs = limbs.size();
   for_each_launch(shape, [&](const Part& part) {
-    const auto of = [&](const ConstPolyView& view) {
-      return device_view(view.shape.batch == 1 ? view : view.batches(part.first_batch, part.batches));
-    };
     ScaledPass<A> pass{};
     pass.out = device_view(part.of(out));
-    pass.in = of(in);
-    pass.second = of(second);
+    pass.in = device_view(part.batches_of(in));
+    pass.second = device_view(part.batches_of(second));
     pass.second_from = static_cast<unsigned>(std::max(first, part.first_limb) - part.first_limb);
     pass.components = static_cast<unsigned>(shape.components);
     for (std::size_t i = 0; i < part.limbs; ++i) {
@@ -257,8 +254,7 @@ void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
           const bool product = factor.data != nullptr;
           const auto kernel = product ? choose(std::true_type{}) : choose(std::false_type{});
           if (product) {
-            pass.factor = device_view(
-                factor.shape.batch == 1 ? factor : factor.batches(part.first_batch, part.batches));
+            pass.factor = device_view(part.batches_of(factor));
           }
           launch("scaled inverse transform", launcher.stream, kernel,
                  {rows / rows_per_block, polynomials, count}, {128},
@@ -307,32 +303,24 @@ void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, c
 }
 
 void rescale_operand(const Launcher& launcher, const PolyView& scratch, const RescaleTables& tables) {
-  PolyShape one_limb = scratch.shape;
-  one_limb.limbs = 1;
-  for_each_launch(one_limb, [&](const Part& part) {
-    const PolyView view =
-        scratch.shape.batch == 1 ? scratch : scratch.batches(part.first_batch, part.batches);
+  for_each_batch_part(scratch.shape, [&](const Part& part) {
     const auto components = static_cast<unsigned>(scratch.shape.components);
     const Rescale rescale{tables.sources.data(), tables.targets.data(), tables.weights.data(),
                           tables.source_count, tables.target_count};
     const auto kernel = tables.source_count <= 8 ? rescale_kernel<8> : rescale_kernel<max_fused_sources>;
     launch("scaled_product", launcher.stream, kernel,
            {launcher.degree() / rescale_threads, static_cast<unsigned>(part.batches) * components, 2},
-           {rescale_threads}, 0, device_view(view), components, rescale);
+           {rescale_threads}, 0, device_view(part.batches_of(scratch)), components, rescale);
   });
 }
 
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables) {
   if (!tables.quotient && !tables.has_correction) return;
-  PolyShape one_limb = scratch.shape;
-  one_limb.limbs = 1;
-  for_each_launch(one_limb, [&](const Part& part) {
-    const PolyView view =
-        scratch.shape.batch == 1 ? scratch : scratch.batches(part.first_batch, part.batches);
+  for_each_batch_part(scratch.shape, [&](const Part& part) {
     const auto components = static_cast<unsigned>(scratch.shape.components);
     launch("divide_and_round", launcher.stream, extra_rows_kernel,
            {launcher.degree() / 256, static_cast<unsigned>(part.batches) * components}, {256}, 0,
-           device_view(view), components,
+           device_view(part.batches_of(scratch)), components,
            Extra{tables.sources.data(), tables.weights.data(), tables.source_count, tables.quotient,
                  tables.has_correction, tables.correction});
   });
