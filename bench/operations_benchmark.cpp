@@ -59,7 +59,7 @@ Parameters integer_chain(std::size_t degree) {
 
 Plaintext encode_integers(const std::shared_ptr<const rlwe::Context>& context) {
   const std::vector<std::int64_t> values(context->degree(), 12345);
-  return rlwe::IntegerEncoder(context).encode(values, {});
+  return integer::Encoder(context).encode(values, {});
 }
 
 struct Bfv {

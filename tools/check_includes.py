@@ -26,7 +26,13 @@ LAYERS = (
 ORDER = " < ".join(", ".join(row) for row in LAYERS)
 RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 # Parts of one layer that do not include each other; the rest of the layer does not include them either.
-PARTS = {"poly": ("cpu", "cuda"), "schemes": ("bgv", "bfv", "ckks"), "interop": ("openfhe", "seal")}
+PARTS = {
+    "poly": ("cpu", "cuda"),
+    "schemes": ("integer", "bgv", "bfv", "ckks"),
+    "interop": ("openfhe", "seal"),
+}
+# Parts that others of their layer may include.
+BELOW = {"schemes/bgv": ("schemes/integer",), "schemes/bfv": ("schemes/integer",)}
 # What chooses among the parts of a layer may include them, and is included by higher layers alone.
 JOINTS = {"schemes": "any_scheme"}
 # The engines of multiply/ are CPU code: they share the kernels' vector arithmetic.
@@ -101,8 +107,8 @@ def why_not(file: PurePosixPath, target: PurePosixPath) -> str | None:
         return f"{source} may not include {included}: an include points to a lower layer ({ORDER})"
     if RANK[included.layer] == RANK[source.layer] and source.layer != included.layer:
         return f"{source} may not include {included}: they are neighbours ({ORDER})"
-    joins = source.part == JOINTS.get(source.layer)
-    if source.layer == included.layer and included.part and source.part != included.part and not joins:
+    allowed = source.part == JOINTS.get(source.layer) or str(included) in BELOW.get(str(source), ())
+    if source.layer == included.layer and included.part and source.part != included.part and not allowed:
         if source.part:
             return f"{source} may not include {included}: they are neighbours"
         return f"{source} may not include {included}: what its parts share may not depend on one of them"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "gpu/session.hpp"
-#include "hemera/rlwe/integer_encoder.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 
 namespace hemera::gpu_bench {
 namespace {
@@ -77,10 +77,10 @@ struct IntegerValues {
   using Value = std::int64_t;
   using View = poly::IntegerView;
   static Plaintext encode(const Operands& in, const View& values) {
-    return rlwe::IntegerEncoder(in.client.context).encode(values, in.plain_a.meta.batch);
+    return integer::Encoder(in.client.context).encode(values, in.plain_a.meta.batch);
   }
   static void decode(const Operands& in, const View& values) {
-    rlwe::IntegerEncoder(in.client.context).decode_to(values, in.plain_a, false);
+    integer::Encoder(in.client.context).decode_to(values, in.plain_a, false);
   }
 };
 

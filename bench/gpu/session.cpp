@@ -4,9 +4,9 @@
 #include <random>
 #include <stdexcept>
 
-#include "hemera/rlwe/integer_encoder.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 
 namespace hemera::gpu_bench {
 namespace {
@@ -32,13 +32,13 @@ Plaintext Client::encode(const Values& values, std::size_t batch, std::size_t le
   if (ckks()) return ckks::Encoder(context).encode(values, {batch}, level, context->parameters().scale());
   std::vector<std::int64_t> integers;
   for (const Complex& value : values) integers.push_back(static_cast<std::int64_t>(value.real()));
-  return rlwe::IntegerEncoder(context).encode(integers, {batch});
+  return integer::Encoder(context).encode(integers, {batch});
 }
 
 Values Client::decode(const Plaintext& plaintext) const {
   if (ckks()) return ckks::Encoder(context).decode(plaintext);
   Values values;
-  for (const std::int64_t value : rlwe::IntegerEncoder(context).decode(plaintext, false)) {
+  for (const std::int64_t value : integer::Encoder(context).decode(plaintext, false)) {
     values.emplace_back(static_cast<double>(value));
   }
   return values;

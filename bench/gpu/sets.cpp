@@ -50,7 +50,7 @@ Parameters ckks_chain(const Chain& chain, int scale_bits) {
                     .literal());
 }
 
-rlwe::IntegerChain integers(const Chain& chain) {
+integer::ChainRequest integers(const Chain& chain) {
   return {.degree = chain.degree,
           .plain_modulus = 65537,
           .prime_bits = chain.primes,

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/rlwe/integer_encoder.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 
 namespace hemera::python {
 namespace {
@@ -114,7 +114,7 @@ std::unique_ptr<DeviceArray> decode_integers(const ContextHandle& context, const
   using Kind = DeviceArray::Kind;
   const rlwe::Metadata& meta = plaintext.meta;
   auto result = std::make_unique<DeviceArray>(context.context, meta, is_signed ? Kind::int64 : Kind::uint64);
-  rlwe::IntegerEncoder(context.context)
+  integer::Encoder(context.context)
       .decode_to({reinterpret_cast<std::int64_t*>(result->data()), rlwe::batch_count(meta.batch), meta.slots},
                  plaintext, is_signed);
   return result;
@@ -189,7 +189,7 @@ Plaintext encode_integers(const ContextHandle& handle, const ForeignArray& value
   const poly::IntegerView view{reinterpret_cast<std::int64_t*>(values.pointer),
                                rlwe::batch_count(values.batch()), values.count()};
   return read_foreign(*handle.context, values, [&] {
-    return rlwe::IntegerEncoder(handle.context)
+    return integer::Encoder(handle.context)
         .encode(view, values.batch(), slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients);
   });
 }

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/rlwe/integer_parameters.hpp"
 #include "hemera/rlwe/security.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/parameters.hpp"
 
 namespace hemera::python {
 namespace {
@@ -84,10 +84,7 @@ Parameters ckks_from_bits(std::size_t degree, std::vector<int> prime_bits, std::
                                      .security = security});
 }
 
-using IntegerCircuit = rlwe::IntegerCircuit;
-using IntegerChain = rlwe::IntegerChain;
-
-template <Parameters (*make)(const IntegerCircuit&)>
+template <Parameters (*make)(const integer::CircuitRequest&)>
 Parameters integers_for_circuit(std::size_t depth, int plain_bits, std::uint64_t plain_modulus,
                                 std::size_t slots, std::size_t terms, std::size_t digits, std::size_t degree,
                                 std::optional<int> security) {
@@ -101,7 +98,7 @@ Parameters integers_for_circuit(std::size_t depth, int plain_bits, std::uint64_t
                .security = security});
 }
 
-template <Parameters (*make)(const IntegerChain&)>
+template <Parameters (*make)(const integer::ChainRequest&)>
 Parameters integers_from_bits(std::size_t degree, std::uint64_t plain_modulus, std::vector<int> prime_bits,
                               std::vector<int> special_bits, std::size_t digits,
                               std::optional<int> security) {
@@ -128,7 +125,8 @@ void bind_enums(nb::module_& m) {
       .value("manual", rlwe::Rescaling::manual);
 }
 
-template <Parameters (*for_circuit)(const IntegerCircuit&), Parameters (*from_bits)(const IntegerChain&)>
+template <Parameters (*for_circuit)(const integer::CircuitRequest&),
+          Parameters (*from_bits)(const integer::ChainRequest&)>
 void bind_integer_helpers(nb::module_& m, const std::string& scheme) {
   m.def((scheme + "_for_circuit").c_str(), &integers_for_circuit<for_circuit>, "depth"_a, "plain_bits"_a,
         "plain_modulus"_a, "slots"_a, "terms"_a, "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/rlwe/integer_encoder.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 
 namespace hemera::python {
 namespace {
@@ -78,13 +78,12 @@ Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const 
   return to_array(std::move(values), plaintext.meta);
 }
 
-Plaintext encode_integers(const rlwe::IntegerEncoder& encoder, const Values<std::int64_t>& values,
-                          bool slots) {
+Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots) {
   return encoder.encode(span_of(values), batch_of(values),
                         slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients);
 }
 
-Result<std::int64_t> decode_integers(const rlwe::IntegerEncoder& encoder, const Plaintext& plaintext,
+Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plaintext& plaintext,
                                      bool is_signed) {
   std::vector<std::int64_t> values;
   {
@@ -161,11 +160,11 @@ void bind_schemes(nb::module_& m) {
           "context"_a, ReleaseGil())
       .def("encode", &encode_complex, "values"_a, "level"_a.none(), "scale"_a.none(), ReleaseGil())
       .def("decode", &decode_complex, "plaintext"_a);
-  nb::class_<rlwe::IntegerEncoder>(m, "IntegerEncoder")
+  nb::class_<integer::Encoder>(m, "IntegerEncoder")
       .def(
           "__init__",
-          [](rlwe::IntegerEncoder* self, const ContextHandle& context) {
-            new (self) rlwe::IntegerEncoder(context.context);
+          [](integer::Encoder* self, const ContextHandle& context) {
+            new (self) integer::Encoder(context.context);
           },
           "context"_a, ReleaseGil())
       .def("encode", &encode_integers, "values"_a, "slots"_a, ReleaseGil())

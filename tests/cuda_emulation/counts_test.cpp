@@ -69,7 +69,7 @@ Chain integer_chain() {
 }
 
 Plaintext encode_integers(const std::shared_ptr<const rlwe::Context>& context, std::size_t batch) {
-  return rlwe::IntegerEncoder(context).encode(std::vector<std::int64_t>(1024 * batch, 7), {batch});
+  return integer::Encoder(context).encode(std::vector<std::int64_t>(1024 * batch, 7), {batch});
 }
 
 struct Bfv {
@@ -274,8 +274,8 @@ TEST(EmulationCounts, EncodingTakesValuesFromTheDevice) {
     const auto context = tests::make_context(parameters);
     using View = poly::IntegerView;
     // A transform takes two, the values one.
-    expect_encoding_alone<rlwe::IntegerEncoder, View>(context, 1024, 6, rlwe::Encoding::slots);
-    expect_encoding_alone<rlwe::IntegerEncoder, View>(context, 3, 2, rlwe::Encoding::coefficients);
+    expect_encoding_alone<integer::Encoder, View>(context, 1024, 6, rlwe::Encoding::slots);
+    expect_encoding_alone<integer::Encoder, View>(context, 3, 2, rlwe::Encoding::coefficients);
   }
   auto literal = Ckks::parameters().literal();
   for (const std::uint64_t generator : {5, 3}) {
@@ -290,7 +290,7 @@ TEST(EmulationCounts, EncodingTakesValuesFromTheDevice) {
 TEST(EmulationCounts, EncodingCopiesOnce) {
   const auto integers = tests::make_context(Bfv::parameters());
   const auto complex = tests::make_context(Ckks::parameters());
-  const rlwe::IntegerEncoder integer_encoder(integers);
+  const integer::Encoder integer_encoder(integers);
   const ckks::Encoder complex_encoder(complex);
   const std::vector<std::int64_t> some(1024, 7);
   const std::vector<std::complex<double>> others(512, 0.5);

@@ -69,12 +69,12 @@ std::vector<Setting> settings() {
                                                   .digits = 3,
                                                   .security = std::nullopt});
     result.push_back({"ckks_" + size, ckks});
-    rlwe::IntegerChain chain{.degree = 1024,
-                             .plain_modulus = 65537,
-                             .prime_bits = std::vector<int>(4, bits),
-                             .special_bits = {bits + 1},
-                             .digits = 4,
-                             .security = std::nullopt};
+    integer::ChainRequest chain{.degree = 1024,
+                                .plain_modulus = 65537,
+                                .prime_bits = std::vector<int>(4, bits),
+                                .special_bits = {bits + 1},
+                                .digits = 4,
+                                .security = std::nullopt};
     const auto bfv = bfv::parameters_from_bits(chain);
     for (const auto& [name, variant] : {std::pair{"behz", rlwe::BfvMultiplication::behz},
                                         {"hps", rlwe::BfvMultiplication::hps},
@@ -113,14 +113,14 @@ Plaintext encode(const std::shared_ptr<const rlwe::Context>& context, std::size_
   }
   std::vector<std::int64_t> values(batch * context->degree());
   for (std::int64_t& value : values) value = static_cast<std::int64_t>(random() % 65537);
-  return rlwe::IntegerEncoder(context).encode(values, {batch});
+  return integer::Encoder(context).encode(values, {batch});
 }
 
 // Values as complex numbers, whatever the scheme.
 std::vector<Complex> decode(const Plaintext& plaintext) {
   if (plaintext.context->scheme() == Scheme::ckks) return ckks::Encoder(plaintext.context).decode(plaintext);
   std::vector<Complex> result;
-  for (const std::int64_t value : rlwe::IntegerEncoder(plaintext.context).decode(plaintext, false)) {
+  for (const std::int64_t value : integer::Encoder(plaintext.context).decode(plaintext, false)) {
     result.emplace_back(static_cast<double>(value));
   }
   return result;

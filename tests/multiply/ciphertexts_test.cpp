@@ -51,7 +51,8 @@ TEST(CiphertextProducts, OfCkksHaveTheSameBytesWithEveryEngine) {
 
 template <typename Scheme>
 void expect_same_bytes_of(rlwe::BfvMultiplication variant) {
-  rlwe::IntegerCircuit circuit{.depth = 2, .plain_modulus = testing::plain_prime(16, 1024), .degree = 1024};
+  integer::CircuitRequest circuit{
+      .depth = 2, .plain_modulus = testing::plain_prime(16, 1024), .degree = 1024};
   circuit.security = std::nullopt;
   auto literal = Scheme::for_circuit(circuit).literal();
   literal.bfv_multiplication = variant;

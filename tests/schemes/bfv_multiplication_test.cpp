@@ -222,7 +222,7 @@ TEST(BfvMultiplicationTest, RefusesOtherSchemes) {
   const auto own = tests::make_context(test_chain<Bfv>(65537, 2));
   expect_error<MismatchError>([&] { const bgv::Evaluator evaluator(own, {}); }, {"BGV", "BFV"});
   const auto secret = rlwe::generate_secret_key(context);
-  const rlwe::Plaintext plain = rlwe::IntegerEncoder(context).encode(std::vector<std::int64_t>{1}, {});
+  const rlwe::Plaintext plain = integer::Encoder(context).encode(std::vector<std::int64_t>{1}, {});
   expect_error<MismatchError>([&] { static_cast<void>(bfv::encrypt(plain, secret)); }, {"BGV", "BFV"});
   const rlwe::Ciphertext x = bgv::encrypt(plain, secret);
   expect_error<MismatchError>([&] { static_cast<void>(bfv::decrypt(x, secret)); }, {"BGV", "BFV"});

@@ -222,7 +222,7 @@ TYPED_TEST_P(IntegerLevels, SharingNeedsAMargin) {
 TYPED_TEST_P(IntegerLevels, ParametersHoldTheirCircuit) {
   using S = TypeParam;
   struct Case {
-    rlwe::IntegerCircuit request;
+    integer::CircuitRequest request;
     int security;
   };
   const std::vector<Case> cases = {
@@ -233,7 +233,7 @@ TYPED_TEST_P(IntegerLevels, ParametersHoldTheirCircuit) {
       {{.depth = 6, .plain_bits = 16, .terms = 4, .digits = 3, .degree = 1024, .security = std::nullopt}, 0},
       {{.depth = 2, .plain_bits = 45, .degree = 2048, .security = std::nullopt}, 0}};
   for (const Case& test : cases) {
-    rlwe::IntegerCircuit request = test.request;
+    integer::CircuitRequest request = test.request;
     if (request.security) request.security = test.security;
     SCOPED_TRACE("depth " + std::to_string(request.depth) + ", bits " + std::to_string(request.plain_bits));
     const rlwe::Parameters parameters = S::for_circuit(request);
@@ -275,7 +275,7 @@ TYPED_TEST_P(IntegerLevels, ParametersHoldTheirCircuit) {
 // 17. What no parameters hold is refused with the reason.
 TYPED_TEST_P(IntegerLevels, ImpossibleRequests) {
   using S = TypeParam;
-  const auto refuse = [](const rlwe::IntegerCircuit& request, const std::vector<std::string>& parts) {
+  const auto refuse = [](const integer::CircuitRequest& request, const std::vector<std::string>& parts) {
     expect_error<ParameterError>([&] { static_cast<void>(S::for_circuit(request)); }, parts);
   };
   refuse({.depth = 200, .plain_bits = 50}, {"depth 200", "degree 131072", "security"});
@@ -285,7 +285,7 @@ TYPED_TEST_P(IntegerLevels, ImpossibleRequests) {
   refuse({.depth = 1, .degree = 1000}, {"1000"});
   refuse({.depth = 1, .terms = 0}, {"terms"});
   refuse({.depth = 1, .digits = 64}, {"64 digits"});
-  const auto refuse_chain = [](const rlwe::IntegerChain& request, const std::vector<std::string>& parts) {
+  const auto refuse_chain = [](const integer::ChainRequest& request, const std::vector<std::string>& parts) {
     expect_error<ParameterError>([&] { static_cast<void>(S::from_bits(request)); }, parts);
   };
   refuse_chain({.degree = 1024, .plain_modulus = 65537}, {"prime_bits is empty"});

@@ -24,8 +24,8 @@ using Values = std::vector<std::uint64_t>;
 struct Bfv {
   using Evaluator = bfv::Evaluator;
   static constexpr rlwe::Scheme scheme = rlwe::Scheme::bfv;
-  static rlwe::Parameters from_bits(const rlwe::IntegerChain& r) { return bfv::parameters_from_bits(r); }
-  static rlwe::Parameters for_circuit(const rlwe::IntegerCircuit& r) { return bfv::parameters_for(r); }
+  static rlwe::Parameters from_bits(const integer::ChainRequest& r) { return bfv::parameters_from_bits(r); }
+  static rlwe::Parameters for_circuit(const integer::CircuitRequest& r) { return bfv::parameters_for(r); }
   template <typename Key>
   static rlwe::Ciphertext encrypt(const rlwe::Plaintext& p, const Key& k) {
     return bfv::encrypt(p, k);
@@ -53,8 +53,8 @@ struct Bfv {
 struct Bgv {
   using Evaluator = bgv::Evaluator;
   static constexpr rlwe::Scheme scheme = rlwe::Scheme::bgv;
-  static rlwe::Parameters from_bits(const rlwe::IntegerChain& r) { return bgv::parameters_from_bits(r); }
-  static rlwe::Parameters for_circuit(const rlwe::IntegerCircuit& r) { return bgv::parameters_for(r); }
+  static rlwe::Parameters from_bits(const integer::ChainRequest& r) { return bgv::parameters_from_bits(r); }
+  static rlwe::Parameters for_circuit(const integer::CircuitRequest& r) { return bgv::parameters_for(r); }
   template <typename Key>
   static rlwe::Ciphertext encrypt(const rlwe::Plaintext& p, const Key& k) {
     return bgv::encrypt(p, k);
@@ -87,7 +87,7 @@ struct Session {
   rlwe::SecretKey secret;
   rlwe::EvaluationKeys keys;
   typename S::Evaluator evaluator;
-  rlwe::IntegerEncoder encoder;
+  integer::Encoder encoder;
   arith::Modulus t;
   std::mt19937_64 random{20241120};
 

@@ -2,22 +2,20 @@
 // Z. Brakerski, 2012/078; J. Fan, F. Vercauteren, 2012/144.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/encryption.hpp"
-#include "hemera/rlwe/evaluator.hpp"
-#include "hemera/rlwe/integer_encoder.hpp"
-#include "hemera/rlwe/integer_parameters.hpp"
 #include "hemera/rlwe/keys.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
+#include "hemera/schemes/integer/evaluator.hpp"
+#include "hemera/schemes/integer/parameters.hpp"
 
 namespace hemera::bfv {
 
-using CircuitRequest = rlwe::IntegerCircuit;
-using ChainRequest = rlwe::IntegerChain;
+using CircuitRequest = integer::CircuitRequest;
+using ChainRequest = integer::ChainRequest;
 
 /// Parameters for a circuit: primes below 2^50, as many as the noise bound of the circuit needs
 /// (docs/noise.md). ParameterError that says what does not fit.
@@ -50,29 +48,18 @@ double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext);
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
                                     int statistical_bits);
 
-class Evaluator final : public rlwe::Evaluator {
+class Evaluator final : public integer::Evaluator {
  public:
-  /// Makes the plans of the context's multiplication variant for every level.
+  /// Makes the plans of the context's multiplication variant for every level. Throws MismatchError for a
+  /// context of another scheme.
   Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
   ~Evaluator() override;
 
-  void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
-  void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
-  void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
-  void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
-  /// Modulus switch one level down.
-  [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
-  void drop_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const override;
-
  protected:
-  void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
-  [[nodiscard]] bool aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const override;
-  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
-  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
+  [[nodiscard]] double product_noise_log2(const rlwe::Metadata& a, const rlwe::Metadata& b) const override;
   [[nodiscard]] rlwe::Ciphertext sum_products(std::span<const rlwe::Factors> products, rlwe::Metadata meta,
                                               const rlwe::SwitchingKey* key) const override;
-  [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
 
  private:
   struct Plans;

@@ -3,42 +3,33 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/schemes/bgv.hpp"
-#include "rlwe/integer_search.hpp"
 #include "schemes/bgv/noise.hpp"
+#include "schemes/bgv/rules.hpp"
+#include "schemes/integer/search.hpp"
 
 namespace hemera::bgv {
 namespace {
 
-constexpr rlwe::SecretDistribution uniform_secret;
-constexpr double sigma = 3.19;
-
-// Bits kept between the noise bound and the largest noise that decrypts.
-constexpr double spare_bits = 1.5;
-
-double last_level_log2(std::size_t degree, std::uint64_t plain_modulus) {
-  return rlwe::rounding_noise_log2(degree, uniform_secret, 2, switching_half_range(plain_modulus)) + 1 +
-         room_log2 + spare_bits;
-}
-
 // Whether the noise bound of a circuit in automatic mode fits a chain of `primes` primes of `bits` bits.
 bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plain_modulus, std::size_t primes,
            double bits) {
-  const double last = last_level_log2(degree, plain_modulus);
+  const double last = integer::last_level_log2(rules(), degree, plain_modulus);
   std::vector<double> log_moduli;
   for (std::size_t count = 1; count <= primes; ++count) {
     const double size = bits * static_cast<double>(count);
     if (size >= last) log_moduli.push_back(size);
   }
   if (log_moduli.empty()) return false;
-  const double switching = rlwe::expected_switching_noise_log2(degree, sigma, primes, plain_modulus);
+  const double switching = integer::expected_switching_noise_log2(degree, primes, plain_modulus);
   const LevelSetting setting{.degree = degree,
                              .log_moduli = log_moduli,
-                             .rounding_log2 = rlwe::rounding_noise_log2(degree, uniform_secret, 2,
+                             .rounding_log2 = rlwe::rounding_noise_log2(degree, integer::uniform_secret, 2,
                                                                         switching_half_range(plain_modulus)),
                              .switching_log2 = [&](std::size_t) { return switching; }};
   const double terms = std::log2(static_cast<double>(request.terms));
-  Operand noise{log_moduli.size() - 1, rlwe::add_log2(rlwe::fresh_noise_log2(degree, sigma, true), -1) +
-                                           std::log2(static_cast<double>(plain_modulus))};
+  Operand noise{log_moduli.size() - 1,
+                rlwe::add_log2(rlwe::fresh_noise_log2(degree, integer::sigma, true), -1) +
+                    std::log2(static_cast<double>(plain_modulus))};
   for (std::size_t i = 0; i < request.depth; ++i) {
     const std::size_t level = multiplication_level(setting, noise, noise);
     const double operand = noise_at_level(setting, noise, level);
@@ -47,7 +38,7 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
     noise = {level, terms + rlwe::add_log2(product, 1 + switching)};
     if (noise.noise_log2 > log_moduli[level]) return false;
   }
-  return noise.noise_log2 + room_log2 + spare_bits <= log_moduli[noise.level];
+  return noise.noise_log2 + room_log2 + integer::spare_bits <= log_moduli[noise.level];
 }
 
 }  // namespace
@@ -55,12 +46,12 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
   const auto sizes = [&](std::size_t degree, std::uint64_t plain_modulus) {
     // For each number of primes the smallest size that does.
-    std::vector<rlwe::ChainSize> result;
-    const double least = rlwe::least_prime_bits(degree);
-    double smallest = rlwe::most_chain_bits;
+    std::vector<integer::ChainSize> result;
+    const double least = integer::least_prime_bits(degree);
+    double smallest = integer::most_chain_bits;
     for (std::size_t primes = 1; static_cast<double>(primes) * least <= smallest; ++primes) {
       double too_small = least;
-      double bits = rlwe::most_prime_bits;
+      double bits = integer::most_prime_bits;
       if (!holds(request, degree, plain_modulus, primes, bits)) continue;
       while (bits - too_small > 0.05) {
         const double middle = (too_small + bits) / 2;
@@ -73,11 +64,11 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     }
     return result;
   };
-  return rlwe::search_parameters(rlwe::Scheme::bgv, request, sizes, last_level_log2);
+  return integer::search_parameters(rules(), request, sizes);
 }
 
 rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
-  return rlwe::chain_parameters(rlwe::Scheme::bgv, request, last_level_log2);
+  return integer::chain_parameters(rules(), request);
 }
 
 }  // namespace hemera::bgv

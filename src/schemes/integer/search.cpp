@@ -1,4 +1,4 @@
-#include "rlwe/integer_search.hpp"
+#include "schemes/integer/search.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 
-namespace hemera::rlwe {
+namespace hemera::integer {
 namespace {
 
 using Primes = std::vector<std::uint64_t>;
@@ -32,7 +32,7 @@ std::string one_decimal(double value) {
 }
 
 // t for a degree; 0 if there is no prime of these bits.
-std::uint64_t plain_modulus_for(const IntegerCircuit& request, std::size_t degree) {
+std::uint64_t plain_modulus_for(const CircuitRequest& request, std::size_t degree) {
   if (request.plain_modulus != 0) return request.plain_modulus;
   const std::uint64_t upper = std::uint64_t{1} << request.plain_bits;
   const auto found = arith::primes_below(upper, 2 * degree, 1);
@@ -61,7 +61,7 @@ std::vector<Primes> digits_of(const Primes& primes, std::size_t count) {
   return digits;
 }
 
-void check_request(const IntegerCircuit& request) {
+void check_request(const CircuitRequest& request) {
   if (request.plain_modulus == 0 && (request.plain_bits < 2 || request.plain_bits > 59)) {
     throw ParameterError("plain_bits must be from 2 to 59, not " + std::to_string(request.plain_bits));
   }
@@ -79,9 +79,9 @@ void check_request(const IntegerCircuit& request) {
 }
 
 // The literal of one candidate, or nothing if there are too few primes.
-std::optional<ParametersLiteral> build(Scheme scheme, const IntegerCircuit& request, std::size_t degree,
-                                       std::uint64_t t, const ChainSize& size, std::size_t digits,
-                                       double least) {
+std::optional<rlwe::ParametersLiteral> build(const Rules& rules, const CircuitRequest& request,
+                                             std::size_t degree, std::uint64_t t, const ChainSize& size,
+                                             std::size_t digits) {
   const std::size_t special = (size.primes + digits - 1) / digits;
   const auto lower = static_cast<std::uint64_t>(std::ceil(std::exp2(size.bits)));
   const std::uint64_t taken[] = {t};
@@ -90,14 +90,14 @@ std::optional<ParametersLiteral> build(Scheme scheme, const IntegerCircuit& requ
   if (primes.size() < size.primes + special) return std::nullopt;
   // The special primes are the largest: then P is at least any digit.
   std::sort(primes.begin(), primes.end());
-  ParametersLiteral literal;
-  literal.scheme = scheme;
+  rlwe::ParametersLiteral literal;
+  literal.scheme = rules.scheme();
   literal.degree = degree;
   literal.plain_modulus = t;
   literal.security = request.security;
   literal.special_primes.assign(primes.end() - static_cast<std::ptrdiff_t>(special), primes.end());
   primes.resize(size.primes);
-  literal.levels = levels_of(primes, least);
+  literal.levels = levels_of(primes, last_level_log2(rules, degree, t));
   literal.digits = digits_of(primes, digits);
   return literal;
 }
@@ -106,17 +106,24 @@ std::optional<ParametersLiteral> build(Scheme scheme, const IntegerCircuit& requ
 
 double least_prime_bits(std::size_t degree) { return std::log2(static_cast<double>(degree)) + 12; }
 
-double expected_switching_noise_log2(std::size_t degree, double sigma, std::size_t primes,
-                                     std::uint64_t plain_modulus) {
-  // d digits of k primes each under P: sqrt(d) k / 2 <= (primes + 1) / 2 in units of the digit's size.
-  const double inner = std::log2(sigma * tail_factor(degree)) + 0.5 * std::log2(static_cast<double>(degree)) +
-                       std::log2(static_cast<double>(primes + 1) / 2);
-  const double rounding = std::log2(0.5 * std::sqrt(static_cast<double>(degree) + 1) * tail_factor(degree));
-  return add_log2(inner, rounding) + (plain_modulus == 0 ? 0 : std::log2(static_cast<double>(plain_modulus)));
+double last_level_log2(const Rules& rules, std::size_t degree, std::uint64_t plain_modulus) {
+  return rlwe::rounding_noise_log2(degree, uniform_secret, 2, rules.switching_half_range(plain_modulus)) +
+         rules.room_log2(plain_modulus) + 1 + spare_bits;
 }
 
-Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const ChainSizes& sizes,
-                             const LastLevel& last_level) {
+double expected_switching_noise_log2(std::size_t degree, std::size_t primes, std::uint64_t plain_modulus) {
+  // d digits of k primes each under P: sqrt(d) k / 2 <= (primes + 1) / 2 in units of the digit's size.
+  const double inner = std::log2(sigma * rlwe::tail_factor(degree)) +
+                       0.5 * std::log2(static_cast<double>(degree)) +
+                       std::log2(static_cast<double>(primes + 1) / 2);
+  const double rounding =
+      std::log2(0.5 * std::sqrt(static_cast<double>(degree) + 1) * rlwe::tail_factor(degree));
+  return rlwe::add_log2(inner, rounding) +
+         (plain_modulus == 0 ? 0 : std::log2(static_cast<double>(plain_modulus)));
+}
+
+rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& request,
+                                   const ChainSizes& sizes) {
   check_request(request);
   const std::size_t least_degree = std::max({poly::min_degree, request.degree, std::bit_ceil(request.slots)});
   std::string reason = "no degree was tried";
@@ -130,7 +137,7 @@ Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const
     }
     std::optional<int> limit;
     if (request.security) {
-      limit = max_log_modulus(degree, *request.security);
+      limit = rlwe::max_log_modulus(degree, *request.security);
       if (!limit) {
         reason = at + "no modulus has " + std::to_string(*request.security) + " bits of security";
         continue;
@@ -145,11 +152,11 @@ Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const
       const std::size_t most_digits = request.digits != 0 ? request.digits : size.primes;
       if (least_digits > size.primes) continue;
       for (std::size_t digits = least_digits; digits <= most_digits; ++digits) {
-        auto literal = build(scheme, request, degree, t, size, digits, last_level(degree, t));
+        auto literal = build(rules, request, degree, t, size, digits);
         if (!literal) continue;
         const double total = log_product(literal->levels.back()) + log_product(literal->special_primes);
         if (smallest == 0 || total < smallest) smallest = total;
-        if (!limit || total <= *limit) return Parameters(std::move(*literal));
+        if (!limit || total <= *limit) return rlwe::Parameters(std::move(*literal));
       }
     }
     if (smallest > 0) {
@@ -162,16 +169,16 @@ Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const
                "there are not enough NTT primes below 2^49";
     }
   }
-  throw ParameterError("no " + name(scheme) + " parameters hold a circuit of depth " +
+  throw ParameterError("no " + rlwe::name(rules.scheme()) + " parameters hold a circuit of depth " +
                        std::to_string(request.depth) + ": " + reason +
                        "; reduce depth, terms or plaintext bits, or pass security=None");
 }
 
-Parameters chain_parameters(Scheme scheme, const IntegerChain& request, const LastLevel& last_level) {
+rlwe::Parameters chain_parameters(const Rules& rules, const ChainRequest& request) {
   if (request.prime_bits.empty())
     throw ParameterError("a chain needs at least one prime: prime_bits is empty");
-  ParametersLiteral literal;
-  literal.scheme = scheme;
+  rlwe::ParametersLiteral literal;
+  literal.scheme = rules.scheme();
   literal.degree = request.degree;
   literal.plain_modulus = request.plain_modulus;
   literal.security = request.security;
@@ -203,13 +210,13 @@ Parameters chain_parameters(Scheme scheme, const IntegerChain& request, const La
     throw ParameterError("plaintext modulus " + std::to_string(request.plain_modulus) +
                          " is outside [2, 2^60)");
   }
-  literal.levels = levels_of(primes, last_level(request.degree, request.plain_modulus));
+  literal.levels = levels_of(primes, last_level_log2(rules, request.degree, request.plain_modulus));
   if (request.digits > primes.size()) {
     throw ParameterError(std::to_string(request.digits) + " digits are more than the " +
                          std::to_string(primes.size()) + " ciphertext primes");
   }
   if (request.digits != 0) literal.digits = digits_of(primes, request.digits);
-  return Parameters(std::move(literal));
+  return rlwe::Parameters(std::move(literal));
 }
 
-}  // namespace hemera::rlwe
+}  // namespace hemera::integer

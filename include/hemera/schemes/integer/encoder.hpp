@@ -8,35 +8,37 @@
 
 #include "hemera/rlwe/ciphertext.hpp"
 
-namespace hemera::rlwe {
+namespace hemera::integer {
 
 /// Encodes integers modulo t. Slots are two rows of N/2: the first N/2 values are row 0, the others row 1; a
 /// rotation turns both rows. Slot i of row 0 is the value of the polynomial at root^(g^i), slot i of row 1
 /// that at root^(-g^i), g the Galois generator. N. Smart and F. Vercauteren, "Fully homomorphic SIMD
 /// operations", 2011/133.
-class IntegerEncoder {
+class Encoder {
  public:
   /// Throws ParameterError for a context of CKKS.
-  explicit IntegerEncoder(std::shared_ptr<const Context> context);
+  explicit Encoder(std::shared_ptr<const rlwe::Context> context);
 
   /// values: [batch, count], row-major, count = values.size() / batch_count(batch) in [1, N]; missing values
   /// are 0. Values are taken modulo t and must lie in (-t, t) (ParameterError otherwise). Slot encoding needs
   /// a prime t = 1 mod 2N. The plaintext is for the top level.
-  [[nodiscard]] Plaintext encode(std::span<const std::int64_t> values, const BatchShape& batch,
-                                 Encoding encoding = Encoding::slots) const;
+  [[nodiscard]] rlwe::Plaintext encode(std::span<const std::int64_t> values, const rlwe::BatchShape& batch,
+                                       rlwe::Encoding encoding = rlwe::Encoding::slots) const;
   /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. Any 64-bit
   /// values are taken modulo t: a check of their range would have to wait for the device.
-  [[nodiscard]] Plaintext encode(const poly::IntegerView& values, const BatchShape& batch,
-                                 Encoding encoding = Encoding::slots) const;
+  [[nodiscard]] rlwe::Plaintext encode(const poly::IntegerView& values, const rlwe::BatchShape& batch,
+                                       rlwe::Encoding encoding = rlwe::Encoding::slots) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
   /// [0, t).
-  [[nodiscard]] std::vector<std::int64_t> decode(const Plaintext& plaintext, bool is_signed = true) const;
+  [[nodiscard]] std::vector<std::int64_t> decode(const rlwe::Plaintext& plaintext,
+                                                 bool is_signed = true) const;
   /// The same to the context's memory, in the order of its queue: no copy, and no wait. MismatchError unless
   /// there is room for [batch, count] values.
-  void decode_to(const poly::IntegerView& values, const Plaintext& plaintext, bool is_signed = true) const;
+  void decode_to(const poly::IntegerView& values, const rlwe::Plaintext& plaintext,
+                 bool is_signed = true) const;
 
  private:
-  std::shared_ptr<const Context> context_;
+  std::shared_ptr<const rlwe::Context> context_;
 };
 
-}  // namespace hemera::rlwe
+}  // namespace hemera::integer

@@ -1,4 +1,4 @@
-#include "hemera/rlwe/integer_encoder.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 
 #include <algorithm>
 #include <string>
@@ -6,16 +6,20 @@
 
 #include "hemera/runtime/error.hpp"
 #include "rlwe/device_values.hpp"
-#include "rlwe/integer_plaintext.hpp"
+#include "schemes/integer/plaintext.hpp"
 
-namespace hemera::rlwe {
+namespace hemera::integer {
 namespace {
 
 using poly::Form;
+using rlwe::BatchShape;
+using rlwe::Context;
+using rlwe::Encoding;
+using rlwe::Plaintext;
 using runtime::Secrecy;
 
 void require_integers(const Context& context, const char* operation) {
-  if (context.scheme() == Scheme::ckks) {
+  if (context.scheme() == rlwe::Scheme::ckks) {
     throw ParameterError(std::string(operation) +
                          ": integers modulo t need a BFV or BGV context; use the CKKS encoder for CKKS");
   }
@@ -25,7 +29,7 @@ void require_integers(const Context& context, const char* operation) {
 std::size_t values_of_each(const Context& context, std::size_t values, const BatchShape& batch,
                            Encoding encoding) {
   const std::size_t degree = context.degree();
-  const std::size_t objects = batch_count(batch);
+  const std::size_t objects = rlwe::batch_count(batch);
   if (encoding == Encoding::slots && !context.parameters().has_slots()) {
     throw ParameterError("encode: the plaintext modulus " +
                          std::to_string(context.parameters().plain_modulus()) +
@@ -34,7 +38,7 @@ std::size_t values_of_each(const Context& context, std::size_t values, const Bat
   }
   if (objects == 0 || values == 0 || values % objects != 0) {
     throw ParameterError("encode: " + std::to_string(values) + " values do not fill a batch of shape " +
-                         to_text(batch) + "; give equally many (at least one) for each element");
+                         rlwe::to_text(batch) + "; give equally many (at least one) for each element");
   }
   const std::size_t count = values / objects;
   if (count > degree) {
@@ -58,24 +62,23 @@ void require_in_range(const Context& context, std::span<const std::int64_t> valu
 
 }  // namespace
 
-IntegerEncoder::IntegerEncoder(std::shared_ptr<const Context> context) : context_(std::move(context)) {
+Encoder::Encoder(std::shared_ptr<const Context> context) : context_(std::move(context)) {
   require_integers(*context_, "IntegerEncoder");
 }
 
-Plaintext IntegerEncoder::encode(std::span<const std::int64_t> values, const BatchShape& batch,
-                                 Encoding encoding) const {
+Plaintext Encoder::encode(std::span<const std::int64_t> values, const BatchShape& batch,
+                          Encoding encoding) const {
   const Context& context = *context_;
   const std::size_t count = values_of_each(context, values.size(), batch, encoding);
   require_in_range(context, values);
-  const DeviceValues given(context, readable(values), Secrecy::secret);
+  const rlwe::DeviceValues given(context, rlwe::readable(values), Secrecy::secret);
   given.upload();
-  return encode({.data = given.data(), .batch = batch_count(batch), .count = count}, batch, encoding);
+  return encode({.data = given.data(), .batch = rlwe::batch_count(batch), .count = count}, batch, encoding);
 }
 
-Plaintext IntegerEncoder::encode(const poly::IntegerView& values, const BatchShape& batch,
-                                 Encoding encoding) const {
+Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& batch, Encoding encoding) const {
   const Context& context = *context_;
-  const std::size_t objects = batch_count(batch);
+  const std::size_t objects = rlwe::batch_count(batch);
   const std::size_t count = values_of_each(context, values.batch * values.count, batch, encoding);
   const poly::Backend& backend = context.backend();
   const poly::RnsBase& base = context.plain_base();
@@ -93,19 +96,18 @@ Plaintext IntegerEncoder::encode(const poly::IntegerView& values, const BatchSha
   return result;
 }
 
-std::vector<std::int64_t> IntegerEncoder::decode(const Plaintext& plaintext, bool is_signed) const {
+std::vector<std::int64_t> Encoder::decode(const Plaintext& plaintext, bool is_signed) const {
   require_plaintext(*context_, plaintext, "decode");
   const std::size_t objects = plaintext.poly.shape().batch;
   const std::size_t count = plaintext.meta.slots;
   std::vector<std::int64_t> values(objects * count);
-  const DeviceValues decoded(*context_, std::span(values), Secrecy::secret);
+  const rlwe::DeviceValues decoded(*context_, std::span(values), Secrecy::secret);
   decode_to({.data = decoded.data(), .batch = objects, .count = count}, plaintext, is_signed);
   decoded.download();
   return values;
 }
 
-void IntegerEncoder::decode_to(const poly::IntegerView& values, const Plaintext& plaintext,
-                               bool is_signed) const {
+void Encoder::decode_to(const poly::IntegerView& values, const Plaintext& plaintext, bool is_signed) const {
   const Context& context = *context_;
   require_plaintext(context, plaintext, "decode");
   const bool slots = plaintext.meta.encoding == Encoding::slots;
@@ -132,4 +134,4 @@ void IntegerEncoder::decode_to(const poly::IntegerView& values, const Plaintext&
                            generator, is_signed, base);
 }
 
-}  // namespace hemera::rlwe
+}  // namespace hemera::integer

@@ -8,10 +8,10 @@
 
 #include "hemera/rlwe/parameters.hpp"
 
-namespace hemera::rlwe {
+namespace hemera::integer {
 
 /// What the user wants of a circuit.
-struct IntegerCircuit {
+struct CircuitRequest {
   /// Multiplications one after the other (of ciphertexts, or of a ciphertext by a plaintext in slots).
   std::size_t depth = 1;
   /// Bits of the plaintext modulus (a prime t = 1 mod 2N is searched), or the modulus itself.
@@ -31,7 +31,7 @@ struct IntegerCircuit {
 /// A modulus chain by sizes: bits of each ciphertext prime (the last level's first) and special prime. The
 /// last level gets as many of the first ones as t and the noise of modulus switching need, every other level
 /// one more.
-struct IntegerChain {
+struct ChainRequest {
   std::size_t degree = 0;
   std::uint64_t plain_modulus = 0;
   std::vector<int> prime_bits;
@@ -41,4 +41,4 @@ struct IntegerChain {
   std::optional<int> security = 128;
 };
 
-}  // namespace hemera::rlwe
+}  // namespace hemera::integer

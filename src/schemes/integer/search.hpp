@@ -6,9 +6,10 @@
 #include <functional>
 #include <vector>
 
-#include "hemera/rlwe/integer_parameters.hpp"
+#include "hemera/schemes/integer/parameters.hpp"
+#include "schemes/integer/rules.hpp"
 
-namespace hemera::rlwe {
+namespace hemera::integer {
 
 /// Sizes of a chain of ciphertext primes of about 2^bits each, every prime at least that large.
 struct ChainSize {
@@ -19,8 +20,14 @@ struct ChainSize {
 /// Chains that hold a circuit at a degree and plaintext modulus, fewest primes first; none if nothing does.
 using ChainSizes = std::function<std::vector<ChainSize>(std::size_t degree, std::uint64_t plain_modulus)>;
 
+/// The secret and error distribution of the parameters that are searched.
+inline constexpr rlwe::SecretDistribution uniform_secret;
+inline constexpr double sigma = 3.19;
+/// Bits kept between the noise bound of a circuit and the largest noise that decrypts.
+inline constexpr double spare_bits = 1.5;
+
 /// log2 of the least modulus of a last level: what t and the noise of modulus switching need.
-using LastLevel = std::function<double(std::size_t degree, std::uint64_t plain_modulus)>;
+double last_level_log2(const Rules& rules, std::size_t degree, std::uint64_t plain_modulus);
 
 /// Bounds of the size of a prime that a search may use: NTT primes of a degree are rare below the lower one.
 double least_prime_bits(std::size_t degree);
@@ -31,16 +38,15 @@ inline constexpr double most_chain_bits = 4000;
 /// The smallest degree, then the fewest primes, then the fewest digits (two if possible, which is the
 /// cheapest number) that hold the circuit and are as secure as asked for. Throws ParameterError or
 /// SecurityError that says what is missing.
-Parameters search_parameters(Scheme scheme, const IntegerCircuit& request, const ChainSizes& sizes,
-                             const LastLevel& last_level);
+rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& request,
+                                   const ChainSizes& sizes);
 
 /// Parameters of a chain given by sizes: the largest NTT primes below 2^bits each. ParameterError when there
 /// are not enough.
-Parameters chain_parameters(Scheme scheme, const IntegerChain& request, const LastLevel& last_level);
+rlwe::Parameters chain_parameters(const Rules& rules, const ChainRequest& request);
 
 /// Noise of one key switch among `primes` ciphertext primes, whatever the digits, if the special primes are
 /// no smaller than any of them (with the factor t of BGV if `plain_modulus` is not 0).
-double expected_switching_noise_log2(std::size_t degree, double sigma, std::size_t primes,
-                                     std::uint64_t plain_modulus);
+double expected_switching_noise_log2(std::size_t degree, std::size_t primes, std::uint64_t plain_modulus);
 
-}  // namespace hemera::rlwe
+}  // namespace hemera::integer

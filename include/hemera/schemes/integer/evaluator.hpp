@@ -1,0 +1,51 @@
+// What the evaluators of BFV and BGV share: plaintexts and scalars modulo t, and levels by modulus switching.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/evaluator.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::integer {
+
+class Rules;
+
+/// Evaluates on integers modulo t. A scheme supplies its rules (where the message lies and how noise follows
+/// from that), the noise of its products and, if it needs to, their level and how they are computed.
+class Evaluator : public rlwe::Evaluator {
+ public:
+  void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const final;
+  void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const final;
+  void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const final;
+  void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const final;
+  /// Modulus switch one level down.
+  [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const final;
+  void drop_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const final;
+
+ protected:
+  /// Throws MismatchError for a context of another scheme than the rules'. The rules must outlive it.
+  Evaluator(const Rules& rules, std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+            rlwe::Relinearization relinearization);
+
+  void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
+  [[nodiscard]] bool aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const final;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const final;
+  [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const final;
+  [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const final;
+
+  /// The level at which to multiply: the lower one of the operands' unless the scheme knows a better one.
+  /// LevelError, naming both levels, if they differ and the context leaves aligning to the caller.
+  [[nodiscard]] virtual std::size_t product_level(const rlwe::Metadata& a, const rlwe::Metadata& b) const;
+  /// log2 bound of the noise of the product of operands at one level, before relinearization.
+  [[nodiscard]] virtual double product_noise_log2(const rlwe::Metadata& a, const rlwe::Metadata& b) const = 0;
+
+ private:
+  void combine_plain(rlwe::Ciphertext& a, const rlwe::Plaintext& b, bool subtract,
+                     const char* operation) const;
+
+  const Rules* rules_;
+};
+
+}  // namespace hemera::integer

@@ -1,0 +1,114 @@
+#include "schemes/integer/encryption.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/fresh_randomness.hpp"
+#include "schemes/integer/plaintext.hpp"
+
+namespace hemera::integer {
+namespace {
+
+using rlwe::Ciphertext;
+using rlwe::Context;
+using rlwe::Plaintext;
+using runtime::Secrecy;
+
+void require_ciphertext(const Rules& rules, const Ciphertext& ciphertext, const char* operation) {
+  if (!ciphertext.context || !ciphertext.poly) {
+    throw MismatchError(std::string(operation) +
+                        ": the ciphertext is empty; it was moved from or never encrypted");
+  }
+  require_scheme(*ciphertext.context, rules.scheme(), operation);
+}
+
+// log2 of the largest noise that decrypts.
+double capacity_log2(const Rules& rules, const Ciphertext& ciphertext) {
+  const Context& context = *ciphertext.context;
+  return context.base(ciphertext.meta.level).log2() - rules.room_log2(context.parameters().plain_modulus());
+}
+
+template <typename Key>
+Ciphertext encrypt_with(const Rules& rules, const Plaintext& plaintext, const Key& key) {
+  const Context& context = *key.context;
+  require_scheme(context, rules.scheme(), "encrypt");
+  require_plaintext(context, plaintext, "encrypt");
+  rlwe::Metadata meta = plaintext.meta;
+  meta.correction = 1;
+  Ciphertext result = rlwe::encrypt_zero(key, std::move(meta));
+  const std::size_t level = result.meta.level;
+  const poly::Poly message =
+      place(context, plaintext, level, rules.placement(context, result.meta), Secrecy::secret);
+  const poly::PolyView c0 = result.poly.view().components(0, 1);
+  context.backend().add(context.queue(), c0, c0, message.view(), context.base(level));
+  // Beside the error e comes at most 1/2: of rounding the message (BFV), or of t e + m with |m| <= t / 2
+  // (BGV).
+  result.meta.noise_log2 = rlwe::add_log2(result.meta.noise_log2, -1) +
+                           std::log2(static_cast<double>(rlwe::error_factor(context)));
+  return result;
+}
+
+}  // namespace
+
+Ciphertext encrypt(const Rules& rules, const Plaintext& plaintext, const rlwe::PublicKey& key) {
+  return encrypt_with(rules, plaintext, key);
+}
+
+Ciphertext encrypt(const Rules& rules, const Plaintext& plaintext, const rlwe::SecretKey& key) {
+  return encrypt_with(rules, plaintext, key);
+}
+
+Plaintext decrypt(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  const Context& context = *key.context;
+  require_ciphertext(rules, ciphertext, "decrypt");
+  rlwe::require_same_context(*ciphertext.context, context, "decrypt");
+  const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
+  Plaintext result{key.context, ciphertext.meta,
+                   context.make_poly(phase.shape().batch, 1, context.plain_base(), poly::Form::coefficient,
+                                     Secrecy::secret)};
+  result.meta.noise_log2 = 0;
+  result.meta.correction = 1;
+  rules.read_message(context, result.poly.view(), phase.view(), ciphertext.meta);
+  return result;
+}
+
+double measured_noise_log2(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  require_ciphertext(rules, ciphertext, "noise_budget");
+  rlwe::require_same_context(*ciphertext.context, *key.context, "noise_budget");
+  const std::uint64_t factor = rules.noise_factor(key.context->parameters().plain_modulus());
+  return rlwe::largest_coefficient_log2(*key.context, rlwe::decrypt_phase(ciphertext, key), factor) -
+         std::log2(static_cast<double>(factor));
+}
+
+double noise_budget(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  const double measured = measured_noise_log2(rules, ciphertext, key);
+  return std::max(0.0, std::floor(capacity_log2(rules, ciphertext) - measured));
+}
+
+double guaranteed_noise_budget(const Rules& rules, const Ciphertext& ciphertext) {
+  require_ciphertext(rules, ciphertext, "guaranteed_noise_budget");
+  return std::max(0.0, capacity_log2(rules, ciphertext) - ciphertext.meta.noise_log2);
+}
+
+Plaintext decrypt_for_sharing(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key,
+                              int statistical_bits) {
+  const double budget = guaranteed_noise_budget(rules, ciphertext);
+  if (statistical_bits < 1) {
+    throw ParameterError("decrypt_for_sharing: statistical_bits must be at least 1, not " +
+                         std::to_string(statistical_bits));
+  }
+  if (budget < statistical_bits) {
+    throw NoiseError("decrypt_for_sharing: the noise bound leaves " +
+                     std::to_string(static_cast<int>(budget)) + " bits of budget, fewer than the " +
+                     std::to_string(statistical_bits) +
+                     " asked for; use parameters for a deeper circuit, or share fewer bits of security");
+  }
+  return decrypt(rules, ciphertext, key);
+}
+
+}  // namespace hemera::integer

@@ -1,0 +1,236 @@
+#include "hemera/schemes/integer/evaluator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/runtime/error.hpp"
+#include "schemes/integer/plaintext.hpp"
+#include "schemes/integer/rules.hpp"
+
+namespace hemera::integer {
+namespace {
+
+using poly::Form;
+using rlwe::Ciphertext;
+using rlwe::Context;
+using rlwe::Metadata;
+using rlwe::Plaintext;
+using rlwe::Scalar;
+
+// Repeats a single object so that its batch is the broadcast of both shapes.
+void grow_batch(Ciphertext& a, const rlwe::BatchShape& other, const char* operation) {
+  rlwe::BatchShape shape = rlwe::broadcast(a.meta.batch, other, operation);
+  if (rlwe::batch_count(shape) == a.poly.shape().batch) {
+    a.meta.batch = std::move(shape);
+    return;
+  }
+  Metadata meta = a.meta;
+  meta.batch = std::move(shape);
+  Ciphertext grown = rlwe::make_ciphertext(a.context, std::move(meta), a.size());
+  a.context->backend().copy(a.context->queue(), grown.poly.view(), std::as_const(a.poly).view());
+  a = std::move(grown);
+}
+
+// Number of values of a product: the longer operand's slots, or the length of the product of polynomials.
+std::size_t product_slots(const Metadata& a, const Metadata& b, std::size_t degree) {
+  if (a.encoding == rlwe::Encoding::slots) return std::max(a.slots, b.slots);
+  return std::min(degree, a.slots + b.slots - 1);
+}
+
+// Noise after modulus switching from a ciphertext's level to a lower one, step by step; each step rounds
+// coefficients by at most `half_range`.
+double switched_noise_log2(const Ciphertext& a, std::size_t to, double half_range) {
+  const Context& context = *a.context;
+  const rlwe::Parameters& parameters = context.parameters();
+  const double rounding =
+      rlwe::rounding_noise_log2(parameters.degree(), parameters.literal().secret, a.size(), half_range);
+  double noise = a.meta.noise_log2;
+  for (std::size_t level = a.meta.level; level > to; --level) {
+    noise = rlwe::add_log2(noise + context.base(level - 1).log2() - context.base(level).log2(), rounding);
+  }
+  return noise;
+}
+
+// Throws LevelError, naming both levels, if they differ and the context leaves aligning to the caller.
+void require_automatic(const Context& context, std::size_t a, std::size_t b, const char* operation) {
+  if (a == b || context.parameters().literal().rescaling == rlwe::Rescaling::automatic) return;
+  throw LevelError(std::string(operation) + ": the operands are at levels " + std::to_string(a) + " and " +
+                   std::to_string(b) +
+                   ", and these parameters leave levels to the caller; bring both to one level first");
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const Rules& rules, std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
+                     rlwe::Relinearization relinearization)
+    : rlwe::Evaluator(std::move(context), std::move(keys), relinearization), rules_(&rules) {
+  const rlwe::Scheme scheme = this->context()->scheme();
+  if (scheme != rules.scheme()) {
+    const std::string own = rlwe::name(rules.scheme());
+    throw MismatchError("the context is for " + rlwe::name(scheme) + "; a " + own + " evaluator needs a " +
+                        own + " context");
+  }
+}
+
+void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, const char* operation) const {
+  require(a, operation);
+  const Context& own = *context();
+  require_plaintext(own, b, operation);
+  require_same_encoding(a.meta.encoding, b.meta.encoding, operation);
+  grow_batch(a, b.meta.batch, operation);
+  const Placement placement = rules_->placement(own, a.meta);
+  const poly::Poly message = place(own, b, a.meta.level, placement, runtime::Secrecy::open);
+  const poly::PolyView c0 = a.poly.view().components(0, 1);
+  const poly::RnsBase& base = own.base(a.meta.level);
+  if (subtract) {
+    own.backend().subtract(own.queue(), c0, c0, message.view(), base);
+  } else {
+    own.backend().add(own.queue(), c0, c0, message.view(), base);
+  }
+  a.meta.slots = std::max(a.meta.slots, b.meta.slots);
+  const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
+  a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
+}
+
+void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+  combine_plain(a, b, false, "add_plain");
+}
+
+void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+  combine_plain(a, b, true, "subtract_plain");
+}
+
+void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
+  require(a, "add_scalar");
+  const Context& own = *context();
+  const arith::Modulus& t = own.plain_base().modulus(0);
+  const Placement placement = rules_->placement(own, a.meta);
+  const std::int64_t term = t.centered(t.multiply(t.reduce_signed(b.integer), placement.factor));
+  const poly::RnsBase& base = own.base(a.meta.level);
+  std::vector<std::uint64_t> terms = residues(term, base);
+  for (std::size_t i = 0; i < placement.scalars.size(); ++i) {
+    terms[i] = base.modulus(i).multiply(terms[i], placement.scalars[i]);
+  }
+  const poly::PolyView c0 = a.poly.view().components(0, 1);
+  own.backend().add_scalar(own.queue(), c0, c0, terms, Form::evaluation, base);
+  // A term 0 brings the noise 2^-infinity: none.
+  const double largest = std::log2(std::abs(static_cast<double>(term)));
+  a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
+}
+
+void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
+  require(a, "multiply_scalar");
+  const Context& own = *context();
+  const arith::Modulus& t = own.plain_base().modulus(0);
+  const std::int64_t factor = t.centered(t.reduce_signed(b.integer));
+  const poly::RnsBase& base = own.base(a.meta.level);
+  own.backend().multiply_scalar(own.queue(), a.poly.view(), std::as_const(a.poly).view(),
+                                residues(factor, base), base);
+  a.meta.noise_log2 += std::log2(std::max(1.0, std::abs(static_cast<double>(factor))));
+  a.seed.reset();
+}
+
+Ciphertext Evaluator::rescale(const Ciphertext& a) const {
+  require(a, "rescale");
+  const Context& own = *context();
+  const std::size_t level = a.meta.level;
+  if (level == 0) {
+    throw LevelError(
+        "modulus switch: the ciphertext is at level 0, the last one; use parameters for a deeper circuit");
+  }
+  const poly::Backend& backend = own.backend();
+  const poly::Division& plan = own.rescale(level);
+  Metadata meta = a.meta;
+  meta.level = level - 1;
+  meta.correction = rules_->switched_correction(own, a.meta);
+  meta.noise_log2 =
+      switched_noise_log2(a, level - 1, rules_->switching_half_range(own.parameters().plain_modulus()));
+  Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), a.size());
+  auto workspace = own.make_workspace(backend.divide_and_round_workspace(a.poly.shape(), plan));
+  backend.divide_and_round(own.queue(), result.poly.view(), a.poly.view(), plan, Form::evaluation, workspace);
+  return result;
+}
+
+void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
+  require(a, "drop_to_level");
+  if (level > a.meta.level) {
+    throw LevelError("drop_to_level: the ciphertext is at level " + std::to_string(a.meta.level) +
+                     ", below " + std::to_string(level) + "; a level once dropped cannot come back");
+  }
+  while (a.meta.level > level) rescale_inplace(a);
+}
+
+void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
+  require_same_encoding(a.meta.encoding, b.meta.encoding, "add");
+  require_automatic(*context(), a.meta.level, b.meta.level, "add");
+  const std::size_t level = std::min(a.meta.level, b.meta.level);
+  drop_to_level_inplace(a, level);
+  drop_to_level_inplace(b, level);
+}
+
+bool Evaluator::aligned_for_addition(const Metadata& a, const Metadata& b) const {
+  return a.level == b.level && a.correction == b.correction && a.encoding == b.encoding;
+}
+
+std::size_t Evaluator::product_level(const Metadata& a, const Metadata& b) const {
+  require_automatic(*context(), a.level, b.level, "multiply");
+  return std::min(a.level, b.level);
+}
+
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
+  const Context& own = *context();
+  const std::size_t level = product_level(a.meta, b.meta);
+  // Copies only where an operand has to come down.
+  Ciphertext lowered_a;
+  Ciphertext lowered_b;
+  const auto at_level = [&](const Ciphertext& operand, Ciphertext& storage) -> const Ciphertext& {
+    if (operand.meta.level == level) return operand;
+    storage = rescale(operand);
+    drop_to_level_inplace(storage, level);
+    return storage;
+  };
+  const Ciphertext& x = at_level(a, lowered_a);
+  const Ciphertext& y = &a == &b ? x : at_level(b, lowered_b);
+
+  rlwe::Factors result{.a = x.poly.view(), .b = y.poly.view(), .meta = x.meta, .held = {}};
+  result.meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
+  result.meta.slots = product_slots(x.meta, y.meta, own.degree());
+  result.meta.correction = own.plain_base().modulus(0).multiply(x.meta.correction, y.meta.correction);
+  result.meta.noise_log2 = product_noise_log2(x.meta, y.meta);
+  result.hold(std::move(lowered_a.poly));
+  result.hold(std::move(lowered_b.poly));
+  return result;
+}
+
+rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
+  const Context& own = *context();
+  require_plaintext(own, b, "multiply_plain");
+  require_same_encoding(a.meta.encoding, b.meta.encoding, "multiply_plain");
+  rlwe::Factors result{.a = a.poly.view(), .b = {}, .meta = a.meta, .held = {}};
+  result.meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
+  result.meta.slots = product_slots(a.meta, b.meta, own.degree());
+  result.meta.noise_log2 +=
+      rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
+  // The message itself: it multiplies the one that is placed in the ciphertext.
+  poly::Poly lifted = place(own, b, a.meta.level, {}, runtime::Secrecy::open);
+  result.b = std::as_const(lifted).view();
+  result.hold(std::move(lifted));
+  return result;
+}
+
+std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
+  const Context& own = *context();
+  const std::uint64_t t = own.parameters().plain_modulus();
+  const double half_range = rules_->switching_half_range(t);
+  const double room = rules_->room_log2(t);
+  // The lowest level at which the noise bound leaves a bit of budget; the ciphertext's own if none does.
+  for (std::size_t level = 0; level < a.meta.level; ++level) {
+    if (switched_noise_log2(a, level, half_range) + 1 <= own.base(level).log2() - room) return level;
+  }
+  return a.meta.level;
+}
+
+}  // namespace hemera::integer

@@ -1,0 +1,50 @@
+#include "schemes/integer/plaintext.hpp"
+
+#include <string>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::integer {
+
+void require_scheme(const rlwe::Context& context, rlwe::Scheme scheme, const char* operation) {
+  if (context.scheme() == scheme) return;
+  throw MismatchError(std::string(operation) + ": the context is for " + rlwe::name(context.scheme()) +
+                      ", not for " + rlwe::name(scheme));
+}
+
+void require_plaintext(const rlwe::Context& context, const rlwe::Plaintext& plaintext,
+                       const char* operation) {
+  if (!plaintext.context || !plaintext.poly) {
+    throw MismatchError(std::string(operation) +
+                        ": the plaintext is empty; it was moved from or never encoded");
+  }
+  rlwe::require_same_context(context, *plaintext.context, operation);
+}
+
+void require_same_encoding(rlwe::Encoding a, rlwe::Encoding b, const char* operation) {
+  if (a == b) return;
+  const bool slots = a == rlwe::Encoding::slots;
+  throw MismatchError(std::string(operation) + ": one operand is encoded in " +
+                      (slots ? "slots" : "coefficients") + ", the other in " +
+                      (slots ? "coefficients" : "slots") + "; encode both alike");
+}
+
+poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
+                 const Placement& placement, runtime::Secrecy secrecy) {
+  const poly::Backend& backend = context.backend();
+  const poly::RnsBase& base = context.base(level);
+  const poly::PolyShape shape = plaintext.poly.shape();
+  poly::Poly placed = context.make_poly(shape.batch, 1, base, poly::Form::evaluation, secrecy);
+  auto workspace = context.make_workspace(backend.lift_integers_workspace(shape), secrecy);
+  backend.lift_integers(context.queue(), placed.view(), plaintext.poly.view(), placement.factor,
+                        placement.scalars, context.exact_conversion(context.plain_base(), base), workspace);
+  return placed;
+}
+
+std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base) {
+  std::vector<std::uint64_t> result(base.size());
+  for (std::size_t i = 0; i < base.size(); ++i) result[i] = base.modulus(i).reduce_signed(value);
+  return result;
+}
+
+}  // namespace hemera::integer

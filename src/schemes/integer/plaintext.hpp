@@ -1,0 +1,29 @@
+// Plaintexts modulo t as operands: what is checked of them, and how they are lifted to a level's base.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "schemes/integer/rules.hpp"
+
+namespace hemera::integer {
+
+/// Throws MismatchError unless the context is for the scheme.
+void require_scheme(const rlwe::Context& context, rlwe::Scheme scheme, const char* operation);
+
+/// Throws MismatchError unless the plaintext is there and belongs to the context.
+void require_plaintext(const rlwe::Context& context, const rlwe::Plaintext& plaintext, const char* operation);
+
+/// Throws MismatchError unless both are encoded alike.
+void require_same_encoding(rlwe::Encoding a, rlwe::Encoding b, const char* operation);
+
+/// The messages as they lie in component 0 at `level`, in evaluation form; [batch, 1, limb, N].
+poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
+                 const Placement& placement, runtime::Secrecy secrecy);
+
+/// The residues of an integer, one a limb.
+std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base);
+
+}  // namespace hemera::integer

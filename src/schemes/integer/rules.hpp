@@ -1,0 +1,51 @@
+// What tells BFV and BGV apart: where in a ciphertext the message lies, and what follows from that.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hemera/poly/poly.hpp"
+#include "hemera/rlwe/ciphertext.hpp"
+
+namespace hemera::integer {
+
+/// How a message m modulo t lies in component 0 of a ciphertext: as the centred representative of factor * m
+/// modulo t, times scalars[limb] (none: 1).
+struct Placement {
+  std::uint64_t factor = 1;
+  std::vector<std::uint64_t> scalars;
+  /// Whether the message lies in the low bits, where it counts as noise. In the high bits it is rounded by
+  /// at most 1/2.
+  bool in_low_bits = true;
+
+  /// log2 of the noise that comes with a message, given log2 of the largest magnitude of its centred
+  /// representatives.
+  [[nodiscard]] double noise_log2(double largest_log2) const { return in_low_bits ? largest_log2 : -1; }
+};
+
+/// The rules of one scheme. Stateless; one object serves all contexts.
+class Rules {
+ public:
+  virtual ~Rules() = default;
+
+  [[nodiscard]] virtual rlwe::Scheme scheme() const = 0;
+  /// For ciphertexts of this level and correction factor.
+  [[nodiscard]] virtual Placement placement(const rlwe::Context& context,
+                                            const rlwe::Metadata& meta) const = 0;
+  /// Reads messages out of decrypted phases (message plus noise): `phase` over the base of meta.level, `out`
+  /// over the plaintext modulus, both [batch, 1, limb, N] in coefficient form.
+  virtual void read_message(const rlwe::Context& context, const poly::PolyView& out,
+                            const poly::ConstPolyView& phase, const rlwe::Metadata& meta) const = 0;
+  /// Phases times this integer, modulo Q, are noise times the same integer and no message (unless the message
+  /// counts as noise).
+  [[nodiscard]] virtual std::uint64_t noise_factor(std::uint64_t plain_modulus) const = 0;
+  /// log2 of Q over the largest noise that decrypts.
+  [[nodiscard]] virtual double room_log2(std::uint64_t plain_modulus) const = 0;
+  /// The most by which a modulus switch rounds a coefficient.
+  [[nodiscard]] virtual double switching_half_range(std::uint64_t plain_modulus) const = 0;
+  /// The correction factor of a ciphertext after a modulus switch one level down.
+  [[nodiscard]] virtual std::uint64_t switched_correction(const rlwe::Context& context,
+                                                          const rlwe::Metadata& meta) const = 0;
+};
+
+}  // namespace hemera::integer
