@@ -10,7 +10,7 @@
 
 namespace hemera::rlwe {
 
-/// log2(2^a + 2^b): the bound of a sum.
+/// log2(2^a + 2^b): the bound of a sum; unknown_noise if one of them is.
 double add_log2(double a, double b);
 
 /// How many deviations a subgaussian coefficient stays below for all of N coefficients, but for probability
@@ -19,9 +19,13 @@ double tail_factor(std::size_t degree);
 
 /// Noise of a fresh encryption, without the factor t of BGV.
 double fresh_noise_log2(const Context& context, bool with_public_key);
+/// The same with a public key over `key_base` at `level`.
+double fresh_noise_log2(const Context& context, std::size_t level, const poly::RnsBase& key_base);
 double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key);
 
-/// Noise that one key switch adds at `level`, with the factor t of BGV.
+/// Noise that one key switch adds at `level`, with the factor t of BGV: by a key with this gadget, or with
+/// the default one.
+double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level);
 double switching_noise_log2(const Context& context, std::size_t level);
 
 /// log2 of a bound on the Euclidean norm of the coefficients of a secret.
