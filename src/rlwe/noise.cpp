@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hemera/rlwe/scheme_traits.hpp"
+
 namespace hemera::rlwe {
 namespace {
 
@@ -14,6 +16,10 @@ constexpr double failure_nats = 27.725887222397812;
 double add_log2(double a, double b) {
   const double larger = std::max(a, b);
   return larger + std::log2(std::exp2(a - larger) + std::exp2(b - larger));
+}
+
+double sum_noise_log2(const Context& context, double a, double b) {
+  return traits(context.scheme()).bounds_noise ? add_log2(a, b) : 0;
 }
 
 double tail_factor(std::size_t degree) {
@@ -31,10 +37,10 @@ double fresh_noise_log2(const Context& context, bool with_public_key) {
   const ParametersLiteral& literal = context.parameters().literal();
   const double errors = fresh_noise_log2(context.degree(), literal.sigma, with_public_key);
   if (!with_public_key || context.special().empty()) return errors;
-  // The division by the first special prime: BGV rounds to multiples of t, half a step off (one more for even
-  // t).
-  const bool even = context.scheme() == Scheme::bgv && literal.plain_modulus % 2 == 0;
-  const double half_range = even ? 0.5 + 1 / static_cast<double>(literal.plain_modulus) : 0.5;
+  // The division by the first special prime, in units of the error's factor: it rounds to multiples of the
+  // factor, half a step off (one more unit where the factor is even).
+  const std::uint64_t factor = error_factor(context.parameters());
+  const double half_range = factor % 2 == 0 ? 0.5 + 1 / static_cast<double>(factor) : 0.5;
   const double special = std::log2(static_cast<double>(literal.special_primes.front()));
   return add_log2(errors - special, rounding_noise_log2(context.degree(), literal.secret, 2, half_range));
 }
@@ -100,9 +106,7 @@ double switching_noise_log2(const Context& context, std::size_t level) {
     // ModDown rounds both components: 1/2 (1, s), subgaussian with parameter sqrt(1 + |s|^2) / 2.
     result = add_log2(result, std::log2(0.5 * std::sqrt(degree + 1) * tail));
   }
-  return context.scheme() == Scheme::bgv
-             ? result + std::log2(static_cast<double>(context.parameters().plain_modulus()))
-             : result;
+  return result + std::log2(static_cast<double>(error_factor(context.parameters())));
 }
 
 }  // namespace hemera::rlwe

@@ -13,15 +13,18 @@ namespace hemera::rlwe {
 /// log2(2^a + 2^b): the bound of a sum.
 double add_log2(double a, double b);
 
+/// Metadata::noise_log2 of a sum of ciphertexts that have these: 0 where the scheme keeps no bound.
+double sum_noise_log2(const Context& context, double a, double b);
+
 /// How many deviations a subgaussian coefficient stays below for all of N coefficients, but for probability
 /// 2^-40: sqrt(2 ln(2 N 2^40)).
 double tail_factor(std::size_t degree);
 
-/// Noise of a fresh encryption, without the factor t of BGV.
+/// Noise of a fresh encryption, without error_factor.
 double fresh_noise_log2(const Context& context, bool with_public_key);
 double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key);
 
-/// Noise that one key switch adds at `level`, with the factor t of BGV.
+/// Noise that one key switch adds at `level`, with error_factor.
 double switching_noise_log2(const Context& context, std::size_t level);
 
 /// log2 of a bound on the Euclidean norm of the coefficients of a secret.
