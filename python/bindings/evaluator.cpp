@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
-#include "hemera/schemes/ckks.hpp"
 
 namespace hemera::python {
 namespace {
@@ -25,15 +23,6 @@ using rlwe::Plaintext;
 EvaluatorHandle make_evaluator(const rlwe::EvaluationKeys& keys, bool lazy) {
   return {any_scheme::make_evaluator(keys.context, keys,
                                      lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager)};
-}
-
-/// CKKS: with the scale that automatic mode has at `level`; otherwise by modulus switching.
-void adjust_to_level(const EvaluatorHandle& self, Ciphertext& a, std::size_t level) {
-  if (const auto* evaluator = dynamic_cast<const ckks::Evaluator*>(self.evaluator.get())) {
-    evaluator->adjust_to_level_inplace(a, level);
-  } else {
-    self.evaluator->drop_to_level_inplace(a, level);
-  }
 }
 
 rlwe::Scalar scalar(std::complex<double> value, std::int64_t integer) {
@@ -91,7 +80,8 @@ void bind_evaluator(nb::module_& m) {
             return self.evaluator->rescale(a); }, "a"_a, ReleaseGil())
       .def("drop_to_level_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::size_t level) {
             self.evaluator->drop_to_level_inplace(a, level); }, "a"_a, "level"_a, ReleaseGil())
-      .def("adjust_to_level_inplace", &adjust_to_level, "a"_a, "level"_a, ReleaseGil())
+      .def("adjust_to_level_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::size_t level) {
+            self.evaluator->adjust_to_level_inplace(a, level); }, "a"_a, "level"_a, ReleaseGil())
       .def("shrink", [](const EvaluatorHandle& self, const Ciphertext& a) {
             return self.evaluator->shrink(a); }, "a"_a, ReleaseGil())
       .def("rotate", [](const EvaluatorHandle& self, const Ciphertext& a, std::int64_t steps) {

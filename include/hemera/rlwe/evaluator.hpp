@@ -97,6 +97,10 @@ class Evaluator {
   void rescale_inplace(Ciphertext& a) const { a = rescale(a); }
   /// Down to `level`, keeping the values (CKKS: dropping limbs; BFV and BGV: modulus switching).
   virtual void drop_to_level_inplace(Ciphertext& a, std::size_t level) const = 0;
+  /// Down to `level` as alignment does it in automatic mode (CKKS: with the scale of that level).
+  virtual void adjust_to_level_inplace(Ciphertext& a, std::size_t level) const {
+    drop_to_level_inplace(a, level);
+  }
   /// Relinearized, rescaled and at the lowest level whose base holds the result safely: what to send.
   [[nodiscard]] Ciphertext shrink(const Ciphertext& a) const;
 

@@ -108,7 +108,7 @@ class Evaluator final : public rlwe::Evaluator {
   void drop_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const override;
   /// Brings a ciphertext of noise-scale degree 1 to a lower level with exactly the scale that automatic mode
   /// has there: drops limbs, multiplies by an integer constant and rescales once.
-  void adjust_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const;
+  void adjust_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const override;
 
  protected:
   void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
