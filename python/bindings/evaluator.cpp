@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 
 namespace hemera::python {

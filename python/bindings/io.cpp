@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
@@ -62,18 +63,29 @@ std::span<const std::byte> view(const nb::bytes& data) {
   return {static_cast<const std::byte*>(data.data()), data.size()};
 }
 
-/// Bytes of a file that may hold a secret key.
-class FileBytes {
- public:
-  explicit FileBytes(const std::filesystem::path& path) : data_(io::load_file(path)) {}
-  ~FileBytes() { runtime::secure_zero(data_.data(), data_.size()); }
-  FileBytes(const FileBytes&) = delete;
-  FileBytes& operator=(const FileBytes&) = delete;
-  [[nodiscard]] std::span<const std::byte> view() const { return data_; }
+/// Objects as Python holds them.
+template <typename Object>
+Object to_bound(Object object) {
+  return object;
+}
+rlwe::EvaluationKeys to_bound(rlwe::PublicKey key) {
+  rlwe::EvaluationKeys keys;
+  keys.context = key.context;
+  keys.public_key = std::make_shared<const rlwe::PublicKey>(std::move(key));
+  return keys;
+}
+SwitchingKeyHandle to_bound(rlwe::SwitchingKey key) {
+  return {std::make_shared<const rlwe::SwitchingKey>(std::move(key))};
+}
 
- private:
-  Bytes data_;
-};
+template <typename Source>
+nb::object load_object(const ContextHandle& context, const Source& source) {
+  io::AnyObject loaded = [&] {
+    const nb::gil_scoped_release release;
+    return io::load_any(context.context, source);
+  }();
+  return std::visit([](auto& object) { return nb::cast(to_bound(std::move(object))); }, loaded);
+}
 
 /// `work` on the bytes, without the interpreter lock.
 template <typename Work>
@@ -90,59 +102,8 @@ auto from_file(Work work) {
   return [work](const nb::bytes& path) {
     const std::filesystem::path source = to_path(path);
     const nb::gil_scoped_release release;
-    const FileBytes data(source);
-    return work(data.view());
+    return work(source);
   };
-}
-
-/// An object of any kind but parameters.
-nb::object load_object(const ContextHandle& handle, std::span<const std::byte> file) {
-  const io::ContextPointer& context = handle.context;
-  const auto load = [&](auto loader) {
-    auto object = [&] {
-      const nb::gil_scoped_release release;
-      return loader(context, file);
-    }();
-    return nb::cast(std::move(object));
-  };
-  const io::Kind kind = [&] {
-    const nb::gil_scoped_release release;
-    return io::Reader(file).header().kind;
-  }();
-  switch (kind) {
-    case io::Kind::plaintext:
-      return load(io::load_plaintext);
-    case io::Kind::ciphertext:
-      return load(io::load_ciphertext);
-    case io::Kind::secret_key:
-      return load(io::load_secret_key);
-    case io::Kind::public_key:
-      return load([](const io::ContextPointer& pointer, std::span<const std::byte> data) {
-        rlwe::EvaluationKeys keys;
-        keys.context = pointer;
-        keys.public_key = std::make_shared<const rlwe::PublicKey>(io::load_public_key(pointer, data));
-        return keys;
-      });
-    case io::Kind::switching_key:
-      return load([](const io::ContextPointer& pointer, std::span<const std::byte> data) {
-        return SwitchingKeyHandle{
-            std::make_shared<const rlwe::SwitchingKey>(io::load_switching_key(pointer, data))};
-      });
-    case io::Kind::parameters:
-    case io::Kind::evaluation_keys:
-      break;
-  }
-  // Evaluation keys; for parameters this throws a MismatchError that names both kinds.
-  return load(io::load_evaluation_keys);
-}
-
-nb::object load_object_file(const ContextHandle& context, const nb::bytes& path) {
-  const std::filesystem::path source = to_path(path);
-  const auto data = [&] {
-    const nb::gil_scoped_release release;
-    return std::make_unique<const FileBytes>(source);
-  }();
-  return load_object(context, data->view());
 }
 
 }  // namespace
@@ -155,13 +116,17 @@ void bind_io(nb::module_& m) {
   bind_save<rlwe::EvaluationKeys>(m);
   bind_save<SwitchingKeyHandle>(m);
 
-  m.def("load_parameters", from_bytes(io::load_parameters), "data"_a);
-  m.def("load_parameters_file", from_file(io::load_parameters), "path"_a);
+  const auto load_parameters = [](const auto& source) { return io::load_parameters(source); };
+  m.def("load_parameters", from_bytes(load_parameters), "data"_a);
+  m.def("load_parameters_file", from_file(load_parameters), "path"_a);
   m.def(
       "load_object",
       [](const ContextHandle& context, const nb::bytes& data) { return load_object(context, view(data)); },
       "context"_a, "data"_a);
-  m.def("load_object_file", &load_object_file, "context"_a, "path"_a);
+  m.def(
+      "load_object_file",
+      [](const ContextHandle& context, const nb::bytes& path) { return load_object(context, to_path(path)); },
+      "context"_a, "path"_a);
 
   nb::class_<io::SectionDescription>(m, "SectionDescription")
       .def_ro("tag", &io::SectionDescription::tag)
@@ -175,8 +140,9 @@ void bind_io(nb::module_& m) {
       .def_ro("bytes", &io::Description::bytes)
       .def_ro("sections", &io::Description::sections)
       .def_ro("fields", &io::Description::fields);
-  m.def("describe", from_bytes(io::describe), "data"_a);
-  m.def("describe_file", from_file(io::describe), "path"_a);
+  const auto describe = [](const auto& source) { return io::describe(source); };
+  m.def("describe", from_bytes(describe), "data"_a);
+  m.def("describe_file", from_file(describe), "path"_a);
 }
 
 }  // namespace hemera::python

@@ -16,8 +16,6 @@
 #include "bindings.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
-#include "hemera/schemes/bfv.hpp"
-#include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
 
@@ -28,7 +26,6 @@ using namespace nb::literals;
 using rlwe::Ciphertext;
 using rlwe::EvaluationKeys;
 using rlwe::Plaintext;
-using rlwe::Scheme;
 using rlwe::SecretKey;
 
 template <typename T>
@@ -93,61 +90,6 @@ Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plai
   return to_array(std::move(values), plaintext.meta);
 }
 
-Ciphertext encrypt_with_keys(const Plaintext& plaintext, const EvaluationKeys& keys) {
-  if (!keys.public_key) {
-    throw MissingKeyError(
-        "encrypt: these keys have no public key; make them with generate_keys(secret_key, public_key=True), "
-        "or "
-        "encrypt with the secret key");
-  }
-  return any_scheme::encrypt(plaintext, *keys.public_key);
-}
-
-Plaintext decrypt_for_sharing(const Ciphertext& ciphertext, const SecretKey& key,
-                              std::optional<double> noise_bound, int statistical_bits) {
-  const Scheme scheme = ciphertext.context->scheme();
-  if (scheme == Scheme::ckks) {
-    if (!noise_bound) {
-      throw ParameterError(
-          "decrypt_for_sharing: CKKS needs noise_bound, a worst-case bound of the circuit on the error of a "
-          "slot");
-    }
-    return ckks::decrypt_for_sharing(ciphertext, key, *noise_bound, statistical_bits);
-  }
-  if (noise_bound) {
-    throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
-                         " takes no noise_bound; a ciphertext carries its own bound");
-  }
-  return scheme == Scheme::bfv ? bfv::decrypt_for_sharing(ciphertext, key, statistical_bits)
-                               : bgv::decrypt_for_sharing(ciphertext, key, statistical_bits);
-}
-
-double guaranteed_noise_budget(const Ciphertext& ciphertext) {
-  switch (ciphertext.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::guaranteed_noise_budget(ciphertext);
-    case Scheme::bgv:
-      return bgv::guaranteed_noise_budget(ciphertext);
-    case Scheme::ckks:
-      break;
-  }
-  throw ParameterError("guaranteed_noise_budget: CKKS results are approximate and have no budget");
-}
-
-double noise_budget(const Ciphertext& ciphertext, const SecretKey& key) {
-  switch (ciphertext.context->scheme()) {
-    case Scheme::bfv:
-      return bfv::noise_budget(ciphertext, key);
-    case Scheme::bgv:
-      return bgv::noise_budget(ciphertext, key);
-    case Scheme::ckks:
-      break;
-  }
-  throw ParameterError(
-      "noise_budget: CKKS results are approximate and have no budget; compare with the clear result by "
-      "hemera.ckks.precision");
-}
-
 }  // namespace
 
 void bind_schemes(nb::module_& m) {
@@ -170,14 +112,15 @@ void bind_schemes(nb::module_& m) {
       .def("encode", &encode_integers, "values"_a, "slots"_a, ReleaseGil())
       .def("decode", &decode_integers, "plaintext"_a, "signed"_a);
 
-  m.def("encrypt_with_keys", &encrypt_with_keys, "plaintext"_a, "keys"_a, ReleaseGil());
+  m.def("encrypt_with_keys", nb::overload_cast<const Plaintext&, const EvaluationKeys&>(&any_scheme::encrypt),
+        "plaintext"_a, "keys"_a, ReleaseGil());
   m.def("encrypt_with_secret", nb::overload_cast<const Plaintext&, const SecretKey&>(&any_scheme::encrypt),
         "plaintext"_a, "secret"_a, ReleaseGil());
   m.def("decrypt", &any_scheme::decrypt, "ciphertext"_a, "secret"_a, ReleaseGil());
-  m.def("decrypt_for_sharing", &decrypt_for_sharing, "ciphertext"_a, "secret"_a, "noise_bound"_a.none(),
-        "statistical_bits"_a, ReleaseGil());
-  m.def("guaranteed_noise_budget", &guaranteed_noise_budget, "ciphertext"_a);
-  m.def("noise_budget", &noise_budget, "ciphertext"_a, "secret"_a, ReleaseGil());
+  m.def("decrypt_for_sharing", &any_scheme::decrypt_for_sharing, "ciphertext"_a, "secret"_a,
+        "noise_bound"_a.none(), "statistical_bits"_a, ReleaseGil());
+  m.def("guaranteed_noise_budget", &any_scheme::guaranteed_noise_budget, "ciphertext"_a);
+  m.def("noise_budget", &any_scheme::noise_budget, "ciphertext"_a, "secret"_a, ReleaseGil());
 }
 
 }  // namespace hemera::python

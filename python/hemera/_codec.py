@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -11,10 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hemera import _core
 from hemera._device import DeviceArray, ForeignArray, foreign_array
 from hemera._encoding import as_complex, as_integers, fit_slots, pad_slots, power_of_two
-
-if TYPE_CHECKING:
-    from hemera.ciphertext import Ciphertext
-    from hemera.parameters import Parameters
+from hemera.parameters import Parameters
 
 __all__ = ["Codec", "make_codec", "require_level"]
 
@@ -53,7 +50,7 @@ class Codec(ABC):
     ) -> _core.Plaintext: ...
 
     @abstractmethod
-    def encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
+    def encode_operand(self, values: ArrayLike, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
         """An array that is added to or multiplied with `a`, at the level and scale that this takes."""
 
     @abstractmethod
@@ -125,9 +122,9 @@ class ComplexCodec(Codec):
         if level is not None:
             require_level(self._params, level)
 
-    def encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
+    def encode_operand(self, values: ArrayLike, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
         array = fit_slots(as_complex(values, "array operand"), a.slots, "array operand")
-        level, scale = self._native.plain_operand(a._native, product)
+        level, scale = self._native.plain_operand(a, product)
         return self._encoder.encode(array, level, scale)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
@@ -175,7 +172,7 @@ class IntegerCodec(Codec):
         if level is not None or scale is not None:
             raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
 
-    def encode_operand(self, values: ArrayLike, a: Ciphertext, *, product: bool) -> _core.Plaintext:
+    def encode_operand(self, values: ArrayLike, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
         del product  # integers are encoded alike for both
         integers = as_integers(values, "array operand", self._scheme)
         return self._encoder.encode(fit_slots(integers, a.slots, "array operand"), a.encoding == "slots")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hemera import _core, bfv, bgv, ckks
-from hemera._stored import Source, read
+from hemera._source import Source, read
 from hemera.parameters import Parameters, warn_if_weak
 
 _CLASSES: dict[str, type[Parameters]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 from hemera import _core
@@ -60,10 +61,8 @@ def gpus() -> list[str] | str:
 
 def describe(threads: int | None = None) -> dict[str, str | int | None]:
     """The machine and the build, for files of results."""
-    from hemera import __version__
-
     return {
-        "hemera": __version__,
+        "hemera": version("hemera"),
         "commit": commit(),
         "processor": processor_name(),
         "architecture": platform.machine(),

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Union
+from typing import Any, NoReturn, Protocol
 
 from hemera import _core
 
-if TYPE_CHECKING:
-    from hemera.context import Context
-    from hemera.evaluator import Evaluator
 
-T = TypeVar("T")
+class Target(Protocol):
+    """Where objects can be copied to: a context or, for ciphertexts, an evaluator."""
 
-Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
-"""Bytes of an object, or the path of a file that holds them."""
+    def _copy_of(self, stored: Stored) -> Any: ...
 
 
-def read(source: Source, from_bytes: Callable[[bytes], T], from_file: Callable[[bytes], T]) -> T:
-    """What the reader for bytes, or the one for a file of this path, makes of the source."""
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return from_bytes(bytes(source))
-    if isinstance(source, (str, os.PathLike)):
-        return from_file(os.fsencode(source))
-    raise TypeError(f"load takes bytes or the path of a file, not {type(source).__name__}")
+class Home(Target, Protocol):
+    """A context, as far as every stored object needs it."""
+
+    def on(self, device: str) -> Target: ...
 
 
 class Stored(ABC):
@@ -37,7 +30,7 @@ class Stored(ABC):
 
     @property
     @abstractmethod
-    def context(self) -> Context:
+    def context(self) -> Home:
         """The context that the object belongs to."""
 
     def to_bytes(self, *, compression: int = 0) -> bytes:
@@ -63,7 +56,7 @@ class Stored(ABC):
         """
         _core.save_file(os.fsencode(path), self._native, compression)
 
-    def to(self, target: Context | Evaluator | str) -> Any:
+    def to(self, target: Target | str) -> Any:
         """A copy of the object in another context of the same parameters, for example on another device.
 
         Between GPUs it travels without the host.

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hemera import _core
 from hemera._codec import Codec, make_codec, require_level
 from hemera._device import DeviceArray, stream_handle
-from hemera._stored import Source, Stored, read
+from hemera._source import Source, read
+from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.evaluator import Evaluator, Relinearization
 from hemera.keys import Keys, SecretKey, SwitchingKey

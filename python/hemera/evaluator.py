@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 
 from hemera import _core
 from hemera._encoding import as_number
-from hemera._stored import Source, Stored
+from hemera._source import Source
+from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Operand, Plaintext
 from hemera.graph import Circuit, Graph
+from hemera.keys import Keys, SwitchingKey
 
 if TYPE_CHECKING:
     from hemera.context import Context
-    from hemera.keys import Keys, SwitchingKey
 
 __all__ = ["Evaluator", "Relinearization"]
 
@@ -333,7 +334,7 @@ class Evaluator:
             DeviceError: when the circuit encrypts, draws randomness or copies from or to the host (encoding
                 an array inside it does: encode before, and use the plaintext).
         """
-        return Graph(self, circuit, examples)
+        return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
 
     # --- How operands are brought together. ---
 
@@ -398,7 +399,7 @@ class Evaluator:
     ) -> _core.Plaintext:
         if isinstance(b, Plaintext):
             return b._native
-        return self._context._codec.encode_operand(b, a, product=product)
+        return self._context._codec.encode_operand(b, a._native, product=product)
 
     def _check_out(
         self, operation: _Operation, a: Ciphertext, shape: tuple[int, ...], out: Ciphertext | None

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from hemera import _core
 from hemera.ciphertext import Ciphertext
-
-if TYPE_CHECKING:
-    from hemera.evaluator import Evaluator
 
 __all__ = ["Circuit", "Graph"]
 
@@ -25,25 +21,31 @@ class Graph:
     its inputs (plaintexts, keys) as it was when captured. Calls from several threads take turns.
     """
 
-    def __init__(self, evaluator: Evaluator, circuit: Circuit, examples: Sequence[Ciphertext]) -> None:
+    def __init__(
+        self,
+        context: _core.Context,
+        bound: Callable[[_core.Ciphertext], Ciphertext],
+        circuit: Circuit,
+        examples: Sequence[Ciphertext],
+    ) -> None:
+        """`bound` makes a ciphertext that works by the evaluator which captures."""
         if not examples:
             raise _core.ParameterError("capture: give at least one example input")
-        self._evaluator = evaluator
+        self._bound = bound
         self._circuit = circuit
         self._lock = threading.Lock()
-        self._inputs = [Ciphertext(example._native.clone(), evaluator) for example in examples]
+        self._inputs = [bound(example._native.clone()) for example in examples]
         self._outputs: list[Ciphertext] = []
         self._single = True
         self._recording: _core.Recording | None = None
         # Constants of the operations are made in the first run; the recording may not make any.
         self._run_circuit()
-        native = evaluator.context._native
-        if _core.records(native):
-            self._recording = _core.record(native, self._run_circuit)
+        if _core.records(context):
+            self._recording = _core.record(context, self._run_circuit)
 
     def _run_circuit(self) -> None:
         # Copies: what the circuit does to its arguments in place must not change the graph's inputs.
-        result = self._circuit(*[Ciphertext(own._native.clone(), self._evaluator) for own in self._inputs])
+        result = self._circuit(*[self._bound(own._native.clone()) for own in self._inputs])
         self._single = isinstance(result, Ciphertext)
         outputs = [result] if isinstance(result, Ciphertext) else list(result)
         for output in outputs:
@@ -79,7 +81,7 @@ class Graph:
                 self._run_circuit()
             else:
                 self._recording.replay()
-            results = tuple(Ciphertext(output._native.clone(), self._evaluator) for output in self._outputs)
+            results = tuple(self._bound(output._native.clone()) for output in self._outputs)
         return results[0] if self._single else results
 
     def __repr__(self) -> str:

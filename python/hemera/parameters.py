@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from hemera import _core
-from hemera._stored import Source, read
+from hemera._source import Source, read
 from hemera.errors import SecurityWarning
 
 if TYPE_CHECKING:

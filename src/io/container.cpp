@@ -231,19 +231,18 @@ Reader::Reader(std::span<const std::byte> file) : header_(read_header(file)) {
   }
 }
 
-void Reader::expect_kind(Kind kind) const {
-  if (header_.kind != kind) {
-    throw MismatchError("the file holds a " + std::string(name(header_.kind)) + " object where a " +
-                        std::string(name(kind)) + " object was expected");
+void Header::expect_kind(Kind expected) const {
+  if (kind != expected) {
+    throw MismatchError("the file holds a " + std::string(name(kind)) + " object where a " +
+                        std::string(name(expected)) + " object was expected");
   }
 }
 
-void Reader::expect_fingerprint(const Fingerprint& fingerprint) const {
-  if (header_.fingerprint != fingerprint) {
-    throw MismatchError("the " + std::string(name(header_.kind)) + " in the file belongs to parameters " +
-                        runtime::to_hex(std::span(header_.fingerprint).first(4)) +
-                        " and the context has parameters " +
+void Header::expect_fingerprint(const Fingerprint& expected) const {
+  if (fingerprint != expected) {
+    throw MismatchError("the " + std::string(name(kind)) + " in the file belongs to parameters " +
                         runtime::to_hex(std::span(fingerprint).first(4)) +
+                        " and the context has parameters " + runtime::to_hex(std::span(expected).first(4)) +
                         "; load it in a context made from the parameters that it was saved with");
   }
 }

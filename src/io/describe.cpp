@@ -6,6 +6,7 @@
 #include "hemera/io/container.hpp"
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
+#include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
 #include "io/polynomials.hpp"
 
@@ -218,5 +219,7 @@ Description describe(std::span<const std::byte> file) {
   reader.expect_end();
   return description;
 }
+
+Description describe(const std::filesystem::path& path) { return describe(FileBytes(path).view()); }
 
 }  // namespace hemera::io

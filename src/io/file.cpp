@@ -197,7 +197,8 @@ void save_file(const std::filesystem::path& path, std::span<const std::byte> fil
   out.commit();
 }
 
-std::vector<std::byte> load_file(const std::filesystem::path& path) {
+std::vector<std::byte> load_file(const std::filesystem::path& path,
+                                 const std::function<void(const Header&)>& accept) {
   const auto fail = [&path](const char* action, int error) {
     throw FileError("can not load " + path.string() + ": " + std::string(action) + ": " + reason(error));
   };
@@ -233,7 +234,10 @@ std::vector<std::byte> load_file(const std::filesystem::path& path) {
   };
   bool more = fill();
   // Before memory is taken for a large file that is something else.
-  static_cast<void>(read_header(std::span(data).first(size)));
+  const Header header = read_header(std::span(data).first(size));
+  if (accept) {
+    accept(header);
+  }
   try {
     // The size is a hint: pipes have none, and a file may grow or shrink meanwhile.
     constexpr std::size_t least_step = std::size_t{1} << 16;

@@ -5,6 +5,7 @@
 
 #include "hemera/io/objects.hpp"
 #include "hemera/runtime/error.hpp"
+#include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
 #include "io/polynomials.hpp"
 #include "io/secret.hpp"
@@ -16,8 +17,8 @@ namespace {
 // A whole, undamaged file of this kind that belongs to the context.
 Reader open(const rlwe::Context& context, std::span<const std::byte> file, Kind kind) {
   Reader reader(file);
-  reader.expect_kind(kind);
-  reader.expect_fingerprint(context.parameters().fingerprint());
+  reader.header().expect_kind(kind);
+  reader.header().expect_fingerprint(context.parameters().fingerprint());
   return reader;
 }
 
@@ -89,11 +90,21 @@ rlwe::SwitchingKey next_switching_key(Reader& reader, const ContextPointer& cont
           read_polynomials(reader.next(residues_tag), *context, expected, fields.seed), fields.seed};
 }
 
+// What the header alone tells against loading an object of any kind into the context.
+void expect_object(const Header& header, const rlwe::Context& context) {
+  if (header.kind == Kind::parameters) {
+    throw MismatchError(
+        "the file holds parameters, which belong to no context; load them by themselves and make a context "
+        "of them");
+  }
+  header.expect_fingerprint(context.parameters().fingerprint());
+}
+
 }  // namespace
 
 rlwe::Parameters load_parameters(std::span<const std::byte> file) {
   Reader reader(file);
-  reader.expect_kind(Kind::parameters);
+  reader.header().expect_kind(Kind::parameters);
   const Payload payload = reader.next(parameters_tag).payload();
   reader.expect_end();
   auto parameters = read_parameters(payload.bytes(), reader.header().version);
@@ -182,6 +193,35 @@ rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::sp
   reader.expect_end();
   require_version(reader, keys);
   return keys;
+}
+
+rlwe::Parameters load_parameters(const std::filesystem::path& path) {
+  const FileBytes file(path, [](const Header& header) { header.expect_kind(Kind::parameters); });
+  return load_parameters(file.view());
+}
+
+AnyObject load_any(const ContextPointer& context, std::span<const std::byte> file) {
+  const Header header = read_header(file);
+  expect_object(header, *context);
+  switch (header.kind) {
+    case Kind::plaintext:
+      return load_plaintext(context, file);
+    case Kind::ciphertext:
+      return load_ciphertext(context, file);
+    case Kind::secret_key:
+      return load_secret_key(context, file);
+    case Kind::public_key:
+      return load_public_key(context, file);
+    case Kind::switching_key:
+      return load_switching_key(context, file);
+    default:
+      return load_evaluation_keys(context, file);
+  }
+}
+
+AnyObject load_any(const ContextPointer& context, const std::filesystem::path& path) {
+  const FileBytes file(path, [&](const Header& header) { expect_object(header, *context); });
+  return load_any(context, file.view());
 }
 
 }  // namespace hemera::io

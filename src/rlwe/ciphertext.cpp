@@ -54,6 +54,43 @@ Ciphertext join(const std::vector<const Ciphertext*>& parts, BatchShape shape, c
   return out;
 }
 
+// An object of another batch shape with room for its residues.
+Ciphertext make_like(const Ciphertext& a, Metadata meta) {
+  return make_ciphertext(a.context, std::move(meta), a.size());
+}
+Plaintext make_like(const Plaintext& a, Metadata meta) {
+  const std::size_t count = batch_count(meta.batch);
+  return {
+      a.context, std::move(meta),
+      a.context->make_poly(count, a.poly.shape().components, a.poly.base(), a.poly.form(), a.poly.secrecy())};
+}
+
+template <typename Object>
+Object gather_elements(const Object& a, std::span<const std::size_t> indices, BatchShape shape) {
+  const std::size_t count = a.poly.shape().batch;
+  if (indices.empty() || batch_count(shape) != indices.size()) {
+    throw MismatchError("gather: " + std::to_string(indices.size()) +
+                        " elements do not fill a batch of shape " + to_text(shape));
+  }
+  Metadata meta = a.meta;
+  meta.batch = std::move(shape);
+  Object out = make_like(a, std::move(meta));
+  const Context& context = *a.context;
+  for (std::size_t first = 0; first < indices.size();) {
+    // One copy for each run of consecutive elements.
+    std::size_t length = 1;
+    while (first + length < indices.size() && indices[first + length] == indices[first] + length) ++length;
+    if (indices[first] + length > count) {
+      throw MismatchError("gather: element " + std::to_string(indices[first] + length - 1) +
+                          " is not in a batch of " + std::to_string(count));
+    }
+    context.backend().copy(context.queue(), out.poly.view().batches(first, length),
+                           a.poly.view().batches(indices[first], length));
+    first += length;
+  }
+  return out;
+}
+
 }  // namespace
 
 Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta, std::size_t size) {
@@ -95,6 +132,14 @@ Ciphertext take(const Ciphertext& a, std::size_t index) {
   return out;
 }
 
+Ciphertext gather(const Ciphertext& a, std::span<const std::size_t> indices, BatchShape shape) {
+  return gather_elements(a, indices, std::move(shape));
+}
+
+Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, BatchShape shape) {
+  return gather_elements(a, indices, std::move(shape));
+}
+
 Ciphertext stack(const std::vector<const Ciphertext*>& parts) {
   if (parts.empty()) throw ParameterError("stack: needs at least one ciphertext");
   BatchShape shape = parts.front()->meta.batch;
@@ -126,13 +171,12 @@ Ciphertext concatenate(const std::vector<const Ciphertext*>& parts) {
   return join(parts, std::move(shape), "concatenate");
 }
 
-Ciphertext reshape(Ciphertext a, BatchShape shape) {
+void reshape_inplace(Ciphertext& a, BatchShape shape) {
   if (batch_count(shape) != batch_count(a.meta.batch)) {
     throw MismatchError("reshape: a batch of shape " + to_text(a.meta.batch) + " cannot become " +
                         to_text(shape) + "; the number of elements must stay");
   }
   a.meta.batch = std::move(shape);
-  return a;
 }
 
 }  // namespace hemera::rlwe

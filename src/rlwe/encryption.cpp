@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hemera/rlwe/noise.hpp"
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
 #include "rlwe/restriction.hpp"
@@ -37,7 +38,7 @@ Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPo
     auto workspace = context.make_workspace(
         backend.encrypt_zero_workspace(result.poly.shape(), base, division), Secrecy::secret);
     backend.encrypt_zero(context.queue(), result.poly.view(), pk, secret, context.error_distribution(),
-                         error_factor(context), base, division, message, workspace);
+                         error_factor(context.parameters()), base, division, message, workspace);
   });
   return result;
 }

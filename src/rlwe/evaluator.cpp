@@ -6,6 +6,7 @@
 
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/restriction.hpp"
 
@@ -26,7 +27,7 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
   Metadata meta = a.meta;
   meta.batch = broadcast(a.meta.batch, b.meta.batch, subtract ? "subtract" : "add");
   meta.slots = std::max(a.meta.slots, b.meta.slots);
-  if (context.scheme() != Scheme::ckks) meta.noise_log2 = add_log2(a.meta.noise_log2, b.meta.noise_log2);
+  meta.noise_log2 = sum_noise_log2(context, a.meta.noise_log2, b.meta.noise_log2);
   const std::size_t common = std::min(a.size(), b.size());
   const std::size_t rest = std::max(a.size(), b.size()) - common;
   const bool in_place = &out == &a && b.size() <= a.size() && a.poly.shape().batch == batch_count(meta.batch);
@@ -137,10 +138,9 @@ const SwitchingKey& Evaluator::find_key(const KeyRole& role, std::size_t level,
 
 const SwitchingKey& Evaluator::galois_key(std::uint64_t element, std::int64_t steps,
                                           std::size_t level) const {
-  const std::string what =
-      element == context_->conjugation_element()
-          ? std::string(context_->scheme() == Scheme::ckks ? "conjugation" : "swapping rows")
-          : "rotation by " + std::to_string(steps);
+  const std::string what = element == context_->conjugation_element()
+                               ? std::string(traits(context_->scheme()).conjugation)
+                               : "rotation by " + std::to_string(steps);
   return find_key(KeyRole::galois(element), level,
                   what + " needs the key of Galois element " + std::to_string(element));
 }
@@ -277,9 +277,7 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
   for (const Factors& product : products.subspan(1)) {
     meta.batch = broadcast(meta.batch, product.meta.batch, operation);
     meta.slots = std::max(meta.slots, product.meta.slots);
-    if (context_->scheme() != Scheme::ckks) {
-      meta.noise_log2 = add_log2(meta.noise_log2, product.meta.noise_log2);
-    }
+    meta.noise_log2 = sum_noise_log2(*context_, meta.noise_log2, product.meta.noise_log2);
   }
   return sum_products(products, std::move(meta), key);
 }
@@ -435,9 +433,8 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
   if (a.meta.encoding != Encoding::slots) {
     throw MismatchError("rotate: the ciphertext is encoded in coefficients; only slots can be rotated");
   }
-  // Sparse CKKS slots repeat, so rotations there are equal modulo their number.
   const auto all = static_cast<std::int64_t>(context_->degree() / 2);
-  const auto period = context_->scheme() == Scheme::ckks ? static_cast<std::int64_t>(a.meta.slots) : all;
+  const auto period = static_cast<std::int64_t>(rotation_period(context_->parameters(), a.meta.slots));
   if (wrap(steps, period) == 0) return {};
   const auto has = [&](std::int64_t step) {
     return keys_.has(KeyRole::galois(context_->galois_element(step)));
@@ -511,14 +508,13 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
 
 Ciphertext Evaluator::sum_slots(const Ciphertext& a) const {
   require(a, "sum_slots");
-  const bool rows = context_->scheme() != Scheme::ckks;
-  const std::size_t period = rows ? context_->degree() / 2 : a.meta.slots;
+  const std::size_t period = rotation_period(context_->parameters(), a.meta.slots);
   Ciphertext storage;
   Ciphertext sum = at_size_two(a, storage).clone();
   for (std::size_t step = 1; step < period; step *= 2) {
     add_inplace(sum, rotate(sum, static_cast<std::int64_t>(step)));
   }
-  if (rows) add_inplace(sum, conjugate(sum));
+  if (traits(context_->scheme()).two_rows) add_inplace(sum, conjugate(sum));
   return sum;
 }
 
@@ -529,7 +525,7 @@ Ciphertext Evaluator::reencrypt(const Ciphertext& a, const SwitchingKey& key) co
 }
 
 std::vector<std::int64_t> rotations_for_sum(const Parameters& parameters, std::size_t slots) {
-  const std::size_t period = parameters.scheme() == Scheme::ckks ? slots : parameters.degree() / 2;
+  const std::size_t period = rotation_period(parameters, slots);
   std::vector<std::int64_t> steps;
   for (std::size_t step = 1; step < period; step *= 2) steps.push_back(static_cast<std::int64_t>(step));
   return steps;

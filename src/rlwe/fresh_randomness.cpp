@@ -1,12 +1,9 @@
 #include "rlwe/fresh_randomness.hpp"
 
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
-
-std::uint64_t error_factor(const Context& context) {
-  return context.scheme() == Scheme::bgv ? context.parameters().plain_modulus() : 1;
-}
 
 poly::RandomStream sample_rlwe(const Context& context, const poly::PolyView& out, const poly::Poly& secret,
                                const poly::RnsBase& base, const poly::ConstPolyView& addend,
@@ -15,7 +12,7 @@ poly::RandomStream sample_rlwe(const Context& context, const poly::PolyView& out
   const poly::RlweSampling from{.errors = errors,
                                 .uniform = uniform,
                                 .distribution = context.error_distribution(),
-                                .factor = error_factor(context)};
+                                .factor = error_factor(context.parameters())};
   const poly::Backend& backend = context.backend();
   with_restricted(context, secret, base, [&](const poly::ConstPolyView& s) {
     auto workspace =

@@ -1,16 +1,12 @@
 // Pieces of key generation and encryption: samples of RLWE.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include "hemera/poly/poly.hpp"
 #include "hemera/rlwe/context.hpp"
 
 namespace hemera::rlwe {
-
-/// What errors are multiplied by: t for BGV, else 1.
-std::uint64_t error_factor(const Context& context);
 
 /// Fresh pairs (b, a) with b = e - a s + addend in every polynomial of `out`, [batch, 2, limb, N] over
 /// `base`, as Backend::sample_rlwe tells. Returns the public stream that `a` comes from.

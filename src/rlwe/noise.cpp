@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hemera/rlwe/scheme_traits.hpp"
+
 namespace hemera::rlwe {
 namespace {
 
@@ -15,6 +17,10 @@ double add_log2(double a, double b) {
   const double larger = std::max(a, b);
   if (larger == unknown_noise) return unknown_noise;
   return larger + std::log2(std::exp2(a - larger) + std::exp2(b - larger));
+}
+
+double sum_noise_log2(const Context& context, double a, double b) {
+  return traits(context.scheme()).bounds_noise ? add_log2(a, b) : 0;
 }
 
 double tail_factor(std::size_t degree) {
@@ -38,10 +44,10 @@ double fresh_noise_log2(const Context& context, std::size_t level, const poly::R
   const double errors = fresh_noise_log2(context.degree(), literal.sigma, true);
   const poly::Division* division = context.encryption_division(level, key_base);
   if (division == nullptr) return errors;
-  // The division by the key's special primes: BGV rounds to multiples of t, half a step off (one more for
-  // even t).
-  const bool even = context.scheme() == Scheme::bgv && literal.plain_modulus % 2 == 0;
-  const double half_range = even ? 0.5 + 1 / static_cast<double>(literal.plain_modulus) : 0.5;
+  // The division by the key's special primes, in units of the error's factor: it rounds to multiples of the
+  // factor, half a step off (one more unit where the factor is even).
+  const std::uint64_t factor = error_factor(context.parameters());
+  const double half_range = factor % 2 == 0 ? 0.5 + 1 / static_cast<double>(factor) : 0.5;
   return add_log2(errors - division->dropped().log2(),
                   rounding_noise_log2(context.degree(), literal.secret, 2, half_range));
 }
@@ -119,9 +125,7 @@ double switching_noise_log2(const Context& context, const Gadget& gadget, std::s
     // ModDown rounds both components: 1/2 (1, s), subgaussian with parameter sqrt(1 + |s|^2) / 2.
     result = add_log2(result, std::log2(0.5 * std::sqrt(degree + 1) * tail));
   }
-  return context.scheme() == Scheme::bgv
-             ? result + std::log2(static_cast<double>(context.parameters().plain_modulus()))
-             : result;
+  return result + std::log2(static_cast<double>(error_factor(context.parameters())));
 }
 
 }  // namespace hemera::rlwe

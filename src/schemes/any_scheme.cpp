@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -46,6 +47,15 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey
   return encrypt_with(plaintext, key);
 }
 
+rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys) {
+  if (!keys.public_key) {
+    throw MissingKeyError(
+        "encrypt: these keys have no public key; make them with generate_keys(secret_key, public_key=True), "
+        "or encrypt with the secret key");
+  }
+  return encrypt(plaintext, *keys.public_key);
+}
+
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
   switch (key.context->scheme()) {
     case Scheme::bfv:
@@ -54,6 +64,49 @@ rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKe
       return bgv::decrypt(ciphertext, key);
     default:
       return ckks::decrypt(ciphertext, key);
+  }
+}
+
+rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
+                                    std::optional<double> noise_bound, int statistical_bits) {
+  const Scheme scheme = key.context->scheme();
+  if (scheme == Scheme::ckks) {
+    if (!noise_bound) {
+      throw ParameterError(
+          "decrypt_for_sharing: CKKS needs noise_bound, a worst-case bound of the circuit on the error of a "
+          "slot");
+    }
+    return ckks::decrypt_for_sharing(ciphertext, key, *noise_bound, statistical_bits);
+  }
+  if (noise_bound) {
+    throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
+                         " takes no noise_bound; a ciphertext carries its own bound");
+  }
+  return scheme == Scheme::bfv ? bfv::decrypt_for_sharing(ciphertext, key, statistical_bits)
+                               : bgv::decrypt_for_sharing(ciphertext, key, statistical_bits);
+}
+
+double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  switch (key.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::noise_budget(ciphertext, key);
+    case Scheme::bgv:
+      return bgv::noise_budget(ciphertext, key);
+    default:
+      throw ParameterError(
+          "noise_budget: CKKS results are approximate and have no budget; compare with the clear result by "
+          "hemera.ckks.precision");
+  }
+}
+
+double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
+  switch (ciphertext.context->scheme()) {
+    case Scheme::bfv:
+      return bfv::guaranteed_noise_budget(ciphertext);
+    case Scheme::bgv:
+      return bgv::guaranteed_noise_budget(ciphertext);
+    default:
+      throw ParameterError("guaranteed_noise_budget: CKKS results are approximate and have no budget");
   }
 }
 

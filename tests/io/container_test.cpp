@@ -46,7 +46,7 @@ std::vector<std::byte> make_file(const std::vector<std::byte>& first, const std:
 // All bytes of all sections, as a loader would ask for them.
 std::vector<std::byte> read_all(std::span<const std::byte> file) {
   Reader reader(file);
-  reader.expect_kind(Kind::ciphertext);
+  reader.header().expect_kind(Kind::ciphertext);
   std::vector<std::byte> out;
   for (const Section& section : reader.sections()) {
     const Payload payload = section.payload();
@@ -239,9 +239,9 @@ TEST(Container, MessagesTellWhatIsWrong) {
 TEST(Container, KindFingerprintAndSectionsAreChecked) {
   const auto file = make_file({}, {}, 0);
   Reader reader(file);
-  EXPECT_NO_THROW(reader.expect_fingerprint(a_fingerprint()));
+  EXPECT_NO_THROW(reader.header().expect_fingerprint(a_fingerprint()));
   try {
-    reader.expect_fingerprint(Fingerprint{});
+    reader.header().expect_fingerprint(Fingerprint{});
     FAIL();
   } catch (const MismatchError& error) {
     const std::string message = error.what();
@@ -250,7 +250,7 @@ TEST(Container, KindFingerprintAndSectionsAreChecked) {
     EXPECT_NE(message.find("load it in a context made from"), std::string::npos) << message;
   }
   try {
-    reader.expect_kind(Kind::secret_key);
+    reader.header().expect_kind(Kind::secret_key);
     FAIL();
   } catch (const MismatchError& error) {
     EXPECT_STREQ(error.what(), "the file holds a ciphertext object where a secret key object was expected");

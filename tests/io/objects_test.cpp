@@ -237,6 +237,52 @@ TEST_P(ObjectsTest, FilesOnDiskRoundTrip) {
   std::filesystem::remove(path);
 }
 
+// Objects of any kind: what the header says is loaded.
+TEST_P(ObjectsTest, ObjectsOfAnyKindLoadByTheirHeader) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("hemera-any-" + test::name(GetParam()) +
+                     std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
+  for (const auto& sample : test::sample_files(samples_)) {
+    SCOPED_TRACE(sample.name);
+    save_file(path, std::span<const std::byte>(sample.file));
+    if (sample.name == "parameters") {
+      EXPECT_THROW(static_cast<void>(load_any(samples_.context, sample.file)), MismatchError);
+      EXPECT_THROW(static_cast<void>(load_any(samples_.context, path)), MismatchError);
+      EXPECT_EQ(load_parameters(path), samples_.context->parameters());
+      continue;
+    }
+    const auto saved = [](const AnyObject& object) {
+      return std::visit([](const auto& loaded) { return save(loaded); }, object);
+    };
+    EXPECT_EQ(saved(load_any(samples_.context, sample.file)), sample.reload(sample.file));
+    EXPECT_EQ(saved(load_any(samples_.context, path)), sample.reload(sample.file));
+    EXPECT_EQ(describe(path).kind, describe(sample.file).kind);
+  }
+  std::filesystem::remove(path);
+}
+
+// A file of which only the header is there: what does not belong is refused without the rest.
+TEST_P(ObjectsTest, TheHeaderAloneRefusesWhatDoesNotBelong) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("hemera-header-" + test::name(GetParam()) +
+                     std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
+  const auto header_of = [&](const auto& object) {
+    std::vector<std::byte> file = save(object);
+    file.resize(Header::bytes);
+    save_file(path, std::span<const std::byte>(file));
+    return file;
+  };
+  const auto file = header_of(samples_.ciphertext);
+  const auto other = test::context_of(GetParam(), 45);
+  EXPECT_THROW(static_cast<void>(load_any(other, file)), MismatchError);
+  EXPECT_THROW(static_cast<void>(load_any(other, path)), MismatchError);
+  EXPECT_THROW(static_cast<void>(load_parameters(path)), MismatchError);
+  EXPECT_THROW(static_cast<void>(load_any(samples_.context, path)), FormatError);
+  header_of(samples_.context->parameters());
+  EXPECT_THROW(static_cast<void>(load_any(samples_.context, path)), MismatchError);
+  std::filesystem::remove(path);
+}
+
 std::string field(const Description& description, const std::string& name) {
   for (const auto& [key, value] : description.fields) {
     if (key == name) {

@@ -60,6 +60,11 @@ struct Header {
   Fingerprint fingerprint{};
   std::uint32_t sections = 0;
   std::uint64_t checksum = 0;
+
+  /// Throws MismatchError that names both kinds.
+  void expect_kind(Kind expected) const;
+  /// Throws MismatchError that names both fingerprints.
+  void expect_fingerprint(const Fingerprint& expected) const;
 };
 
 /// The header at the beginning of a file's bytes. Throws FormatError that tells damage, other files and newer
@@ -161,11 +166,6 @@ class Reader {
 
   [[nodiscard]] const Header& header() const { return header_; }
   [[nodiscard]] std::span<const Section> sections() const { return sections_; }
-
-  /// Throws MismatchError that names both kinds.
-  void expect_kind(Kind kind) const;
-  /// Throws MismatchError that names both fingerprints.
-  void expect_fingerprint(const Fingerprint& fingerprint) const;
 
   /// The next section, which must have this tag: FormatError otherwise.
   const Section& next(Tag tag);

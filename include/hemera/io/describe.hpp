@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,5 +35,6 @@ struct Description {
 /// against the modulus that the file gives), and tells what is in it. Throws FormatError that says what is
 /// wrong.
 Description describe(std::span<const std::byte> file);
+Description describe(const std::filesystem::path& path);
 
 }  // namespace hemera::io

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ void save_file(const std::filesystem::path& path, std::span<const std::byte> fil
 
 /// All bytes of a file. Throws FileError; FormatError, before memory is taken, when the file has no Hemera
 /// header; and OutOfMemoryError when it is larger than memory.
-std::vector<std::byte> load_file(const std::filesystem::path& path);
+/// `accept` sees the header before more than its 64 bytes are read, and may refuse the file by throwing.
+std::vector<std::byte> load_file(const std::filesystem::path& path,
+                                 const std::function<void(const Header&)>& accept = {});
 
 }  // namespace hemera::io

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "hemera/io/container.hpp"
@@ -66,5 +67,14 @@ rlwe::SecretKey load_secret_key(const ContextPointer& context, std::span<const s
 rlwe::PublicKey load_public_key(const ContextPointer& context, std::span<const std::byte> file);
 rlwe::SwitchingKey load_switching_key(const ContextPointer& context, std::span<const std::byte> file);
 rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::span<const std::byte> file);
+
+/// An object of whatever kind the header says, parameters excepted (MismatchError): they come before any
+/// context. From a path, the header is read and compared with the context before the rest of the file is.
+using AnyObject = std::variant<rlwe::Plaintext, rlwe::Ciphertext, rlwe::SecretKey, rlwe::PublicKey,
+                               rlwe::SwitchingKey, rlwe::EvaluationKeys>;
+AnyObject load_any(const ContextPointer& context, std::span<const std::byte> file);
+AnyObject load_any(const ContextPointer& context, const std::filesystem::path& path);
+/// Parameters from a file.
+rlwe::Parameters load_parameters(const std::filesystem::path& path);
 
 }  // namespace hemera::io

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,12 @@ Ciphertext slice(const Ciphertext& a, std::size_t first, std::size_t count);
 Ciphertext take(const Ciphertext& a, std::size_t index);
 Ciphertext stack(const std::vector<const Ciphertext*>& parts);
 Ciphertext concatenate(const std::vector<const Ciphertext*>& parts);
-/// The same elements in another batch shape of equal count.
-Ciphertext reshape(Ciphertext a, BatchShape shape);
+/// The elements of these flat indices (of the batch row by row, any number of times each) as a new batch of
+/// this shape: what every index and every broadcast of arrays comes down to. MismatchError unless they fill
+/// the shape and are in the batch.
+Ciphertext gather(const Ciphertext& a, std::span<const std::size_t> indices, BatchShape shape);
+Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, BatchShape shape);
+/// Gives the same elements another batch shape of equal count (MismatchError otherwise).
+void reshape_inplace(Ciphertext& a, BatchShape shape);
 
 }  // namespace hemera::rlwe

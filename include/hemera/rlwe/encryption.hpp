@@ -9,8 +9,8 @@ namespace hemera::rlwe {
 /// Fresh encryptions of zero at meta.level, size 2, for the batch and metadata given; a scheme adds its
 /// message, or gives it (one component in evaluation form over the level's base) to be added. With the public
 /// key: (pk_0 u + e_0, pk_1 u + e_1), u ternary; with the secret key: (-a s + e, a), a from a public seed
-/// that the ciphertext keeps. BGV multiplies the errors by t. Draws fresh seeds at each call. meta.noise_log2
-/// is set to the bound of a fresh encryption.
+/// that the ciphertext keeps. Errors are multiplied by error_factor. Draws fresh seeds at each call.
+/// meta.noise_log2 is set to the bound of a fresh encryption.
 Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPolyView& message = {});
 Ciphertext encrypt_zero(const SecretKey& key, Metadata meta, const poly::ConstPolyView& message = {});
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/encryption.hpp"
@@ -19,6 +20,18 @@ std::unique_ptr<rlwe::Evaluator> make_evaluator(
 /// throw.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
+/// With the public key among the keys; MissingKeyError if there is none.
+rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::EvaluationKeys& keys);
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
+
+/// Decryption that may be shown to others. CKKS needs `noise_bound` and floods (ckks::decrypt_for_sharing);
+/// ciphertexts of BFV and BGV carry their own bound, and one given is a ParameterError.
+rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
+                                    std::optional<double> noise_bound, int statistical_bits);
+
+/// Bits of noise that can still come, from the true noise and from the ciphertext's bound (bfv.hpp).
+/// ParameterError for CKKS, which has no budget.
+double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
+double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext);
 
 }  // namespace hemera::any_scheme

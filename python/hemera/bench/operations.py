@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 import hemera
-from hemera import _machine
-from hemera.commands import _options
+from hemera import _machine, _options
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 

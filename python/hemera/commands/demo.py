@@ -8,8 +8,7 @@ import sys
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from hemera import _machine
-from hemera.commands import _options
+from hemera import _machine, _options
 from hemera.demo import model, pipeline, report
 from hemera.errors import NoiseError, ParameterError
 

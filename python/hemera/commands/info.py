@@ -7,8 +7,7 @@ import argparse
 from rich.console import Console
 from rich.table import Table
 
-from hemera import _machine, devices
-from hemera.commands import _options
+from hemera import _machine, _options, devices
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import hemera
-from hemera.commands import _options
+from hemera import _options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 import hemera
-from hemera.commands import _options
+from hemera import _options
 from hemera.parameters import IntegerParameters, Parameters, max_log_modulus
 
 

@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hemera.commands._options import size_text
+from hemera._options import size_text
 from hemera.demo.pipeline import STAGES, Run
 
 

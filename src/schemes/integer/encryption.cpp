@@ -7,8 +7,8 @@
 
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/noise.hpp"
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
-#include "rlwe/fresh_randomness.hpp"
 #include "schemes/integer/plaintext.hpp"
 
 namespace hemera::integer {
@@ -47,7 +47,7 @@ Ciphertext encrypt_with(const Rules& rules, const Plaintext& plaintext, const Ke
   // Beside the error e comes at most 1/2: of rounding the message (BFV), or of t e + m with |m| <= t / 2
   // (BGV).
   result.meta.noise_log2 = rlwe::add_log2(result.meta.noise_log2, -1) +
-                           std::log2(static_cast<double>(rlwe::error_factor(context)));
+                           std::log2(static_cast<double>(rlwe::error_factor(context.parameters())));
   return result;
 }
 

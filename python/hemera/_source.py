@@ -1,0 +1,21 @@
+"""Where objects are read from: bytes, or a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeVar, Union
+
+T = TypeVar("T")
+
+Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
+"""Bytes of an object, or the path of a file that holds them."""
+
+
+def read(source: Source, from_bytes: Callable[[bytes], T], from_file: Callable[[bytes], T]) -> T:
+    """What the reader for bytes, or the one for a file of this path, makes of the source."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return from_bytes(bytes(source))
+    if isinstance(source, (str, os.PathLike)):
+        return from_file(os.fsencode(source))
+    raise TypeError(f"load takes bytes or the path of a file, not {type(source).__name__}")

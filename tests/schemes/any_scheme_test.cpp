@@ -1,0 +1,82 @@
+// What all schemes have in common, by the scheme of the context.
+#include "hemera/schemes/any_scheme.hpp"
+
+#include <gtest/gtest.h>
+
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "test_device.hpp"
+
+namespace hemera::any_scheme {
+namespace {
+
+struct Party {
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  rlwe::Ciphertext ciphertext;
+};
+
+Party party(rlwe::Parameters parameters) {
+  auto context = tests::make_context(std::move(parameters));
+  rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const rlwe::Plaintext plaintext =
+      context->scheme() == rlwe::Scheme::ckks
+          ? ckks::Encoder(context).encode(std::vector<std::complex<double>>{3}, {})
+          : integer::Encoder(context).encode(std::vector<std::int64_t>{3}, {});
+  rlwe::Ciphertext ciphertext = encrypt(plaintext, secret);
+  return {context, std::move(secret), std::move(ciphertext)};
+}
+
+template <typename Call>
+std::string refusal(Call call) {
+  try {
+    static_cast<void>(call());
+  } catch (const ParameterError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(AnyScheme, BudgetsAndSharingOfIntegersAreTheSchemesOwn) {
+  const Party bfv = party(bfv::parameters_for({}));
+  EXPECT_EQ(noise_budget(bfv.ciphertext, bfv.secret), bfv::noise_budget(bfv.ciphertext, bfv.secret));
+  EXPECT_EQ(guaranteed_noise_budget(bfv.ciphertext), bfv::guaranteed_noise_budget(bfv.ciphertext));
+  const Party bgv = party(bgv::parameters_for({}));
+  EXPECT_EQ(noise_budget(bgv.ciphertext, bgv.secret), bgv::noise_budget(bgv.ciphertext, bgv.secret));
+  EXPECT_EQ(guaranteed_noise_budget(bgv.ciphertext), bgv::guaranteed_noise_budget(bgv.ciphertext));
+  for (const Party* each : {&bfv, &bgv}) {
+    const rlwe::Plaintext shared = decrypt_for_sharing(each->ciphertext, each->secret, std::nullopt, 10);
+    EXPECT_EQ(integer::Encoder(each->context).decode(shared), std::vector<std::int64_t>{3});
+    EXPECT_NE(refusal([&] {
+                return decrypt_for_sharing(each->ciphertext, each->secret, 0.5, 10);
+              }).find("takes no noise_bound"),
+              std::string::npos);
+  }
+}
+
+TEST(AnyScheme, CkksHasNoBudgetAndNeedsABound) {
+  const Party ckks = party(ckks::parameters_for({}));
+  EXPECT_NE(refusal([&] { return noise_budget(ckks.ciphertext, ckks.secret); }).find("no budget"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { return guaranteed_noise_budget(ckks.ciphertext); }).find("no budget"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] {
+              return decrypt_for_sharing(ckks.ciphertext, ckks.secret, std::nullopt, 10);
+            }).find("needs noise_bound"),
+            std::string::npos);
+}
+
+TEST(AnyScheme, EncryptionWithKeysNeedsThePublicOne) {
+  const Party bfv = party(bfv::parameters_for({}));
+  const rlwe::Plaintext plaintext = decrypt(bfv.ciphertext, bfv.secret);
+  rlwe::EvaluationKeys keys = rlwe::generate_keys(bfv.secret, {.public_key = true});
+  const rlwe::Plaintext again = decrypt(encrypt(plaintext, keys), bfv.secret);
+  EXPECT_EQ(integer::Encoder(bfv.context).decode(again), std::vector<std::int64_t>{3});
+  keys.public_key.reset();
+  EXPECT_THROW(static_cast<void>(encrypt(plaintext, keys)), MissingKeyError);
+}
+
+}  // namespace
+}  // namespace hemera::any_scheme
