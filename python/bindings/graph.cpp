@@ -45,6 +45,10 @@ std::string difference(const rlwe::Metadata& example, const rlwe::Metadata& give
   if (given.slots != example.slots || given.encoding != example.encoding) {
     return "it holds other numbers of values, or is encoded differently";
   }
+  if (given.largest > example.largest) {
+    return "its values may be as large as " + std::to_string(given.largest) + " and not at most " +
+           std::to_string(example.largest);
+  }
   if (given.noise_log2 > example.noise_log2) {
     return "its noise may be 2^" + std::to_string(given.noise_log2) + " and not at most 2^" +
            std::to_string(example.noise_log2);

@@ -236,7 +236,7 @@ class Context:
 
         Raises:
             LevelError: for a level that is not there.
-            ParameterError: when values are too large, too many or not finite.
+            ParameterError: when values are too large (or above `params.largest`), too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
         return Plaintext(self._codec.encode(values, encoding, level, scale), self)
@@ -271,7 +271,7 @@ class Context:
 
         Raises:
             MissingKeyError: when `key` has no public key.
-            ParameterError: when values are too large, too many or not finite.
+            ParameterError: when values are too large (or above `params.largest`), too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
         return self._encrypt(values, key, encoding, self._keyless)
@@ -292,6 +292,8 @@ class Context:
 
         Raises:
             MismatchError: when ciphertext or key belong to other parameters.
+            NoiseError: CKKS: when values wrapped, or nearly: a coefficient exceeds a quarter of the modulus.
+                A net, not a guarantee, and only where `params.checks_range`.
             ParameterError: for another dtype.
         """
         self._require_secret(secret_key, "decrypt")
@@ -300,7 +302,8 @@ class Context:
     def decrypt_on_device(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> DeviceArray:
-        """As `decrypt`, to an array on the context's GPU: see `decode_on_device`."""
+        """As `decrypt`, to an array on the context's GPU: see `decode_on_device`. Nothing is read back, so
+        values that wrapped are not noticed."""
         self._require_secret(secret_key, "decrypt")
         return self._codec.decode_on_device(_core.decrypt(ciphertext._native, secret_key._native), dtype)
 

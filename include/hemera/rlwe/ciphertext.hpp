@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,10 @@ struct Metadata {
   /// BFV, BGV: log2 of a bound on the noise's largest coefficient that holds except with probability 2^-40 a
   /// ciphertext (docs/noise.md); follows every operation, needs no secret. Unused (0) for CKKS.
   double noise_log2 = 0;
+  /// CKKS: declared bound on the magnitude of the values, which follows every operation; infinite where none
+  /// was declared (ParametersLiteral::largest, Encoder::encode). It comes from declarations alone, never from
+  /// data: metadata is public.
+  double largest = std::numeric_limits<double>::infinity();
 };
 
 /// An encoded message. BFV, BGV: residues modulo t in coefficient form, one limb; CKKS: residues over the

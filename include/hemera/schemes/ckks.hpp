@@ -17,6 +17,14 @@
 
 namespace hemera::ckks {
 
+/// Bits that for_circuit and shrink leave above what values need: values up to 2^(r - 1) in a modulus of
+/// scale times 2^(r + spare_bits) have coefficients of at most an eighth of it, and wrap at a half.
+inline constexpr int spare_bits = 2;
+/// The range that circuits have unless they say otherwise.
+inline constexpr int default_range_bits = 20;
+/// Ranges that are given and smaller are small on purpose: they get no spare bits.
+inline constexpr int least_spared_range_bits = 12;
+
 /// What the user wants of a circuit.
 struct CircuitRequest {
   /// Multiplications one after the other.
@@ -24,8 +32,13 @@ struct CircuitRequest {
   int scale_bits = 40;
   /// Slots needed, at most N/2 of the result.
   std::size_t slots = 1;
-  /// Bits of integer range above the scale in the last base.
-  int range_bits = 10;
+  /// Bits of integer range: results may be as large as 2^(range_bits - 1). The last base holds so many bits
+  /// above the scale, and spare_bits more unless range_bits is given and below least_spared_range_bits.
+  /// Empty: those of `largest`, or default_range_bits.
+  std::optional<int> range_bits = std::nullopt;
+  /// In place of range_bits: the largest magnitude that values may have, which becomes
+  /// ParametersLiteral::largest; range_bits is then max(1, ceil(log2(largest)) + 1). 0: none is declared.
+  double largest = 0;
   /// Digits of key-switching; 0: chosen.
   std::size_t digits = 0;
   /// Least degree; 0: the smallest that is secure and has the slots.
@@ -51,6 +64,11 @@ struct ChainRequest {
 };
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
+/// Whether decoding a decryption checks that values did not wrap (Encoder::decode): for the Galois generator
+/// 5, where the last base has spare_bits above scale and range_bits. So it is for parameters_for, unless
+/// range_bits is small, and not for parameters of other libraries.
+bool checks_range(const rlwe::Parameters& parameters);
+
 /// The scale that automatic mode gives a ciphertext of noise-scale degree 1 at `level`:
 /// S_top = parameters.scale(), S_(l-1) = S_l^2 / ratio(l).
 double level_scale(const rlwe::Context& context, std::size_t level);
@@ -61,25 +79,32 @@ class Encoder {
   explicit Encoder(std::shared_ptr<const rlwe::Context> context);
 
   /// values: [batch, slots], row-major; slots a power of two <= N/2. At `level` (default: the top) with
-  /// `scale` (default: the level's). ParameterError for non-finite values or ones too large for the base.
+  /// `scale` (default: the level's). `largest` is the declared bound of the values (default: the parameters',
+  /// if they have one). ParameterError for non-finite values, ones too large for the base and ones above the
+  /// bound.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values,
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
-                                       std::optional<double> scale = {}) const;
+                                       std::optional<double> scale = {},
+                                       std::optional<double> largest = {}) const;
   /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. A check of
   /// the values would have to wait for the device: where one is not finite, or too large for the base, its
-  /// element of the batch is unspecified.
+  /// element of the batch is unspecified. The parameters' bound is declared, and not enforced.
   [[nodiscard]] rlwe::Plaintext encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
                                        std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {}) const;
-  /// [batch, slots].
+  /// [batch, slots]. Of a decryption, if checks_range(): NoiseError when a coefficient exceeds a quarter of
+  /// the modulus of its level, as values do that wrapped, or nearly so. A net, not a guarantee: what wraps to
+  /// a small coefficient is not seen.
   [[nodiscard]] std::vector<std::complex<double>> decode(const rlwe::Plaintext& plaintext) const;
-  /// The same to the context's memory, in the order of its queue: no copy, and no wait. MismatchError unless
-  /// there is room for [batch, slots] values.
+  /// The same to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
+  /// result the host would have to read. MismatchError unless there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
 
  private:
   [[nodiscard]] rlwe::Metadata metadata(std::size_t values, const rlwe::BatchShape& batch,
                                         std::optional<std::size_t> level, std::optional<double> scale) const;
+  /// decode_to, with the largest coefficient over the scale of each element of the batch, if not null.
+  void unembed(const poly::SlotView& values, double* largest, const rlwe::Plaintext& plaintext) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta) const;
 
   std::shared_ptr<const rlwe::Context> context_;
@@ -88,6 +113,7 @@ class Encoder {
 /// Encryption of an encoded plaintext at its level.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
+/// The message with its noise; nothing is read back, so Encoder::decode checks its range.
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
 /// Decryption that may be shown to others: adds uniform noise of at least 2^statistical_bits times N times
 /// noise_bound, a worst-case bound of the circuit on the error of a slot value (Li and Micciancio,

@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth", type=int, default=1, help="multiplications one after the other (default: 1)"
     )
     parser.add_argument("--scale-bits", type=int, help="CKKS: log2 of the scale (default: 40)")
-    parser.add_argument(
-        "--range-bits", type=int, help="CKKS: bits of a result before the point (default: 10)"
-    )
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--range-bits", type=int, help="CKKS: bits of a result before the point (default: 20)")
+    size.add_argument("--largest", type=float, help="CKKS: the largest magnitude of your values instead")
     plain = parser.add_mutually_exclusive_group()
     plain.add_argument("--plain-bits", type=int, help="BFV, BGV: bits of the plaintext modulus (default: 20)")
     plain.add_argument("--plain-modulus", type=int, help="BFV, BGV: the plaintext modulus itself")
@@ -84,11 +84,11 @@ def choose(options: argparse.Namespace) -> Parameters:
         "security": security,
     }
     own = {
-        "ckks": ("scale_bits", "range_bits"),
+        "ckks": ("scale_bits", "range_bits", "largest"),
         "bfv": ("plain_bits", "plain_modulus", "terms"),
         "bgv": ("plain_bits", "plain_modulus", "terms"),
     }
-    for name in ("scale_bits", "range_bits", "plain_bits", "plain_modulus", "terms"):
+    for name in ("scale_bits", "range_bits", "largest", "plain_bits", "plain_modulus", "terms"):
         value = getattr(options, name)
         if value is None:
             continue
@@ -109,8 +109,9 @@ def explain(params: Parameters, options: argparse.Namespace) -> list[str]:
     """Why these parameters, in sentences with their numbers."""
     reasons = []
     if isinstance(params, hemera.ckks.Parameters):
+        spare = ", and two to spare" if params.checks_range else ""
         reasons.append(
-            f"The last level holds the scale and {params.range_bits} bits before the point: "
+            f"The last level holds the scale and {params.range_bits} bits before the point{spare}: "
             f"{params.level_bits(0):.0f} bits. Each of the {params.levels - 1} levels above adds a prime of "
             f"about {options.scale_bits or 40} bits for one multiplication."
         )

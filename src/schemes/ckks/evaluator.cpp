@@ -87,8 +87,11 @@ void rescale_product(const Evaluator& evaluator, Ciphertext& a) {
 // A plaintext with this value in every slot.
 Plaintext constant(const std::shared_ptr<const rlwe::Context>& context, std::complex<double> value,
                    std::size_t level, double scale) {
-  return Encoder(context).encode(std::span(&value, 1), {}, level, scale);
+  return Encoder(context).encode(std::span(&value, 1), {}, level, scale, std::abs(value));
 }
+
+// The bound of a product of values of these bounds.
+double largest_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 bool is_real(const Scalar& scalar) { return scalar.value.imag() == 0; }
 
@@ -251,6 +254,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
   rlwe::Factors result{.a = x->poly.view(), .b = y->poly.view(), .meta = x->meta, .held = {}};
   result.meta.batch = rlwe::broadcast(x->meta.batch, y->meta.batch, "multiply");
   result.meta.slots = std::max(x->meta.slots, y->meta.slots);
+  result.meta.largest = largest_product(x->meta.largest, y->meta.largest);
   result.meta.scale = x->meta.scale * y->meta.scale;
   result.meta.noise_scale_degree = x->meta.noise_scale_degree + y->meta.noise_scale_degree;
   require_room(ctx, result.meta.scale, result.meta.level, "multiply");
@@ -293,6 +297,7 @@ void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   ctx.backend().add(ctx.queue(), c0, c0, term, base);
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
+  a.meta.largest += b.meta.largest;
   a.meta.batch = batch;
   a.seed.reset();
 }
@@ -330,6 +335,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   rlwe::Factors result{.a = x->poly.view(), .b = b.poly.view(), .meta = x->meta, .held = {}};
   result.meta.batch = rlwe::broadcast(x->meta.batch, b.meta.batch, "multiply_plain");
   result.meta.slots = std::max(x->meta.slots, b.meta.slots);
+  result.meta.largest = largest_product(x->meta.largest, b.meta.largest);
   result.meta.scale = x->meta.scale * b.meta.scale;
   result.meta.noise_scale_degree = x->meta.noise_scale_degree + 1;
   require_room(ctx, result.meta.scale, result.meta.level, "multiply_plain");
@@ -355,6 +361,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   ctx.backend().add_scalar(ctx.queue(), c0, c0, residues(scaled_integer(b.value.real(), a.meta.scale), base),
                            poly::Form::evaluation, base);
+  a.meta.largest += std::abs(b.value.real());
   a.seed.reset();
 }
 
@@ -365,6 +372,7 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const double real = b.value.real();
   if (is_real(b) && std::abs(real) <= max_plain_integer && real == std::trunc(real)) {
     multiply_integer(a, BigInteger(static_cast<std::int64_t>(real)));
+    a.meta.largest = largest_product(a.meta.largest, std::abs(real));
     return;
   }
   if (is_automatic(ctx)) rescale_product(*this, a);
@@ -375,13 +383,17 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   }
   require_room(ctx, a.meta.scale * scale, a.meta.level, "multiply_scalar");
   multiply_integer(a, scaled_integer(real, scale));
+  a.meta.largest = largest_product(a.meta.largest, std::abs(real));
   a.meta.scale *= scale;
   a.meta.noise_scale_degree += 1;
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
   const rlwe::Context& ctx = *context();
-  const double needed = std::log2(a.meta.scale) + ctx.parameters().literal().range_bits - 0.5;
+  const double range = std::isfinite(a.meta.largest)
+                           ? std::log2(std::max(1.0, a.meta.largest)) + 1 + spare_bits
+                           : ctx.parameters().literal().range_bits;
+  const double needed = std::log2(a.meta.scale) + range - 0.5;
   for (std::size_t level = 0; level < a.meta.level; ++level) {
     if (ctx.base(level).log2() >= needed && is_part(ctx.base(level), ctx.base(a.meta.level))) return level;
   }

@@ -73,16 +73,48 @@ std::vector<Primes> prime_levels(const Primes& last, const Primes& upper) {
   return levels;
 }
 
+// Bits of range, and bits that the last base has above the scale for them.
+struct Range {
+  int bits;
+  int above_scale;
+};
+
+Range range_of(const CircuitRequest& request) {
+  if (!request.range_bits) {
+    if (!(request.largest >= 0 && request.largest <= std::exp2(largest_bits - 1))) {
+      throw ParameterError("largest must be a bound of at most 2^59 on the magnitude of values, not " +
+                           std::to_string(request.largest));
+    }
+    const int bits = request.largest == 0
+                         ? default_range_bits
+                         : std::max(1, static_cast<int>(std::ceil(std::log2(request.largest))) + 1);
+    return {bits, bits + spare_bits};
+  }
+  const int bits = *request.range_bits;
+  if (request.largest != 0) {
+    throw ParameterError("range_bits and largest say the same in two ways; give one of them");
+  }
+  if (bits < 1 || bits > largest_bits) {
+    throw ParameterError("range_bits must be from 1 to 60, not " + std::to_string(bits));
+  }
+  return {bits, bits < least_spared_range_bits ? bits : bits + spare_bits};
+}
+
 }  // namespace
+
+bool checks_range(const rlwe::Parameters& parameters) {
+  if (parameters.scheme() != rlwe::Scheme::ckks || parameters.literal().galois_generator != 5) return false;
+  // Primes are up to half a bit short in all.
+  return parameters.log_modulus(0) >=
+         std::log2(parameters.scale()) + parameters.literal().range_bits + spare_bits - 0.5;
+}
 
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
   if (request.scale_bits < smallest_bits || request.scale_bits > largest_bits) {
     throw ParameterError("scale_bits must be from " + std::to_string(smallest_bits) + " to " +
                          std::to_string(largest_bits) + ", not " + std::to_string(request.scale_bits));
   }
-  if (request.range_bits < 1 || request.range_bits > largest_bits) {
-    throw ParameterError("range_bits must be from 1 to 60, not " + std::to_string(request.range_bits));
-  }
+  const Range range = range_of(request);
   if (request.slots < 1 || request.slots > poly::max_degree / 2) {
     throw ParameterError("slots must be from 1 to 2^16, not " + std::to_string(request.slots));
   }
@@ -96,12 +128,12 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
   }
   const double scale = std::exp2(request.scale_bits);
   const auto wanted_bits = static_cast<double>(request.scale_bits) * static_cast<double>(request.depth + 1) +
-                           static_cast<double>(request.range_bits);
+                           static_cast<double>(range.above_scale);
   for (; degree <= poly::max_degree; degree *= 2) {
     const double limit =
         !request.security ? HUGE_VAL : rlwe::max_log_modulus(degree, *request.security).value_or(0);
     if (wanted_bits > limit) continue;
-    const Primes last = last_base_primes(degree, request.scale_bits + request.range_bits, request.depth + 2);
+    const Primes last = last_base_primes(degree, request.scale_bits + range.above_scale, request.depth + 2);
     const Primes upper = rescaling_primes(degree, scale, request.depth, last);
     rlwe::ParametersLiteral literal;
     literal.scheme = rlwe::Scheme::ckks;
@@ -112,7 +144,8 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     literal.digits = gadget->digits;
     literal.special_primes = gadget->special_primes;
     literal.scale = scale;
-    literal.range_bits = request.range_bits;
+    literal.range_bits = range.bits;
+    literal.largest = request.largest;
     literal.security = request.security;
     return rlwe::Parameters(std::move(literal));
   }
