@@ -62,13 +62,16 @@ Parameters with_policies(const Parameters& parameters, std::optional<rlwe::BfvMu
 }
 
 Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots,
-                            std::optional<int> range_bits, double largest, std::size_t digits,
-                            std::size_t degree, std::optional<int> security) {
+                            std::optional<int> range_bits, double largest, int sharing_bits,
+                            std::size_t shares, std::size_t digits, std::size_t degree,
+                            std::optional<int> security) {
   return ckks::parameters_for({.depth = depth,
                                .scale_bits = scale_bits,
                                .slots = slots,
                                .range_bits = range_bits,
                                .largest = largest,
+                               .sharing_bits = sharing_bits,
+                               .shares = shares,
                                .digits = digits,
                                .degree = degree,
                                .security = security});
@@ -182,7 +185,7 @@ void bind_parameters(nb::module_& m) {
         "galois_generator"_a, "secret_weight"_a, "sigma"_a, "bfv_multiplication"_a, "rescaling"_a,
         "security"_a.none(), ReleaseGil());
   m.def("ckks_for_circuit", &ckks_for_circuit, "depth"_a, "scale_bits"_a, "slots"_a, "range_bits"_a.none(),
-        "largest"_a, "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
+        "largest"_a, "sharing_bits"_a, "shares"_a, "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
   m.def("ckks_from_bits", &ckks_from_bits, "degree"_a, "prime_bits"_a, "special_bits"_a, "scale"_a,
         "last_base"_a, "digits"_a, "security"_a.none(), ReleaseGil());
   bind_integer_helpers<bfv::parameters_for, bfv::parameters_from_bits>(m, "bfv");

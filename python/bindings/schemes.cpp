@@ -105,7 +105,7 @@ Ciphertext encrypt_with_keys(const Plaintext& plaintext, const EvaluationKeys& k
 }
 
 Plaintext decrypt_for_sharing(const Ciphertext& ciphertext, const SecretKey& key,
-                              std::optional<double> noise_bound, int statistical_bits) {
+                              std::optional<double> noise_bound, int statistical_bits, std::size_t shares) {
   const Scheme scheme = ciphertext.context->scheme();
   if (scheme == Scheme::ckks) {
     if (!noise_bound) {
@@ -113,7 +113,11 @@ Plaintext decrypt_for_sharing(const Ciphertext& ciphertext, const SecretKey& key
           "decrypt_for_sharing: CKKS needs noise_bound, a worst-case bound of the circuit on the error of a "
           "slot");
     }
-    return ckks::decrypt_for_sharing(ciphertext, key, *noise_bound, statistical_bits);
+    return ckks::decrypt_for_sharing(ciphertext, key, *noise_bound, statistical_bits, shares);
+  }
+  if (shares != 1) {
+    throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
+                         " takes no shares; for Q results, which are exact, add log2(Q) statistical_bits");
   }
   if (noise_bound) {
     throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
@@ -176,7 +180,13 @@ void bind_schemes(nb::module_& m) {
         "plaintext"_a, "secret"_a, ReleaseGil());
   m.def("decrypt", &any_scheme::decrypt, "ciphertext"_a, "secret"_a, ReleaseGil());
   m.def("decrypt_for_sharing", &decrypt_for_sharing, "ciphertext"_a, "secret"_a, "noise_bound"_a.none(),
-        "statistical_bits"_a, ReleaseGil());
+        "statistical_bits"_a, "shares"_a, ReleaseGil());
+  m.def(
+      "noise_bound",
+      [](const ContextHandle& context, std::size_t depth, double largest, std::size_t terms) {
+        return ckks::noise_bound(*context.context, depth, largest, terms);
+      },
+      "context"_a, "depth"_a, "largest"_a, "terms"_a, ReleaseGil());
   m.def("guaranteed_noise_budget", &guaranteed_noise_budget, "ciphertext"_a);
   m.def("noise_budget", &noise_budget, "ciphertext"_a, "secret"_a, ReleaseGil());
 }

@@ -98,6 +98,8 @@ class Parameters(parameters.Parameters):
         slots: int = 1,
         range_bits: int | None = None,
         largest: float | None = None,
+        sharing_bits: int = 0,
+        shares: int = 1,
         digits: int = 0,
         degree: int = 0,
         security: int | None = 128,
@@ -116,6 +118,10 @@ class Parameters(parameters.Parameters):
                 Encryption refuses larger ones, and ciphertexts carry bounds that follow from it
                 (`Ciphertext.largest`), which `shrink` keeps to. None: no bound is declared. It is not kept
                 in files.
+            sharing_bits: for results that others will see: the `statistical_bits` of
+                `Context.decrypt_for_sharing`. The scale grows by what its noise takes, about 30 bits for 40.
+                0: none are shown.
+            shares: with `sharing_bits`, how many results will be shown.
             digits: digits of key-switching; 0: chosen.
             degree: least degree N; 0: the smallest that is secure and has the slots.
             security: bits to insist on (128, 192, 256), or None for any.
@@ -123,7 +129,15 @@ class Parameters(parameters.Parameters):
         Raises:
             ParameterError: saying what does not fit.
         """
-        require_naturals(depth=depth, scale_bits=scale_bits, slots=slots, digits=digits, degree=degree)
+        require_naturals(
+            depth=depth,
+            scale_bits=scale_bits,
+            slots=slots,
+            sharing_bits=sharing_bits,
+            shares=shares,
+            digits=digits,
+            degree=degree,
+        )
         if range_bits is not None:
             require_naturals(range_bits=range_bits)
         if largest is not None and not largest > 0:
@@ -131,7 +145,16 @@ class Parameters(parameters.Parameters):
         check_security(security)
         return cls._wrap(
             _core.ckks_for_circuit(
-                depth, scale_bits, slots, range_bits, largest or 0.0, digits, degree, security
+                depth,
+                scale_bits,
+                slots,
+                range_bits,
+                largest or 0.0,
+                sharing_bits,
+                shares,
+                digits,
+                degree,
+                security,
             )
         )
 

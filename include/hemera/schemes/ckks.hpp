@@ -29,6 +29,7 @@ inline constexpr int least_spared_range_bits = 12;
 struct CircuitRequest {
   /// Multiplications one after the other.
   std::size_t depth = 1;
+  /// From 20 to 120. Above 60 bits a level drops several primes.
   int scale_bits = 40;
   /// Slots needed, at most N/2 of the result.
   std::size_t slots = 1;
@@ -39,6 +40,11 @@ struct CircuitRequest {
   /// In place of range_bits: the largest magnitude that values may have, which becomes
   /// ParametersLiteral::largest; range_bits is then max(1, ceil(log2(largest)) + 1). 0: none is declared.
   double largest = 0;
+  /// For results that others will see, the statistical_bits and shares of decrypt_for_sharing: the scale
+  /// grows by ceil(sharing_bits / 2 + log2(12 shares N) / 2) bits, so that what it adds to a slot is about
+  /// the error that slots would have at scale_bits. 0: none are shown.
+  int sharing_bits = 0;
+  std::size_t shares = 1;
   /// Digits of key-switching; 0: chosen.
   std::size_t digits = 0;
   /// Least degree; 0: the smallest that is secure and has the slots.
@@ -115,12 +121,29 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
 /// The message with its noise; nothing is read back, so Encoder::decode checks its range.
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
-/// Decryption that may be shown to others: adds uniform noise of at least 2^statistical_bits times N times
-/// noise_bound, a worst-case bound of the circuit on the error of a slot value (Li and Micciancio,
-/// 2020/1533). NoiseError when fewer than one bit of precision (for values of magnitude 1) would be left.
-/// statistical_bits >= 1.
+/// Decryption that may be shown to others (docs/ckks.md, "Showing decrypted values to others"): adds a
+/// discrete Gaussian to every coefficient, of deviation sqrt(12 shares) 2^(statistical_bits / 2) times the
+/// norm of the error (B. Li, D. Micciancio, M. Schultz, J. Sorrell, 2022/816, corollary 2). `noise_bound`
+/// bounds the root mean square of the slots' errors (so a bound on each slot will do), for the circuit and
+/// not for the data: noise_bound() below. `shares` counts the results that will ever be shown, this one
+/// included. The same ciphertext, key, bound, bits and shares give the same values; each element of a batch
+/// for itself. NoiseError when less than one bit of precision (for values of magnitude 1) would be left,
+/// MismatchError for a key of another context, ParameterError for arguments out of range (statistical_bits
+/// from 1 to 64).
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
-                                    double noise_bound, int statistical_bits);
+                                    double noise_bound, int statistical_bits, std::size_t shares = 1);
+/// The deviation of what that adds to a slot. Needs no key.
+double sharing_deviation(const rlwe::Ciphertext& ciphertext, double noise_bound, int statistical_bits,
+                         std::size_t shares = 1);
+/// A worst-case bound on the root mean square of what noise adds to the slots in a circuit of `depth` steps
+/// in automatic mode, each a sum of up to `terms` products of earlier results, relinearized at once, any of
+/// them rotated once (at depth 0: a sum of encryptions). All values, also in between, have a magnitude of at
+/// most `largest` (0: the parameters' own). Holds for all data, except with probability 2^-40 an operation.
+/// The rounding of doubles, about 2^-47 of the values, is no noise, and not in it. docs/ckks.md has the
+/// formula. ParameterError without a bound on values, LevelError for a depth that the parameters do not have,
+/// MismatchError for another scheme.
+double noise_bound(const rlwe::Context& context, std::size_t depth, double largest = 0,
+                   std::size_t terms = 1);
 
 class Evaluator final : public rlwe::Evaluator {
  public:
