@@ -70,12 +70,17 @@ std::string rescaling_name(const Parameters& parameters) {
   return *policy == rlwe::RescalingPolicy::manual(parameters.scheme()) ? "manual" : "custom";
 }
 
-Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots, int range_bits,
-                            std::size_t digits, std::size_t degree, std::optional<int> security) {
+Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots,
+                            std::optional<int> range_bits, double largest, int sharing_bits,
+                            std::size_t shares, std::size_t digits, std::size_t degree,
+                            std::optional<int> security) {
   return ckks::parameters_for({.depth = depth,
                                .scale_bits = scale_bits,
                                .slots = slots,
                                .range_bits = range_bits,
+                               .largest = largest,
+                               .sharing_bits = sharing_bits,
+                               .shares = shares,
                                .digits = digits,
                                .degree = degree,
                                .security = security});
@@ -157,6 +162,8 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("plain_modulus", &Parameters::plain_modulus)
       .def_prop_ro("scale", &Parameters::scale)
       .def_prop_ro("range_bits", [](const Parameters& self) { return self.literal().range_bits; })
+      .def_prop_ro("largest", [](const Parameters& self) { return self.literal().largest; })
+      .def_prop_ro("checks_range", &ckks::checks_range)
       .def_prop_ro("galois_generator", [](const Parameters& self) { return self.literal().galois_generator; })
       .def_prop_ro("secret_weight", [](const Parameters& self) { return self.literal().secret.weight; })
       .def_prop_ro("sigma", [](const Parameters& self) { return self.literal().sigma; })
@@ -182,8 +189,8 @@ void bind_parameters(nb::module_& m) {
         "digits"_a, "window_bits"_a, "roots"_a, "plain_modulus"_a, "scale"_a, "range_bits"_a,
         "galois_generator"_a, "secret_weight"_a, "sigma"_a, "bfv_multiplication"_a, "security"_a.none(),
         ReleaseGil());
-  m.def("ckks_for_circuit", &ckks_for_circuit, "depth"_a, "scale_bits"_a, "slots"_a, "range_bits"_a,
-        "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
+  m.def("ckks_for_circuit", &ckks_for_circuit, "depth"_a, "scale_bits"_a, "slots"_a, "range_bits"_a.none(),
+        "largest"_a, "sharing_bits"_a, "shares"_a, "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
   m.def("ckks_from_bits", &ckks_from_bits, "degree"_a, "prime_bits"_a, "special_bits"_a, "scale"_a,
         "last_base"_a, "digits"_a, "security"_a.none(), ReleaseGil());
   bind_integer_helpers<bfv::parameters_for, bfv::parameters_from_bits>(m, "bfv");

@@ -118,7 +118,13 @@ void bind_schemes(nb::module_& m) {
         "plaintext"_a, "secret"_a, ReleaseGil());
   m.def("decrypt", &any_scheme::decrypt, "ciphertext"_a, "secret"_a, ReleaseGil());
   m.def("decrypt_for_sharing", &any_scheme::decrypt_for_sharing, "ciphertext"_a, "secret"_a,
-        "noise_bound"_a.none(), "statistical_bits"_a, ReleaseGil());
+        "noise_bound"_a.none(), "statistical_bits"_a, "shares"_a, ReleaseGil());
+  m.def(
+      "noise_bound",
+      [](const ContextHandle& context, std::size_t depth, double largest, std::size_t terms) {
+        return ckks::noise_bound(*context.context, depth, largest, terms);
+      },
+      "context"_a, "depth"_a, "largest"_a, "terms"_a, ReleaseGil());
   m.def("guaranteed_noise_budget", &any_scheme::guaranteed_noise_budget, "ciphertext"_a);
   m.def("noise_budget", &any_scheme::noise_budget, "ciphertext"_a, "secret"_a, ReleaseGil());
 }

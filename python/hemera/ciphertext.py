@@ -142,6 +142,12 @@ class Ciphertext(Stored):
         return self._native.encoding
 
     @property
+    def largest(self) -> float:
+        """CKKS: declared bound on the magnitude of the values, by the circuit from `for_circuit(largest=)`;
+        infinite where none was declared."""
+        return self._native.largest
+
+    @property
     def noise_bits(self) -> float:
         """BFV and BGV: log2 of a bound on the noise that follows from the circuit alone; 0 for CKKS."""
         return self._native.noise_log2

@@ -54,7 +54,8 @@ class Parameters(parameters.Parameters):
             last_base: how many of `primes` the last level has.
             levels: the primes of each level, last level first, instead of `primes` and `last_base` (then ()),
                 for chains that do not drop one prime a level.
-            range_bits: bits of integer range that the last level leaves above the scale.
+            range_bits: bits of integer range that the last level leaves above the scale: results may be as
+                large as 2^(range_bits - 1).
             digits: partition of the ciphertext primes for key-switching; empty: as many a digit as fit under
                 the special primes.
             window_bits: w of a base-2^w split of single-prime digits; 0: none.
@@ -94,7 +95,10 @@ class Parameters(parameters.Parameters):
         *,
         scale_bits: int = 40,
         slots: int = 1,
-        range_bits: int = 10,
+        range_bits: int | None = None,
+        largest: float | None = None,
+        sharing_bits: int = 0,
+        shares: int = 1,
         digits: int = 0,
         degree: int = 0,
         security: int | None = 128,
@@ -106,7 +110,17 @@ class Parameters(parameters.Parameters):
             scale_bits: log2 of the factor between values and polynomial; a result has about 15 to 20 bits
                 less than this after the point.
             slots: slots needed in one ciphertext.
-            range_bits: bits before the point that a result may have.
+            range_bits: bits before the point that a result may have: it may be as large as
+                2^(range_bits - 1). None: 20, or what `largest` takes. The last level has two bits more, so
+                that decryption notices most values that are too large (NoiseError); not so below 12 bits.
+            largest: in place of `range_bits`, the largest magnitude that your values have, results too.
+                Encryption refuses larger ones, and ciphertexts carry bounds that follow from it
+                (`Ciphertext.largest`), which `shrink` keeps to. None: no bound is declared. It is not kept
+                in files.
+            sharing_bits: for results that others will see: the `statistical_bits` of
+                `Context.decrypt_for_sharing`. The scale grows by what its noise takes, about 30 bits for 40.
+                0: none are shown.
+            shares: with `sharing_bits`, how many results will be shown.
             digits: digits of key-switching; 0: chosen.
             degree: least degree N; 0: the smallest that is secure and has the slots.
             security: bits to insist on (128, 192, 256), or None for any.
@@ -118,13 +132,29 @@ class Parameters(parameters.Parameters):
             depth=depth,
             scale_bits=scale_bits,
             slots=slots,
-            range_bits=range_bits,
+            sharing_bits=sharing_bits,
+            shares=shares,
             digits=digits,
             degree=degree,
         )
+        if range_bits is not None:
+            require_naturals(range_bits=range_bits)
+        if largest is not None and not largest > 0:
+            raise _core.ParameterError(f"largest must be above 0, not {largest}")
         check_security(security)
         return cls._wrap(
-            _core.ckks_for_circuit(depth, scale_bits, slots, range_bits, digits, degree, security)
+            _core.ckks_for_circuit(
+                depth,
+                scale_bits,
+                slots,
+                range_bits,
+                largest or 0.0,
+                sharing_bits,
+                shares,
+                digits,
+                degree,
+                security,
+            )
         )
 
     @classmethod
@@ -168,8 +198,19 @@ class Parameters(parameters.Parameters):
 
     @property
     def range_bits(self) -> int:
-        """Bits of integer range that the last level leaves above the scale."""
+        """Bits of integer range: results may be as large as 2^(range_bits - 1) at the last level."""
         return self._native.range_bits
+
+    @property
+    def largest(self) -> float | None:
+        """The largest magnitude of values that is declared; None: none is."""
+        return self._native.largest or None
+
+    @property
+    def checks_range(self) -> bool:
+        """Whether decryption checks that values did not wrap (NoiseError): where the last level has two bits
+        more than `range_bits`, and the Galois generator is 5."""
+        return self._native.checks_range
 
 
 @dataclass(frozen=True)

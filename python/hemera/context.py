@@ -19,7 +19,7 @@ from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.evaluator import Evaluator, Relinearization
 from hemera.keys import Keys, SecretKey, SwitchingKey
-from hemera.parameters import Parameters
+from hemera.parameters import Parameters, require_naturals
 
 __all__ = ["Context", "devices"]
 
@@ -237,7 +237,7 @@ class Context:
 
         Raises:
             LevelError: for a level that is not there.
-            ParameterError: when values are too large, too many or not finite.
+            ParameterError: when values are too large (or above `params.largest`), too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
         return Plaintext(self._codec.encode(values, encoding, level, scale), self)
@@ -272,7 +272,7 @@ class Context:
 
         Raises:
             MissingKeyError: when `key` has no public key.
-            ParameterError: when values are too large, too many or not finite.
+            ParameterError: when values are too large (or above `params.largest`), too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
         return self._encrypt(values, key, encoding, self._keyless)
@@ -293,6 +293,8 @@ class Context:
 
         Raises:
             MismatchError: when ciphertext or key belong to other parameters.
+            NoiseError: CKKS: when values wrapped, or nearly: a coefficient exceeds a quarter of the modulus.
+                A net, not a guarantee, and only where `params.checks_range`.
             ParameterError: for another dtype.
         """
         self._require_secret(secret_key, "decrypt")
@@ -301,7 +303,8 @@ class Context:
     def decrypt_on_device(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> DeviceArray:
-        """As `decrypt`, to an array on the context's GPU: see `decode_on_device`."""
+        """As `decrypt`, to an array on the context's GPU: see `decode_on_device`. Nothing is read back, so
+        values that wrapped are not noticed."""
         self._require_secret(secret_key, "decrypt")
         return self._codec.decode_on_device(_core.decrypt(ciphertext._native, secret_key._native), dtype)
 
@@ -312,29 +315,58 @@ class Context:
         *,
         noise_bound: float | None = None,
         statistical_bits: int = 40,
+        shares: int = 1,
         dtype: DTypeLike | None = None,
     ) -> NDArray[Any]:
-        """Decryption whose result may be shown to others (B. Li and D. Micciancio, ePrint 2020/1533).
+        """Decryption whose result may be shown to others: docs/ckks.md says how and when.
 
-        CKKS adds noise that drowns the error of the result. BFV and BGV results are exact, and are given out
-        when their noise bound leaves `statistical_bits` of budget.
+        CKKS adds Gaussian noise that hides the error of the result, which tells about the secret key (B. Li,
+        D. Micciancio, ePrint 2020/1533; with M. Schultz and J. Sorrell, 2022/816). The same ciphertext,
+        bound, bits and shares give the same values. BFV and BGV results are exact, and are given out when
+        their noise bound leaves `statistical_bits` of budget.
 
         Args:
-            ciphertext: a ciphertext of this context.
+            ciphertext: a ciphertext of this context, best of parameters by
+                `for_circuit(sharing_bits=, shares=)`.
             secret_key: the key it was encrypted for.
-            noise_bound: CKKS: a worst-case bound of the circuit on the error of a slot, never a measured one.
-            statistical_bits: how much larger than the error the noise is, in bits.
+            noise_bound: CKKS: a worst-case bound of the circuit on the error of a slot, never a measured one:
+                `noise_bound()`.
+            statistical_bits: bits of security of what is shown, from 1 to 64 for CKKS.
+            shares: CKKS: how many results will be shown in all, this one included.
             dtype: as for `decrypt`.
 
         Raises:
-            NoiseError: when no precision, or too small a budget, would be left.
-            ParameterError: when `noise_bound` is missing (CKKS) or given (BFV and BGV).
+            NoiseError: when no precision, or too small a budget, would be left; and as `decrypt`.
+            ParameterError: when `noise_bound` is missing (CKKS) or given (BFV and BGV), or bits or shares are
+                out of range.
         """
         self._require_secret(secret_key, "decrypt_for_sharing")
+        require_naturals(shares=shares)
         plain = _core.decrypt_for_sharing(
-            ciphertext._native, secret_key._native, noise_bound, statistical_bits
+            ciphertext._native, secret_key._native, noise_bound, statistical_bits, shares
         )
         return self._codec.decode(plain, dtype)
+
+    def noise_bound(self, *, depth: int, largest: float | None = None, terms: int = 1) -> float:
+        """CKKS: a worst-case bound on what noise adds to the slots (its root mean square) in a circuit, for
+        `decrypt_for_sharing`. It follows from the parameters and these numbers alone. The rounding of
+        doubles, about 2^-47 of the values, is no noise, and not in it.
+
+        Args:
+            depth: multiplications one after the other.
+            largest: bound on the magnitude of all values, also in between; None: `params.largest`.
+            terms: how many products each step sums up at most, or at depth 0 how many encryptions (a sum of
+                n slots has n). Each may be rotated once.
+
+        Raises:
+            LevelError: when the parameters have less depth.
+            MismatchError: for BFV and BGV, whose ciphertexts carry their own bound.
+            ParameterError: when no bound on the values is given or declared.
+        """
+        require_naturals(depth=depth, terms=terms)
+        if largest is not None and not largest > 0:
+            raise _core.ParameterError(f"largest must be above 0, not {largest}")
+        return _core.noise_bound(self._native, depth, largest or 0.0, terms)
 
     def noise_budget(self, ciphertext: Ciphertext, secret_key: SecretKey) -> float:
         """BFV and BGV: bits of noise that the worst ciphertext of the batch can still take before decryption

@@ -73,10 +73,23 @@ def test_params_refuses_weak_ones_unless_told(capsys: Any) -> None:
     assert "none" in text
 
 
+def test_params_of_ckks_take_ranges_and_shares(capsys: Any) -> None:
+    assert main(["params", "ckks", "--largest", "1e6"]) == 0
+    assert "21 bits before the point, and two to spare: 64 bits" in " ".join(capsys.readouterr().out.split())
+    assert main(["params", "ckks", "--range-bits", "10"]) == 0
+    assert "10 bits before the point: 50 bits" in " ".join(capsys.readouterr().out.split())
+    assert main(["params", "ckks", "--sharing-bits", "40", "--shares", "9", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["scale"] >= 2.0**67
+    assert any("others see" in reason for reason in found["why"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
         (["params", "bfv", "--scale-bits", "40"], "--scale-bits is no option of BFV"),
+        (["params", "bgv", "--shares", "2"], "--shares is no option of BGV"),
+        (["params", "ckks", "--sharing-bits", "65"], "sharing_bits"),
         (["params", "ckks", "--plain-bits", "20"], "--plain-bits is no option of CKKS"),
         (["inspect", "nowhere.hemera"], "nowhere.hemera"),
         (["demo", "--rows", "100000"], "held out"),

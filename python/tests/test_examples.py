@@ -22,6 +22,7 @@ EXPECTED = {
     "02_statistics_on_a_table": ["correlation of height and weight"],
     "03_client_and_server": ["totals: [325 250 980]"],
     "04_choosing_parameters": ["refused:", "accepted:", "[-2, -1, 1, 2, 4, 8]"],
+    "05_showing_results": ["shown:", "refused:"],
 }
 
 

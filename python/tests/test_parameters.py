@@ -33,7 +33,9 @@ def test_for_circuit_of_ckks_takes_what_the_user_wants() -> None:
     params = hm.ckks.Parameters.for_circuit(depth=6, scale_bits=40, slots=4096)
     assert params.levels == 7
     assert params.scale == 2.0**40
-    assert params.level_bits(0) == pytest.approx(50, abs=0.1)
+    assert params.level_bits(0) == pytest.approx(62, abs=0.1)  # 20 bits of range, and two to spare
+    small = hm.ckks.Parameters.for_circuit(depth=6, scale_bits=40, slots=4096, range_bits=10)
+    assert small.level_bits(0) == pytest.approx(50, abs=0.1)
     deeper = hm.ckks.Parameters.for_circuit(depth=7, scale_bits=40, slots=4096)
     assert deeper.levels == 8
     wide = hm.ckks.Parameters.for_circuit(depth=1, degree=32768, security=256)

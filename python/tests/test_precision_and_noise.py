@@ -65,19 +65,66 @@ def test_decrypt_for_sharing_of_integers(integers: Any) -> None:
 def test_decrypt_for_sharing_of_ckks_adds_noise(ckks: Any) -> None:
     a = ckks.values(64)
     x = ckks.ev.encrypt(a)
-    bound, bits = 2.0**-30, 8
-    shared = [
-        ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=bound, statistical_bits=bits) for _ in range(2)
-    ]
-    assert not np.array_equal(*shared)
-    added = np.abs(shared[0] - ckks.decrypt(x))
-    # Uniform noise of 2^bits N bound on every coefficient: far more than the error, far less than the values.
+    bound, bits = 2.0**-26, 16
+    shared = ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=bound, statistical_bits=bits)
+    added = np.abs(shared - ckks.decrypt(x))
+    # A deviation of sqrt(12) 2^(bits / 2) bound on every coefficient: more than the error.
     assert added.max() > 100 * bound
     assert added.max() < 0.1
-    with pytest.raises(NoiseError, match="precision"):
+    # The same again; other values for everything else.
+    again = ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=bound, statistical_bits=bits)
+    np.testing.assert_array_equal(again, shared)
+    for other in ({"noise_bound": 1.1 * bound}, {"statistical_bits": bits + 1}, {"shares": 2}):
+        options: dict[str, Any] = {"noise_bound": bound, "statistical_bits": bits, **other}
+        assert not np.array_equal(ckks.ctx.decrypt_for_sharing(x, ckks.sk, **options), shared)
+    with pytest.raises(NoiseError, match=r"precision.*sharing_bits="):
         ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=1.0, statistical_bits=40)
     with pytest.raises(ParameterError, match="noise_bound"):
         ckks.ctx.decrypt_for_sharing(x, ckks.sk)
+    with pytest.raises(ParameterError, match="shares"):
+        ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=bound, shares=0)
+
+
+def test_a_loaded_key_and_ciphertext_share_the_same_values(ckks: Any) -> None:
+    x = ckks.ctx.encrypt(ckks.values(2, 64), ckks.sk)
+    options: dict[str, Any] = {"noise_bound": 2.0**-26, "statistical_bits": 16}
+    shared = ckks.ctx.decrypt_for_sharing(x, ckks.sk, **options)
+    elsewhere = hm.Context(ckks.ctx.params, "cpu", threads=1)
+    secret_key, loaded = elsewhere.load(bytes(ckks.sk)), elsewhere.load(bytes(x))
+    np.testing.assert_array_equal(elsewhere.decrypt_for_sharing(loaded, secret_key, **options), shared)
+    np.testing.assert_array_equal(elsewhere.decrypt_for_sharing(loaded[1], secret_key, **options), shared[1])
+
+
+def test_results_of_a_circuit_can_be_shown() -> None:
+    params = hm.ckks.Parameters.for_circuit(depth=2, slots=4096, sharing_bits=40, shares=100)
+    assert params.security_bits == 128
+    assert all(prime < 1 << 50 for prime in [*params.primes[-1], *params.special_primes])
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    values = np.random.default_rng(5).uniform(-1, 1, 4096)
+    x = ctx.bind(ctx.generate_keys(sk)).encrypt(values)
+    y = (x**3 - x).shrink()
+    bound = ctx.noise_bound(depth=2, largest=2)
+    shown = ctx.decrypt_for_sharing(y, sk, noise_bound=bound, shares=100)
+    np.testing.assert_allclose(shown, values**3 - values, atol=2**-11)
+    assert np.sqrt(np.mean((ctx.decrypt(y, sk) - values**3 + values) ** 2)) < bound + 2**-46
+    assert bound < ctx.noise_bound(depth=2, largest=4)
+    assert bound < ctx.noise_bound(depth=2, largest=2, terms=2)
+    with pytest.raises(ParameterError, match="largest"):
+        ctx.noise_bound(depth=2)
+    with pytest.raises(hm.errors.LevelError, match="depth"):
+        ctx.noise_bound(depth=3, largest=1)
+    for wrong in ({"sharing_bits": 65}, {"shares": 0}, {"shares": -1}):
+        with pytest.raises(ParameterError, match="shar"):
+            hm.ckks.Parameters.for_circuit(1, **wrong)
+
+
+def test_integers_take_no_shares(integers: Any) -> None:
+    x = integers.ev.encrypt(integers.values(16))
+    with pytest.raises(ParameterError, match="statistical_bits"):
+        integers.ctx.decrypt_for_sharing(x, integers.sk, shares=2)
+    with pytest.raises(MismatchError, match="own bound"):
+        integers.ctx.noise_bound(depth=1, largest=1)
 
 
 def test_encryptions_of_one_value_differ(party: Any) -> None:

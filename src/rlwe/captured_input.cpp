@@ -19,6 +19,10 @@ std::string difference(const Ciphertext& example, const Ciphertext& given) {
   if (b.slots != a.slots || b.encoding != a.encoding) {
     return "it holds other numbers of values, or is encoded differently";
   }
+  if (b.largest > a.largest) {
+    return "its values may be as large as " + std::to_string(b.largest) + " and not at most " +
+           std::to_string(a.largest);
+  }
   if (b.noise_log2 > a.noise_log2) {
     return "its noise may be 2^" + std::to_string(b.noise_log2) + " and not at most 2^" +
            std::to_string(a.noise_log2);

@@ -44,6 +44,7 @@ Ciphertext join(const std::vector<const Ciphertext*>& parts, BatchShape shape, c
   for (const Ciphertext* part : parts) {
     require_joinable(*parts.front(), *part, operation);
     meta.noise_log2 = std::max(meta.noise_log2, part->meta.noise_log2);
+    meta.largest = std::max(meta.largest, part->meta.largest);
   }
   Ciphertext out = make_ciphertext(parts.front()->context, std::move(meta), parts.front()->size());
   std::size_t first = 0;

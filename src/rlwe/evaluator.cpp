@@ -27,6 +27,7 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
   Metadata meta = a.meta;
   meta.batch = broadcast(a.meta.batch, b.meta.batch, subtract ? "subtract" : "add");
   meta.slots = std::max(a.meta.slots, b.meta.slots);
+  meta.largest = a.meta.largest + b.meta.largest;
   meta.noise_log2 = sum_noise_log2(context, a.meta.noise_log2, b.meta.noise_log2);
   const std::size_t common = std::min(a.size(), b.size());
   const std::size_t rest = std::max(a.size(), b.size()) - common;
@@ -277,6 +278,7 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
   for (const Factors& product : products.subspan(1)) {
     meta.batch = broadcast(meta.batch, product.meta.batch, operation);
     meta.slots = std::max(meta.slots, product.meta.slots);
+    meta.largest += product.meta.largest;
     meta.noise_log2 = sum_noise_log2(*context_, meta.noise_log2, product.meta.noise_log2);
   }
   return sum_products(products, std::move(meta), key);

@@ -17,6 +17,9 @@ std::string to_text(const BatchShape& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
+// 0 times an unknown bound is 0.
+double largest_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+
 BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation) {
   if (a == b || batch_count(b) == 1) return a.size() >= b.size() || batch_count(a) != 1 ? a : b;
   if (batch_count(a) == 1) return b;

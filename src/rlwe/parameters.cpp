@@ -221,12 +221,15 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
     if (literal_.range_bits < 0 || literal_.range_bits > 120) {
       throw ParameterError("range_bits " + std::to_string(literal_.range_bits) + " is outside [0, 120]");
     }
-    if (!(literal_.largest >= 0 && std::isfinite(literal_.largest))) {
-      throw ParameterError("the largest value must be 0 (not declared) or above, and finite, not " +
-                           std::to_string(literal_.largest));
+    if (!(literal_.largest >= 0 && literal_.largest <= std::exp2(literal_.range_bits - 1))) {
+      throw ParameterError("values of magnitude " + std::to_string(literal_.largest) + " do not fit " +
+                           std::to_string(literal_.range_bits) +
+                           " range_bits; give more range_bits, or a finite bound of at least 0");
     }
-  } else if (literal_.scale != 0 || literal_.largest != 0) {
-    throw ParameterError(name(literal_.scheme) + " has no scale and no largest value; leave them at 0");
+  } else if (literal_.largest != 0) {
+    throw ParameterError(name(literal_.scheme) + " has no largest value; its values are integers modulo t");
+  } else if (literal_.scale != 0) {
+    throw ParameterError(name(literal_.scheme) + " has no scale; leave scale at 0");
   }
   if (literal_.galois_generator != 5 && literal_.galois_generator != 3) {
     throw ParameterError("the Galois generator must be 5 or 3, not " +

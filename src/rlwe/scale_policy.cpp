@@ -326,6 +326,7 @@ ScaleProduct ScalePolicy::product(const Metadata& a, const Metadata& b,
   }
   result.meta = x.meta;
   result.meta.scale = x.meta.scale * y.meta.scale;
+  result.meta.largest = largest_product(x.meta.largest, y.meta.largest);
   if (plain_) result.meta.correction = plain_->multiply(x.meta.correction, y.meta.correction);
   result.meta.noise_scale_degree = product_degree(x.meta.noise_scale_degree, y.meta.noise_scale_degree);
   return result;
@@ -367,6 +368,7 @@ ScaleProduct ScalePolicy::plain_product(const Metadata& a, const Metadata& plain
     result.b.meta.level = x.meta.level;
     result.meta = x.meta;
     result.meta.scale = x.meta.scale * plaintext.scale;
+    result.meta.largest = largest_product(x.meta.largest, plaintext.largest);
   } else {
     result.meta = x.meta;
     if (plain_) result.meta.correction = plain_->multiply(x.meta.correction, level_factor(x.meta.level));

@@ -1,6 +1,7 @@
 #include "hemera/runtime/sha256.hpp"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "hemera/runtime/error.hpp"
 
@@ -14,6 +15,17 @@ Sha256Digest sha256(std::span<const std::byte> data) {
     throw DeviceError("OpenSSL's libcrypto did not compute a SHA-256 digest; check its installation");
   }
   return digest;
+}
+
+void hmac_sha256(std::span<std::uint8_t, 32> out, std::span<const std::byte> key,
+                 std::span<const std::byte> data) {
+  unsigned int length = 0;
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+           reinterpret_cast<const unsigned char*>(data.data()), data.size(), out.data(),
+           &length) == nullptr ||
+      length != out.size()) {
+    throw DeviceError("OpenSSL's libcrypto did not compute an HMAC; check its installation");
+  }
 }
 
 }  // namespace hemera::runtime

@@ -68,7 +68,8 @@ rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKe
 }
 
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
-                                    std::optional<double> noise_bound, int statistical_bits) {
+                                    std::optional<double> noise_bound, int statistical_bits,
+                                    std::size_t shares) {
   const Scheme scheme = key.context->scheme();
   if (scheme == Scheme::ckks) {
     if (!noise_bound) {
@@ -76,7 +77,11 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
           "decrypt_for_sharing: CKKS needs noise_bound, a worst-case bound of the circuit on the error of a "
           "slot");
     }
-    return ckks::decrypt_for_sharing(ciphertext, key, *noise_bound, statistical_bits);
+    return ckks::decrypt_for_sharing(ciphertext, key, *noise_bound, statistical_bits, shares);
+  }
+  if (shares != 1) {
+    throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +
+                         " takes no shares; for Q results, which are exact, add log2(Q) statistical_bits");
   }
   if (noise_bound) {
     throw ParameterError("decrypt_for_sharing: " + rlwe::name(scheme) +

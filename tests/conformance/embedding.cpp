@@ -92,15 +92,19 @@ Host expected_encoding(const RnsBase& base, std::size_t batch, const Slots& slot
   return result;
 }
 
+// Coefficient i of the 2n that n slots come from, over the scale.
+double quotient_of(const Host& in, const ExactBase& exact, std::size_t b, std::size_t n, std::size_t i,
+                   double scale) {
+  const std::vector<std::uint64_t> residues = in.residues(b, 0, i * (in.shape.degree / (2 * n)));
+  return exact_quotient(centered(exact.combine(residues), exact.product()), scale);
+}
+
 Slots expected_decoding(const Host& in, std::size_t batch, std::size_t n, double scale) {
-  const std::size_t degree = in.shape.degree, gap = degree / (2 * n);
-  const Slots roots = poly::embedding_roots(degree);
+  const Slots roots = poly::embedding_roots(in.shape.degree);
   const ExactBase exact(in.base);
   Slots result;
   for (std::size_t b = 0; b < batch; ++b) {
-    const auto coefficient = [&](std::size_t i) {
-      return exact_quotient(centered(exact.combine(in.residues(b, 0, i * gap)), exact.product()), scale);
-    };
+    const auto coefficient = [&](std::size_t i) { return quotient_of(in, exact, b, n, i, scale); };
     Slots w;
     for (std::size_t i = 0; i < n; ++i) w.emplace_back(coefficient(i), coefficient(i + n));
     const Slots slots = forward_graph(std::move(w), roots);
@@ -431,6 +435,39 @@ TEST_P(BackendTest, DecodingTakesBatchesAndBroadcasts) {
     for (const std::size_t n : {std::size_t{4}, full}) {
       EXPECT_TRUE(same_bits(decoded(rig, in, 3, n, 0x1p900), expected_decoding(in, 3, n, 0x1p900)));
       EXPECT_TRUE(same_bits(decoded(rig, one, 3, n, 0x1p900), expected_decoding(one, 3, n, 0x1p900)));
+    }
+  }
+}
+
+TEST_P(BackendTest, DecodingFindsTheLargestCoefficients) {
+  for (const std::size_t limbs : {1, 2, 66}) {
+    Rig rig(GetParam(), limbs == 2 ? 8192 : 1024, std::vector<int>(limbs, 27));
+    const ExactBase exact(rig.all());
+    Host in = rig.random(rig.all(), 3, 1);
+    // One row is smaller than the others, and one is 0.
+    for (std::size_t i = 0; i < in.shape.degree; ++i) {
+      for (std::size_t l = 0; l < limbs; ++l) in.at(1, 0, l, i) = i % 1000, in.at(2, 0, l, i) = 0;
+    }
+    const poly::Poly polynomials = rig.upload(in, Form::coefficient);
+    for (const std::size_t n : {std::size_t{1}, std::size_t{4}, in.shape.degree / 2}) {
+      const DeviceSlots slots(rig, Slots(3 * n), 3);
+      const DeviceSlots numbers(rig, Slots(2, {7, 7}), 1);
+      Workspace workspace = rig.workspace(rig.backend->embed_workspace(3, n, in.base));
+      rig.backend->unembed(*rig.queue, slots.view, polynomials.view(), 0x1p40, in.base, workspace,
+                           reinterpret_cast<double*>(numbers.view.data));
+      Slots pairs(2);
+      rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(pairs)),
+                                   numbers.view.bytes());
+      rig.queue->synchronize();
+      const double found[] = {pairs[0].real(), pairs[0].imag(), pairs[1].real(), pairs[1].imag()};
+      for (std::size_t b = 0; b < 3; ++b) {
+        double expected = 0;
+        for (std::size_t i = 0; i < 2 * n; ++i) {
+          expected = std::max(expected, std::fabs(quotient_of(in, exact, b, n, i, 0x1p40)));
+        }
+        EXPECT_EQ(found[b], expected) << limbs << " limbs, " << n << " slots, row " << b;
+      }
+      EXPECT_EQ(found[3], 7) << "beyond the rows";
     }
   }
 }

@@ -294,6 +294,12 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
     EXPECT_TRUE(io::save(a) == io::save(b)) << name << " gives other bits on " << tests::device().name();
     EXPECT_TRUE(io::save(decrypt(a, there.secret)) == io::save(decrypt(b, here.secret))) << "decryption";
   }
+  if (parameters.scheme() != Scheme::ckks) return;
+  // The noise comes from the key and the ciphertext, not from the device.
+  const auto shared = [](const Side& side) {
+    return io::save(ckks::decrypt_for_sharing(side.x, side.secret, 0x1p-30, 10));
+  };
+  EXPECT_TRUE(shared(there) == shared(here)) << "decryption for sharing";
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, SameBits, ::testing::ValuesIn(settings()),

@@ -96,5 +96,18 @@ TEST(Sha256, KnownAnswersOfFips180) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
+TEST(Hmac, KnownAnswers) {
+  // RFC 4231, test cases 2 and 6 (a key longer than a block).
+  const auto hmac = [](const std::string& key, const std::string& data) {
+    std::array<std::uint8_t, 32> digest{};
+    hmac_sha256(digest, std::as_bytes(std::span(key)), std::as_bytes(std::span(data)));
+    return to_hex(digest);
+  };
+  EXPECT_EQ(hmac("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hmac(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
 }  // namespace
 }  // namespace hemera::runtime

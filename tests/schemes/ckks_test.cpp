@@ -294,25 +294,5 @@ TEST(Ckks, ExhaustedLevelsAreNamed) {
   }
 }
 
-TEST(Ckks, DecryptForSharingAddsTheDeviationItPromises) {
-  const Session session(
-      parameters_for({.depth = 2, .scale_bits = 49, .slots = 512, .degree = 1024, .security = std::nullopt}));
-  const Values a = random_values(512, 15);
-  const auto x = session.encrypt(a);
-  const double bound = 0x1p-38;
-  const int statistical_bits = 20;
-  const auto exact = session.decrypt(x);
-  const auto shared =
-      session.encoder->decode(ckks::decrypt_for_sharing(x, session.secret, bound, statistical_bits));
-  double variance = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    variance += std::norm(shared[i] - exact[i]) / static_cast<double>(a.size());
-  // A slot is a sum of N uniform integers of b = ceil(log2(N bound scale 2^20)) bits, over the scale.
-  const double bits = std::ceil(10 - 38 + 49 + statistical_bits);
-  const double expected = std::sqrt(1024.0 / 12) * std::exp2(bits - 49);
-  EXPECT_NEAR(std::sqrt(variance) / expected, 1, 0.2);
-  EXPECT_THROW(static_cast<void>(ckks::decrypt_for_sharing(x, session.secret, 0x1p-10, 40)), NoiseError);
-}
-
 }  // namespace
 }  // namespace hemera::ckks

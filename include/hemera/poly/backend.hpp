@@ -299,8 +299,10 @@ class Backend {
   virtual void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                      const RnsBase& base, Workspace& workspace) const = 0;
   /// The inverse: residues in coefficient form over `base`, centred, rounded to doubles, divided by scale.
+  /// Where `largest` is not null, it gets one number for each row of slots, in the backend's memory: the
+  /// largest magnitude of these quotients.
   virtual void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
-                       const RnsBase& base, Workspace& workspace) const = 0;
+                       const RnsBase& base, Workspace& workspace, double* largest = nullptr) const = 0;
   [[nodiscard]] virtual std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                                     const RnsBase& base) const = 0;
   /// Value i of a row becomes slot i, 1 <= values.count <= out.slots; the other slots are 0. Equal batches;

@@ -38,10 +38,14 @@ struct Metadata {
   /// ciphertext (docs/noise.md); follows every operation, needs no secret; `unknown_noise` where nothing is
   /// known. Unused (0) for CKKS.
   double noise_log2 = 0;
-  /// CKKS: a declared bound on the magnitude of values; infinity: none. Public, like all of this: it follows
-  /// from what was declared, never from values.
+  /// CKKS: declared bound on the magnitude of the values, which follows every operation; infinite where none
+  /// was declared (ParametersLiteral::largest, Encoder::encode). It comes from declarations alone, never from
+  /// data: metadata is public.
   double largest = std::numeric_limits<double>::infinity();
 };
+
+/// Metadata::largest of a product.
+double largest_product(double a, double b);
 
 /// The batch shape of an operation on two objects: equal shapes, or one of them single. MismatchError
 /// otherwise.

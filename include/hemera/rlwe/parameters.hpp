@@ -59,7 +59,8 @@ struct ParametersLiteral {
   double scale = 0;
   /// CKKS: bits of integer range that the last base leaves above the scale.
   int range_bits = 10;
-  /// CKKS: the largest magnitude of values that are encrypted, declared; 0: not declared.
+  /// CKKS: the largest magnitude of values that is declared, at most 2^(range_bits - 1); 0: none. Encoding
+  /// refuses larger ones, and ciphertexts carry bounds that follow from it (Metadata::largest).
   double largest = 0;
   /// 5 (Hemera's own and OpenFHE's) or 3 (SEAL's).
   std::uint64_t galois_generator = 5;
@@ -119,7 +120,7 @@ class Parameters {
 
   /// SHA-256 of the canonical bytes of scheme, primes, roots, generator, gadget, secret and scale: neither
   /// device nor arithmetic nor policies that change no object (multiplication variant, rescaling, purposes,
-  /// security asked for).
+  /// range, security asked for).
   [[nodiscard]] const std::array<std::uint8_t, 32>& fingerprint() const { return fingerprint_; }
   /// First eight hex digits of the fingerprint, for messages.
   [[nodiscard]] std::string short_fingerprint() const;

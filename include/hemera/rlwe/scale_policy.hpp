@@ -41,7 +41,7 @@ struct ScaleWays {
 };
 
 /// The operands of a product brought together, and the metadata of the product before it is relinearized: of
-/// the first operand, but for level, scale, degree and correction factor.
+/// the first operand, but for level, scale, degree, correction factor and declared bound.
 struct ScaleProduct {
   ScaleWay a, b;
   Metadata meta;

@@ -25,9 +25,10 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::Evaluatio
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
 
 /// Decryption that may be shown to others. CKKS needs `noise_bound` and floods (ckks::decrypt_for_sharing);
-/// ciphertexts of BFV and BGV carry their own bound, and one given is a ParameterError.
+/// ciphertexts of BFV and BGV carry their own bound, and one given, or shares, are a ParameterError.
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
-                                    std::optional<double> noise_bound, int statistical_bits);
+                                    std::optional<double> noise_bound, int statistical_bits,
+                                    std::size_t shares = 1);
 
 /// Bits of noise that can still come, from the true noise and from the ciphertext's bound (bfv.hpp).
 /// ParameterError for CKKS, which has no budget.

@@ -17,15 +17,34 @@
 
 namespace hemera::ckks {
 
+/// Bits that for_circuit and shrink leave above what values need: values up to 2^(r - 1) in a modulus of
+/// scale times 2^(r + spare_bits) have coefficients of at most an eighth of it, and wrap at a half.
+inline constexpr int spare_bits = 2;
+/// The range that circuits have unless they say otherwise.
+inline constexpr int default_range_bits = 20;
+/// Ranges that are given and smaller are small on purpose: they get no spare bits.
+inline constexpr int least_spared_range_bits = 12;
+
 /// What the user wants of a circuit.
 struct CircuitRequest {
   /// Multiplications one after the other.
   std::size_t depth = 1;
+  /// From 20 to 120. Above 60 bits a level drops several primes.
   int scale_bits = 40;
   /// Slots needed, at most N/2 of the result.
   std::size_t slots = 1;
-  /// Bits of integer range above the scale in the last base.
-  int range_bits = 10;
+  /// Bits of integer range: results may be as large as 2^(range_bits - 1). The last base holds so many bits
+  /// above the scale, and spare_bits more unless range_bits is given and below least_spared_range_bits.
+  /// Empty: those of `largest`, or default_range_bits.
+  std::optional<int> range_bits = std::nullopt;
+  /// In place of range_bits: the largest magnitude that values may have, which becomes
+  /// ParametersLiteral::largest; range_bits is then max(1, ceil(log2(largest)) + 1). 0: none is declared.
+  double largest = 0;
+  /// For results that others will see, the statistical_bits and shares of decrypt_for_sharing: the scale
+  /// grows by ceil(sharing_bits / 2 + log2(12 shares N) / 2) bits, so that what it adds to a slot is about
+  /// the error that slots would have at scale_bits. 0: none are shown.
+  int sharing_bits = 0;
+  std::size_t shares = 1;
   /// Digits of key-switching; 0: chosen.
   std::size_t digits = 0;
   /// Least degree; 0: the smallest that is secure and has the slots.
@@ -51,17 +70,24 @@ struct ChainRequest {
 };
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
+/// Whether decoding a decryption checks that values did not wrap (Encoder::decode): for the Galois generator
+/// 5, where the last base has spare_bits above scale and range_bits. So it is for parameters_for, unless
+/// range_bits is small, and not for parameters of other libraries.
+bool checks_range(const rlwe::Parameters& parameters);
+
 /// Slots to plaintexts and back.
 class Encoder {
  public:
   explicit Encoder(std::shared_ptr<const rlwe::Context> context);
 
   /// values: [batch, slots], row-major; slots a power of two <= N/2. At `level` (default: the user's highest)
-  /// with `scale` (default: that of a fresh encryption there). ParameterError for non-finite values or ones
-  /// too large for the base.
+  /// with `scale` (default: that of a fresh encryption there). `largest` is the declared bound of the values
+  /// (default: the parameters', if they have one). ParameterError for non-finite values, ones too large for
+  /// the base and ones above the bound.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values,
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
-                                       std::optional<double> scale = {}) const;
+                                       std::optional<double> scale = {},
+                                       std::optional<double> largest = {}) const;
   /// The same over another base of the context's ring than the level's, such as Q u P: a factor of extended
   /// ciphertexts (rlwe/hoisting.hpp). MismatchError for a base of another context.
   [[nodiscard]] rlwe::Plaintext encode_over(const poly::RnsBase& base,
@@ -70,14 +96,16 @@ class Encoder {
                                             double scale) const;
   /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. A check of
   /// the values would have to wait for the device: where one is not finite, or too large for the base, its
-  /// element of the batch is unspecified.
+  /// element of the batch is unspecified. The parameters' bound is declared, and not enforced.
   [[nodiscard]] rlwe::Plaintext encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
                                        std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {}) const;
-  /// [batch, slots].
+  /// [batch, slots]. Of a decryption, if checks_range(): NoiseError when a coefficient exceeds a quarter of
+  /// the modulus of its level, as values do that wrapped, or nearly so. A net, not a guarantee: what wraps to
+  /// a small coefficient is not seen.
   [[nodiscard]] std::vector<std::complex<double>> decode(const rlwe::Plaintext& plaintext) const;
-  /// The same to the context's memory, in the order of its queue: no copy, and no wait. MismatchError unless
-  /// there is room for [batch, slots] values.
+  /// The same to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
+  /// result the host would have to read. MismatchError unless there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
 
  private:
@@ -87,6 +115,8 @@ class Encoder {
                                        const poly::RnsBase& base) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
                                       const poly::RnsBase& base) const;
+  /// decode_to, with the largest coefficient over the scale of each element of the batch, if not null.
+  void unembed(const poly::SlotView& values, double* largest, const rlwe::Plaintext& plaintext) const;
 
   std::shared_ptr<const rlwe::Context> context_;
 };
@@ -94,13 +124,31 @@ class Encoder {
 /// Encryption of an encoded plaintext at its level.
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
+/// The message with its noise; nothing is read back, so Encoder::decode checks its range.
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
-/// Decryption that may be shown to others: adds uniform noise of at least 2^statistical_bits times N times
-/// noise_bound, a worst-case bound of the circuit on the error of a slot value (Li and Micciancio,
-/// 2020/1533). NoiseError when fewer than one bit of precision (for values of magnitude 1) would be left.
-/// statistical_bits >= 1.
+/// Decryption that may be shown to others (docs/ckks.md, "Showing decrypted values to others"): adds a
+/// discrete Gaussian to every coefficient, of deviation sqrt(12 shares) 2^(statistical_bits / 2) times the
+/// norm of the error (B. Li, D. Micciancio, M. Schultz, J. Sorrell, 2022/816, corollary 2). `noise_bound`
+/// bounds the root mean square of the slots' errors (so a bound on each slot will do), for the circuit and
+/// not for the data: noise_bound() below. `shares` counts the results that will ever be shown, this one
+/// included. The same ciphertext, key, bound, bits and shares give the same values; each element of a batch
+/// for itself. NoiseError when less than one bit of precision (for values of magnitude 1) would be left,
+/// MismatchError for a key of another context, ParameterError for arguments out of range (statistical_bits
+/// from 1 to 64).
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
-                                    double noise_bound, int statistical_bits);
+                                    double noise_bound, int statistical_bits, std::size_t shares = 1);
+/// The deviation of what that adds to a slot. Needs no key.
+double sharing_deviation(const rlwe::Ciphertext& ciphertext, double noise_bound, int statistical_bits,
+                         std::size_t shares = 1);
+/// A worst-case bound on the root mean square of what noise adds to the slots in a circuit of `depth` steps
+/// in automatic mode, each a sum of up to `terms` products of earlier results, relinearized at once, any of
+/// them rotated once (at depth 0: a sum of encryptions). All values, also in between, have a magnitude of at
+/// most `largest` (0: the parameters' own). Holds for all data, except with probability 2^-40 an operation.
+/// The rounding of doubles, about 2^-47 of the values, is no noise, and not in it. docs/ckks.md has the
+/// formula. ParameterError without a bound on values, LevelError for a depth that the parameters do not have,
+/// MismatchError for another scheme.
+double noise_bound(const rlwe::Context& context, std::size_t depth, double largest = 0,
+                   std::size_t terms = 1);
 
 class Evaluator final : public rlwe::Evaluator {
  public:

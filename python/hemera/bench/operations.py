@@ -122,7 +122,7 @@ def deepest(scheme: str, degree: int) -> Parameters:
 
 def _for_depth(scheme: str, depth: int, degree: int) -> Parameters:
     if scheme == "ckks":
-        return hemera.ckks.Parameters.for_circuit(depth, scale_bits=SCALE_BITS, degree=degree)
+        return hemera.ckks.Parameters.for_circuit(depth, scale_bits=SCALE_BITS, range_bits=10, degree=degree)
     if scheme == "bfv":
         return hemera.bfv.Parameters.for_circuit(depth, plain_bits=PLAIN_BITS, degree=degree)
     return hemera.bgv.Parameters.for_circuit(depth, plain_bits=PLAIN_BITS, degree=degree)

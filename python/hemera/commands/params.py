@@ -21,8 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth", type=int, default=1, help="multiplications one after the other (default: 1)"
     )
     parser.add_argument("--scale-bits", type=int, help="CKKS: log2 of the scale (default: 40)")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--range-bits", type=int, help="CKKS: bits of a result before the point (default: 20)")
+    size.add_argument("--largest", type=float, help="CKKS: the largest magnitude of your values instead")
     parser.add_argument(
-        "--range-bits", type=int, help="CKKS: bits of a result before the point (default: 10)"
+        "--sharing-bits", type=int, help="CKKS: statistical bits of results that others will see (default: 0)"
+    )
+    parser.add_argument(
+        "--shares", type=_options.positive, help="CKKS: how many results will be shown (default: 1)"
     )
     plain = parser.add_mutually_exclusive_group()
     plain.add_argument("--plain-bits", type=int, help="BFV, BGV: bits of the plaintext modulus (default: 20)")
@@ -84,11 +90,11 @@ def choose(options: argparse.Namespace) -> Parameters:
         "security": security,
     }
     own = {
-        "ckks": ("scale_bits", "range_bits"),
+        "ckks": ("scale_bits", "range_bits", "largest", "sharing_bits", "shares"),
         "bfv": ("plain_bits", "plain_modulus", "terms"),
         "bgv": ("plain_bits", "plain_modulus", "terms"),
     }
-    for name in ("scale_bits", "range_bits", "plain_bits", "plain_modulus", "terms"):
+    for name in (*own["ckks"], *own["bfv"]):
         value = getattr(options, name)
         if value is None:
             continue
@@ -109,11 +115,17 @@ def explain(params: Parameters, options: argparse.Namespace) -> list[str]:
     """Why these parameters, in sentences with their numbers."""
     reasons = []
     if isinstance(params, hemera.ckks.Parameters):
+        spare = ", and two to spare" if params.checks_range else ""
         reasons.append(
-            f"The last level holds the scale and {params.range_bits} bits before the point: "
-            f"{params.level_bits(0):.0f} bits. Each of the {params.levels - 1} levels above adds a prime of "
-            f"about {options.scale_bits or 40} bits for one multiplication."
+            f"The last level holds the scale and {params.range_bits} bits before the point{spare}: "
+            f"{params.level_bits(0):.0f} bits. Each of the {params.levels - 1} levels above adds about "
+            f"{math.log2(params.scale):.0f} bits for one multiplication."
         )
+        if options.sharing_bits:
+            reasons.append(
+                f"Results that others see need a scale of {math.log2(params.scale):.0f} bits in place of "
+                f"{options.scale_bits or 40}: what is added to hide their errors takes the difference."
+            )
     elif isinstance(params, IntegerParameters):
         reasons.append(
             f"Values are integers modulo t = {params.plain_modulus}, of {params.plain_modulus.bit_length()} "

@@ -406,8 +406,8 @@ void CpuBackend::embed(Queue& queue, const PolyView& out, const SlotView& slots,
 }
 
 void CpuBackend::unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
-                         const RnsBase& base, Workspace& workspace) const {
-  embedding().unembed(pool_of(queue), slots, in, scale, base, workspace);
+                         const RnsBase& base, Workspace& workspace, double* largest) const {
+  embedding().unembed(pool_of(queue), slots, in, scale, base, workspace, largest);
 }
 
 std::size_t CpuBackend::embed_workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {

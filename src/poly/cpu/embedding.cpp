@@ -309,7 +309,7 @@ void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slo
 }
 
 void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPolyView& in, double scale,
-                        const RnsBase& base, Workspace& workspace) const {
+                        const RnsBase& base, Workspace& workspace, double* largest) const {
   check_unembed(state_->degree, slots, in.shape, scale, base);
   const std::size_t degree = state_->degree;
   const std::size_t n = slots.slots;
@@ -323,19 +323,25 @@ void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPoly
   auto* const constants = take<std::uint64_t>(workspace, centering_memory_words(limbs, kernels.word_bits));
   auto* const scratch = take<std::uint64_t>(workspace, slots.batch * tasks * scratch_words);
   auto* const pointers = take<const std::uint64_t*>(workspace, slots.batch * tasks * limbs);
+  auto* const patterns = take<std::uint64_t>(workspace, slots.batch * tasks);
   const Centering centering = make_centering(base, scale, kernels.word_bits, constants);
 
   pool.parallel_for(slots.batch * tasks, [&](std::size_t i) {
     const std::size_t b = i / tasks;
     const Range range = task_range(i % tasks, degree, gap);
+    patterns[i] = 0;
     if (range.count == 0) return;
     const std::uint64_t** const source = pointers + i * limbs;
     for (std::size_t limb = 0; limb < limbs; ++limb) {
       source[limb] = in.limb<std::uint64_t>(b, 0, limb) + range.first * gap;
     }
-    kernels.center(coefficients + 2 * n * b + range.first, source, gap, range.count, centering,
-                   scratch + i * scratch_words);
+    double* const values = coefficients + 2 * n * b + range.first;
+    kernels.center(values, source, gap, range.count, centering, scratch + i * scratch_words);
+    if (largest != nullptr) patterns[i] = kernels.largest(values, range.count);
   });
+  for (std::size_t b = 0; largest != nullptr && b < slots.batch; ++b) {
+    largest[b] = std::bit_cast<double>(*std::max_element(patterns + b * tasks, patterns + (b + 1) * tasks));
+  }
   state_->forward(pool, slots, coefficients);
 }
 
@@ -347,7 +353,7 @@ std::size_t Embedding::workspace(std::size_t batch, std::size_t slots, const Rns
   const std::size_t embed = coefficients + aligned_words(batch) + aligned_words(tasks * embed_scratch_words);
   const std::size_t unembed = coefficients + aligned_words(centering_memory_words(limbs, word_bits)) +
                               aligned_words(tasks * unembed_scratch_words(limbs, word_bits)) +
-                              aligned_words(tasks * limbs);
+                              aligned_words(tasks * limbs) + aligned_words(tasks);
   return std::max(embed, unembed);
 }
 

@@ -43,7 +43,7 @@ class Embedding {
   /// batch of one for all slot vectors. Centring and rounding take the same time for all residues. Quotients
   /// of 2^1024 and more become infinite. Throws as `embed`.
   void unembed(runtime::ThreadPool& pool, const SlotView& slots, const ConstPolyView& in, double scale,
-               const RnsBase& base, runtime::Workspace& workspace) const;
+               const RnsBase& base, runtime::Workspace& workspace, double* largest = nullptr) const;
 
   /// Bytes of scratch that `embed` and `unembed` take, for `base` and every smaller base.
   [[nodiscard]] std::size_t workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const;

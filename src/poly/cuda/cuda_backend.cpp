@@ -431,9 +431,9 @@ void CudaBackend::embed(Queue& queue, const PolyView& out, const SlotView& slots
 }
 
 void CudaBackend::unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
-                          const RnsBase& base, Workspace& workspace) const {
+                          const RnsBase& base, Workspace& workspace, double* largest) const {
   check_ring("unembed", ring_, base);
-  embedding().unembed(launcher(queue), slots, in, scale, base, workspace);
+  embedding().unembed(launcher(queue), slots, in, scale, base, workspace, largest);
 }
 
 std::size_t CudaBackend::embed_workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {

@@ -149,7 +149,7 @@ class CudaBackend final : public Backend {
   void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, const RnsBase& base,
              Workspace& workspace) const override;
   void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
-               const RnsBase& base, Workspace& workspace) const override;
+               const RnsBase& base, Workspace& workspace, double* largest) const override;
   [[nodiscard]] std::size_t embed_workspace(std::size_t batch, std::size_t slots,
                                             const RnsBase& base) const override;
   void place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;

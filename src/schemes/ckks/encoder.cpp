@@ -24,6 +24,27 @@ double largest_part(std::span<const Complex> values) {
   return std::bit_cast<double>(std::max(real, imaginary));
 }
 
+// Throws where values exceed their declared bound.
+void require_at_most(std::span<const Complex> values, double bound) {
+  if (!std::isfinite(bound)) return;
+  double largest = 0;  // squared
+  for (const Complex& value : values) largest = std::max(largest, std::norm(value));
+  if (largest <= bound * bound * (1 + 0x1p-50)) return;
+  throw ParameterError("encode: a value of magnitude " + std::to_string(std::sqrt(largest)) +
+                       " exceeds the declared bound " + std::to_string(bound) +
+                       "; use smaller values, or declare a larger bound (for_circuit(largest=))");
+}
+
+// Throws where a coefficient, `largest` times the scale, exceeds a quarter of the modulus.
+void require_range(const rlwe::Context& context, const rlwe::Metadata& meta, double largest) {
+  const double quarter = std::exp2(context.base(meta.level).log2() - 2 - std::log2(meta.scale));
+  if (largest <= quarter) return;
+  throw NoiseError("decrypt: a coefficient exceeds a quarter of the modulus of level " +
+                   std::to_string(meta.level) + ": values of more than about " + std::to_string(quarter) +
+                   " wrap there, so the result is wrong, or nearly; choose parameters with more range_bits "
+                   "or with the bound of your values, largest=, or with a smaller scale");
+}
+
 // The embedding numbers slots by powers of 5; with another generator they go by way of all N/2 slots.
 bool is_reordered(const rlwe::Context& context) {
   return context.parameters().literal().galois_generator != 5;
@@ -77,12 +98,19 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
     throw ParameterError("encode: the scale must be positive and at most 2^240, not " +
                          std::to_string(meta.scale));
   }
+  const double declared = context.parameters().literal().largest;
+  if (declared != 0) meta.largest = declared;
   return meta;
 }
 
 rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::BatchShape& batch,
-                                std::optional<std::size_t> level, std::optional<double> scale) const {
+                                std::optional<std::size_t> level, std::optional<double> scale,
+                                std::optional<double> largest) const {
   rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
+  if (largest) {
+    if (!(*largest >= 0)) throw ParameterError("encode: largest must be at least 0");
+    meta.largest = *largest;
+  }
   const poly::RnsBase& base = context_->base(meta.level);
   return encode(values, std::move(meta), base);
 }
@@ -100,6 +128,7 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, rlwe::Metadata 
   const rlwe::Context& context = *context_;
   const double largest = largest_part(values);
   if (!std::isfinite(largest)) throw ParameterError("encode: values must be finite");
+  require_at_most(values, meta.largest);
   const double bits = base.log2();
   if (largest > 0 && std::log2(largest) + std::log2(meta.scale) + 1 > bits) {
     throw ParameterError("encode: a value of magnitude " + std::to_string(largest) + " at scale 2^" +
@@ -144,14 +173,31 @@ rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta
 
 std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
   const std::size_t count = rlwe::batch_count(plaintext.meta.batch);
-  std::vector<Complex> values(count * plaintext.meta.slots);
+  const std::size_t slots = count * plaintext.meta.slots;
+  // What a secret key opened is checked. The numbers for that come with the values, in the same copy.
+  const bool checked =
+      plaintext.poly.secrecy() == runtime::Secrecy::secret && checks_range(context_->parameters());
+  std::vector<Complex> values(slots + (checked ? (count + 1) / 2 : 0));
   const rlwe::DeviceValues decoded(*context_, std::span(values), plaintext.poly.secrecy());
-  decode_to({decoded.data(), count, plaintext.meta.slots}, plaintext);
+  const auto largest_in = [&](Complex* data) { return reinterpret_cast<double*>(data + slots); };
+  unembed({decoded.data(), count, plaintext.meta.slots}, checked ? largest_in(decoded.data()) : nullptr,
+          plaintext);
   decoded.download();
+  if (checked) {
+    double* const largest = largest_in(values.data());
+    const double most = *std::max_element(largest, largest + count);
+    runtime::secure_zero(largest, count * sizeof(double));
+    require_range(*context_, plaintext.meta, most);
+  }
+  values.resize(slots);
   return values;
 }
 
 void Encoder::decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const {
+  unembed(values, nullptr, plaintext);
+}
+
+void Encoder::unembed(const poly::SlotView& values, double* largest, const rlwe::Plaintext& plaintext) const {
   const rlwe::Context& context = *context_;
   rlwe::require_same_context(context, *plaintext.context, "decode");
   const std::size_t count = rlwe::batch_count(plaintext.meta.batch);
@@ -178,7 +224,7 @@ void Encoder::decode_to(const poly::SlotView& values, const rlwe::Plaintext& pla
     slots = reordered->view();
   }
   auto workspace = context.make_workspace(backend.embed_workspace(count, slots.slots, base), secrecy);
-  backend.unembed(context.queue(), slots, in, plaintext.meta.scale, base, workspace);
+  backend.unembed(context.queue(), slots, in, plaintext.meta.scale, base, workspace, largest);
   if (reordered) {
     backend.slots_from_embedding(context.queue(), values, slots,
                                  context.parameters().literal().galois_generator);

@@ -70,7 +70,7 @@ void require_room(const rlwe::Context& context, double scale, std::size_t level,
 // A plaintext with this value in every slot.
 Plaintext constant(const std::shared_ptr<const rlwe::Context>& context, std::complex<double> value,
                    std::size_t level, double scale) {
-  return Encoder(context).encode(std::span(&value, 1), {}, level, scale);
+  return Encoder(context).encode(std::span(&value, 1), {}, level, scale, std::abs(value));
 }
 
 bool is_real(const Scalar& scalar) { return scalar.value.imag() == 0; }
@@ -141,6 +141,7 @@ void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   ctx.backend().add(ctx.queue(), c0, c0, term, base);
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
+  a.meta.largest += b.meta.largest;
   a.meta.batch = batch;
   a.seed.reset();
 }
@@ -188,6 +189,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   ctx.backend().add_scalar(ctx.queue(), c0, c0, residues(scaled_integer(b.value.real(), a.meta.scale), base),
                            poly::Form::evaluation, base);
+  a.meta.largest += std::abs(b.value.real());
   a.seed.reset();
 }
 
@@ -199,6 +201,7 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   if (!scales.policy().integers_cost_a_degree && is_real(b) && std::abs(real) <= max_plain_integer &&
       real == std::trunc(real)) {
     multiply_integer(a, BigInteger(static_cast<std::int64_t>(real)));
+    a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(real));
     return;
   }
   take_steps(a, scales.before_product(a.meta).steps);
@@ -235,11 +238,15 @@ void Evaluator::multiply_by_number(Ciphertext& a, const Scalar& b, double scale)
     a.seed.reset();
   }
   a.meta = ctx.scales().number_product(std::move(a.meta), scale);
+  a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(b.value));
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
   const rlwe::Context& ctx = *context();
-  const double needed = std::log2(a.meta.scale) + ctx.parameters().literal().range_bits - 0.5;
+  const double range = std::isfinite(a.meta.largest)
+                           ? std::log2(std::max(1.0, a.meta.largest)) + 1 + spare_bits
+                           : ctx.parameters().literal().range_bits;
+  const double needed = std::log2(a.meta.scale) + range - 0.5;
   for (std::size_t level = 0; level < a.meta.level; ++level) {
     const bool is_part = ctx.base(level).without(ctx.base(a.meta.level)).empty();
     if (ctx.base(level).log2() >= needed && is_part) return level;

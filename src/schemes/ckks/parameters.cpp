@@ -16,6 +16,7 @@ using Primes = std::vector<std::uint64_t>;
 constexpr int fast_bits = 50;  // primes below 2^50 run on IFMA and FP64 units
 constexpr int largest_bits = 60;
 constexpr int smallest_bits = 20;
+constexpr int largest_scale_bits = 120;
 
 std::uint64_t bound_for(int bits) {
   return std::uint64_t{1} << (bits <= fast_bits ? fast_bits : largest_bits + 1);
@@ -29,24 +30,38 @@ std::uint64_t require_one(const Primes& found, std::size_t degree, double bits) 
   return found.front();
 }
 
-// The primes of the levels above the last, top level first: each as near as possible to S_l^2 / scale, so
-// that the scales S_(l-1) = S_l^2 / q_l of automatic mode stay near `scale`.
-Primes rescaling_primes(std::size_t degree, double scale, std::size_t count, Primes taken) {
+// Primes that a level drops for a scale of so many bits: one up to 60 bits, else as few of one size as stay
+// below 2^50 with some room around that size.
+int primes_a_level(int scale_bits) {
+  return scale_bits <= largest_bits ? 1 : static_cast<int>(std::ceil(scale_bits / (fast_bits - 0.5)));
+}
+
+// The primes that each level above the last drops, top level first. Their product is as near as possible to
+// S_l^2 / scale, so that the scales S_(l-1) = S_l^2 / ratio of automatic mode stay near `scale`.
+std::vector<Primes> rescaling_primes(std::size_t degree, double scale, std::size_t levels, Primes taken) {
   const std::uint64_t step = 2 * degree;
   const int bits = static_cast<int>(std::lround(std::log2(scale)));
+  const int count = primes_a_level(bits);
   // A scale within a hair of 2^50 needs primes on both sides of it.
-  const std::uint64_t bound = bound_for(bits + 1);
-  Primes primes;
+  const std::uint64_t bound = bound_for(bits / count + 1);
+  std::vector<Primes> dropped;
   double level_scale = scale;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double target = level_scale * level_scale / scale;
-    const std::uint64_t prime =
-        require_one(arith::primes_nearest(target, step, 1, step, bound, taken), degree, std::log2(target));
-    primes.push_back(prime);
-    taken.push_back(prime);
-    level_scale = level_scale * level_scale / static_cast<double>(prime);
+  for (std::size_t i = 0; i < levels; ++i) {
+    double target = level_scale * level_scale / scale;
+    double ratio = 1;
+    Primes& primes = dropped.emplace_back();
+    for (int left = count; left > 0; --left) {
+      const double size = left == 1 ? target : std::pow(target, 1.0 / left);
+      const std::uint64_t prime =
+          require_one(arith::primes_nearest(size, step, 1, step, bound, taken), degree, std::log2(size));
+      primes.push_back(prime);
+      taken.push_back(prime);
+      target /= static_cast<double>(prime);
+      ratio *= static_cast<double>(prime);
+    }
+    level_scale = level_scale * level_scale / ratio;
   }
-  return primes;
+  return dropped;
 }
 
 // The primes of the last base: as few as hold `bits` bits, below 2^50 if they can be. The largest primes
@@ -63,26 +78,70 @@ Primes last_base_primes(std::size_t degree, int bits, std::size_t reserved) {
   return primes;
 }
 
-// Levels of one prime each above a last base; `upper` is top level first.
-std::vector<Primes> prime_levels(const Primes& last, const Primes& upper) {
+// A last base and what the levels above it have more, top level first.
+std::vector<Primes> chain_of(const Primes& last, const std::vector<Primes>& dropped) {
   std::vector<Primes> levels = {last};
-  for (auto prime = upper.rbegin(); prime != upper.rend(); ++prime) {
+  for (auto primes = dropped.rbegin(); primes != dropped.rend(); ++primes) {
     levels.push_back(levels.back());
-    levels.back().push_back(*prime);
+    levels.back().insert(levels.back().end(), primes->begin(), primes->end());
   }
   return levels;
 }
 
+// Bits of the scale at this degree, with room for the flooding of results that are shown.
+int scale_bits_for(const CircuitRequest& request, std::size_t degree) {
+  if (request.sharing_bits == 0) return request.scale_bits;
+  const double samples = 12 * static_cast<double>(request.shares) * static_cast<double>(degree);
+  return request.scale_bits +
+         static_cast<int>(std::ceil(0.5 * request.sharing_bits + 0.5 * std::log2(samples)));
+}
+
+// Bits of range, and bits that the last base has above the scale for them.
+struct Range {
+  int bits;
+  int above_scale;
+};
+
+Range range_of(const CircuitRequest& request) {
+  if (!request.range_bits) {
+    if (!(request.largest >= 0 && request.largest <= std::exp2(largest_bits - 1))) {
+      throw ParameterError("largest must be a bound of at most 2^59 on the magnitude of values, not " +
+                           std::to_string(request.largest));
+    }
+    const int bits = request.largest == 0
+                         ? default_range_bits
+                         : std::max(1, static_cast<int>(std::ceil(std::log2(request.largest))) + 1);
+    return {bits, bits + spare_bits};
+  }
+  const int bits = *request.range_bits;
+  if (request.largest != 0) {
+    throw ParameterError("range_bits and largest say the same in two ways; give one of them");
+  }
+  if (bits < 1 || bits > largest_bits) {
+    throw ParameterError("range_bits must be from 1 to 60, not " + std::to_string(bits));
+  }
+  return {bits, bits < least_spared_range_bits ? bits : bits + spare_bits};
+}
+
 }  // namespace
 
+bool checks_range(const rlwe::Parameters& parameters) {
+  if (parameters.scheme() != rlwe::Scheme::ckks || parameters.literal().galois_generator != 5) return false;
+  // Primes are up to half a bit short in all.
+  return parameters.log_modulus(0) >=
+         std::log2(parameters.scale()) + parameters.literal().range_bits + spare_bits - 0.5;
+}
+
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
-  if (request.scale_bits < smallest_bits || request.scale_bits > largest_bits) {
+  if (request.scale_bits < smallest_bits || request.scale_bits > largest_scale_bits) {
     throw ParameterError("scale_bits must be from " + std::to_string(smallest_bits) + " to " +
-                         std::to_string(largest_bits) + ", not " + std::to_string(request.scale_bits));
+                         std::to_string(largest_scale_bits) + ", not " + std::to_string(request.scale_bits));
   }
-  if (request.range_bits < 1 || request.range_bits > largest_bits) {
-    throw ParameterError("range_bits must be from 1 to 60, not " + std::to_string(request.range_bits));
+  if (request.sharing_bits < 0 || request.sharing_bits > 64 || request.shares < 1) {
+    throw ParameterError("sharing_bits must be from 0 to 64, and shares at least 1, not " +
+                         std::to_string(request.sharing_bits) + " and " + std::to_string(request.shares));
   }
+  const Range range = range_of(request);
   if (request.slots < 1 || request.slots > poly::max_degree / 2) {
     throw ParameterError("slots must be from 1 to 2^16, not " + std::to_string(request.slots));
   }
@@ -94,31 +153,41 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
   if (!std::has_single_bit(degree)) {
     throw ParameterError("degree " + std::to_string(degree) + " is not a power of two");
   }
-  const double scale = std::exp2(request.scale_bits);
-  const auto wanted_bits = static_cast<double>(request.scale_bits) * static_cast<double>(request.depth + 1) +
-                           static_cast<double>(request.range_bits);
   for (; degree <= poly::max_degree; degree *= 2) {
     const double limit =
         !request.security ? HUGE_VAL : rlwe::max_log_modulus(degree, *request.security).value_or(0);
+    const int scale_bits = scale_bits_for(request, degree);
+    if (scale_bits > largest_scale_bits) {
+      throw ParameterError("showing results with " + std::to_string(request.sharing_bits) +
+                           " statistical bits in " + std::to_string(request.shares) +
+                           " shares takes a scale of " + std::to_string(scale_bits) +
+                           " bits, more than 120; use a smaller scale, fewer sharing_bits or fewer shares");
+    }
+    const double wanted_bits =
+        static_cast<double>(scale_bits) * static_cast<double>(request.depth + 1) + range.above_scale;
     if (wanted_bits > limit) continue;
-    const Primes last = last_base_primes(degree, request.scale_bits + request.range_bits, request.depth + 2);
-    const Primes upper = rescaling_primes(degree, scale, request.depth, last);
+    const double scale = std::exp2(scale_bits);
+    const std::size_t dropped_primes = static_cast<std::size_t>(primes_a_level(scale_bits)) * request.depth;
+    const Primes last = last_base_primes(degree, scale_bits + range.above_scale, dropped_primes + 2);
+    const auto dropped = rescaling_primes(degree, scale, request.depth, last);
     rlwe::ParametersLiteral literal;
     literal.scheme = rlwe::Scheme::ckks;
     literal.degree = degree;
-    literal.levels = prime_levels(last, upper);
+    literal.levels = chain_of(last, dropped);
     const auto gadget = rlwe::choose_gadget(degree, literal.levels.back(), limit, request.digits);
     if (!gadget) continue;
     literal.digits = gadget->digits;
     literal.special_primes = gadget->special_primes;
     literal.scale = scale;
-    literal.range_bits = request.range_bits;
+    literal.range_bits = range.bits;
+    literal.largest = request.largest;
     literal.security = request.security;
     return rlwe::Parameters(std::move(literal));
   }
   throw ParameterError("no degree up to 2^17 is secure for depth " + std::to_string(request.depth) +
-                       " at a scale of " + std::to_string(request.scale_bits) +
-                       " bits; use less depth, a smaller scale, more digits or bootstrapping");
+                       " at a scale of " + std::to_string(scale_bits_for(request, degree)) + " bits" +
+                       (request.sharing_bits == 0 ? "" : ", which sharing results takes") +
+                       "; use less depth, a smaller scale, more digits or bootstrapping");
 }
 
 rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
@@ -164,8 +233,11 @@ rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
   }
   std::reverse(primes.begin(), primes.end());
   const auto last_end = primes.begin() + static_cast<std::ptrdiff_t>(request.last_base);
-  literal.levels = prime_levels(Primes(primes.begin(), last_end),
-                                Primes(primes.rbegin(), std::make_reverse_iterator(last_end)));
+  std::vector<Primes> dropped;
+  for (auto prime = primes.rbegin(); prime != std::make_reverse_iterator(last_end); ++prime) {
+    dropped.push_back({*prime});
+  }
+  literal.levels = chain_of(Primes(primes.begin(), last_end), dropped);
   if (request.digits != 0) {
     const std::size_t group = (primes.size() + request.digits - 1) / request.digits;
     for (std::size_t first = 0; first < primes.size(); first += group) {

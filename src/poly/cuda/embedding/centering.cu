@@ -176,6 +176,11 @@ struct Coefficient {
   }
 };
 
+// For the transform, which comes next.
+__device__ __forceinline__ void clear_largest(unsigned long long* largest, const Coefficient& coefficient) {
+  if (largest != nullptr && coefficient.i == 0) largest[coefficient.batch] = 0;
+}
+
 __device__ __forceinline__ std::uint64_t scaled_residue(std::uint64_t x, const CenteringLimb& limb,
                                                         uint128& fractions) {
   const std::uint64_t y = arith::multiply(x, limb.inverse, limb.modulus.value());
@@ -187,9 +192,10 @@ __device__ __forceinline__ std::uint64_t scaled_residue(std::uint64_t x, const C
 template <unsigned limbs>
 __global__ void __launch_bounds__(threads, limbs <= 32 ? 4 : 2)
     center_kernel(Complex* values, ConstDeviceView in, unsigned log_n, unsigned log_gap, CenteringTables c,
-                  int divisor_exponent, double divisor) {
+                  int divisor_exponent, double divisor, unsigned long long* largest) {
   begin_kernel();
   const Coefficient coefficient(log_n);
+  clear_largest(largest, coefficient);
   if (!coefficient.exists) return;
   const std::uint64_t* source = in.limb(coefficient.batch, 0, 0) + (coefficient.i << log_gap);
   uint128 fractions = 0;
@@ -219,9 +225,10 @@ __global__ void __launch_bounds__(threads, limbs <= 32 ? 4 : 2)
 __global__ void __launch_bounds__(threads)
     center_long_kernel(Complex* values, ConstDeviceView in, unsigned log_n, unsigned log_gap,
                        CenteringTables c, unsigned weights_row, int divisor_exponent, double divisor,
-                       std::uint64_t* scratch, std::size_t scratch_stride) {
+                       unsigned long long* largest, std::uint64_t* scratch, std::size_t scratch_stride) {
   begin_kernel();
   const Coefficient coefficient(log_n);
+  clear_largest(largest, coefficient);
   if (!coefficient.exists) return;
   const std::uint64_t* source = in.limb(coefficient.batch, 0, 0) + (coefficient.i << log_gap);
   scratch += (std::size_t{coefficient.batch} << (log_n + 1)) + coefficient.i;
@@ -267,7 +274,7 @@ Centering::~Centering() = default;
 
 void Centering::center(const Launcher& launcher, Complex* values, const ConstPolyView& in, std::size_t batch,
                        unsigned log_n, unsigned log_gap, const RnsBase& base, int divisor_exponent,
-                       double divisor, Workspace& workspace) const {
+                       double divisor, unsigned long long* largest, Workspace& workspace) const {
   const CenteringTables tables = of(base).tables();
   const std::size_t limbs = base.size(), coefficients = std::size_t{2} << log_n;
   const Workspace::Frame frame(workspace);
@@ -277,15 +284,16 @@ void Centering::center(const Launcher& launcher, Complex* values, const ConstPol
     const ConstDeviceView source = device_view(in.shape.batch == 1 ? in : in.batches(first, count));
     const dim3 grid((static_cast<unsigned>(coefficients) + threads - 1) / threads, count);
     Complex* const to = values + (first << log_n);
+    unsigned long long* const own = largest == nullptr ? nullptr : largest + first;
     if (limbs > most_register_limbs) {
       launch("unembed", launcher.stream, center_long_kernel, grid, {threads}, 0, to, source, log_n, log_gap,
-             tables, static_cast<unsigned>(padded_limbs(limbs)), divisor_exponent, divisor,
+             tables, static_cast<unsigned>(padded_limbs(limbs)), divisor_exponent, divisor, own,
              scratch + first * coefficients, batch * coefficients);
       return;
     }
     with_register_limbs(limbs, [&](auto registers) {
       launch("unembed", launcher.stream, center_kernel<decltype(registers)::value>, grid, {threads}, 0, to,
-             source, log_n, log_gap, tables, divisor_exponent, divisor);
+             source, log_n, log_gap, tables, divisor_exponent, divisor, own);
     });
   });
 }

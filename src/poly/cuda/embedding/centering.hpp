@@ -24,10 +24,11 @@ class Centering {
 
   /// The coefficients at multiples of 2^log_gap of `in`, [batch, 1, limb, N] in coefficient form, centred and
   /// divided by divisor * 2^divisor_exponent, to values [batch, 2^log_n]. Takes the same time for all
-  /// residues. The first call for a base makes its constants and uploads them.
+  /// residues. The first call for a base makes its constants and uploads them. `largest`, if it is not null,
+  /// [batch], is set to 0.
   void center(const Launcher& launcher, Complex* values, const ConstPolyView& in, std::size_t batch,
               unsigned log_n, unsigned log_gap, const RnsBase& base, int divisor_exponent, double divisor,
-              runtime::Workspace& workspace) const;
+              unsigned long long* largest, runtime::Workspace& workspace) const;
   /// Bytes of scratch for it, for so many limbs and for fewer.
   [[nodiscard]] static std::size_t workspace(std::size_t batch, std::size_t slots, std::size_t limbs);
 

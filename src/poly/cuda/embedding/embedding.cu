@@ -104,16 +104,18 @@ void Embedding::embed(const Launcher& launcher, const PolyView& out, const SlotV
 }
 
 void Embedding::unembed(const Launcher& launcher, const SlotView& slots, const ConstPolyView& in,
-                        double scale, const RnsBase& base, Workspace& workspace) const {
+                        double scale, const RnsBase& base, Workspace& workspace, double* largest) const {
   check_unembed(degree_, slots, in.shape, scale, base);
   const std::size_t n = slots.slots;
   int exponent = 0;
   const double divisor = 2 * std::frexp(scale, &exponent);
   const Workspace::Frame frame(workspace);
   auto* const values = take<Complex>(workspace, n * slots.batch);
+  // Doubles without a sign order like their bit patterns.
+  auto* const patterns = reinterpret_cast<unsigned long long*>(largest);
   centering_.center(launcher, values, in, slots.batch, log2_exact(n), log2_exact(degree_ / (2 * n)), base,
-                    exponent - 1, divisor, workspace);
-  values_to_slots(launcher.stream, slots, values, roots_.data());
+                    exponent - 1, divisor, patterns, workspace);
+  values_to_slots(launcher.stream, slots, values, roots_.data(), patterns);
 }
 
 std::size_t Embedding::workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {

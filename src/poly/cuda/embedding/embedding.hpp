@@ -27,7 +27,7 @@ class Embedding {
              const RnsBase& base, runtime::Workspace& workspace) const;
   /// Takes the same time for all residues.
   void unembed(const Launcher& launcher, const SlotView& slots, const ConstPolyView& in, double scale,
-               const RnsBase& base, runtime::Workspace& workspace) const;
+               const RnsBase& base, runtime::Workspace& workspace, double* largest) const;
   /// Bytes of scratch that both take, for `base` and every smaller base.
   [[nodiscard]] std::size_t workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const;
 

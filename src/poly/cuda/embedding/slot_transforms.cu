@@ -98,13 +98,22 @@ __global__ void inverse_whole_kernel(Complex* values, const Complex* slots, unsi
 
 // grid [1, batch].
 __global__ void forward_whole_kernel(Complex* slots, const Complex* values, unsigned log_n,
-                                     const Complex* roots) {
+                                     const Complex* roots, unsigned long long* largest) {
   begin_kernel();
   auto* const shared = dynamic_shared<Complex>();
   const unsigned n = 1U << log_n;
   slots += std::size_t{blockIdx.y} << log_n;
   values += std::size_t{blockIdx.y} << log_n;
-  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) shared[WholeLayout::address(0, i)] = values[i];
+  unsigned long long own = 0;
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
+    const Complex value = values[i];
+    shared[WholeLayout::address(0, i)] = value;
+    if (largest != nullptr) own = larger_pattern(own, value);
+  }
+  if (largest != nullptr) {
+    own = block_largest(own);
+    if (threadIdx.x == 0) largest[blockIdx.y] = own;
+  }
   __syncthreads();
   embedding_levels<true>(shared, WholeLayout(), log_n, roots);
   for (unsigned j = threadIdx.x; j < n; j += blockDim.x) {
@@ -158,7 +167,8 @@ __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_threa
   }
 }
 
-// In place; the inverse finds the largest value as well. grid [tile of columns, batch].
+// In place; where `largest` is not null, which is 0 then, it gets the largest pattern of the values, not of
+// the slots. grid [tile of columns, batch].
 template <bool forward>
 __global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned columns, const Complex* roots,
                                unsigned long long* largest) {
@@ -166,21 +176,23 @@ __global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned colu
   auto* const shared = dynamic_shared<Complex>();
   const ColumnsLayout layout{columns};
   const unsigned count = columns << log_rows;
+  unsigned long long own = 0;
   values += (std::size_t{blockIdx.y} << (log_rows + log_row)) + blockIdx.x * columns;
   for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
     const unsigned sequence = i % columns, element = i / columns;
-    shared[layout.address(sequence, element)] = values[(element << log_row) + sequence];
+    const Complex value = values[(element << log_row) + sequence];
+    shared[layout.address(sequence, element)] = value;
+    if (forward && largest != nullptr) own = larger_pattern(own, value);
   }
   __syncthreads();
   embedding_levels<forward>(shared, layout, log_rows, roots);
-  unsigned long long own = 0;
   for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
     const unsigned sequence = i % columns, element = i / columns;
     const Complex value = shared[layout.address(sequence, element)];
     values[(element << log_row) + sequence] = value;
     if constexpr (!forward) own = larger_pattern(own, value);
   }
-  if constexpr (!forward) {
+  if (!forward || largest != nullptr) {
     own = block_largest(own);
     if (threadIdx.x == 0) atomicMax(largest + blockIdx.y, own);
   }
@@ -227,20 +239,22 @@ void slots_to_values(cudaStream_t stream, Complex* values, const SlotView& slots
   });
 }
 
-void values_to_slots(cudaStream_t stream, const SlotView& slots, Complex* values, const Complex* roots) {
+void values_to_slots(cudaStream_t stream, const SlotView& slots, Complex* values, const Complex* roots,
+                     unsigned long long* largest) {
   const unsigned log_n = log2_exact(slots.slots);
   auto* const out = reinterpret_cast<Complex*>(slots.data);
   for_each_batch(slots.batch, [&](std::size_t first, unsigned batch) {
     Complex* const from = values + (first << log_n);
     Complex* const to = out + (first << log_n);
+    unsigned long long* const own = largest == nullptr ? nullptr : largest + first;
     if (log_n <= log_whole) {
       launch("unembed", stream, forward_whole_kernel, {1, batch}, {whole_threads(log_n)},
-             sizeof(Complex) << log_n, to, from, log_n, roots);
+             sizeof(Complex) << log_n, to, from, log_n, roots, own);
       return;
     }
     const Passes passes(log_n);
     launch("unembed", stream, columns_kernel<true>, passes.columns_grid(batch), {passes.columns_threads()},
-           passes.columns_bytes(), from, passes.log_rows, passes.columns, roots, nullptr);
+           passes.columns_bytes(), from, passes.log_rows, passes.columns, roots, own);
     launch("unembed", stream, forward_rows_kernel, passes.rows_grid(batch), {Passes::rows_threads},
            Passes::rows_bytes, to, from, passes.log_rows, roots);
   });

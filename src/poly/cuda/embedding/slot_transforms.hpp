@@ -28,7 +28,9 @@ void for_each_batch(std::size_t batch, const Body& body) {
 /// of each batch.
 void slots_to_values(cudaStream_t stream, Complex* values, const SlotView& slots, const Complex* roots,
                      unsigned long long* largest);
-/// The reverse, without the division by n. Destroys the values.
-void values_to_slots(cudaStream_t stream, const SlotView& slots, Complex* values, const Complex* roots);
+/// The reverse, without the division by n. Destroys the values. `largest`, if it is not null: [batch], all 0,
+/// gets the largest patterns of the values.
+void values_to_slots(cudaStream_t stream, const SlotView& slots, Complex* values, const Complex* roots,
+                     unsigned long long* largest);
 
 }  // namespace hemera::poly::cuda

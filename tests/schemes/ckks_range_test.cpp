@@ -1,0 +1,255 @@
+// The range of CKKS values: what parameters leave for it, declared bounds, and the net under decryption.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::ckks {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+CircuitRequest circuit(std::size_t depth, std::optional<int> range_bits = std::nullopt, double largest = 0) {
+  return {.depth = depth,
+          .slots = 4,
+          .range_bits = range_bits,
+          .largest = largest,
+          .degree = 1024,
+          .security = std::nullopt};
+}
+
+template <typename Error, typename Action>
+void expect_error(const std::string& part, const Action& action) {
+  try {
+    action();
+    ADD_FAILURE() << "no error that says \"" << part << "\"";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+// Primes of one size in the last base may hold up to a bit more than asked for.
+void expect_bits_above_scale(const rlwe::Parameters& parameters, double bits) {
+  const double found = parameters.log_modulus(0) - std::log2(parameters.scale());
+  EXPECT_GE(found, bits - 0.01);
+  EXPECT_LE(found, bits + 1);
+}
+
+TEST(CkksRange, TheLastBaseHasTheRangeAndTwoBitsToSpare) {
+  const auto parameters = parameters_for(circuit(1));
+  EXPECT_EQ(parameters.literal().range_bits, 20);
+  EXPECT_EQ(parameters.literal().largest, 0);
+  expect_bits_above_scale(parameters, 22);
+  EXPECT_EQ(parameters.literal().levels.front().size(), 2U);
+  EXPECT_TRUE(checks_range(parameters));
+  // Small on purpose: as it is.
+  for (const int bits : {1, 10, 11}) {
+    const auto small = parameters_for(circuit(1, bits));
+    expect_bits_above_scale(small, bits);
+    EXPECT_FALSE(checks_range(small)) << bits;
+  }
+  EXPECT_EQ(parameters_for(circuit(1, 10)).literal().levels.front().size(), 1U);
+  const auto spared = parameters_for(circuit(1, 12));
+  expect_bits_above_scale(spared, 14);
+  EXPECT_TRUE(checks_range(spared));
+  for (const auto& [largest, bits] : {std::pair{0.25, 1}, {1.0, 1}, {1000.0, 11}, {1024.0, 11}, {1e6, 21}}) {
+    const auto declared = parameters_for(circuit(1, std::nullopt, largest));
+    EXPECT_EQ(declared.literal().range_bits, bits) << largest;
+    EXPECT_EQ(declared.literal().largest, largest);
+    expect_bits_above_scale(declared, bits + 2);
+    EXPECT_TRUE(checks_range(declared));
+  }
+}
+
+TEST(CkksRange, EveryScaleGetsPrimesBelow2To50) {
+  for (int scale_bits = 20; scale_bits <= 49; ++scale_bits) {
+    const auto parameters = parameters_for({.depth = 3, .scale_bits = scale_bits, .slots = 4096});
+    EXPECT_GE(parameters.security(), rlwe::Security::at_least_128);
+    double widest = 0;
+    for (const auto& digit : parameters.literal().digits) {
+      double bits = 0;
+      for (const std::uint64_t prime : digit) bits += std::log2(prime);
+      widest = std::max(widest, bits);
+    }
+    EXPECT_GE(parameters.log_special(), widest) << scale_bits;
+    for (const auto& level : parameters.literal().levels) {
+      for (const std::uint64_t prime : level) EXPECT_LT(prime, std::uint64_t{1} << 50) << scale_bits;
+    }
+    for (const std::uint64_t prime : parameters.literal().special_primes) {
+      EXPECT_LT(prime, std::uint64_t{1} << 50) << scale_bits;
+    }
+  }
+}
+
+TEST(CkksRange, MistakesAreNamed) {
+  expect_error<ParameterError>("one of them", [] { parameters_for(circuit(1, 20, 100)); });
+  expect_error<ParameterError>("range_bits", [] { parameters_for(circuit(1, 0)); });
+  for (const double largest : {-1.0, 0x1p60, infinite, std::nan("")}) {
+    expect_error<ParameterError>("largest", [&] { parameters_for(circuit(1, std::nullopt, largest)); });
+  }
+  auto literal = parameters_for(circuit(1)).literal();
+  literal.largest = 0x1p20;
+  expect_error<ParameterError>("range_bits", [&] { rlwe::Parameters{literal}; });
+  literal.largest = 0x1p19;
+  EXPECT_EQ(rlwe::Parameters(literal), parameters_for(circuit(1)));  // no part of the fingerprint
+}
+
+TEST(CkksRange, FilesKeepTheirMeaning) {
+  // Ten bits and nothing to spare, as in parameters that were written before there was a check.
+  const rlwe::ParametersLiteral written;
+  EXPECT_EQ(written.range_bits, 10);
+  EXPECT_EQ(written.largest, 0);
+  const Session session(parameters_for(circuit(1, 10)));
+  const Values values = {400, -511, 500, 509};
+  EXPECT_LT(largest_difference(session.decrypt(session.evaluator->shrink(session.encrypt(values))), values),
+            1e-4);
+  auto foreign = parameters_for(circuit(1)).literal();
+  foreign.galois_generator = 3;
+  EXPECT_FALSE(checks_range(rlwe::Parameters(foreign)));
+}
+
+TEST(CkksRange, ProductsOfLargeValuesAreRight) {
+  const Session session(parameters_for(circuit(1)));
+  const auto x = session.encrypt({100, 600, 1000, 5});
+  const Values expected = {10000, 360000, 1000000, 25};
+  const auto square = session.evaluator->square(x);
+  EXPECT_LT(largest_difference(session.decrypt(square), expected), 0.01);
+  EXPECT_LT(largest_difference(session.decrypt(session.evaluator->rescale(square)), expected), 0.01);
+  EXPECT_LT(largest_difference(session.decrypt(session.evaluator->shrink(square)), expected), 0.01);
+}
+
+TEST(CkksRange, WrappedValuesAreNoticed) {
+  const Session session(parameters_for(circuit(2)));
+  const Evaluator& evaluator = *session.evaluator;
+  // A constant has one coefficient that is not small; at the last level it may be a quarter of 2^22.
+  const auto at_last_level = [&](double value) {
+    Ciphertext x = session.encrypt(Values(4, value));
+    evaluator.adjust_to_level_inplace(x, 0);
+    return x;
+  };
+  for (const double value : {524288.0, 1000000.0, -1040000.0}) {
+    EXPECT_LT(largest_difference(session.decrypt(at_last_level(value)), Values(4, value)), 0.01);
+  }
+  for (const double value : {1060000.0, -1060000.0, 2000000.0, 2200000.0, 3000000.0}) {
+    expect_error<NoiseError>("largest=", [&] { static_cast<void>(session.decrypt(at_last_level(value))); });
+    // A level higher there is room.
+    EXPECT_LT(largest_difference(session.decrypt(session.encrypt(Values(4, value))), Values(4, value)), 0.01);
+  }
+  // One element of a batch is enough, and one of a product not rescaled yet.
+  Values batch(12, 1);
+  for (std::size_t i = 4; i < 8; ++i) batch[i] = 1500000;
+  Ciphertext x = session.encrypt(batch, {3});
+  evaluator.adjust_to_level_inplace(x, 0);
+  expect_error<NoiseError>("quarter", [&] { static_cast<void>(session.decrypt(x)); });
+  EXPECT_NO_THROW(static_cast<void>(session.decrypt(rlwe::take(x, 2))));
+  Ciphertext y = session.encrypt(Values(4, 1100));
+  evaluator.adjust_to_level_inplace(y, 1);
+  expect_error<NoiseError>("level 1", [&] { static_cast<void>(session.decrypt(evaluator.square(y))); });
+  // What was encoded and not decrypted is no decryption.
+  EXPECT_NO_THROW(
+      static_cast<void>(session.encoder->decode(session.encoder->encode(Values(4, 1060000.0), {}, 0))));
+  // Small on purpose: nothing is checked.
+  const Session small(parameters_for(circuit(1, 10)));
+  Ciphertext z = small.encrypt(Values(4, 300));
+  small.evaluator->adjust_to_level_inplace(z, 0);
+  EXPECT_LT(largest_difference(small.decrypt(z), Values(4, 300)), 0.01);
+}
+
+TEST(CkksRange, BoundsFollowTheCircuit) {
+  const Session session(parameters_for(circuit(6, std::nullopt, 8)),
+                        {.rotations = {1, 2, -1}, .conjugation = true});
+  const Evaluator& evaluator = *session.evaluator;
+  const auto x = session.encrypt({1, -2, 3, 8});
+  const auto y = session.encrypt({4, 5, -6, 7});
+  const auto plain = session.encoder->encode(Values(4, 0.5), {});
+  EXPECT_EQ(x.meta.largest, 8);
+  EXPECT_EQ(plain.meta.largest, 8);  // what is declared, not what is there
+  EXPECT_EQ(session.encoder->encode(Values(4, 0.5), {}, {}, {}, 1.0).meta.largest, 1);
+  EXPECT_EQ(evaluator.add(x, y).meta.largest, 16);
+  EXPECT_EQ(evaluator.subtract(x, y).meta.largest, 16);
+  EXPECT_EQ(evaluator.add_many(std::vector<const Ciphertext*>{&x, &y, &x}).meta.largest, 24);
+  EXPECT_EQ(evaluator.negate(x).meta.largest, 8);
+  EXPECT_EQ(evaluator.rotate(x, 1).meta.largest, 8);
+  EXPECT_EQ(evaluator.conjugate(x).meta.largest, 8);
+  EXPECT_EQ(evaluator.sum_slots(x).meta.largest, 32);
+  const auto product = evaluator.multiply(x, y);
+  EXPECT_EQ(product.meta.largest, 64);
+  EXPECT_EQ(evaluator.rescale(product).meta.largest, 64);
+  EXPECT_EQ(evaluator.add(product, x).meta.largest, 72);  // levels are aligned first
+  EXPECT_EQ(evaluator.power(x, 5).meta.largest, 32768);
+  EXPECT_EQ(evaluator.multiply_plain(x, plain).meta.largest, 64);
+  const std::vector<const Ciphertext*> left = {&x, &y}, right = {&y, &y};
+  const std::vector<const rlwe::Plaintext*> weights = {&plain, &plain};
+  EXPECT_EQ(evaluator.dot(left, right).meta.largest, 128);
+  EXPECT_EQ(evaluator.dot(left, weights).meta.largest, 128);
+  const auto changed = [&](const auto& operation) {
+    Ciphertext copy = x.clone();
+    operation(copy);
+    return copy.meta.largest;
+  };
+  EXPECT_EQ(changed([&](auto& a) { evaluator.add_plain_inplace(a, plain); }), 16);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.subtract_plain_inplace(a, plain); }), 16);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.add_scalar_inplace(a, {.value = -3}); }), 11);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.add_scalar_inplace(a, {.value = {3, 4}}); }), 13);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = -3}); }), 24);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = 0}); }), 0);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = 0.25}); }), 2);
+  EXPECT_EQ(changed([&](auto& a) { evaluator.multiply_scalar_inplace(a, {.value = {30, -40}}); }), 400);
+  EXPECT_EQ(rlwe::stack({&product, &product}).meta.largest, 64);
+  Ciphertext other = product.clone();
+  other.meta.largest = 100;
+  EXPECT_EQ(rlwe::stack({&product, &other}).meta.largest, 100);
+
+  const Session without(parameters_for(circuit(2)));
+  const auto z = without.encrypt({1, 2, 3, 4});
+  EXPECT_EQ(z.meta.largest, infinite);
+  EXPECT_EQ(without.evaluator->square(z).meta.largest, infinite);
+  Ciphertext zero = z.clone();
+  without.evaluator->multiply_scalar_inplace(zero, {.value = 0});
+  EXPECT_EQ(zero.meta.largest, 0);
+}
+
+TEST(CkksRange, EncodingRefusesValuesAboveTheBound) {
+  const Session session(parameters_for(circuit(1, std::nullopt, 100)));
+  EXPECT_NO_THROW(static_cast<void>(session.encrypt({100, -100, Complex(0, 100), Complex(60, -80)})));
+  for (const Complex value : {Complex(100.001), Complex(-101), Complex(90, 90), Complex(0, 1e300)}) {
+    expect_error<ParameterError>("100.000000", [&] { static_cast<void>(session.encrypt({1, 2, value, 3})); });
+  }
+  expect_error<ParameterError>(
+      "larger bound", [&] { static_cast<void>(session.encoder->encode(Values(4, 2), {}, {}, {}, 1.0)); });
+  // Scalars are no values of the data: they have their own bound.
+  Ciphertext x = session.encrypt({1, 2, 3, 4});
+  session.evaluator->multiply_scalar_inplace(x, {.value = {0, 1000}});
+  EXPECT_EQ(x.meta.largest, 100000);
+}
+
+TEST(CkksRange, ShrinkLeavesTwoBitsToSpare) {
+  // A sum of 4096 values of 702 is right at the top and not at the last level.
+  const Session session(parameters_for(circuit(2, std::nullopt, 1000)));
+  Ciphertext sum = session.encrypt(Values(4, 702));
+  for (int i = 0; i < 12; ++i) session.evaluator->add_inplace(sum, sum);
+  const Values expected(4, 4096 * 702);
+  EXPECT_EQ(sum.meta.largest, 4096000);
+  const auto small = session.evaluator->shrink(sum);
+  EXPECT_EQ(small.meta.level, 1U);
+  EXPECT_LT(largest_difference(session.decrypt(small), expected), 0.1);
+  // Undeclared, the range decides; then decryption notices what wrapped.
+  sum.meta.largest = infinite;
+  const auto wrong = session.evaluator->shrink(sum);
+  EXPECT_EQ(wrong.meta.level, 0U);
+  EXPECT_THROW(static_cast<void>(session.decrypt(wrong)), NoiseError);
+  // Within the bound the last level it is.
+  EXPECT_EQ(session.evaluator->shrink(session.encrypt(Values(4, 1000))).meta.level, 0U);
+  Ciphertext zero = session.encrypt(Values(4, 1000));
+  session.evaluator->multiply_scalar_inplace(zero, {.value = 0});
+  EXPECT_EQ(session.evaluator->shrink(zero).meta.level, 0U);
+}
+
+}  // namespace
+}  // namespace hemera::ckks
