@@ -15,7 +15,7 @@ using rlwe::Context;
 
 namespace {
 
-// Multiplies by a small integer that leaves the value as it is: the correction factor takes it.
+// Multiplies the ciphertext and its correction factor by a small integer; the value stays the same.
 void scale_with_correction(Ciphertext& a, std::int64_t factor) {
   if (factor == 1) return;
   const Context& context = *a.context;
