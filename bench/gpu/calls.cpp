@@ -160,7 +160,7 @@ Call relinearization_key_call(const Operands& in) {
       [&in](const SharedKey& key) {
         rlwe::EvaluationKeys keys;
         keys.context = in.client.context;
-        keys.relinearization = key;
+        keys.add(rlwe::KeyRole::relinearization(), key);
         const auto evaluator = any_scheme::make_evaluator(in.client.context, std::move(keys));
         return in.holds(evaluator->multiply(in.x, in.y),
                         in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }));
@@ -258,7 +258,7 @@ bool has(const Operands& in, const std::string& operation) {
   // BFV and BGV encode for the top level.
   if (operation == "encode" || operation == "decode" || operation.starts_with("encrypt"))
     return in.client.ckks() || top;
-  if (operation == "rotate_hoisted_8") return in.client.evaluator->keys().galois.size() >= 8;
+  if (operation == "rotate_hoisted_8") return in.client.evaluator->keys().galois_elements().size() >= 8;
   return true;
 }
 

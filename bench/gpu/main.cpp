@@ -239,7 +239,7 @@ class Bench {
     std::ostringstream row;
     row << "{\"scheme\": " << quoted(scheme) << ", \"operation\": " << quoted(operation)
         << ", \"n\": " << client.context->degree() << ", \"log_q\": " << number(log_q, 1)
-        << ", \"limbs\": " << limbs << ", \"special\": " << client.context->special().size()
+        << ", \"limbs\": " << limbs << ", \"special\": " << parameters.literal().special_primes.size()
         << ", \"dnum\": " << parameters.digit_count() << ", \"level\": " << level << ", \"batch\": " << batch
         << ", \"arithmetic\": " << quoted(arithmetic(parameters))
         << ", \"security\": " << quoted(rlwe::name(parameters.security())) << ", \"mode\": " << quoted(mode)

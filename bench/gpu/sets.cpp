@@ -26,7 +26,7 @@ std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 
 // One call is one operation: nothing is rescaled or aligned by itself.
 Parameters manual(ParametersLiteral literal) {
-  literal.rescaling = rlwe::Rescaling::manual;
+  literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);
   return Parameters(std::move(literal));
 }
 

@@ -2,6 +2,7 @@
 #include "hemera/rlwe/context.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,7 +17,6 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/thread_pool.hpp"
-#include "hemera/schemes/ckks.hpp"
 
 namespace hemera::python {
 namespace {
@@ -53,7 +53,15 @@ std::string describe_cpu(int threads) {
 }
 
 double level_scale(const ContextHandle& self, std::size_t level) {
-  return ckks::level_scale(*self.context, level);
+  return self.context->scales().level_scale(level);
+}
+
+/// Level and scale at which a plaintext is encoded that multiplies or is added to `a`.
+std::pair<std::size_t, double> plain_operand(const ContextHandle& self, const rlwe::Ciphertext& a,
+                                             bool product) {
+  const rlwe::ScalePolicy& scales = self.context->scales();
+  const auto operand = product ? scales.operand_of_product(a.meta) : scales.operand_of_sum(a.meta);
+  return {operand.level, operand.scale};
 }
 
 }  // namespace
@@ -83,6 +91,7 @@ void bind_context(nb::module_& m) {
       .def(
           "synchronize", [](const ContextHandle& self) { self.context->queue().synchronize(); }, ReleaseGil())
       .def("level_scale", &level_scale, "level"_a)
+      .def("plain_operand", &plain_operand, "a"_a, "product"_a)
       .def("galois_element",
            [](const ContextHandle& self, std::int64_t steps) { return self.context->galois_element(steps); })
       .def("conjugation_element",

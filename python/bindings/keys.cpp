@@ -46,28 +46,9 @@ EvaluationKeys public_only(const EvaluationKeys& keys) {
 
 /// The keys of both; where both have one, that of `first`.
 EvaluationKeys merged(const EvaluationKeys& first, const EvaluationKeys& second) {
-  rlwe::require_same_context(*first.context, *second.context, "merging keys");
   EvaluationKeys result = first;
-  if (!result.public_key) result.public_key = second.public_key;
-  if (!result.relinearization) result.relinearization = second.relinearization;
-  result.galois.insert(second.galois.begin(), second.galois.end());
+  result.merge(second);
   return result;
-}
-
-std::vector<std::uint64_t> galois_elements(const EvaluationKeys& keys) {
-  std::vector<std::uint64_t> elements;
-  elements.reserve(keys.galois.size());
-  for (const auto& [element, key] : keys.galois) elements.push_back(element);
-  return elements;
-}
-
-/// Bytes that the keys take in memory.
-std::size_t memory_bytes(const EvaluationKeys& keys) {
-  std::size_t bytes = 0;
-  if (keys.public_key) bytes += keys.public_key->poly.bytes();
-  if (keys.relinearization) bytes += keys.relinearization->poly.bytes();
-  for (const auto& [element, key] : keys.galois) bytes += key->poly.bytes();
-  return bytes;
 }
 
 }  // namespace
@@ -88,15 +69,15 @@ void bind_keys(nb::module_& m) {
       .def_prop_ro("context", [](const EvaluationKeys& self) { return ContextHandle{self.context}; })
       .def_prop_ro("has_public_key", [](const EvaluationKeys& self) { return self.public_key != nullptr; })
       .def_prop_ro("has_relinearization",
-                   [](const EvaluationKeys& self) { return self.relinearization != nullptr; })
-      .def_prop_ro("galois_elements", &galois_elements)
-      .def_prop_ro("memory_bytes", &memory_bytes)
+                   [](const EvaluationKeys& self) { return self.has(rlwe::KeyRole::relinearization()); })
+      .def_prop_ro("galois_elements", &EvaluationKeys::galois_elements)
+      .def_prop_ro("memory_bytes", &EvaluationKeys::memory_bytes)
       .def("public_only", &public_only)
       .def("merged", &merged, "other"_a);
 
   nb::class_<SwitchingKeyHandle>(m, "SwitchingKey")
       .def_prop_ro("context", [](const SwitchingKeyHandle& self) { return ContextHandle{self.key->context}; })
-      .def_prop_ro("level", [](const SwitchingKeyHandle& self) { return self.key->level; });
+      .def_prop_ro("level", [](const SwitchingKeyHandle& self) { return self.key->level(); });
 
   m.def("generate_secret_key", &generate_secret_key, "context"_a, ReleaseGil());
   m.def("generate_keys", &generate_keys, "secret"_a, "public_key"_a, "relinearization"_a, "rotations"_a,

@@ -32,7 +32,7 @@ Parameters from_literal(rlwe::Scheme scheme, std::size_t degree, std::vector<Pri
                         std::map<std::uint64_t, std::uint64_t> roots, std::uint64_t plain_modulus,
                         double scale, int range_bits, std::uint64_t galois_generator,
                         std::size_t secret_weight, double sigma, rlwe::BfvMultiplication bfv_multiplication,
-                        rlwe::Rescaling rescaling, std::optional<int> security) {
+                        std::optional<int> security) {
   rlwe::ParametersLiteral literal;
   literal.scheme = scheme;
   literal.degree = degree;
@@ -48,17 +48,26 @@ Parameters from_literal(rlwe::Scheme scheme, std::size_t degree, std::vector<Pri
   literal.secret.weight = secret_weight;
   literal.sigma = sigma;
   literal.bfv_multiplication = bfv_multiplication;
-  literal.rescaling = rescaling;
   literal.security = security;
   return Parameters(std::move(literal));
 }
 
 Parameters with_policies(const Parameters& parameters, std::optional<rlwe::BfvMultiplication> multiplication,
-                         std::optional<rlwe::Rescaling> rescaling) {
+                         std::optional<bool> manual_rescaling) {
   rlwe::ParametersLiteral literal = parameters.literal();
   if (multiplication) literal.bfv_multiplication = *multiplication;
-  if (rescaling) literal.rescaling = *rescaling;
+  if (manual_rescaling) {
+    literal.rescaling = *manual_rescaling ? rlwe::RescalingPolicy::manual(literal.scheme)
+                                          : rlwe::RescalingPolicy::automatic(literal.scheme);
+  }
   return Parameters(std::move(literal));
+}
+
+/// "automatic", "manual", or "custom" for policies that other libraries have.
+std::string rescaling_name(const Parameters& parameters) {
+  const auto& policy = parameters.literal().rescaling;
+  if (!policy) return "automatic";
+  return *policy == rlwe::RescalingPolicy::manual(parameters.scheme()) ? "manual" : "custom";
 }
 
 Parameters ckks_for_circuit(std::size_t depth, int scale_bits, std::size_t slots, int range_bits,
@@ -120,9 +129,6 @@ void bind_enums(nb::module_& m) {
       .value("behz", rlwe::BfvMultiplication::behz)
       .value("hps", rlwe::BfvMultiplication::hps)
       .value("hps_over_q", rlwe::BfvMultiplication::hps_over_q);
-  nb::enum_<rlwe::Rescaling>(m, "Rescaling")
-      .value("automatic", rlwe::Rescaling::automatic)
-      .value("manual", rlwe::Rescaling::manual);
 }
 
 template <Parameters (*for_circuit)(const integer::CircuitRequest&),
@@ -156,7 +162,7 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("sigma", [](const Parameters& self) { return self.literal().sigma; })
       .def_prop_ro("bfv_multiplication",
                    [](const Parameters& self) { return self.literal().bfv_multiplication; })
-      .def_prop_ro("rescaling", [](const Parameters& self) { return self.literal().rescaling; })
+      .def_prop_ro("rescaling", &rescaling_name)
       .def_prop_ro("log_union", &Parameters::log_union)
       .def_prop_ro("log_special", &Parameters::log_special)
       .def_prop_ro("security", [](const Parameters& self) { return rlwe::name(self.security()); })
@@ -169,12 +175,13 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("switching_key_bytes", &Parameters::switching_key_bytes)
       .def("log_modulus", &Parameters::log_modulus, "level"_a)
       .def("describe", &Parameters::describe)
-      .def("with_policies", &with_policies, "bfv_multiplication"_a = nb::none(), "rescaling"_a = nb::none());
+      .def("with_policies", &with_policies, "bfv_multiplication"_a = nb::none(),
+           "manual_rescaling"_a = nb::none());
 
   m.def("parameters_from_literal", &from_literal, "scheme"_a, "degree"_a, "levels"_a, "special_primes"_a,
         "digits"_a, "window_bits"_a, "roots"_a, "plain_modulus"_a, "scale"_a, "range_bits"_a,
-        "galois_generator"_a, "secret_weight"_a, "sigma"_a, "bfv_multiplication"_a, "rescaling"_a,
-        "security"_a.none(), ReleaseGil());
+        "galois_generator"_a, "secret_weight"_a, "sigma"_a, "bfv_multiplication"_a, "security"_a.none(),
+        ReleaseGil());
   m.def("ckks_for_circuit", &ckks_for_circuit, "depth"_a, "scale_bits"_a, "slots"_a, "range_bits"_a,
         "digits"_a, "degree"_a, "security"_a.none(), ReleaseGil());
   m.def("ckks_from_bits", &ckks_from_bits, "degree"_a, "prime_bits"_a, "special_bits"_a, "scale"_a,

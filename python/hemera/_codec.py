@@ -124,13 +124,8 @@ class ComplexCodec(Codec):
 
     def encode_operand(self, values: ArrayLike, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
         array = fit_slots(as_complex(values, "array operand"), a.slots, "array operand")
-        level = a.level
-        if not product:
-            return self._encoder.encode(array, level, a.scale)
-        if self._params.rescaling == "automatic" and a.noise_scale_degree > 1:
-            # The evaluator rescales before the next product.
-            level = max(level - 1, 0)
-        return self._encoder.encode(array, level, None)
+        level, scale = self._native.plain_operand(a, product)
+        return self._encoder.encode(array, level, scale)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         return complex(number), 0

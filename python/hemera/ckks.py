@@ -84,7 +84,6 @@ class Parameters(parameters.Parameters):
             secret_weight=secret_weight,
             sigma=sigma,
             bfv_multiplication=_core.BfvMultiplication.none,
-            rescaling=_core.Rescaling.automatic,
             security=security,
         )
 

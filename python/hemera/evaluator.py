@@ -266,10 +266,7 @@ class Evaluator:
                 f"at_level: a ciphertext of level {a.level} can go to levels 0 to {a.level}, not {level}"
             )
         core = self._copy(a, out)
-        if self._context.params.rescaling == "automatic":
-            self._native.adjust_to_level_inplace(core, level)
-        else:
-            self._native.drop_to_level_inplace(core, level)
+        self._native.lower_to_level_inplace(core, level)
         return self._finish(core, out)
 
     def shrink(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:

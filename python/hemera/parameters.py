@@ -27,10 +27,8 @@ SCHEMES: Mapping[str, _core.Scheme] = {
     "bgv": _core.Scheme.bgv,
     "ckks": _core.Scheme.ckks,
 }
-RESCALING: Mapping[Rescaling, _core.Rescaling] = {
-    "automatic": _core.Rescaling.automatic,
-    "manual": _core.Rescaling.manual,
-}
+RESCALING: Mapping[Rescaling, bool] = {"automatic": False, "manual": True}
+"""Whether the caller rescales."""
 MULTIPLICATION: Mapping[Multiplication, _core.BfvMultiplication] = {
     "hps_over_q": _core.BfvMultiplication.hps_over_q,
     "hps": _core.BfvMultiplication.hps,
@@ -189,14 +187,15 @@ class Parameters:
         return self._native.log_modulus(level)
 
     @property
-    def rescaling(self) -> Rescaling:
-        """Who rescales and aligns operands: the evaluator ("automatic") or the caller ("manual")."""
-        return "automatic" if self._native.rescaling == _core.Rescaling.automatic else "manual"
+    def rescaling(self) -> str:
+        """Who rescales and aligns operands: the evaluator ("automatic") or the caller ("manual"); or "custom"
+        where the parameters carry rules of their own, as those of other libraries do."""
+        return self._native.rescaling
 
     def with_rescaling(self, rescaling: Rescaling) -> Self:
         """The same parameters under another policy: "automatic" or "manual". The fingerprint stays."""
-        policy = choose(RESCALING, rescaling, "rescaling")
-        return self._wrap(self._native.with_policies(rescaling=policy))
+        manual = choose(RESCALING, rescaling, "rescaling")
+        return self._wrap(self._native.with_policies(manual_rescaling=manual))
 
     @property
     def security(self) -> str:
@@ -314,7 +313,6 @@ class IntegerParameters(Parameters):
             secret_weight=secret_weight,
             sigma=sigma,
             bfv_multiplication=_core.BfvMultiplication.none,
-            rescaling=_core.Rescaling.automatic,
             security=security,
         )
 

@@ -75,9 +75,9 @@ Header read_header(std::span<const std::byte> file) {
   if (header.checksum != actual) {
     throw FormatError("the file header is damaged: its checksum does not fit; fetch the file again");
   }
-  if (header.version == 0 || header.version > format_version) {
+  if (header.version == 0 || header.version > newest_format) {
     throw FormatError("format version " + std::to_string(header.version) +
-                      " is not known, only versions 1 to " + std::to_string(format_version) +
+                      " is not known, only versions 1 to " + std::to_string(newest_format) +
                       "; load the file with a newer Hemera");
   }
   if (kind == 0 || kind > static_cast<std::uint16_t>(last_kind)) {
@@ -120,7 +120,10 @@ std::string Tag::text() const {
   return out;
 }
 
-Writer::Writer(Sink& sink, Kind kind, const Fingerprint& fingerprint, std::uint32_t sections) : sink_(sink) {
+Writer::Writer(Sink& sink, std::uint16_t version, Kind kind, const Fingerprint& fingerprint,
+               std::uint32_t sections)
+    : sink_(sink) {
+  header_.version = version;
   header_.kind = kind;
   header_.fingerprint = fingerprint;
   header_.sections = sections;

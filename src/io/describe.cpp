@@ -61,7 +61,7 @@ ResidueLayout add_residues(Fields& fields, const Section& section) {
 
 void add_parameters(Fields& fields, Reader& reader) {
   const Payload payload = reader.next(parameters_tag).payload();
-  const auto parameters = read_parameters(payload.bytes());
+  const auto parameters = read_parameters(payload.bytes(), reader.header().version);
   if (parameters.fingerprint() != reader.header().fingerprint) {
     throw FormatError("the fingerprint in the file header is not that of the parameters in the file");
   }
@@ -84,7 +84,7 @@ void add_parameters(Fields& fields, Reader& reader) {
 
 void add_message(Fields& fields, Reader& reader, bool encrypted) {
   const Payload payload = reader.next(message_tag).payload();
-  const auto message = MessageFields::read(payload.bytes());
+  const auto message = MessageFields::read(payload.bytes(), reader.header().version);
   const rlwe::Metadata& meta = message.meta;
   fields.emplace_back("scheme", rlwe::name(message.scheme));
   fields.emplace_back("batch", rlwe::to_text(meta.batch));
@@ -94,8 +94,10 @@ void add_message(Fields& fields, Reader& reader, bool encrypted) {
   if (message.scheme == rlwe::Scheme::ckks) {
     fields.emplace_back("scale", power_of_two(std::log2(meta.scale)));
     fields.emplace_back("noise-scale degree", std::to_string(meta.noise_scale_degree));
+    if (std::isfinite(meta.largest)) fields.emplace_back("largest value", decimal(meta.largest));
   } else if (encrypted) {
-    fields.emplace_back("noise bound", power_of_two(meta.noise_log2));
+    const bool known = meta.noise_log2 != rlwe::unknown_noise;
+    fields.emplace_back("noise bound", known ? power_of_two(meta.noise_log2) : "unknown");
   }
   if (message.scheme == rlwe::Scheme::bgv) {
     fields.emplace_back("correction factor", std::to_string(meta.correction));
@@ -115,10 +117,16 @@ void add_message(Fields& fields, Reader& reader, bool encrypted) {
 
 KeyFields add_key(Fields& fields, Reader& reader) {
   const Payload payload = reader.next(key_tag).payload();
-  const auto key = KeyFields::read(payload.bytes());
+  const auto key = KeyFields::read(payload.bytes(), reader.header().version);
   fields.emplace_back("scheme", rlwe::name(key.scheme));
   if (reader.header().kind == Kind::switching_key) {
-    fields.emplace_back("highest level", std::to_string(key.level));
+    if (reader.header().version == first_format) {
+      fields.emplace_back("highest level", std::to_string(key.level));
+    } else {
+      fields.emplace_back("base", moduli(key.gadget.base));
+      fields.emplace_back("special primes", moduli(key.gadget.special));
+      fields.emplace_back("digits", std::to_string(key.gadget.digits.size()));
+    }
   }
   if (reader.header().kind != Kind::secret_key) {
     fields.emplace_back("seeded", yes_or_no(key.seed.has_value()));
@@ -129,15 +137,26 @@ KeyFields add_key(Fields& fields, Reader& reader) {
 
 void add_keys(Fields& fields, Reader& reader) {
   const Payload payload = reader.next(key_list_tag).payload();
-  const auto keys = KeyList::read(payload.bytes());
+  const auto keys = KeyList::read(payload.bytes(), reader.header().version);
   if (reader.sections_left() != 2 * keys.size()) {
     throw FormatError("the file lists " + std::to_string(keys.size()) + " keys and has " +
                       std::to_string(reader.sections_left()) + " sections for them, not two each");
   }
   fields.emplace_back("public key", yes_or_no(keys.public_key));
-  fields.emplace_back("relinearization key", yes_or_no(keys.relinearization));
-  fields.emplace_back("Galois keys", std::to_string(keys.galois.size()));
-  fields.emplace_back("Galois elements", list(keys.galois));
+  std::vector<std::uint64_t> galois;
+  std::size_t relinearization = 0;
+  for (const rlwe::KeyRole& role : keys.roles) {
+    if (role == rlwe::KeyRole::relinearization()) {
+      ++relinearization;
+    } else if (role == rlwe::KeyRole::galois(role.galois_element)) {
+      galois.push_back(role.galois_element);
+    }
+  }
+  const std::size_t other = keys.roles.size() - relinearization - galois.size();
+  fields.emplace_back("relinearization key", yes_or_no(relinearization != 0));
+  fields.emplace_back("Galois keys", std::to_string(galois.size()));
+  fields.emplace_back("Galois elements", list(galois));
+  if (other != 0) fields.emplace_back("keys between other secrets", std::to_string(other));
   Fields first;
   std::vector<std::uint64_t> levels;
   std::size_t seeded = 0;
@@ -145,8 +164,8 @@ void add_keys(Fields& fields, Reader& reader) {
     Fields each;
     const KeyFields key = add_key(each, reader);
     seeded += key.seed ? 1U : 0U;
-    const bool galois = i >= keys.size() - keys.galois.size();
-    if (galois) {
+    const bool is_galois = i >= keys.size() - galois.size();
+    if (is_galois && reader.header().version == first_format) {
       levels.push_back(key.level);
     }
     if (i == 0) {

@@ -1,12 +1,15 @@
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hemera/io/objects.hpp"
 #include "hemera/runtime/error.hpp"
 #include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
 #include "io/polynomials.hpp"
-#include "io/ternary.hpp"
+#include "io/secret.hpp"
+#include "io/versions.hpp"
 
 namespace hemera::io {
 namespace {
@@ -22,24 +25,69 @@ Reader open(const rlwe::Context& context, std::span<const std::byte> file, Kind 
 template <typename Fields>
 Fields next_fields(Reader& reader, Tag tag, const rlwe::Context& context) {
   const Payload payload = reader.next(tag).payload();
-  Fields fields = Fields::read(payload.bytes());
+  Fields fields = Fields::read(payload.bytes(), reader.header().version);
   fields.check(context.parameters());
   return fields;
 }
 
+// Every object has one encoding: what version 1 can express is not written in version 2.
+template <typename Object>
+void require_version(const Reader& reader, const Object& object) {
+  const std::uint16_t version = reader.header().version;
+  if (const std::uint16_t own = version_of(object); own != version) {
+    throw FormatError("an object in version " + std::to_string(version) +
+                      " of the format that belongs into version " + std::to_string(own));
+  }
+}
+
+// Primes of a file as a base of the context's keys.
+poly::RnsBase key_base_of(const rlwe::Context& context, const std::vector<std::uint64_t>& primes) {
+  const poly::RnsBase& all = context.key_base();
+  std::vector<std::uint32_t> indices;
+  for (const std::uint64_t prime : primes) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all.modulus(i).value() == prime) indices.push_back(all.index(i));
+    }
+  }
+  std::vector<std::uint32_t> sorted = indices;
+  std::sort(sorted.begin(), sorted.end());
+  if (indices.size() != primes.size() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    throw FormatError("the key has primes that the parameters do not have, or one twice");
+  }
+  return {all.ring(), std::move(indices)};
+}
+
 rlwe::PublicKey next_public_key(Reader& reader, const ContextPointer& context) {
   const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
-  const ExpectedResidues expected{context->public_key_base(), poly::Form::evaluation, 1,
-                                  fields.seed ? 1U : 2U};
+  const bool first = reader.header().version == first_format;
+  if (!fields.gadget.special.empty() || !fields.gadget.digits.empty() || fields.gadget.window_bits != 0) {
+    throw FormatError("a public key with a gadget");
+  }
+  const poly::RnsBase base = first ? context->public_key_base() : key_base_of(*context, fields.gadget.base);
+  if (base.empty()) throw FormatError("a public key without primes");
+  const ExpectedResidues expected{base, poly::Form::evaluation, 1, fields.seed ? 1U : 2U};
   return {context, read_polynomials(reader.next(residues_tag), *context, expected, fields.seed), fields.seed};
+}
+
+std::shared_ptr<const rlwe::Gadget> gadget_of(const rlwe::Context& context, const KeyFields& fields,
+                                              std::uint16_t version) {
+  if (version == first_format) return context.gadget(fields.level);
+  try {
+    return context.gadget(fields.gadget);
+  } catch (const ParameterError& error) {
+    throw FormatError(std::string("the gadget of a key: ") + error.what());
+  } catch (const MismatchError& error) {
+    throw FormatError(std::string("the gadget of a key: ") + error.what());
+  }
 }
 
 rlwe::SwitchingKey next_switching_key(Reader& reader, const ContextPointer& context) {
   const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
-  const ExpectedResidues expected{context->key_base(fields.level), poly::Form::evaluation,
-                                  context->gadget(fields.level).size(), fields.seed ? 1U : 2U};
-  return {context, fields.level, read_polynomials(reader.next(residues_tag), *context, expected, fields.seed),
-          fields.seed};
+  auto gadget = gadget_of(*context, fields, reader.header().version);
+  const ExpectedResidues expected{gadget->modulus(), poly::Form::evaluation, gadget->digits().size(),
+                                  fields.seed ? 1U : 2U};
+  return {context, std::move(gadget),
+          read_polynomials(reader.next(residues_tag), *context, expected, fields.seed), fields.seed};
 }
 
 // What the header alone tells against loading an object of any kind into the context.
@@ -59,7 +107,7 @@ rlwe::Parameters load_parameters(std::span<const std::byte> file) {
   reader.header().expect_kind(Kind::parameters);
   const Payload payload = reader.next(parameters_tag).payload();
   reader.expect_end();
-  auto parameters = read_parameters(payload.bytes());
+  auto parameters = read_parameters(payload.bytes(), reader.header().version);
   if (parameters.fingerprint() != reader.header().fingerprint) {
     throw FormatError("the fingerprint in the file header is not that of the parameters in the file");
   }
@@ -97,18 +145,20 @@ rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const 
 rlwe::SecretKey load_secret_key(const ContextPointer& context, std::span<const std::byte> file) {
   Reader reader = open(*context, file, Kind::secret_key);
   const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
-  if (fields.seed || fields.level != 0) {
-    throw FormatError("a secret key with a seed or a level");
+  if (fields.seed || fields.level != 0 || fields.gadget != rlwe::GadgetPrimes{}) {
+    throw FormatError("a secret key with a seed, a level or a gadget");
   }
-  auto poly = read_ternary(reader.next(residues_tag), *context);
+  rlwe::SecretKey key{context, read_secret(reader.next(residues_tag), *context)};
   reader.expect_end();
-  return {context, std::move(poly)};
+  require_version(reader, key);
+  return key;
 }
 
 rlwe::PublicKey load_public_key(const ContextPointer& context, std::span<const std::byte> file) {
   Reader reader = open(*context, file, Kind::public_key);
   auto key = next_public_key(reader, context);
   reader.expect_end();
+  require_version(reader, key);
   return key;
 }
 
@@ -116,6 +166,7 @@ rlwe::SwitchingKey load_switching_key(const ContextPointer& context, std::span<c
   Reader reader = open(*context, file, Kind::switching_key);
   auto key = next_switching_key(reader, context);
   reader.expect_end();
+  require_version(reader, key);
   return key;
 }
 
@@ -131,14 +182,16 @@ rlwe::EvaluationKeys load_evaluation_keys(const ContextPointer& context, std::sp
   if (list.public_key) {
     keys.public_key = std::make_shared<const rlwe::PublicKey>(next_public_key(reader, context));
   }
-  if (list.relinearization) {
-    keys.relinearization = std::make_shared<const rlwe::SwitchingKey>(next_switching_key(reader, context));
-  }
-  for (const std::uint64_t element : list.galois) {
-    keys.galois.emplace(element,
-                        std::make_shared<const rlwe::SwitchingKey>(next_switching_key(reader, context)));
+  for (const rlwe::KeyRole& role : list.roles) {
+    auto key = std::make_shared<const rlwe::SwitchingKey>(next_switching_key(reader, context));
+    const auto& known = keys.switching[role];
+    if (!known.empty() && !(known.rbegin()->first < key->gadget->primes())) {
+      throw FormatError("keys of one role whose gadgets do not ascend");
+    }
+    keys.add(role, std::move(key));
   }
   reader.expect_end();
+  require_version(reader, keys);
   return keys;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::io {
@@ -17,6 +18,9 @@ namespace {
 // prime is tested and its root searched.
 constexpr std::size_t largest_parameters = std::size_t{1} << 18;
 constexpr std::size_t most_primes = 512;
+
+// Of a key's role in a KEYS section of version 2.
+constexpr std::size_t role_bytes = 20;
 
 void write_seed(runtime::ByteWriter& out, const std::optional<poly::RandomStream>& seed) {
   out.boolean(seed.has_value());
@@ -69,7 +73,14 @@ void check_level(std::size_t level, const rlwe::Parameters& parameters) {
 
 }  // namespace
 
-void MessageFields::write(runtime::ByteWriter& out) const {
+std::uint16_t MessageFields::version() const {
+  const int most = scheme == rlwe::Scheme::ckks ? 2 : 1;
+  const bool known =
+      meta.noise_scale_degree >= 1 && meta.noise_scale_degree <= most && std::isinf(meta.largest);
+  return known ? first_format : second_format;
+}
+
+void MessageFields::write(runtime::ByteWriter& out, std::uint16_t version) const {
   out.u8(static_cast<std::uint8_t>(scheme));
   out.u8(static_cast<std::uint8_t>(meta.encoding));
   out.u8(static_cast<std::uint8_t>(meta.noise_scale_degree));
@@ -81,9 +92,10 @@ void MessageFields::write(runtime::ByteWriter& out) const {
   out.f64(meta.noise_log2);
   const std::vector<std::uint64_t> batch(meta.batch.begin(), meta.batch.end());
   out.u64s(batch);
+  if (version > first_format) out.f64(meta.largest);
 }
 
-MessageFields MessageFields::read(std::span<const std::byte> section) {
+MessageFields MessageFields::read(std::span<const std::byte> section, std::uint16_t version) {
   runtime::ByteReader in(section, "the META section");
   MessageFields fields;
   fields.scheme = read_scheme(in);
@@ -93,9 +105,6 @@ MessageFields MessageFields::read(std::span<const std::byte> section) {
     in.fail("CKKS has slot encoding only");
   }
   fields.meta.noise_scale_degree = in.u8();
-  if (fields.meta.noise_scale_degree < 1 || fields.meta.noise_scale_degree > (ckks ? 2 : 1)) {
-    in.fail("a noise-scale degree of " + std::to_string(fields.meta.noise_scale_degree));
-  }
   fields.seed = read_seed(in);
   fields.meta.level = in.u32();
   fields.meta.scale = in.f64();
@@ -118,6 +127,16 @@ MessageFields MessageFields::read(std::span<const std::byte> section) {
     }
     elements *= extent;
     fields.meta.batch.push_back(extent);
+  }
+  if (version > first_format) {
+    fields.meta.largest = in.f64();
+    if (!(fields.meta.largest >= 0) || (!ckks && !std::isinf(fields.meta.largest))) {
+      in.fail("values of at most " + std::to_string(fields.meta.largest));
+    }
+  }
+  if (fields.version() != version) {
+    in.fail("a noise-scale degree of " + std::to_string(fields.meta.noise_scale_degree) +
+            ", which is written in another version of the format than " + std::to_string(version));
   }
   in.expect_end();
   return fields;
@@ -144,17 +163,39 @@ void MessageFields::check(const rlwe::Parameters& parameters) const {
   }
 }
 
-void KeyFields::write(runtime::ByteWriter& out) const {
+void KeyFields::write(runtime::ByteWriter& out, std::uint16_t version) const {
   out.u8(static_cast<std::uint8_t>(scheme));
-  out.u32(static_cast<std::uint32_t>(level));
+  if (version == first_format) {
+    out.u32(static_cast<std::uint32_t>(level));
+  } else {
+    out.u64s(gadget.base);
+    out.u64s(gadget.special);
+    out.u32(static_cast<std::uint32_t>(gadget.digits.size()));
+    for (const auto& digit : gadget.digits) out.u64s(digit);
+    out.u32(static_cast<std::uint32_t>(gadget.window_bits));
+  }
   write_seed(out, seed);
 }
 
-KeyFields KeyFields::read(std::span<const std::byte> section) {
+KeyFields KeyFields::read(std::span<const std::byte> section, std::uint16_t version) {
   runtime::ByteReader in(section, "the KEYM section");
   KeyFields fields;
   fields.scheme = read_scheme(in);
-  fields.level = in.u32();
+  if (version == first_format) {
+    fields.level = in.u32();
+  } else {
+    fields.gadget.base = in.u64s();
+    fields.gadget.special = in.u64s();
+    fields.gadget.digits.resize(in.count(sizeof(std::uint32_t)));
+    for (auto& digit : fields.gadget.digits) digit = in.u64s();
+    const std::uint32_t bits = in.u32();
+    if (bits > arith::max_modulus_bits) in.fail("windows of " + std::to_string(bits) + " bits");
+    fields.gadget.window_bits = static_cast<int>(bits);
+    if (std::max({fields.gadget.base.size(), fields.gadget.special.size(), fields.gadget.digits.size()}) >
+        most_primes) {
+      in.fail("a gadget of more than the format's " + std::to_string(most_primes) + " primes");
+    }
+  }
   fields.seed = read_seed(in);
   in.expect_end();
   return fields;
@@ -165,32 +206,75 @@ void KeyFields::check(const rlwe::Parameters& parameters) const {
   check_level(level, parameters);
 }
 
-void KeyList::write(runtime::ByteWriter& out) const {
-  out.boolean(public_key);
-  out.boolean(relinearization);
-  out.u64s(galois);
+std::uint16_t KeyList::version() const {
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    const rlwe::KeyRole& role = roles[i];
+    const bool known = role == rlwe::KeyRole::relinearization() ||
+                       (role == rlwe::KeyRole::galois(role.galois_element) && role.galois_element != 1);
+    if (!known || (i > 0 && role == roles[i - 1])) return second_format;
+  }
+  return first_format;
 }
 
-KeyList KeyList::read(std::span<const std::byte> section) {
+void KeyList::write(runtime::ByteWriter& out, std::uint16_t version) const {
+  out.boolean(public_key);
+  if (version == first_format) {
+    const bool relinearization = !roles.empty() && roles.front() == rlwe::KeyRole::relinearization();
+    out.boolean(relinearization);
+    out.u32(static_cast<std::uint32_t>(roles.size() - (relinearization ? 1U : 0U)));
+    for (const rlwe::KeyRole& role : std::span(roles).subspan(relinearization ? 1U : 0U)) {
+      out.u64(role.galois_element);
+    }
+    return;
+  }
+  out.u32(static_cast<std::uint32_t>(roles.size()));
+  for (const rlwe::KeyRole& role : roles) {
+    out.u32(role.power);
+    out.u64(role.galois_element);
+    out.u32(role.from);
+    out.u32(role.to);
+  }
+}
+
+KeyList KeyList::read(std::span<const std::byte> section, std::uint16_t version) {
   runtime::ByteReader in(section, "the KEYS section");
   KeyList list;
   list.public_key = in.boolean();
-  list.relinearization = in.boolean();
-  list.galois = in.u64s();
-  in.expect_end();
-  for (std::size_t i = 0; i < list.galois.size(); ++i) {
-    if (list.galois[i] % 2 == 0 || list.galois[i] == 1 || (i > 0 && list.galois[i] <= list.galois[i - 1])) {
-      in.fail("Galois elements must be odd, above 1 and ascending; " + std::to_string(list.galois[i]) +
-              " is not");
+  if (version == first_format) {
+    if (in.boolean()) list.roles.push_back(rlwe::KeyRole::relinearization());
+    const std::vector<std::uint64_t> galois = in.u64s();
+    for (std::size_t i = 0; i < galois.size(); ++i) {
+      if (galois[i] % 2 == 0 || galois[i] == 1 || (i > 0 && galois[i] <= galois[i - 1])) {
+        in.fail("Galois elements must be odd, above 1 and ascending; " + std::to_string(galois[i]) +
+                " is not");
+      }
+      list.roles.push_back(rlwe::KeyRole::galois(galois[i]));
+    }
+  } else {
+    list.roles.resize(in.count(role_bytes));
+    for (std::size_t i = 0; i < list.roles.size(); ++i) {
+      rlwe::KeyRole& role = list.roles[i];
+      role.power = in.u32();
+      role.galois_element = in.u64();
+      role.from = in.u32();
+      role.to = in.u32();
+      if (role.power == 0 || role.galois_element % 2 == 0) {
+        in.fail("a key from the power " + std::to_string(role.power) + " of a secret with Galois element " +
+                std::to_string(role.galois_element) + "; powers are from 1 on, elements odd");
+      }
+      if (i > 0 && role < list.roles[i - 1]) in.fail("roles of keys that do not ascend");
     }
   }
+  in.expect_end();
   return list;
 }
 
 void KeyList::check(const rlwe::Parameters& parameters) const {
-  if (!galois.empty() && galois.back() >= 2 * parameters.degree()) {
-    throw FormatError("Galois element " + std::to_string(galois.back()) +
-                      " is not below 2N = " + std::to_string(2 * parameters.degree()));
+  for (const rlwe::KeyRole& role : roles) {
+    if (role.galois_element >= 2 * parameters.degree()) {
+      throw FormatError("Galois element " + std::to_string(role.galois_element) +
+                        " is not below 2N = " + std::to_string(2 * parameters.degree()));
+    }
   }
 }
 
@@ -216,12 +300,17 @@ void check_parameters_size(std::span<const std::byte> section) {
   add(in.u64s());
 }
 
-rlwe::Parameters read_parameters(std::span<const std::byte> section) {
+rlwe::Parameters read_parameters(std::span<const std::byte> section, std::uint16_t version) {
   check_parameters_size(section);
   runtime::ByteReader in(section, "the PARA section");
   try {
-    auto parameters = rlwe::Parameters::read(in);
+    auto parameters = rlwe::Parameters::read(in, version);
     in.expect_end();
+    if (parameters.format_version() != version) {
+      throw FormatError("the parameters are written in version " + std::to_string(version) +
+                        " of the format, but belong into version " +
+                        std::to_string(parameters.format_version()));
+    }
     return parameters;
   } catch (const ParameterError& error) {
     throw FormatError(std::string("the file holds invalid parameters: ") + error.what());

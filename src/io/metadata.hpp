@@ -9,6 +9,8 @@
 #include "hemera/io/container.hpp"
 #include "hemera/poly/random.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/gadget.hpp"
+#include "hemera/rlwe/keys.hpp"
 #include "hemera/rlwe/parameters.hpp"
 #include "hemera/runtime/bytes.hpp"
 
@@ -19,7 +21,8 @@ inline constexpr Tag message_tag{"META"};
 inline constexpr Tag key_tag{"KEYM"};
 inline constexpr Tag key_list_tag{"KEYS"};
 
-// `read` checks what can be checked without a context; FormatError. Each reads its whole section.
+// `version` is the first version of the format that can express the fields, and the one to write. `read`
+// checks what can be checked without a context; FormatError. Each reads its whole section.
 
 /// Of a plaintext or ciphertext.
 struct MessageFields {
@@ -27,8 +30,9 @@ struct MessageFields {
   rlwe::Metadata meta;
   std::optional<poly::RandomStream> seed;
 
-  void write(runtime::ByteWriter& out) const;
-  static MessageFields read(std::span<const std::byte> section);
+  [[nodiscard]] std::uint16_t version() const;
+  void write(runtime::ByteWriter& out, std::uint16_t version) const;
+  static MessageFields read(std::span<const std::byte> section, std::uint16_t version);
   /// Against the parameters of the context that it is loaded into.
   void check(const rlwe::Parameters& parameters) const;
 };
@@ -36,26 +40,29 @@ struct MessageFields {
 /// Of one key.
 struct KeyFields {
   rlwe::Scheme scheme = rlwe::Scheme::ckks;
-  /// Highest level that it works at; 0 for secret and public keys.
+  /// Version 1: the level of the default gadget that it has; 0 for secret and public keys.
   std::size_t level = 0;
+  /// Version 2: its gadget. Public keys have a base only, secret keys nothing.
+  rlwe::GadgetPrimes gadget = {};
   std::optional<poly::RandomStream> seed;
 
-  void write(runtime::ByteWriter& out) const;
-  static KeyFields read(std::span<const std::byte> section);
+  void write(runtime::ByteWriter& out, std::uint16_t version) const;
+  static KeyFields read(std::span<const std::byte> section, std::uint16_t version);
   void check(const rlwe::Parameters& parameters) const;
 };
 
-/// Of a set of keys: which follow, in this order.
+/// Of a set of keys: which follow, in this order: the public key, then switching keys by ascending role and
+/// gadget.
 struct KeyList {
   bool public_key = false;
-  bool relinearization = false;
-  std::vector<std::uint64_t> galois;  // ascending
+  /// Of each switching key.
+  std::vector<rlwe::KeyRole> roles = {};
 
-  [[nodiscard]] std::size_t size() const {
-    return (public_key ? 1U : 0U) + (relinearization ? 1U : 0U) + galois.size();
-  }
-  void write(runtime::ByteWriter& out) const;
-  static KeyList read(std::span<const std::byte> section);
+  [[nodiscard]] std::size_t size() const { return (public_key ? 1U : 0U) + roles.size(); }
+  /// Of these fields alone: keys may need more.
+  [[nodiscard]] std::uint16_t version() const;
+  void write(runtime::ByteWriter& out, std::uint16_t version) const;
+  static KeyList read(std::span<const std::byte> section, std::uint16_t version);
   void check(const rlwe::Parameters& parameters) const;
 };
 
@@ -63,6 +70,6 @@ struct KeyList {
 void check_parameters_size(std::span<const std::byte> section);
 
 /// The parameters of a PARA section; every problem is a FormatError.
-rlwe::Parameters read_parameters(std::span<const std::byte> section);
+rlwe::Parameters read_parameters(std::span<const std::byte> section, std::uint16_t version);
 
 }  // namespace hemera::io

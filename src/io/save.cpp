@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera/io/objects.hpp"
@@ -6,7 +7,8 @@
 #include "hemera/runtime/memory.hpp"
 #include "io/metadata.hpp"
 #include "io/polynomials.hpp"
-#include "io/ternary.hpp"
+#include "io/secret.hpp"
+#include "io/versions.hpp"
 
 namespace hemera::io {
 namespace {
@@ -24,8 +26,8 @@ void require_loadable(const Check& check) {
 template <typename Fields>
 void write_fields(Writer& writer, Tag tag, const Fields& fields, const rlwe::Parameters& parameters) {
   runtime::ByteWriter out;
-  fields.write(out);
-  require_loadable([&] { Fields::read(out.view()).check(parameters); });
+  fields.write(out, writer.version());
+  require_loadable([&] { Fields::read(out.view(), writer.version()).check(parameters); });
   writer.section(tag, out.view());
 }
 
@@ -47,12 +49,24 @@ std::size_t stored_components(const poly::Poly& poly, const std::optional<poly::
 }
 
 // A key's two sections.
-void write_key(Writer& writer, const rlwe::Context& context, std::size_t level, const poly::Poly& poly,
-               const std::optional<poly::RandomStream>& seed, const SaveOptions& options) {
+void write_key(Writer& writer, const rlwe::Context& context, KeyFields fields, const poly::Poly& poly,
+               const SaveOptions& options) {
   require_evaluation_form(poly, "key");
-  const KeyFields fields{context.scheme(), level, kept_seed(seed, options)};
+  fields.seed = kept_seed(fields.seed, options);
   write_fields(writer, key_tag, fields, context.parameters());
   write_polynomials(writer, context, poly, stored_components(poly, fields.seed), options);
+}
+
+void write_key(Writer& writer, const rlwe::PublicKey& key, const SaveOptions& options) {
+  KeyFields fields{.scheme = key.context->scheme(), .seed = key.seed};
+  if (writer.version() > first_format) fields.gadget.base = key.poly.base().values();
+  write_key(writer, *key.context, std::move(fields), key.poly, options);
+}
+
+void write_key(Writer& writer, const rlwe::SwitchingKey& key, const SaveOptions& options) {
+  KeyFields fields{.scheme = key.context->scheme(), .level = key.level(), .seed = key.seed};
+  if (writer.version() > first_format) fields.gadget = key.gadget->primes();
+  write_key(writer, *key.context, std::move(fields), key.poly, options);
 }
 
 // Bytes of a key's two sections, about.
@@ -70,16 +84,21 @@ void save(Sink& sink, const rlwe::Parameters& parameters, const SaveOptions& opt
   runtime::ByteWriter out;
   parameters.write(out);
   require_loadable([&] { check_parameters_size(out.view()); });
-  Writer writer(sink, Kind::parameters, parameters.fingerprint(), 1);
+  Writer writer(sink, parameters.format_version(), Kind::parameters, parameters.fingerprint(), 1);
   writer.section(parameters_tag, out.view(), options.compression_level);
   writer.finish();
 }
 
 void save(Sink& sink, const rlwe::Plaintext& plaintext, const SaveOptions& options) {
   const rlwe::Context& context = *plaintext.context;
-  Writer writer(sink, Kind::plaintext, fingerprint(context), 2);
-  write_fields(writer, message_tag, MessageFields{context.scheme(), plaintext.meta, {}},
-               context.parameters());
+  const MessageFields fields{context.scheme(), plaintext.meta, {}};
+  const bool ckks = context.scheme() == rlwe::Scheme::ckks;
+  if (plaintext.poly.base() != (ckks ? context.base(plaintext.meta.level) : context.plain_base())) {
+    throw MismatchError(
+        "a plaintext over another base than its level's can not be saved; encode it at the level alone");
+  }
+  Writer writer(sink, fields.version(), Kind::plaintext, fingerprint(context), 2);
+  write_fields(writer, message_tag, fields, context.parameters());
   write_polynomials(writer, context, plaintext.poly, 1, options);
   writer.finish();
 }
@@ -88,7 +107,7 @@ void save(Sink& sink, const rlwe::Ciphertext& ciphertext, const SaveOptions& opt
   const rlwe::Context& context = *ciphertext.context;
   require_evaluation_form(ciphertext.poly, "ciphertext");
   const MessageFields fields{context.scheme(), ciphertext.meta, kept_seed(ciphertext.seed, options)};
-  Writer writer(sink, Kind::ciphertext, fingerprint(context), 2);
+  Writer writer(sink, fields.version(), Kind::ciphertext, fingerprint(context), 2);
   write_fields(writer, message_tag, fields, context.parameters());
   write_polynomials(writer, context, ciphertext.poly, stored_components(ciphertext.poly, fields.seed),
                     options);
@@ -98,23 +117,23 @@ void save(Sink& sink, const rlwe::Ciphertext& ciphertext, const SaveOptions& opt
 void save(Sink& sink, const rlwe::SecretKey& key, const SaveOptions&) {
   const rlwe::Context& context = *key.context;
   require_evaluation_form(key.poly, "secret key");
-  Writer writer(sink, Kind::secret_key, fingerprint(context), 2);
-  write_fields(writer, key_tag, KeyFields{context.scheme(), 0, {}}, context.parameters());
-  write_ternary(writer, context, key.poly);
+  Writer writer(sink, version_of(key), Kind::secret_key, fingerprint(context), 2);
+  write_fields(writer, key_tag, KeyFields{.scheme = context.scheme()}, context.parameters());
+  write_secret(writer, context, key.poly);
   writer.finish();
 }
 
 void save(Sink& sink, const rlwe::PublicKey& key, const SaveOptions& options) {
   const rlwe::Context& context = *key.context;
-  Writer writer(sink, Kind::public_key, fingerprint(context), 2);
-  write_key(writer, context, 0, key.poly, key.seed, options);
+  Writer writer(sink, version_of(key), Kind::public_key, fingerprint(context), 2);
+  write_key(writer, key, options);
   writer.finish();
 }
 
 void save(Sink& sink, const rlwe::SwitchingKey& key, const SaveOptions& options) {
   const rlwe::Context& context = *key.context;
-  Writer writer(sink, Kind::switching_key, fingerprint(context), 2);
-  write_key(writer, context, key.level, key.poly, key.seed, options);
+  Writer writer(sink, version_of(key), Kind::switching_key, fingerprint(context), 2);
+  write_key(writer, key, options);
   writer.finish();
 }
 
@@ -123,32 +142,26 @@ void save(Sink& sink, const rlwe::EvaluationKeys& keys, const SaveOptions& optio
   KeyList list;
   std::size_t bytes = Header::bytes;
   list.public_key = keys.public_key != nullptr;
-  list.relinearization = keys.relinearization != nullptr;
   if (keys.public_key) {
     bytes += key_bytes(keys.public_key->poly, keys.public_key->seed, options);
   }
-  if (keys.relinearization) {
-    bytes += key_bytes(keys.relinearization->poly, keys.relinearization->seed, options);
-  }
-  for (const auto& [element, key] : keys.galois) {
-    list.galois.push_back(element);
-    bytes += key_bytes(key->poly, key->seed, options) + sizeof element;
+  for (const auto& [role, of_role] : keys.switching) {
+    for (const auto& [gadget, key] : of_role) {
+      list.roles.push_back(role);
+      bytes += key_bytes(key->poly, key->seed, options);
+    }
   }
   if (options.compression_level == 0) {
     sink.expect(bytes);
   }
-  Writer writer(sink, Kind::evaluation_keys, fingerprint(context),
+  Writer writer(sink, version_of(keys), Kind::evaluation_keys, fingerprint(context),
                 static_cast<std::uint32_t>(1 + 2 * list.size()));
   write_fields(writer, key_list_tag, list, context.parameters());
   if (keys.public_key) {
-    write_key(writer, context, 0, keys.public_key->poly, keys.public_key->seed, options);
+    write_key(writer, *keys.public_key, options);
   }
-  if (keys.relinearization) {
-    write_key(writer, context, keys.relinearization->level, keys.relinearization->poly,
-              keys.relinearization->seed, options);
-  }
-  for (const auto& [element, key] : keys.galois) {
-    write_key(writer, context, key->level, key->poly, key->seed, options);
+  for (const auto& [role, of_role] : keys.switching) {
+    for (const auto& [gadget, key] : of_role) write_key(writer, *key, options);
   }
   writer.finish();
 }

@@ -1,5 +1,6 @@
 #include "hemera/poly/modulus_chain.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,31 @@
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::poly {
+namespace {
+
+using Primes = std::vector<std::uint64_t>;
+
+// The primes of `all` that `others` lacks, in order.
+Primes without(Primes all, const Primes& others) {
+  std::erase_if(all, [&](std::uint64_t prime) {
+    return std::find(others.begin(), others.end(), prime) != others.end();
+  });
+  return all;
+}
+
+}  // namespace
+
+double modulus_ratio(const Primes& from, const Primes& to) {
+  double ratio = 1;
+  // Factors in turn, so that the partial products stay far from overflow.
+  const Primes dropped = without(from, to);
+  const Primes added = without(to, from);
+  for (std::size_t i = 0; i < dropped.size() || i < added.size(); ++i) {
+    if (i < dropped.size()) ratio *= static_cast<double>(dropped[i]);
+    if (i < added.size()) ratio /= static_cast<double>(added[i]);
+  }
+  return ratio;
+}
 
 ModulusChain::ModulusChain(std::vector<RnsBase> bases) : bases_(std::move(bases)) {
   if (bases_.empty()) throw ParameterError("a modulus chain needs at least one base");
@@ -33,17 +59,7 @@ ModulusChain::ModulusChain(std::vector<RnsBase> bases) : bases_(std::move(bases)
 }
 
 double ModulusChain::ratio(std::size_t level) const {
-  const RnsBase& from = bases_[level];
-  const RnsBase& to = bases_[level - 1];
-  double ratio = 1;
-  // Factors in turn, so that the partial products stay far from overflow.
-  const std::vector<std::uint64_t> dropped = from.without(to).values();
-  const std::vector<std::uint64_t> added = to.without(from).values();
-  for (std::size_t i = 0; i < dropped.size() || i < added.size(); ++i) {
-    if (i < dropped.size()) ratio *= static_cast<double>(dropped[i]);
-    if (i < added.size()) ratio /= static_cast<double>(added[i]);
-  }
-  return ratio;
+  return modulus_ratio(bases_[level].values(), bases_[level - 1].values());
 }
 
 }  // namespace hemera::poly

@@ -1,7 +1,6 @@
 #include "hemera/rlwe/ciphertext.hpp"
 
-#include <functional>
-#include <numeric>
+#include <algorithm>
 #include <utility>
 
 #include "hemera/runtime/error.hpp"
@@ -93,23 +92,6 @@ Object gather_elements(const Object& a, std::span<const std::size_t> indices, Ba
 }
 
 }  // namespace
-
-std::size_t batch_count(const BatchShape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-}
-
-std::string to_text(const BatchShape& shape) {
-  std::string text = "(";
-  for (const std::size_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + (shape.size() == 1 ? ",)" : ")");
-}
-
-BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation) {
-  if (a == b || batch_count(b) == 1) return a.size() >= b.size() || batch_count(a) != 1 ? a : b;
-  if (batch_count(a) == 1) return b;
-  throw MismatchError(std::string(operation) + ": batches of shape " + to_text(a) + " and " + to_text(b) +
-                      " do not fit; they must be equal, or one a single object");
-}
 
 Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta, std::size_t size) {
   Ciphertext result;

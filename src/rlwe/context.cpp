@@ -13,6 +13,10 @@
 namespace hemera::rlwe {
 namespace {
 
+std::vector<std::uint32_t> indices_of(const poly::RnsBase& base) {
+  return {base.indices().begin(), base.indices().end()};
+}
+
 // Bits that BFV's auxiliary base has beyond log2(Q t N): sums of two products, signs, rounding.
 constexpr double auxiliary_spare_bits = 8;
 
@@ -42,9 +46,11 @@ std::vector<std::uint64_t> auxiliary_primes(const Parameters& parameters,
 
 struct Context::Plans {
   std::mutex mutex;
-  std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<const poly::ModUp>> mod_up;
   using Indices = std::vector<std::uint32_t>;
+  std::vector<std::shared_ptr<const Gadget>> default_gadgets;  // [level]
+  std::map<GadgetPrimes, std::weak_ptr<const Gadget>> gadgets;
   std::map<std::pair<Indices, Indices>, std::unique_ptr<const poly::BaseConversion>> exact;
+  std::map<std::pair<std::size_t, Indices>, std::unique_ptr<const poly::Division>> encryption;
   std::map<std::size_t, std::unique_ptr<const poly::ScaleAndRound>> decryption;
 };
 
@@ -62,20 +68,16 @@ std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Dev
 
 Context::Context(Parameters parameters, runtime::Device device, ContextOptions options)
     : parameters_(std::move(parameters)),
+      scales_(parameters_),
       error_distribution_(parameters_.literal().sigma),
       multiplier_(std::move(options.multiplier)),
       plans_(std::make_unique<Plans>()) {
   const ParametersLiteral& literal = parameters_.literal();
 
-  // Ring moduli: ciphertext primes from the top level down, special primes, t, auxiliary primes.
-  std::vector<std::uint64_t> values;
-  for (auto level = literal.levels.rbegin(); level != literal.levels.rend(); ++level) {
-    for (const std::uint64_t prime : *level) {
-      if (std::find(values.begin(), values.end(), prime) == values.end()) values.push_back(prime);
-    }
-  }
-  const std::size_t special_begin = values.size();
+  // Ring moduli: ciphertext primes from the top level down, special and key primes, t, auxiliary primes.
+  std::vector<std::uint64_t> values = parameters_.primes_up_to(parameters_.levels() - 1);
   values.insert(values.end(), literal.special_primes.begin(), literal.special_primes.end());
+  values.insert(values.end(), literal.key_primes.begin(), literal.key_primes.end());
   const std::size_t plain_begin = values.size();
   if (literal.plain_modulus != 0) values.push_back(literal.plain_modulus);
   const std::size_t auxiliary_begin = values.size();
@@ -117,72 +119,75 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     bases.emplace_back(ring, std::move(indices));
   }
   chain_ = poly::ModulusChain(std::move(bases));
-  special_ = range(special_begin, plain_begin);
   plain_base_ = range(plain_begin, auxiliary_begin);
   auxiliary_ = range(auxiliary_begin, values.size());
-  key_base_ = chain_.all().united(special_);
-  const poly::RnsBase first_special = range(special_begin, std::min(special_begin + 1, plain_begin));
-  public_key_base_ = chain_.all().united(first_special);
+  key_base_ = range(0, plain_begin);
+  std::vector<std::uint32_t> public_key;
+  for (const std::uint64_t prime : parameters_.public_key_primes())
+    public_key.push_back(ring->index_of(prime));
+  public_key_base_ = poly::RnsBase(ring, std::move(public_key));
 
   const poly::RnsBase plain = scheme() == Scheme::bgv ? plain_base_ : poly::RnsBase{};
   for (std::size_t level = 0; level < chain_.levels(); ++level) {
-    const poly::RnsBase& base = chain_.base(level);
-    const auto division_by = [&](const poly::RnsBase& dropped) {
-      return dropped.empty() ? nullptr
-                             : std::make_unique<const poly::Division>(base.united(dropped), base, plain);
-    };
-    mod_down_.push_back(division_by(special_));
-    encryption_division_.push_back(division_by(first_special));
-    rescale_.push_back(
-        level == 0 ? nullptr : std::make_unique<const poly::Division>(base, chain_.base(level - 1), plain));
+    rescale_.push_back(level == 0 ? nullptr
+                                  : std::make_unique<const poly::Division>(chain_.base(level),
+                                                                           chain_.base(level - 1), plain));
   }
+  plans_->default_gadgets.resize(chain_.levels());
 }
 
-poly::RnsBase Context::key_base(std::size_t level) const {
-  poly::RnsBase used = chain_.base(level);
-  for (std::size_t lower = 0; lower < level; ++lower) used = used.united(chain_.base(lower));
-  return chain_.all().intersected(used).united(special_);
-}
-
-std::vector<poly::GadgetDigit> Context::gadget(std::size_t level) const {
-  const ParametersLiteral& literal = parameters_.literal();
-  const poly::RnsBase base = key_base(level).without(special_);
-  std::vector<poly::GadgetDigit> digits;
-  for (const auto& primes : literal.digits) {
-    std::vector<std::uint32_t> indices;
-    for (const std::uint64_t prime : primes) indices.push_back(base.ring()->index_of(prime));
-    const poly::RnsBase moduli = poly::RnsBase(base.ring(), std::move(indices)).intersected(base);
-    if (moduli.empty()) continue;
-    const int width = literal.window_bits;
-    const int bits = width == 0 ? 1 : moduli.modulus(0).bits();
-    for (int shift = 0; shift < bits; shift += std::max(width, 1)) {
-      digits.push_back({.key_digit = digits.size(), .moduli = moduli, .shift = shift, .width = width});
-    }
+std::shared_ptr<const Gadget> Context::gadget(std::size_t level) const {
+  if (level > top_level()) {
+    throw LevelError("there is no gadget for level " + std::to_string(level) +
+                     ", which is above the top level " + std::to_string(top_level()));
   }
-  return digits;
-}
-
-const poly::ModUp& Context::mod_up(std::size_t level, std::size_t key_level) const {
+  {
+    const std::lock_guard lock(plans_->mutex);
+    if (plans_->default_gadgets[level]) return plans_->default_gadgets[level];
+  }
+  auto made = gadget(parameters_.default_gadget(level));
   const std::lock_guard lock(plans_->mutex);
-  auto& plan = plans_->mod_up[{level, key_level}];
-  if (!plan) {
-    std::vector<poly::GadgetDigit> digits;
-    for (poly::GadgetDigit& digit : gadget(key_level)) {
-      digit.moduli = digit.moduli.intersected(base(level));
-      if (!digit.moduli.empty()) digits.push_back(std::move(digit));
+  plans_->default_gadgets[level] = made;
+  return made;
+}
+
+std::shared_ptr<const Gadget> Context::gadget(const GadgetPrimes& primes) const {
+  const std::lock_guard lock(plans_->mutex);
+  std::erase_if(plans_->gadgets, [](const auto& item) { return item.second.expired(); });
+  auto& known = plans_->gadgets[primes];
+  std::shared_ptr<const Gadget> gadget = known.lock();
+  if (!gadget) {
+    gadget = std::make_shared<const Gadget>(chain_, primes,
+                                            scheme() == Scheme::bgv ? plain_base_ : poly::RnsBase{});
+    if (!gadget->modulus().without(key_base_).empty()) {
+      throw ParameterError("a gadget may have ciphertext, special and key primes of its context only");
     }
-    plan = std::make_unique<const poly::ModUp>(base(level), special_, std::move(digits), key_base(key_level));
+    known = gadget;
   }
-  return *plan;
+  return gadget;
+}
+
+const poly::Division* Context::encryption_division(std::size_t level, const poly::RnsBase& key_base) const {
+  const poly::RnsBase& target = base(level);
+  if (!target.without(key_base).empty()) {
+    throw LevelError("encrypt: the public key lacks primes of level " + std::to_string(level) +
+                     "; encrypt at a lower level, or with a key for this one");
+  }
+  const poly::RnsBase dropped = key_base.without(chain_.all());
+  if (dropped.empty()) return nullptr;
+  const std::lock_guard lock(plans_->mutex);
+  auto& plan = plans_->encryption[{level, indices_of(dropped)}];
+  if (!plan) {
+    plan = std::make_unique<const poly::Division>(target.united(dropped), target,
+                                                  scheme() == Scheme::bgv ? plain_base_ : poly::RnsBase{});
+  }
+  return plan.get();
 }
 
 const poly::BaseConversion& Context::exact_conversion(const poly::RnsBase& source,
                                                       const poly::RnsBase& target) const {
   const std::lock_guard lock(plans_->mutex);
-  const auto indices = [](const poly::RnsBase& base) {
-    return Plans::Indices(base.indices().begin(), base.indices().end());
-  };
-  auto& plan = plans_->exact[{indices(source), indices(target)}];
+  auto& plan = plans_->exact[{indices_of(source), indices_of(target)}];
   if (!plan) {
     plan = std::make_unique<const poly::BaseConversion>(source, target, poly::BaseConversion::Kind::exact);
   }

@@ -28,10 +28,10 @@ Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPo
   const Context& context = *key.context;
   require_level(context, meta);
   const poly::Backend& backend = context.backend();
-  const poly::Division* division = context.encryption_division(meta.level);
+  const poly::Division* division = context.encryption_division(meta.level, key.poly.base());
   const poly::RnsBase& base = division == nullptr ? context.base(meta.level) : division->source();
 
-  meta.noise_log2 = fresh_noise_log2(context, true);
+  meta.noise_log2 = fresh_noise_log2(context, meta.level, key.poly.base());
   Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);
   const poly::RandomStream secret{poly::Seed::fresh(), 0};
   with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& pk) {

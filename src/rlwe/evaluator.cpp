@@ -8,6 +8,7 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -82,7 +83,7 @@ std::vector<std::int64_t> plain_powers(std::int64_t value) {
 
 // The way out, which ends every error about a missing key.
 std::string missing_key_way_out(const EvaluationKeys& keys) {
-  if (!keys.relinearization && keys.galois.empty()) {
+  if (keys.switching.empty()) {
     return ", but there are no evaluation keys here; use the evaluator that has them (Python: "
            "x.to(evaluator))";
   }
@@ -124,14 +125,70 @@ const Ciphertext& Evaluator::at_size_two(const Ciphertext& a, Ciphertext& storag
   return storage;
 }
 
-const SwitchingKey& Evaluator::galois_key(std::uint64_t element, std::int64_t steps) const {
-  const auto found = keys_.galois.find(element);
-  if (found != keys_.galois.end()) return *found->second;
+const SwitchingKey& Evaluator::find_key(const KeyRole& role, std::size_t level,
+                                        const std::string& what) const {
+  if (const auto key = keys_.find(role, level)) return *key;
+  if (!keys_.has(role)) throw MissingKeyError(what + missing_key_way_out(keys_));
+  std::size_t highest = 0;
+  for (const auto& [gadget, key] : keys_.switching.at(role)) highest = std::max(highest, key->level());
+  throw LevelError(what + " for level " + std::to_string(level) +
+                   ", but the one at hand is limited to level " + std::to_string(highest) +
+                   "; bring the ciphertext to a level that it serves, or make the key for its level");
+}
+
+const SwitchingKey& Evaluator::galois_key(std::uint64_t element, std::int64_t steps,
+                                          std::size_t level) const {
   const std::string what = element == context_->conjugation_element()
                                ? std::string(traits(context_->scheme()).conjugation)
                                : "rotation by " + std::to_string(steps);
-  throw MissingKeyError(what + " needs the key of Galois element " + std::to_string(element) +
-                        missing_key_way_out(keys_));
+  return find_key(KeyRole::galois(element), level,
+                  what + " needs the key of Galois element " + std::to_string(element));
+}
+
+void Evaluator::take_steps(Ciphertext& a, std::span<const ScaleStep> steps) const {
+  for (const ScaleStep& step : steps) {
+    switch (step.kind) {
+      case ScaleStep::Kind::rescale:
+        a = rescale(a);
+        a.meta.noise_scale_degree = step.degree;
+        break;
+      case ScaleStep::Kind::drop_limbs:
+        a.poly = restrict_to(*context_, a.poly, context_->base(step.level));
+        a.meta = context_->scales().after(std::move(a.meta), step);
+        a.seed.reset();
+        break;
+      case ScaleStep::Kind::multiply:
+        multiply_by_factor(a, step);
+        a.meta = context_->scales().after(std::move(a.meta), step);
+        a.seed.reset();
+        break;
+    }
+  }
+}
+
+const Ciphertext& Evaluator::stepped(const Ciphertext& a, std::span<const ScaleStep> steps,
+                                     Ciphertext& storage) const {
+  if (steps.empty()) return a;
+  const ScaleStep& first = steps.front();
+  if (first.kind == ScaleStep::Kind::rescale) {
+    storage = rescale(a);
+    storage.meta.noise_scale_degree = first.degree;
+    steps = steps.subspan(1);
+  } else if (first.kind == ScaleStep::Kind::drop_limbs) {
+    storage = {a.context,
+               context_->scales().after(a.meta, first),
+               restrict_to(*context_, a.poly, context_->base(first.level)),
+               {}};
+    steps = steps.subspan(1);
+  } else {
+    storage = a.clone();
+  }
+  take_steps(storage, steps);
+  return storage;
+}
+
+ScaleWays Evaluator::balanced(const Metadata& a, const Metadata& b) const {
+  return {.a = {.meta = a}, .b = {.meta = b}};
 }
 
 void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b,
@@ -141,12 +198,17 @@ void Evaluator::combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciph
   if (a.meta.encoding != b.meta.encoding) {
     throw MismatchError("add: one operand is encoded in slots, the other in coefficients; encode both alike");
   }
-  if (aligned_for_addition(a.meta, b.meta)) return combine(out, a, b, subtract);
-  Ciphertext aligned_a = a.clone();
-  Ciphertext aligned_b = b.clone();
-  align_for_addition(aligned_a, aligned_b);
-  combine(aligned_a, aligned_a, aligned_b, subtract);
-  out = std::move(aligned_a);
+  const ScalePolicy& scales = context_->scales();
+  if (scales.is_aligned(a.meta, b.meta)) return combine(out, a, b, subtract);
+  const ScaleWays ways = scales.aligned(a.meta, b.meta);
+  Ciphertext lowered_a, lowered_b;
+  const Ciphertext& x = stepped(a, ways.a.steps, lowered_a);
+  const Ciphertext& y = stepped(b, ways.b.steps, lowered_b);
+  const ScaleWays balance = balanced(x.meta, y.meta);
+  Ciphertext balanced_a, balanced_b;
+  Ciphertext sum;
+  combine(sum, stepped(x, balance.a.steps, balanced_a), stepped(y, balance.b.steps, balanced_b), subtract);
+  out = std::move(sum);
 }
 
 void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const { combine_aligned(a, a, b, false); }
@@ -241,7 +303,8 @@ void Evaluator::add_products(Ciphertext& sum, std::vector<Factors> products) con
     const std::size_t size = products.front().size();
     const Metadata meta = products.front().meta;
     const auto rest = std::stable_partition(products.begin(), products.end(), [&](const Factors& product) {
-      return product.size() == size && aligned_for_addition(product.meta, meta);
+      return product.size() == size && context_->scales().is_aligned(product.meta, meta) &&
+             product.meta.encoding == meta.encoding;
     });
     Ciphertext part = sum_aligned(std::span(products.begin(), rest), nullptr, "dot");
     if (sum.poly) {
@@ -291,19 +354,33 @@ Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) co
 
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
   const Factors product = checked_factors(a, b, "multiply");
-  const SwitchingKey* key = relinearization_ == Relinearization::eager ? &relinearization_key() : nullptr;
+  const SwitchingKey* key =
+      relinearization_ == Relinearization::eager ? &relinearization_key(product.meta.level) : nullptr;
   return sum_aligned(std::span(&product, 1), key, "multiply");
 }
 
 void Evaluator::relinearize_inplace(Ciphertext& a) const {
   require(a, "relinearize");
-  if (a.size() != 2) relinearize(a, relinearization_key());
+  if (a.size() != 2) relinearize(a, relinearization_key(a.meta.level));
 }
 
-const SwitchingKey& Evaluator::relinearization_key() const {
-  if (keys_.relinearization) return *keys_.relinearization;
-  throw MissingKeyError("relinearize: a product of ciphertexts needs the relinearization key" +
-                        missing_key_way_out(keys_) + ", or relinearize lazily");
+const SwitchingKey& Evaluator::relinearization_key(std::size_t level) const {
+  const KeyRole role = KeyRole::relinearization();
+  if (!keys_.has(role)) {
+    throw MissingKeyError("relinearize: a product of ciphertexts needs the relinearization key" +
+                          missing_key_way_out(keys_) + ", or relinearize lazily");
+  }
+  return find_key(role, level, "relinearize: a product of ciphertexts needs the relinearization key");
+}
+
+void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
+  require(a, "drop_to_level");
+  take_steps(a, context_->scales().dropped(a.meta, level).steps);
+}
+
+void Evaluator::lower_to_level_inplace(Ciphertext& a, std::size_t level) const {
+  require(a, "lower_to_level");
+  take_steps(a, context_->scales().lowered(a.meta, level).steps);
 }
 
 Ciphertext Evaluator::power(const Ciphertext& a, std::uint64_t exponent) const {
@@ -346,7 +423,7 @@ Ciphertext Evaluator::shrink(const Ciphertext& a) const {
   require(a, "shrink");
   Ciphertext result = a.clone();
   relinearize_inplace(result);
-  if (result.meta.noise_scale_degree > 1 && result.meta.level > 0) rescale_inplace(result);
+  take_steps(result, context_->scales().finished(result.meta).steps);
   const std::size_t level = smallest_safe_level(result);
   if (level < result.meta.level) drop_to_level_inplace(result, level);
   return result;
@@ -359,7 +436,9 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
   const auto all = static_cast<std::int64_t>(context_->degree() / 2);
   const auto period = static_cast<std::int64_t>(rotation_period(context_->parameters(), a.meta.slots));
   if (wrap(steps, period) == 0) return {};
-  const auto has = [&](std::int64_t step) { return keys_.galois.contains(context_->galois_element(step)); };
+  const auto has = [&](std::int64_t step) {
+    return keys_.has(KeyRole::galois(context_->galois_element(step)));
+  };
   for (std::int64_t same = wrap(steps, period); same < all; same += period) {
     if (has(same)) return {same};
   }
@@ -386,7 +465,7 @@ Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {
   const Ciphertext* current = &source;
   for (const std::int64_t step : plan) {
     const std::uint64_t element = context_->galois_element(step);
-    result = apply_galois(*current, element, galois_key(element, step));
+    result = apply_galois(*current, element, galois_key(element, step, current->meta.level));
     current = &result;
   }
   return result;
@@ -407,7 +486,7 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a,
     if (plan.size() == 1) {
       hoisted.push_back(i);
       elements.push_back(context_->galois_element(plan.front()));
-      keys.push_back(&galois_key(elements.back(), plan.front()));
+      keys.push_back(&galois_key(elements.back(), plan.front(), source.meta.level));
     } else {
       results[i] = rotate(source, steps[i]);
     }
@@ -424,7 +503,7 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
   }
   Ciphertext storage;
   const std::uint64_t element = context_->conjugation_element();
-  return apply_galois(at_size_two(a, storage), element, galois_key(element, 0));
+  return apply_galois(at_size_two(a, storage), element, galois_key(element, 0, a.meta.level));
 }
 
 Ciphertext Evaluator::sum_slots(const Ciphertext& a) const {

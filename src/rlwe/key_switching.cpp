@@ -14,10 +14,10 @@ using poly::Form;
 
 void require_key(const Context& context, std::size_t level, const SwitchingKey& key, const char* operation) {
   require_same_context(context, *key.context, operation);
-  if (level > key.level) {
-    throw LevelError(std::string(operation) + ": the key is limited to level " + std::to_string(key.level) +
+  if (!key.gadget->serves(level)) {
+    throw LevelError(std::string(operation) + ": the key is limited to level " + std::to_string(key.level()) +
                      ", but the ciphertext is at level " + std::to_string(level) +
-                     "; drop the ciphertext's level, or make a key for its level");
+                     "; bring the ciphertext to a level that the key serves, or make a key for its level");
   }
 }
 
@@ -29,9 +29,10 @@ void require_size_two(const Ciphertext& ciphertext, const char* operation) {
 }
 
 // A ciphertext of `switched` with the metadata of `source` and the noise of a key switch.
-Ciphertext switched_ciphertext(const Ciphertext& source, poly::Poly switched) {
+Ciphertext switched_ciphertext(const Ciphertext& source, poly::Poly switched, const SwitchingKey& key) {
   Metadata meta = source.meta;
-  meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(*source.context, meta.level));
+  meta.noise_log2 = sum_noise_log2(*source.context, meta.noise_log2,
+                                   switching_noise_log2(*source.context, *key.gadget, meta.level));
   return {source.context, std::move(meta), std::move(switched), {}};
 }
 
@@ -42,8 +43,8 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
                       std::uint64_t galois_element) {
   require_key(context, level, key, "switch_key");
   const poly::Backend& backend = context.backend();
-  const poly::ModUp& up = context.mod_up(level, key.level);
-  const poly::Division* down = context.mod_down(level);
+  const poly::ModUp& up = key.gadget->mod_up(level);
+  const poly::Division* down = key.gadget->mod_down(level);
   poly::Poly result = context.make_poly(c.shape.batch, 2, context.base(level), Form::evaluation);
   auto workspace = context.make_workspace(backend.switch_key_workspace(c.shape, up, down));
   backend.switch_key(context.queue(), result.view(), c, key.poly.view(), up, down, addend, galois_element,
@@ -56,9 +57,10 @@ Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, c
   const std::size_t level = meta.level;
   require_key(*context, level, key, "relinearize");
   const poly::Backend& backend = context->backend();
-  const poly::ModUp& up = context->mod_up(level, key.level);
-  const poly::Division* down = context->mod_down(level);
-  meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(*context, level));
+  const poly::ModUp& up = key.gadget->mod_up(level);
+  const poly::Division* down = key.gadget->mod_down(level);
+  meta.noise_log2 =
+      sum_noise_log2(*context, meta.noise_log2, switching_noise_log2(*context, *key.gadget, level));
   Ciphertext product = make_ciphertext(context, std::move(meta), 2);
   auto workspace =
       context->make_workspace(backend.multiply_relinearize_workspace(product.poly.shape(), up, down));
@@ -77,7 +79,8 @@ void relinearize(Ciphertext& ciphertext, const SwitchingKey& key) {
   const std::size_t level = ciphertext.meta.level;
   const poly::ConstPolyView in = ciphertext.poly.view();
   poly::Poly switched = switch_key(context, in.components(2, 1), level, key, in.components(0, 2));
-  ciphertext.meta.noise_log2 = add_log2(ciphertext.meta.noise_log2, switching_noise_log2(context, level));
+  ciphertext.meta.noise_log2 =
+      sum_noise_log2(context, ciphertext.meta.noise_log2, switching_noise_log2(context, *key.gadget, level));
   ciphertext.poly = std::move(switched);
 }
 
@@ -85,8 +88,10 @@ Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_eleme
   require_size_two(ciphertext, "apply_galois");
   const Context& context = *ciphertext.context;
   const poly::ConstPolyView c = ciphertext.poly.view();
-  return switched_ciphertext(ciphertext, switch_key(context, c.components(1, 1), ciphertext.meta.level, key,
-                                                    c.components(0, 1), galois_element));
+  return switched_ciphertext(
+      ciphertext,
+      switch_key(context, c.components(1, 1), ciphertext.meta.level, key, c.components(0, 1), galois_element),
+      key);
 }
 
 std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
@@ -102,19 +107,19 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
   const std::size_t level = ciphertext.meta.level;
   const poly::ConstPolyView c0 = ciphertext.poly.view().components(0, 1);
   const poly::ConstPolyView c1 = ciphertext.poly.view().components(1, 1);
-  std::map<std::size_t, std::vector<std::size_t>> positions;  // of the keys of one level
+  std::map<const Gadget*, std::vector<std::size_t>> positions;  // of the keys of one gadget
   for (std::size_t i = 0; i < keys.size(); ++i) {
     require_key(context, level, *keys[i], "apply_galois_hoisted");
-    positions[keys[i]->level].push_back(i);
+    positions[keys[i]->gadget.get()].push_back(i);
   }
   std::vector<Ciphertext> results(keys.size());
-  for (const auto& [key_level, of_level] : positions) {
-    const poly::ModUp& up = context.mod_up(level, key_level);
-    const poly::Division* down = context.mod_down(level);
+  for (const auto& [gadget, of_gadget] : positions) {
+    const poly::ModUp& up = gadget->mod_up(level);
+    const poly::Division* down = gadget->mod_down(level);
     std::vector<poly::Backend::KeySwitch> switches;
-    for (const std::size_t i : of_level) {
+    for (const std::size_t i : of_gadget) {
       results[i] = switched_ciphertext(
-          ciphertext, context.make_poly(c1.shape.batch, 2, context.base(level), Form::evaluation));
+          ciphertext, context.make_poly(c1.shape.batch, 2, context.base(level), Form::evaluation), *keys[i]);
       switches.push_back({results[i].poly.view(), keys[i]->poly.view(), galois_elements[i]});
     }
     auto workspace =

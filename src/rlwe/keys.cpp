@@ -1,6 +1,7 @@
 #include "hemera/rlwe/keys.hpp"
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,35 +15,98 @@ namespace {
 using poly::Form;
 using runtime::Secrecy;
 
-void require_level(const Context& context, std::size_t level, const char* operation) {
-  if (level > context.top_level()) {
-    throw LevelError(std::string(operation) + ": level " + std::to_string(level) +
-                     " is above the top level " + std::to_string(context.top_level()));
+using GadgetPointer = std::shared_ptr<const Gadget>;
+
+// A secret of the distribution, in evaluation form over all primes of keys.
+SecretKey draw_secret(const std::shared_ptr<const Context>& context, const SecretDistribution& distribution) {
+  const poly::Backend& backend = context->backend();
+  runtime::Queue& queue = context->queue();
+  const poly::RnsBase& base = context->key_base();
+  poly::Poly secret = context->make_poly(1, 1, base, Form::coefficient, Secrecy::secret);
+  const poly::RandomStream stream{poly::Seed::fresh(), 0};
+  if (distribution.deviation != 0) {
+    backend.sample_error(queue, secret.view(), stream, poly::ErrorDistribution(distribution.deviation), base);
+  } else if (distribution.weight == 0) {
+    backend.sample_ternary(queue, secret.view(), stream, base);
+  } else {
+    auto workspace = context->make_workspace(backend.sample_fixed_weight_workspace(), Secrecy::secret);
+    backend.sample_fixed_weight(queue, secret.view(), stream, distribution.weight, base, workspace);
   }
+  backend.forward_transform(queue, secret.view(), secret.view(), base);
+  secret.set_form(Form::evaluation);
+  return {context, std::move(secret)};
+}
+
+// Throws SecurityError unless a key of this gadget that ends at a secret of this distribution is as strong as
+// the parameters ask for.
+void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret) {
+  const ParametersLiteral& literal = context.parameters().literal();
+  if (!literal.security) return;
+  const Security found = classify(literal.degree, gadget.log_modulus(), secret, literal.sigma);
+  if (bits(found) >= *literal.security && found != Security::at_least_128_2018) return;
+  throw SecurityError("a key over " + std::to_string(gadget.log_modulus()) + " bits for a secret of weight " +
+                      std::to_string(secret.weight) + " has security " + name(found) + ", less than the " +
+                      std::to_string(*literal.security) +
+                      " bits that the parameters ask for; use a smaller modulus or another weight, or "
+                      "parameters with security=None to accept it");
 }
 
 }  // namespace
+
+Security PublicKey::security() const {
+  const ParametersLiteral& literal = context->parameters().literal();
+  return classify(literal.degree, poly.base().log2(), literal.secret, literal.sigma);
+}
+
+Security SwitchingKey::security() const { return context->parameters().security(gadget->primes()); }
+
+void EvaluationKeys::add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key) {
+  if (context) require_same_context(*context, *key->context, "adding a key");
+  const GadgetPrimes& gadget = key->gadget->primes();
+  switching[role].insert_or_assign(gadget, std::move(key));
+}
+
+void EvaluationKeys::merge(const EvaluationKeys& other) {
+  require_same_context(*context, *other.context, "merging keys");
+  if (!public_key) public_key = other.public_key;
+  for (const auto& [role, keys] : other.switching) switching[role].insert(keys.begin(), keys.end());
+}
+
+std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role, std::size_t level) const {
+  const auto keys = switching.find(role);
+  if (keys == switching.end()) return nullptr;
+  std::shared_ptr<const SwitchingKey> best;
+  for (const auto& [gadget, key] : keys->second) {
+    if (!key->gadget->serves(level)) continue;
+    if (!best || key->gadget->cost(level) < best->gadget->cost(level)) best = key;
+  }
+  return best;
+}
+
+std::vector<std::uint64_t> EvaluationKeys::galois_elements() const {
+  std::vector<std::uint64_t> elements;
+  for (const auto& [role, keys] : switching) {
+    if (role.galois_element != 1 && role == KeyRole::galois(role.galois_element)) {
+      elements.push_back(role.galois_element);
+    }
+  }
+  return elements;
+}
+
+std::size_t EvaluationKeys::memory_bytes() const {
+  std::size_t bytes = public_key ? public_key->poly.bytes() : 0;
+  for (const auto& [role, keys] : switching) {
+    for (const auto& [gadget, key] : keys) bytes += key->poly.bytes();
+  }
+  return bytes;
+}
 
 void expand_uniform_half(const Context& context, poly::Poly& poly, const poly::RandomStream& seed) {
   context.backend().sample_uniform(context.queue(), poly.view().components(1, 1), seed, poly.base());
 }
 
 SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {
-  const poly::Backend& backend = context->backend();
-  runtime::Queue& queue = context->queue();
-  const poly::RnsBase& base = context->key_base();
-  poly::Poly secret = context->make_poly(1, 1, base, Form::coefficient, Secrecy::secret);
-  const poly::RandomStream stream{poly::Seed::fresh(), 0};
-  const std::size_t weight = context->parameters().literal().secret.weight;
-  if (weight == 0) {
-    backend.sample_ternary(queue, secret.view(), stream, base);
-  } else {
-    auto workspace = context->make_workspace(backend.sample_fixed_weight_workspace(), Secrecy::secret);
-    backend.sample_fixed_weight(queue, secret.view(), stream, weight, base, workspace);
-  }
-  backend.forward_transform(queue, secret.view(), secret.view(), base);
-  secret.set_form(Form::evaluation);
-  return {context, std::move(secret)};
+  return draw_secret(context, context->parameters().literal().secret);
 }
 
 PublicKey generate_public_key(const SecretKey& secret) {
@@ -53,42 +117,52 @@ PublicKey generate_public_key(const SecretKey& secret) {
   return {secret.context, std::move(pair), seed};
 }
 
-SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level) {
+SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, GadgetPointer gadget) {
   require_same_context(*from.context, *to.context, "generate_switching_key");
   const Context& context = *from.context;
-  require_level(context, level, "generate_switching_key");
-  const poly::RnsBase base = context.key_base(level);
-  const auto digits = context.gadget(level);
+  const poly::RnsBase& base = gadget->modulus();
+  if (base.ring() != context.key_base().ring()) {
+    throw MismatchError("generate_switching_key: the gadget belongs to another context");
+  }
 
   // P g_d s_from is non-zero only at the limbs of digit d.
   std::vector<poly::GadgetTerm> terms;
-  for (const poly::GadgetDigit& digit : digits) {
+  for (const poly::GadgetDigit& digit : gadget->digits()) {
     for (std::size_t limb = 0; limb < digit.moduli.size(); ++limb) {
       const arith::Modulus& q = digit.moduli.modulus(limb);
       std::uint64_t factor = q.power(2, static_cast<std::uint64_t>(digit.shift));
-      for (const std::uint64_t prime : context.special().values())
+      for (const std::uint64_t prime : gadget->special().values())
         factor = q.multiply(factor, q.reduce(prime));
       terms.push_back({digit.key_digit, base.position(digit.moduli.index(limb)), factor});
     }
   }
-  poly::Poly pairs = context.make_poly(digits.size(), 2, base, Form::evaluation);
+  poly::Poly pairs = context.make_poly(gadget->digits().size(), 2, base, Form::evaluation);
   std::optional<poly::RandomStream> seed;
   with_restricted(context, from.poly, base, [&](const poly::ConstPolyView& source) {
     seed = sample_rlwe(context, pairs.view(), to.poly, base, source, terms);
   });
-  return {from.context, level, std::move(pairs), *seed};
+  return {from.context, std::move(gadget), std::move(pairs), *seed};
 }
 
-SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level) {
+SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level) {
+  return generate_switching_key(from, to, from.context->gadget(level));
+}
+
+SwitchingKey generate_relinearization_key(const SecretKey& secret, GadgetPointer gadget) {
   const Context& context = *secret.context;
   SecretKey squared{secret.context,
                     context.make_poly(1, 1, secret.poly.base(), Form::evaluation, Secrecy::secret)};
   context.backend().multiply(context.queue(), squared.poly.view(), secret.poly.view(), secret.poly.view(),
                              secret.poly.base());
-  return generate_switching_key(squared, secret, level);
+  return generate_switching_key(squared, secret, std::move(gadget));
 }
 
-SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, std::size_t level) {
+SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level) {
+  return generate_relinearization_key(secret, secret.context->gadget(level));
+}
+
+SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element,
+                                 GadgetPointer gadget) {
   const Context& context = *secret.context;
   const std::uint64_t order = 2 * context.degree();
   if (galois_element % 2 == 0 || galois_element >= order) {
@@ -100,22 +174,49 @@ SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_e
                   context.make_poly(1, 1, secret.poly.base(), Form::evaluation, Secrecy::secret)};
   context.backend().automorphism(context.queue(), image.poly.view(), secret.poly.view(),
                                  arith::inverse(galois_element, order), Form::evaluation, secret.poly.base());
-  return generate_switching_key(secret, image, level);
+  return generate_switching_key(secret, image, std::move(gadget));
+}
+
+SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, std::size_t level) {
+  return generate_galois_key(secret, galois_element, secret.context->gadget(level));
+}
+
+EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
+                                              const GadgetPointer& narrow, const GadgetPointer& wide) {
+  const SecretDistribution sparse{.weight = weight};
+  if (weight == 0 || weight > secret.context->degree()) {
+    throw ParameterError("an ephemeral secret of weight " + std::to_string(weight) +
+                         "; it must be from 1 to the degree");
+  }
+  if (narrow->base().size() != 1 || narrow->special().size() > 1) {
+    throw ParameterError(
+        "the key to an ephemeral secret has one ciphertext prime and at most one special "
+        "prime, not " +
+        std::to_string(narrow->base().size()) + " and " + std::to_string(narrow->special().size()) +
+        "; its secret is weak under more");
+  }
+  require_security(*secret.context, *narrow, sparse);
+  const SecretKey ephemeral = draw_secret(secret.context, sparse);
+  const auto shared = [](SwitchingKey key) { return std::make_shared<const SwitchingKey>(std::move(key)); };
+  return {shared(generate_switching_key(secret, ephemeral, narrow)),
+          shared(generate_switching_key(ephemeral, secret, wide))};
 }
 
 EvaluationKeys generate_keys(const SecretKey& secret, const KeyRequest& request) {
   const Context& context = *secret.context;
+  const std::size_t highest = context.parameters().highest_user_level();
   EvaluationKeys keys;
   keys.context = secret.context;
   if (request.public_key) keys.public_key = std::make_shared<const PublicKey>(generate_public_key(secret));
   if (request.relinearization) {
-    keys.relinearization =
-        std::make_shared<const SwitchingKey>(generate_relinearization_key(secret, context.top_level()));
+    keys.add(KeyRole::relinearization(),
+             std::make_shared<const SwitchingKey>(generate_relinearization_key(secret, highest)));
   }
-  const std::size_t level = request.galois_level.value_or(context.top_level());
+  const std::size_t level = request.galois_level.value_or(highest);
   const auto add = [&](std::uint64_t element) {
-    if (element == 1 || keys.galois.contains(element)) return;
-    keys.galois[element] = std::make_shared<const SwitchingKey>(generate_galois_key(secret, element, level));
+    const KeyRole role = KeyRole::galois(element);
+    if (element == 1 || keys.has(role)) return;
+    keys.add(role, std::make_shared<const SwitchingKey>(generate_galois_key(secret, element, level)));
   };
   for (const std::int64_t steps : request.rotations) add(context.galois_element(steps));
   if (request.conjugation) add(context.conjugation_element());

@@ -15,6 +15,7 @@ constexpr double failure_nats = 27.725887222397812;
 
 double add_log2(double a, double b) {
   const double larger = std::max(a, b);
+  if (larger == unknown_noise) return unknown_noise;
   return larger + std::log2(std::exp2(a - larger) + std::exp2(b - larger));
 }
 
@@ -34,19 +35,32 @@ double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key) 
 }
 
 double fresh_noise_log2(const Context& context, bool with_public_key) {
+  if (with_public_key) return fresh_noise_log2(context, 0, context.public_key_base());
+  return fresh_noise_log2(context.degree(), context.parameters().literal().sigma, false);
+}
+
+double fresh_noise_log2(const Context& context, std::size_t level, const poly::RnsBase& key_base) {
   const ParametersLiteral& literal = context.parameters().literal();
-  const double errors = fresh_noise_log2(context.degree(), literal.sigma, with_public_key);
-  if (!with_public_key || context.special().empty()) return errors;
-  // The division by the first special prime, in units of the error's factor: it rounds to multiples of the
+  const double errors = fresh_noise_log2(context.degree(), literal.sigma, true);
+  const poly::Division* division = context.encryption_division(level, key_base);
+  if (division == nullptr) return errors;
+  // The division by the key's special primes, in units of the error's factor: it rounds to multiples of the
   // factor, half a step off (one more unit where the factor is even).
   const std::uint64_t factor = error_factor(context.parameters());
   const double half_range = factor % 2 == 0 ? 0.5 + 1 / static_cast<double>(factor) : 0.5;
-  const double special = std::log2(static_cast<double>(literal.special_primes.front()));
-  return add_log2(errors - special, rounding_noise_log2(context.degree(), literal.secret, 2, half_range));
+  return add_log2(errors - division->dropped().log2(),
+                  rounding_noise_log2(context.degree(), literal.secret, 2, half_range));
 }
 
 double secret_norm_log2(std::size_t degree, const SecretDistribution& secret) {
-  if (!secret.is_uniform()) return 0.5 * std::log2(static_cast<double>(secret.weight));
+  if (secret.weight != 0) return 0.5 * std::log2(static_cast<double>(secret.weight));
+  if (secret.deviation != 0) {
+    // |s|^2 of a subgaussian vector: N sigma^2 + 2 sigma^2 sqrt(N x) + 2 sigma^2 x but for e^-x (D. Hsu, S.
+    // Kakade, T. Zhang, "A tail inequality for quadratic forms of subgaussian random vectors", theorem 1).
+    const auto size = static_cast<double>(degree);
+    return std::log2(secret.deviation) +
+           0.5 * std::log2(size + 2 * std::sqrt(size * failure_nats) + 2 * failure_nats);
+  }
   // The weight of a uniform ternary secret is binomial: Hoeffding's bound.
   const auto n = static_cast<double>(degree);
   return 0.5 * std::log2(std::min(n, 2 * n / 3 + std::sqrt(n * failure_nats / 2)));
@@ -58,6 +72,7 @@ double secret_embedding_log2(std::size_t degree, const SecretDistribution& secre
   const auto n = static_cast<double>(degree);
   const double deviations = std::sqrt(2 * (std::log(4 * n) + failure_nats)) / 0.9238;
   if (secret.is_uniform()) return std::log2(deviations * std::sqrt(n / 3));
+  if (secret.deviation != 0) return std::log2(deviations * std::sqrt(n) * secret.deviation);
   const auto weight = static_cast<double>(secret.weight);
   return std::log2(std::min(weight, deviations * std::sqrt(weight)));
 }
@@ -81,6 +96,10 @@ double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus, En
 }
 
 double switching_noise_log2(const Context& context, std::size_t level) {
+  return switching_noise_log2(context, *context.gadget(level), level);
+}
+
+double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level) {
   const auto degree = static_cast<double>(context.degree());
   const double tail = tail_factor(context.degree());
   // Inner product: for given digits, a coefficient of sum_d x_d e_d is subgaussian with
@@ -88,7 +107,7 @@ double switching_noise_log2(const Context& context, std::size_t level) {
   // 2^w.
   double largest = -1;
   double sum = 0;  // of max|x_d|^2 in units of 2^(2 largest)
-  for (const poly::GadgetDigit& digit : context.mod_up(level, level).digits()) {
+  for (const poly::GadgetDigit& digit : gadget.mod_up(level).digits()) {
     const double size = digit.width != 0
                             ? digit.width
                             : digit.moduli.log2() - 1 + std::log2(static_cast<double>(digit.moduli.size()));
@@ -100,9 +119,9 @@ double switching_noise_log2(const Context& context, std::size_t level) {
     }
   }
   const double deviation = context.parameters().literal().sigma;
-  double result = std::log2(deviation * tail) + 0.5 * std::log2(degree * sum) + largest -
-                  context.parameters().log_special();
-  if (!context.special().empty()) {
+  double result =
+      std::log2(deviation * tail) + 0.5 * std::log2(degree * sum) + largest - gadget.special().log2();
+  if (!gadget.special().empty()) {
     // ModDown rounds both components: 1/2 (1, s), subgaussian with parameter sqrt(1 + |s|^2) / 2.
     result = add_log2(result, std::log2(0.5 * std::sqrt(degree + 1) * tail));
   }

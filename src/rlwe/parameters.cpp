@@ -6,9 +6,13 @@
 #include <cstdio>
 #include <numeric>
 #include <set>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/modulus_chain.hpp"
 #include "hemera/poly/random.hpp"
 #include "hemera/poly/ring.hpp"
 #include "hemera/runtime/error.hpp"
@@ -21,14 +25,17 @@ using Primes = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t max_plain_modulus = std::uint64_t{1} << 60;
 constexpr double max_scale = 0x1p120;
+constexpr double max_secret_deviation = 8;    // so that coefficients fit the file format's 8 bits
+constexpr std::size_t most_key_primes = 512;  // each is tested when a file loads
+constexpr std::uint8_t automatic_in_format_1 = 0, manual_in_format_1 = 1;
 
 double log_product(const Primes& primes) {
   return std::accumulate(primes.begin(), primes.end(), 0.0,
                          [](double sum, std::uint64_t prime) { return sum + std::log2(prime); });
 }
 
-/// All primes of all levels: the top level's, then what lower ones add.
-Primes all_primes(const std::vector<Primes>& levels) {
+/// All primes of the levels: the highest one's, then what lower ones add.
+Primes all_primes(std::span<const Primes> levels) {
   Primes all;
   std::set<std::uint64_t> seen;
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
@@ -71,41 +78,6 @@ void check_levels(const ParametersLiteral& literal) {
   }
 }
 
-std::vector<Primes> default_digits(const Primes& primes, const Primes& special) {
-  const double limit = log_product(special);
-  std::vector<Primes> digits;
-  double used = 0;
-  for (const std::uint64_t prime : primes) {
-    const double bits = std::log2(prime);
-    if (digits.empty() || used + bits > limit) {
-      digits.emplace_back();
-      used = 0;
-    }
-    digits.back().push_back(prime);
-    used += bits;
-  }
-  return digits;
-}
-
-void check_digits(const ParametersLiteral& literal, const Primes& primes) {
-  Primes members;
-  for (const Primes& digit : literal.digits) {
-    if (digit.empty()) throw ParameterError("a digit of the key-switching gadget has no primes");
-    if (literal.window_bits != 0 && digit.size() != 1) {
-      throw ParameterError("a base-2^w gadget needs digits of one prime each, but a digit has " +
-                           std::to_string(digit.size()) + "; set window_bits to 0 or split the digits");
-    }
-    members.insert(members.end(), digit.begin(), digit.end());
-  }
-  Primes sorted = primes;
-  std::sort(sorted.begin(), sorted.end());
-  std::sort(members.begin(), members.end());
-  if (members != sorted) {
-    throw ParameterError(
-        "the digits of the key-switching gadget must contain every ciphertext prime exactly once");
-  }
-}
-
 void check_plain_modulus(const ParametersLiteral& literal, const Primes& primes) {
   const std::uint64_t t = literal.plain_modulus;
   if (literal.scheme == Scheme::ckks) {
@@ -115,7 +87,7 @@ void check_plain_modulus(const ParametersLiteral& literal, const Primes& primes)
   if (t < 2 || t >= max_plain_modulus) {
     throw ParameterError("plaintext modulus " + std::to_string(t) + " is outside [2, 2^60)");
   }
-  for (const Primes* list : {&primes, &literal.special_primes}) {
+  for (const Primes* list : {&primes, &literal.special_primes, &literal.key_primes}) {
     for (const std::uint64_t prime : *list) {
       if (t % prime == 0) {
         throw ParameterError("plaintext modulus " + std::to_string(t) + " is a multiple of the prime " +
@@ -150,7 +122,7 @@ void check_security(const Parameters& parameters) {
   const double size = parameters.log_union() + parameters.log_special();
   std::string reason;
   if (!parameters.literal().secret.is_uniform()) {
-    reason = "no committed estimate covers secrets of fixed weight";
+    reason = "no committed estimate covers secrets that are not uniform ternary";
   } else if (parameters.literal().sigma < 3.19) {
     reason = "the error deviation is below 3.19";
   } else {
@@ -162,6 +134,11 @@ void check_security(const Parameters& parameters) {
   throw SecurityError("these parameters have security " + name(found) + ", less than the " +
                       std::to_string(*wanted) + " bits asked for: " + reason +
                       "; use a larger degree or a smaller modulus, or pass security=None to accept it");
+}
+
+// What format 1 does not know of what the fingerprint covers.
+bool is_extended(const ParametersLiteral& literal) {
+  return literal.secret.deviation != 0 || !literal.key_primes.empty();
 }
 
 // The part of the canonical bytes that the fingerprint covers.
@@ -184,6 +161,10 @@ void write_compatible(const ParametersLiteral& literal, runtime::ByteWriter& out
   out.u64(literal.galois_generator);
   out.u64(literal.secret.weight);
   out.f64(literal.sigma);
+  if (!is_extended(literal)) return;
+  out.boolean(true);
+  out.f64(literal.secret.deviation);
+  out.u64s(literal.key_primes);
 }
 
 std::vector<Primes> read_lists(runtime::ByteReader& in) {
@@ -206,18 +187,6 @@ std::string bytes_text(std::size_t bytes) {
 
 }  // namespace
 
-std::string name(Scheme scheme) {
-  switch (scheme) {
-    case Scheme::bfv:
-      return "BFV";
-    case Scheme::bgv:
-      return "BGV";
-    case Scheme::ckks:
-      return "CKKS";
-  }
-  throw ParameterError("unknown scheme " + std::to_string(static_cast<int>(scheme)));
-}
-
 Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal)) {
   static_cast<void>(name(literal_.scheme));
   const std::size_t degree = literal_.degree;
@@ -227,21 +196,22 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   check_levels(literal_);
   const Primes primes = all_primes(literal_.levels);
   for (const std::uint64_t prime : primes) check_prime(prime, degree);
-  for (const std::uint64_t prime : literal_.special_primes) {
-    check_prime(prime, degree);
-    if (std::count(primes.begin(), primes.end(), prime) != 0 ||
-        std::count(literal_.special_primes.begin(), literal_.special_primes.end(), prime) != 1) {
-      throw ParameterError("special prime " + std::to_string(prime) +
-                           " appears twice; all primes must be distinct");
+  std::set<std::uint64_t> taken(primes.begin(), primes.end());
+  for (const Primes* list : {&literal_.special_primes, &literal_.key_primes}) {
+    for (const std::uint64_t prime : *list) {
+      check_prime(prime, degree);
+      if (!taken.insert(prime).second) {
+        throw ParameterError("special prime " + std::to_string(prime) +
+                             " appears twice; all primes must be distinct");
+      }
     }
   }
-  if (literal_.window_bits < 0 || literal_.window_bits > arith::max_modulus_bits) {
-    throw ParameterError("window_bits " + std::to_string(literal_.window_bits) + " is outside [0, 61]");
-  }
   if (literal_.digits.empty()) {
-    literal_.digits = default_digits(primes, literal_.window_bits == 0 ? literal_.special_primes : Primes{});
+    literal_.digits =
+        consecutive_digits(primes, literal_.window_bits == 0 ? literal_.special_primes : Primes{});
   }
-  check_digits(literal_, primes);
+  check_digits(literal_.digits, literal_.window_bits, primes);
+  fill_purposes();
   check_plain_modulus(literal_, primes);
   if (literal_.scheme == Scheme::ckks) {
     if (!(literal_.scale > 1 && literal_.scale <= max_scale)) {
@@ -251,8 +221,12 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
     if (literal_.range_bits < 0 || literal_.range_bits > 120) {
       throw ParameterError("range_bits " + std::to_string(literal_.range_bits) + " is outside [0, 120]");
     }
-  } else if (literal_.scale != 0) {
-    throw ParameterError(name(literal_.scheme) + " has no scale; leave scale at 0");
+    if (!(literal_.largest >= 0 && std::isfinite(literal_.largest))) {
+      throw ParameterError("the largest value must be 0 (not declared) or above, and finite, not " +
+                           std::to_string(literal_.largest));
+    }
+  } else if (literal_.scale != 0 || literal_.largest != 0) {
+    throw ParameterError(name(literal_.scheme) + " has no scale and no largest value; leave them at 0");
   }
   if (literal_.galois_generator != 5 && literal_.galois_generator != 3) {
     throw ParameterError("the Galois generator must be 5 or 3, not " +
@@ -261,6 +235,14 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   if (literal_.secret.weight > degree) {
     throw ParameterError("a secret of degree " + std::to_string(degree) + " cannot have weight " +
                          std::to_string(literal_.secret.weight));
+  }
+  if (literal_.secret.weight != 0 && literal_.secret.deviation != 0) {
+    throw ParameterError("a secret has a fixed weight or a Gaussian deviation, not both");
+  }
+  if (literal_.secret.deviation != 0 &&
+      !(literal_.secret.deviation > 0 && literal_.secret.deviation <= max_secret_deviation)) {
+    throw ParameterError("a Gaussian secret's deviation must be above 0 and at most 8, not " +
+                         std::to_string(literal_.secret.deviation));
   }
   static_cast<void>(poly::ErrorDistribution(literal_.sigma));
   if (literal_.scheme == Scheme::bfv && literal_.bfv_multiplication == BfvMultiplication::none) {
@@ -273,6 +255,7 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   std::map<std::uint64_t, std::uint64_t> roots;
   for (const std::uint64_t prime : primes) roots[prime] = root_of(literal_, prime);
   for (const std::uint64_t prime : literal_.special_primes) roots[prime] = root_of(literal_, prime);
+  for (const std::uint64_t prime : literal_.key_primes) roots[prime] = root_of(literal_, prime);
   const std::uint64_t t = literal_.plain_modulus;
   if (t != 0 && t % (2 * degree) == 1 && arith::is_prime(t)) roots[t] = root_of(literal_, t);
   for (const auto& [modulus, root] : literal_.roots) {
@@ -289,6 +272,7 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
     }
   }
 
+  fill_rescaling();
   runtime::ByteWriter compatible;
   write_compatible(literal_, compatible);
   fingerprint_ = runtime::sha256(compatible.view());
@@ -302,26 +286,167 @@ std::size_t Parameters::max_slots() const {
 
 double Parameters::log_modulus(std::size_t level) const { return log_product(literal_.levels.at(level)); }
 
-double Parameters::log_union() const { return log_product(all_primes(literal_.levels)); }
+void Parameters::fill_purposes() {
+  const std::vector<LevelPurpose>& purposes = literal_.purposes;
+  lowest_user_level_ = 0;
+  highest_user_level_ = levels() - 1;
+  if (purposes.empty()) return;
+  if (purposes.size() != levels()) {
+    throw ParameterError("there are " + std::to_string(purposes.size()) + " purposes for " +
+                         std::to_string(levels()) + " levels; give one for each, or none");
+  }
+  const auto is_user = [](LevelPurpose purpose) { return purpose == LevelPurpose::user; };
+  const auto first = std::find_if(purposes.begin(), purposes.end(), is_user);
+  const auto end = std::find_if_not(first, purposes.end(), is_user);
+  if (first == purposes.end() || std::find_if(end, purposes.end(), is_user) != purposes.end()) {
+    throw ParameterError("the user's levels must lie together, and there must be one at least");
+  }
+  lowest_user_level_ = static_cast<std::size_t>(first - purposes.begin());
+  highest_user_level_ = static_cast<std::size_t>(end - purposes.begin()) - 1;
+  if (first == purposes.begin() && end == purposes.end()) literal_.purposes.clear();
+}
+
+// Scales by level as format 1 has them: one recursion from the user's highest level down.
+void Parameters::fill_rescaling() {
+  const RescalingPolicy automatic = RescalingPolicy::automatic(scheme());
+  rescaling_ = literal_.rescaling.value_or(automatic);
+  const bool ckks = scheme() == Scheme::ckks;
+  if (rescaling_.alignment == (ckks ? Alignment::switch_moduli : Alignment::scale_up) &&
+      !(scheme() == Scheme::bgv && !rescaling_.factors.empty())) {
+    throw ParameterError(name(scheme()) + (ckks ? " does not switch moduli to align operands; scale them up"
+                                                : " without factors by level can not scale operands up; "
+                                                  "switch their moduli"));
+  }
+  if (ckks ? !rescaling_.factors.empty() : !rescaling_.scales.empty()) {
+    throw ParameterError("scales by level are of CKKS, factors by level of BGV; these parameters are of " +
+                         name(scheme()));
+  }
+  if (scheme() == Scheme::bfv && !rescaling_.factors.empty()) {
+    throw ParameterError("factors by level are of BGV; BFV has none");
+  }
+  if (rescaling_.fresh_degree < 1 || rescaling_.fresh_degree > 2 || rescaling_.least_degree < 0 ||
+      rescaling_.least_degree > 1) {
+    throw ParameterError("fresh encryptions have noise-scale degree 1 or 2, and rescaling ends at 0 or 1");
+  }
+  if (!rescaling_.factors.empty()) {
+    if (rescaling_.factors.size() != levels()) {
+      throw ParameterError("there are factors for " + std::to_string(rescaling_.factors.size()) + " of " +
+                           std::to_string(levels()) + " levels; give them for each");
+    }
+    for (const LevelFactor& level : rescaling_.factors) {
+      for (const std::uint64_t factor : {level.factor, level.product_factor}) {
+        if (factor >= plain_modulus() || std::gcd(factor, plain_modulus()) != 1) {
+          throw ParameterError("the factor " + std::to_string(factor) + " of a level is no unit modulo " +
+                               std::to_string(plain_modulus()));
+        }
+      }
+    }
+  }
+  if (!ckks) return;
+  std::vector<LevelScale> derived(levels());
+  for (std::size_t level = levels(); level-- > 0;) {
+    const bool highest = level >= highest_user_level_;
+    const LevelScale& above = highest ? derived[level] : derived[level + 1];
+    const double scale = highest ? literal_.scale : above.scale * above.scale / above.divisor;
+    derived[level] = {
+        .scale = scale, .product_scale = scale * scale, .divisor = level == 0 ? 0 : ratio(level)};
+  }
+  if (rescaling_.scales.empty() || rescaling_.scales == derived) {
+    rescaling_.scales = std::move(derived);
+    if (literal_.rescaling) literal_.rescaling->scales.clear();
+  } else if (rescaling_.scales.size() != levels()) {
+    throw ParameterError("there are scales for " + std::to_string(rescaling_.scales.size()) + " of " +
+                         std::to_string(levels()) + " levels; give them for each");
+  } else {
+    for (std::size_t level = 0; level < levels(); ++level) {
+      const LevelScale& given = rescaling_.scales[level];
+      const auto is_scale = [](double scale) { return scale > 0 && scale <= max_scale * max_scale; };
+      if (!is_scale(given.scale) || !is_scale(given.product_scale) ||
+          (level != 0 && !(given.divisor > 1 && given.divisor <= max_scale * max_scale))) {
+        throw ParameterError("level " + std::to_string(level) +
+                             " has a scale or divisor that is not above 0 (1) and at most 2^240");
+      }
+    }
+  }
+  if (literal_.rescaling == automatic) literal_.rescaling.reset();
+}
+
+LevelPurpose Parameters::purpose(std::size_t level) const {
+  return literal_.purposes.empty() ? LevelPurpose::user : literal_.purposes.at(level);
+}
+
+Primes Parameters::primes_up_to(std::size_t level) const {
+  // In the order that all primes have: a key for few levels holds a part of the limbs of one for many.
+  const Primes used = all_primes(std::span(literal_.levels).first(level + 1));
+  const std::set<std::uint64_t> kept(used.begin(), used.end());
+  Primes result = all_primes(literal_.levels);
+  std::erase_if(result, [&](std::uint64_t prime) { return !kept.contains(prime); });
+  return result;
+}
+
+GadgetPrimes Parameters::default_gadget(std::size_t level) const {
+  GadgetPrimes gadget{.base = primes_up_to(level),
+                      .special = literal_.special_primes,
+                      .digits = literal_.digits,
+                      .window_bits = literal_.window_bits};
+  const std::set<std::uint64_t> kept(gadget.base.begin(), gadget.base.end());
+  for (Primes& digit : gadget.digits) {
+    std::erase_if(digit, [&](std::uint64_t prime) { return !kept.contains(prime); });
+  }
+  std::erase_if(gadget.digits, [](const Primes& digit) { return digit.empty(); });
+  return gadget;
+}
+
+Primes Parameters::public_key_primes() const {
+  Primes primes = primes_up_to(highest_user_level_);
+  if (!literal_.special_primes.empty()) primes.push_back(literal_.special_primes.front());
+  return primes;
+}
+
+double Parameters::ratio(std::size_t level) const {
+  return poly::modulus_ratio(literal_.levels.at(level), literal_.levels.at(level - 1));
+}
+
+double Parameters::log_union() const { return log_product(primes_up_to(highest_user_level_)); }
 
 double Parameters::log_special() const { return log_product(literal_.special_primes); }
 
 Security Parameters::security() const {
+  // The public key's modulus has one special prime, the gadget's has all.
   return classify(literal_.degree, log_union() + log_special(), literal_.secret, literal_.sigma);
+}
+
+Security Parameters::security(const GadgetPrimes& gadget) const {
+  return classify(literal_.degree, log_product(gadget.base) + log_product(gadget.special), literal_.secret,
+                  literal_.sigma);
 }
 
 std::string Parameters::short_fingerprint() const {
   return runtime::to_hex(std::span(fingerprint_).first(4));
 }
 
-void Parameters::write(runtime::ByteWriter& out) const {
-  write_compatible(literal_, out);
-  out.u32(static_cast<std::uint32_t>(literal_.range_bits));
-  out.u8(static_cast<std::uint8_t>(literal_.bfv_multiplication));
-  out.u8(static_cast<std::uint8_t>(literal_.rescaling));
+std::uint16_t Parameters::format_version() const {
+  const bool known = !literal_.rescaling || *literal_.rescaling == RescalingPolicy::manual(scheme());
+  return known && literal_.purposes.empty() && literal_.largest == 0 && !is_extended(literal_) ? 1 : 2;
 }
 
-Parameters Parameters::read(runtime::ByteReader& in) {
+void Parameters::write(runtime::ByteWriter& out) const {
+  const bool first = format_version() == 1;
+  write_compatible(literal_, out);
+  if (!first && !is_extended(literal_)) out.boolean(false);
+  out.u32(static_cast<std::uint32_t>(literal_.range_bits));
+  out.u8(static_cast<std::uint8_t>(literal_.bfv_multiplication));
+  if (first) {
+    out.u8(literal_.rescaling ? manual_in_format_1 : automatic_in_format_1);
+    return;
+  }
+  literal_.rescaling.value_or(RescalingPolicy::automatic(scheme())).write(out);
+  out.u32(static_cast<std::uint32_t>(literal_.purposes.size()));
+  for (const LevelPurpose purpose : literal_.purposes) out.u8(static_cast<std::uint8_t>(purpose));
+  out.f64(literal_.largest);
+}
+
+Parameters Parameters::read(runtime::ByteReader& in, std::uint16_t version) {
   ParametersLiteral literal;
   const std::uint8_t scheme = in.u8();
   if (scheme < 1 || scheme > 3) in.fail("unknown scheme " + std::to_string(scheme));
@@ -341,33 +466,53 @@ Parameters Parameters::read(runtime::ByteReader& in) {
   literal.galois_generator = in.u64();
   literal.secret.weight = in.u64();
   literal.sigma = in.f64();
+  if (version > 1 && in.boolean()) {
+    literal.secret.deviation = in.f64();
+    literal.key_primes = in.u64s();
+    if (literal.key_primes.size() > most_key_primes) {
+      in.fail("more than " + std::to_string(most_key_primes) + " key primes");
+    }
+    if (!is_extended(literal)) in.fail("an extension that says nothing");
+  }
   literal.range_bits = static_cast<int>(in.u32());
   const std::uint8_t multiplication = in.u8();
   if (multiplication > 3) in.fail("unknown BFV multiplication " + std::to_string(multiplication));
   literal.bfv_multiplication = static_cast<BfvMultiplication>(multiplication);
-  const std::uint8_t rescaling = in.u8();
-  if (rescaling > 1) in.fail("unknown rescaling policy " + std::to_string(rescaling));
-  literal.rescaling = static_cast<Rescaling>(rescaling);
+  if (version == 1) {
+    const std::uint8_t rescaling = in.u8();
+    if (rescaling > manual_in_format_1) in.fail("unknown rescaling policy " + std::to_string(rescaling));
+    if (rescaling == manual_in_format_1) literal.rescaling = RescalingPolicy::manual(literal.scheme);
+  } else {
+    literal.rescaling = RescalingPolicy::read(in);
+    literal.purposes.resize(in.count(1));
+    for (LevelPurpose& purpose : literal.purposes) {
+      const std::uint8_t number = in.u8();
+      if (number > static_cast<std::uint8_t>(LevelPurpose::other_circuit)) {
+        in.fail("unknown purpose " + std::to_string(number) + " of a level");
+      }
+      purpose = static_cast<LevelPurpose>(number);
+    }
+    literal.largest = in.f64();
+  }
   literal.security.reset();
   return Parameters(std::move(literal));
 }
 
 std::size_t Parameters::ciphertext_bytes() const {
-  return 2 * literal_.levels.back().size() * literal_.degree * sizeof(std::uint64_t);
+  return 2 * literal_.levels[highest_user_level_].size() * literal_.degree * sizeof(std::uint64_t);
 }
 
 std::size_t Parameters::switching_key_bytes() const {
-  const Primes primes = all_primes(literal_.levels);
-  std::size_t digits = literal_.digits.size();
-  if (literal_.window_bits != 0) {
+  const GadgetPrimes gadget = default_gadget(highest_user_level_);
+  std::size_t digits = gadget.digits.size();
+  if (gadget.window_bits != 0) {
     digits = 0;
-    for (const Primes& digit : literal_.digits) {
+    for (const Primes& digit : gadget.digits) {
       const auto bits = static_cast<int>(std::bit_width(digit.front()));
       digits += static_cast<std::size_t>((bits + literal_.window_bits - 1) / literal_.window_bits);
     }
   }
-  return digits * 2 * (primes.size() + literal_.special_primes.size()) * literal_.degree *
-         sizeof(std::uint64_t);
+  return digits * 2 * (gadget.base.size() + gadget.special.size()) * literal_.degree * sizeof(std::uint64_t);
 }
 
 std::string Parameters::describe() const {

@@ -43,7 +43,9 @@ std::optional<int> max_log_modulus_2018(std::size_t degree) { return look_up(tab
 
 Security classify(std::size_t degree, double log_modulus, const SecretDistribution& secret, double sigma) {
   // No estimate for fixed-weight secrets has been committed yet, so none of them has a level.
-  if (!secret.is_uniform() || sigma < 3.19) return Security::below_128;
+  if (secret.weight != 0 || (secret.deviation != 0 && secret.deviation < sigma) || sigma < 3.19) {
+    return Security::below_128;
+  }
   if (within(max_log_modulus(degree, 256), log_modulus)) return Security::at_least_256;
   if (within(max_log_modulus(degree, 192), log_modulus)) return Security::at_least_192;
   if (within(max_log_modulus(degree, 128), log_modulus)) return Security::at_least_128;

@@ -49,13 +49,15 @@ SecretKey copy_to(const ContextPointer& target, const SecretKey& source) {
 }
 
 SwitchingKey copy_to(const ContextPointer& target, const SwitchingKey& source) {
-  return {target, source.level, copy_to(*target, *source.context, source.poly), source.seed};
+  return {target, target->gadget(source.gadget->primes()), copy_to(*target, *source.context, source.poly),
+          source.seed};
 }
 
 EvaluationKeys copy_to(const ContextPointer& target, const EvaluationKeys& source) {
-  EvaluationKeys result{
-      target, copy_to(target, source.public_key), copy_to(target, source.relinearization), {}};
-  for (const auto& [element, key] : source.galois) result.galois.emplace(element, copy_to(target, key));
+  EvaluationKeys result{target, copy_to(target, source.public_key), {}};
+  for (const auto& [role, keys] : source.switching) {
+    for (const auto& [gadget, key] : keys) result.add(role, copy_to(target, key));
+  }
   return result;
 }
 

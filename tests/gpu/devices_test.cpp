@@ -66,7 +66,8 @@ TEST(SchemesOnDevices, ObjectsKeepTheirBitsFromDeviceToDevice) {
     SCOPED_TRACE(target->backend().device().name());
     EXPECT_TRUE(io::save(rlwe::copy_to(target, secret)) == io::save(secret));
     EXPECT_TRUE(io::save(rlwe::copy_to(target, keys)) == io::save(keys));
-    EXPECT_TRUE(io::save(rlwe::copy_to(target, *keys.relinearization)) == io::save(*keys.relinearization));
+    const auto relinearization = keys.find(rlwe::KeyRole::relinearization(), 0);
+    EXPECT_TRUE(io::save(rlwe::copy_to(target, *relinearization)) == io::save(*relinearization));
     EXPECT_TRUE(io::save(rlwe::copy_to(target, plain)) == io::save(plain));
     EXPECT_TRUE(io::save(rlwe::copy_to(target, x)) == io::save(x));
     // And back.

@@ -92,7 +92,7 @@ std::vector<Setting> settings() {
   literal.special_primes.clear();
   literal.roots.clear();
   literal.window_bits = 15;
-  literal.rescaling = rlwe::Rescaling::manual;
+  literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);
   result.push_back({"ckks_windows", rlwe::Parameters(literal)});
   for (const std::size_t index : {std::size_t{5}, std::size_t{6}, std::size_t{9}}) {
     const Setting& base = result.at(index);
@@ -145,7 +145,7 @@ struct Side {
 using Operation = std::function<Ciphertext(const Side&)>;
 
 std::vector<std::pair<std::string, Operation>> operations(const rlwe::Parameters& parameters) {
-  const bool manual = parameters.literal().rescaling == rlwe::Rescaling::manual;
+  const bool manual = parameters.rescaling().rescale_by == rlwe::RescaleBy::caller;
   std::vector<std::pair<std::string, Operation>> list = {
       {"add", [](const Side& s) { return s.evaluator->add(s.x, s.y); }},
       {"subtract", [](const Side& s) { return s.evaluator->subtract(s.y, s.x); }},

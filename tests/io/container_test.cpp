@@ -36,7 +36,7 @@ Fingerprint a_fingerprint() {
 std::vector<std::byte> make_file(const std::vector<std::byte>& first, const std::vector<std::byte>& second,
                                  int level) {
   MemorySink sink;
-  Writer writer(sink, Kind::ciphertext, a_fingerprint(), 2);
+  Writer writer(sink, first_format, Kind::ciphertext, a_fingerprint(), 2);
   writer.section(first_tag, first);
   writer.section(second_tag, second, level);
   writer.finish();
@@ -71,7 +71,7 @@ TEST(Container, RoundTripOfSectionsOfAnySize) {
       const auto second = random_bytes(size, 2, 0x0F);
       const auto file = make_file(first, second, level);
       Reader reader(file);
-      EXPECT_EQ(reader.header().version, format_version);
+      EXPECT_EQ(reader.header().version, first_format);
       EXPECT_EQ(reader.header().kind, Kind::ciphertext);
       EXPECT_EQ(reader.header().fingerprint, a_fingerprint());
       EXPECT_EQ(reader.sections_left(), 2U);
@@ -194,7 +194,7 @@ TEST(Container, SectionsOfOtherFilesAndPlacesDoNotPass) {
   MemorySink sink;
   Fingerprint other = a_fingerprint();
   other[5] ^= 1;
-  Writer writer(sink, Kind::ciphertext, other, 2);
+  Writer writer(sink, first_format, Kind::ciphertext, other, 2);
   writer.section(first_tag, a);
   writer.section(second_tag, b);
   auto foreign = sink.take();
@@ -219,8 +219,8 @@ TEST(Container, MessagesTellWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(with(0, 'P', false).find("not a Hemera file"), std::string::npos);
   EXPECT_NE(with(20, 0x55, false).find("header is damaged"), std::string::npos);
-  EXPECT_NE(with(8, 2, true).find("format version 2"), std::string::npos);
-  EXPECT_NE(with(8, 2, true).find("newer Hemera"), std::string::npos);
+  EXPECT_NE(with(8, 3, true).find("format version 3"), std::string::npos);
+  EXPECT_NE(with(8, 3, true).find("newer Hemera"), std::string::npos);
   EXPECT_NE(with(10, 99, true).find("unknown kind of object, 99"), std::string::npos);
   EXPECT_NE(with(12, 1, true).find("flags"), std::string::npos);
   EXPECT_NE(with(52, 1, true).find("flags"), std::string::npos);
@@ -265,7 +265,7 @@ TEST(Container, KindFingerprintAndSectionsAreChecked) {
 
 TEST(Container, TheWriterCountsItsSections) {
   MemorySink sink;
-  Writer writer(sink, Kind::parameters, {}, 1);
+  Writer writer(sink, first_format, Kind::parameters, {}, 1);
   EXPECT_THROW(writer.finish(), ParameterError);
   EXPECT_THROW(writer.section(first_tag, {}, 20), ParameterError);
   EXPECT_THROW(writer.section(first_tag, {}, -1), ParameterError);

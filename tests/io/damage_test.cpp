@@ -18,15 +18,15 @@ using rlwe::Scheme;
 using test::SampleFile;
 
 // Primes of 25 bits: small files, so that many fit into a short test.
-class DamageTest : public testing::TestWithParam<Scheme> {
+class DamageTest : public testing::TestWithParam<test::FormatCase> {
  protected:
-  void SetUp() override { samples_ = test::make_samples(test::small_context(GetParam(), 25)); }
+  void SetUp() override { samples_ = test::make_samples(GetParam(), 25); }
 
   test::Samples samples_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Schemes, DamageTest, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
-                         [](const auto& tested) { return rlwe::name(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Schemes, DamageTest, testing::ValuesIn(test::format_cases()),
+                         [](const auto& tested) { return test::name(tested.param); });
 
 TEST_P(DamageTest, EveryTruncationIsAFormatError) {
   for (const SampleFile& sample : test::sample_files(samples_)) {
@@ -40,7 +40,7 @@ TEST_P(DamageTest, EveryTruncationIsAFormatError) {
 }
 
 TEST_P(DamageTest, EveryRandomCorruptionIsAFormatErrorWithoutLargeAllocations) {
-  std::mt19937_64 random(static_cast<unsigned>(GetParam()));
+  std::mt19937_64 random(static_cast<unsigned>(GetParam().scheme));
   for (const SaveOptions& options : {SaveOptions{}, SaveOptions{.compression_level = 1, .packed = false}}) {
     for (const SampleFile& sample : test::sample_files(samples_, options)) {
       for (int round = 0; round < 1000; ++round) {
@@ -57,7 +57,7 @@ TEST_P(DamageTest, EveryRandomCorruptionIsAFormatErrorWithoutLargeAllocations) {
 // With fitting checksums damage may go unseen in places where all values are good (residues, a scale), but
 // nothing else than a typed error may come of it.
 TEST_P(DamageTest, CorruptionWithFittingChecksumsIsATypedErrorOrLoads) {
-  std::mt19937_64 random(100 + static_cast<unsigned>(GetParam()));
+  std::mt19937_64 random(100 + static_cast<unsigned>(GetParam().scheme));
   for (const SaveOptions& options : {SaveOptions{}, SaveOptions{.compression_level = 1, .packed = false}}) {
     for (const SampleFile& sample : test::sample_files(samples_, options)) {
       int refused = 0;
@@ -106,10 +106,19 @@ void expect_refused(const SampleFile& sample, const std::vector<BadField>& field
   }
 }
 
-TEST_P(DamageTest, FieldsOutOfRangeAreFormatErrors) {
+// Offsets are those of version 1.
+class FirstFormatFields : public DamageTest {};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, FirstFormatFields,
+                         testing::Values(test::FormatCase{Scheme::bfv, first_format},
+                                         test::FormatCase{Scheme::bgv, first_format},
+                                         test::FormatCase{Scheme::ckks, first_format}),
+                         [](const auto& tested) { return test::name(tested.param); });
+
+TEST_P(FirstFormatFields, OutOfRangeAreFormatErrors) {
   const auto files = test::sample_files(samples_);
-  const bool ckks = GetParam() == Scheme::ckks;
-  const bool bgv = GetParam() == Scheme::bgv;
+  const bool ckks = GetParam().scheme == Scheme::ckks;
+  const bool bgv = GetParam().scheme == Scheme::bgv;
   constexpr std::uint64_t not_a_number = 0x7FF8000000000000;
   constexpr std::uint64_t infinity = 0x7FF0000000000000;
   // META without a seed: scheme 0, encoding 1, noise-scale degree 2, seeded 3, level 4, scale 8, correction
@@ -175,7 +184,7 @@ TEST_P(DamageTest, AResidueAtItsModulusIsAFormatError) {
     EXPECT_THROW(static_cast<void>(describe(file)), FormatError) << files[index].name;
   }
   auto secret = save(samples_.secret);
-  secret.back() |= std::byte{0xC0};
+  secret.back() |= GetParam().version == first_format ? std::byte{0xC0} : std::byte{0xFF};
   test::reseal(secret);
   EXPECT_THROW(static_cast<void>(load_secret_key(samples_.context, secret)), FormatError);
 }
@@ -183,13 +192,13 @@ TEST_P(DamageTest, AResidueAtItsModulusIsAFormatError) {
 TEST_P(DamageTest, ParametersOfTooManyPrimesAreRefusedAtOnce) {
   // Well-formed and with fitting checksums: 30,000 NTT primes would take minutes to check.
   runtime::ByteWriter out;
-  out.u8(static_cast<std::uint8_t>(GetParam()));
+  out.u8(static_cast<std::uint8_t>(GetParam().scheme));
   out.u64(1024);
   out.u32(1);
   out.u64s(std::vector<std::uint64_t>(513, 12289));
   out.u64s({});
   MemorySink sink;
-  Writer writer(sink, Kind::parameters, {}, 1);
+  Writer writer(sink, GetParam().version, Kind::parameters, {}, 1);
   writer.section(Tag("PARA"), out.view());
   try {
     static_cast<void>(load_parameters(sink.take()));
@@ -206,7 +215,7 @@ TEST_P(DamageTest, ParametersThatAreInvalidAreAFormatError) {
   test::reseal(file);
   EXPECT_THROW(static_cast<void>(load_parameters(file)), FormatError);
   // Valid, but not those of the header.
-  auto other = save(test::small_parameters(GetParam(), 26));
+  auto other = save(test::context_of(GetParam(), 26)->parameters());
   std::copy_n(save(samples_.context->parameters()).begin() + 16, 32, other.begin() + 16);
   test::reseal(other);
   EXPECT_THROW(static_cast<void>(load_parameters(other)), FormatError);

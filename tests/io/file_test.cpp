@@ -18,7 +18,7 @@ namespace {
 
 std::vector<std::byte> file_of(std::size_t payload, std::byte value, Kind kind = Kind::ciphertext) {
   MemorySink sink;
-  Writer writer(sink, kind, {}, 1);
+  Writer writer(sink, first_format, kind, {}, 1);
   writer.section(Tag("META"), std::vector<std::byte>(payload, value));
   return sink.take();
 }

@@ -47,7 +47,7 @@ class Digest {
     return *this;
   }
   Digest& add(const rlwe::Context& context, const rlwe::SwitchingKey& key) {
-    out_.u64(key.level);
+    out_.u64(key.level());
     return add(context, key.poly);
   }
   [[nodiscard]] std::string hex() const { return runtime::to_hex(runtime::sha256(out_.view())); }
@@ -78,9 +78,11 @@ std::string digest_of(const ContextPointer& context, std::span<const std::byte> 
       return digest.add(c, load_switching_key(context, file)).hex();
     case Kind::evaluation_keys: {
       const auto keys = load_evaluation_keys(context, file);
-      digest.add(c, keys.public_key->poly).add(c, *keys.relinearization);
-      for (const auto& [element, key] : keys.galois) {
-        digest.add(c, *key);
+      digest.add(c, keys.public_key->poly);
+      for (const auto& [role, of_role] : keys.switching) {
+        for (const auto& [gadget, key] : of_role) {
+          digest.add(c, *key);
+        }
       }
       return digest.hex();
     }
@@ -103,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Schemes, GoldenFiles, testing::Values(Scheme::bfv, Sche
                          [](const auto& tested) { return rlwe::name(tested.param); });
 
 TEST_P(GoldenFiles, OfEveryVersionLoadAndHoldWhatTheyHeld) {
-  for (unsigned version = 1; version <= format_version; ++version) {
+  for (unsigned version = 1; version <= newest_format; ++version) {
     const auto folder = folder_of(version, GetParam());
     const auto digests = read_digests(folder);
     ASSERT_GE(digests.size(), 10U) << folder;
@@ -126,7 +128,7 @@ TEST_P(GoldenFiles, OfEveryVersionLoadAndHoldWhatTheyHeld) {
 
 // The secret key of the files still opens their ciphertexts, of which one needs the stream of its seed.
 TEST_P(GoldenFiles, CiphertextsDecrypt) {
-  for (unsigned version = 1; version <= format_version; ++version) {
+  for (unsigned version = 1; version <= newest_format; ++version) {
     const auto folder = folder_of(version, GetParam());
     const auto context = tests::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
     const auto secret = load_secret_key(context, load_file(folder / "secret-key.hemera"));
@@ -146,14 +148,16 @@ TEST_P(GoldenFiles, CiphertextsDecrypt) {
 }
 
 // Writes the files of the current version to the folder that HEMERA_GOLDEN_FILES names
-// (tests/vectors/format-v1). To be run once for each version, before it is first released, with the options
+// (tests/vectors/format-v2). To be run once for each version, before it is first released, with the options
 // --gtest_also_run_disabled_tests --gtest_filter=*GoldenFiles.DISABLED_Write*
 TEST_P(GoldenFiles, DISABLED_Write) {
   const char* target = std::getenv("HEMERA_GOLDEN_FILES");
   ASSERT_NE(target, nullptr) << "set HEMERA_GOLDEN_FILES to the folder to write to";
   const std::filesystem::path folder = std::filesystem::path(target) / rlwe::name(GetParam());
   std::filesystem::create_directories(folder);
-  const auto samples = test::make_samples(test::small_context(GetParam(), test::golden_bits(GetParam())));
+  const int bits = test::golden_bits(GetParam());
+  const auto context = tests::make_context(test::second_format_parameters(GetParam(), bits), 1);
+  const auto samples = test::make_second_format_samples(context);
   std::vector<std::pair<std::string, std::vector<std::byte>>> files;
   for (auto& sample : test::sample_files(samples)) {
     std::replace(sample.name.begin(), sample.name.end(), ' ', '-');

@@ -17,15 +17,15 @@ namespace {
 using rlwe::Scheme;
 using test::Samples;
 
-class ObjectsTest : public testing::TestWithParam<Scheme> {
+class ObjectsTest : public testing::TestWithParam<test::FormatCase> {
  protected:
-  void SetUp() override { samples_ = test::make_samples(test::small_context(GetParam(), 50)); }
+  void SetUp() override { samples_ = test::make_samples(GetParam(), 50); }
 
   Samples samples_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Schemes, ObjectsTest, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
-                         [](const auto& tested) { return rlwe::name(tested.param); });
+INSTANTIATE_TEST_SUITE_P(Schemes, ObjectsTest, testing::ValuesIn(test::format_cases()),
+                         [](const auto& tested) { return test::name(tested.param); });
 
 void expect_equal(const rlwe::Metadata& a, const rlwe::Metadata& b) {
   EXPECT_EQ(a.batch, b.batch);
@@ -36,6 +36,7 @@ void expect_equal(const rlwe::Metadata& a, const rlwe::Metadata& b) {
   EXPECT_EQ(a.slots, b.slots);
   EXPECT_EQ(a.encoding, b.encoding);
   EXPECT_EQ(a.noise_log2, b.noise_log2);
+  EXPECT_EQ(a.largest, b.largest);
 }
 
 void expect_equal(const poly::Poly& a, const rlwe::Context& of_a, const poly::Poly& b,
@@ -47,7 +48,7 @@ void expect_equal(const poly::Poly& a, const rlwe::Context& of_a, const poly::Po
 }
 
 void expect_equal(const rlwe::SwitchingKey& a, const rlwe::SwitchingKey& b) {
-  EXPECT_EQ(a.level, b.level);
+  EXPECT_EQ(a.gadget->primes(), b.gadget->primes());
   expect_equal(a.poly, *a.context, b.poly, *b.context);
 }
 
@@ -57,7 +58,7 @@ void expect_equal(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) {
 }
 
 TEST_P(ObjectsTest, EveryObjectRoundTripsIntoAnotherContextOfTheSameParameters) {
-  const auto other = test::small_context(GetParam(), 50);
+  const auto other = test::context_of(GetParam(), 50);
   const Samples& s = samples_;
   for (const bool seeded : {true, false}) {
     for (const bool packed : {true, false}) {
@@ -88,10 +89,12 @@ TEST_P(ObjectsTest, EveryObjectRoundTripsIntoAnotherContextOfTheSameParameters) 
 
         const auto keys = load_evaluation_keys(other, save(s.keys, options));
         expect_equal(keys.public_key->poly, *other, s.keys.public_key->poly, *s.context);
-        expect_equal(*keys.relinearization, *s.keys.relinearization);
-        ASSERT_EQ(keys.galois.size(), s.keys.galois.size());
-        for (const auto& [element, key] : s.keys.galois) {
-          expect_equal(*keys.galois.at(element), *key);
+        ASSERT_EQ(keys.switching.size(), s.keys.switching.size());
+        for (const auto& [role, of_role] : s.keys.switching) {
+          ASSERT_EQ(keys.switching.at(role).size(), of_role.size());
+          for (const auto& [gadget, key] : of_role) {
+            expect_equal(*keys.switching.at(role).at(gadget), *key);
+          }
         }
       }
     }
@@ -109,12 +112,10 @@ TEST_P(ObjectsTest, ASetMayHoldAnyKeys) {
   keys.public_key.reset();
   auto loaded = load_evaluation_keys(samples_.context, save(keys));
   EXPECT_EQ(loaded.public_key, nullptr);
-  EXPECT_NE(loaded.relinearization, nullptr);
-  keys.relinearization.reset();
-  keys.galois.clear();
+  EXPECT_TRUE(loaded.has(rlwe::KeyRole::relinearization()));
+  keys.switching.clear();
   loaded = load_evaluation_keys(samples_.context, save(keys));
-  EXPECT_EQ(loaded.relinearization, nullptr);
-  EXPECT_TRUE(loaded.galois.empty());
+  EXPECT_TRUE(loaded.switching.empty());
 }
 
 TEST_P(ObjectsTest, ACiphertextOfThreeComponentsRoundTrips) {
@@ -149,9 +150,12 @@ TEST_P(ObjectsTest, SizesAreThoseOfThePackedResidues) {
   EXPECT_TRUE(near(size(samples_.seeded), 2 * limb));
   EXPECT_TRUE(near(size(samples_.seeded, {.seeded = false}), 2 * 2 * limb));
   EXPECT_TRUE(near(size(samples_.ciphertext, {.packed = false}), 2 * 2 * 1024 * 8));
-  EXPECT_TRUE(near(size(samples_.secret), 1024 / 4));
-  EXPECT_TRUE(near(size(samples_.public_key), 3 * limb));  // over one special prime too
-  EXPECT_TRUE(near(size(samples_.switching), 2 * limb));
+  // Version 1: a ternary secret; two primes and a special one; one digit over a prime and a special one.
+  // Version 2: a Gaussian secret; a prime and a special one; five windows of 11 bits.
+  const bool first = GetParam().version == first_format;
+  EXPECT_TRUE(near(size(samples_.secret), first ? 1024 / 4 : 1024));
+  EXPECT_TRUE(near(size(samples_.public_key), (first ? 3 : 2) * limb));
+  EXPECT_TRUE(near(size(samples_.switching), (first ? 1 : 5) * 2 * limb));
 }
 
 TEST_P(ObjectsTest, ZerosCompress) {
@@ -165,7 +169,7 @@ TEST_P(ObjectsTest, ZerosCompress) {
 }
 
 TEST_P(ObjectsTest, ASecretKeyDecryptsAfterLoading) {
-  const auto other = test::small_context(GetParam(), 50);
+  const auto other = test::context_of(GetParam(), 50);
   const auto secret = load_secret_key(other, save(samples_.secret));
   const auto ciphertext = load_ciphertext(other, save(samples_.seeded));
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, secret);
@@ -177,7 +181,7 @@ TEST_P(ObjectsTest, ASecretKeyDecryptsAfterLoading) {
 }
 
 TEST_P(ObjectsTest, OtherParametersAndOtherKindsAreMismatches) {
-  const auto other = test::small_context(GetParam(), 49);
+  const auto other = test::context_of(GetParam(), 49);
   const auto file = save(samples_.ciphertext);
   try {
     static_cast<void>(load_ciphertext(other, file));
@@ -208,7 +212,7 @@ TEST_P(ObjectsTest, ObjectsThatBreakTheirRulesAreNotSaved) {
 
 TEST_P(ObjectsTest, ASecretOfFixedWeightMustHaveIt) {
   auto literal = samples_.context->parameters().literal();
-  literal.secret.weight = 64;
+  literal.secret = {.weight = 64};
   const auto context = tests::make_context(rlwe::Parameters(literal), 1);
   auto file = save(rlwe::generate_secret_key(context));
   EXPECT_NO_THROW(static_cast<void>(load_secret_key(context, file)));
@@ -222,7 +226,7 @@ TEST_P(ObjectsTest, ASecretOfFixedWeightMustHaveIt) {
 
 TEST_P(ObjectsTest, FilesOnDiskRoundTrip) {
   const auto path = std::filesystem::temp_directory_path() /
-                    ("hemera-objects-" + rlwe::name(GetParam()) +
+                    ("hemera-objects-" + test::name(GetParam()) +
                      std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
   save_file(path, samples_.keys);
   EXPECT_EQ(load_file(path), save(samples_.keys));
@@ -236,7 +240,7 @@ TEST_P(ObjectsTest, FilesOnDiskRoundTrip) {
 // Objects of any kind: what the header says is loaded.
 TEST_P(ObjectsTest, ObjectsOfAnyKindLoadByTheirHeader) {
   const auto path = std::filesystem::temp_directory_path() /
-                    ("hemera-any-" + rlwe::name(GetParam()) +
+                    ("hemera-any-" + test::name(GetParam()) +
                      std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
   for (const auto& sample : test::sample_files(samples_)) {
     SCOPED_TRACE(sample.name);
@@ -260,7 +264,7 @@ TEST_P(ObjectsTest, ObjectsOfAnyKindLoadByTheirHeader) {
 // A file of which only the header is there: what does not belong is refused without the rest.
 TEST_P(ObjectsTest, TheHeaderAloneRefusesWhatDoesNotBelong) {
   const auto path = std::filesystem::temp_directory_path() /
-                    ("hemera-header-" + rlwe::name(GetParam()) +
+                    ("hemera-header-" + test::name(GetParam()) +
                      std::to_string(::testing::UnitTest::GetInstance()->random_seed()));
   const auto header_of = [&](const auto& object) {
     std::vector<std::byte> file = save(object);
@@ -269,7 +273,7 @@ TEST_P(ObjectsTest, TheHeaderAloneRefusesWhatDoesNotBelong) {
     return file;
   };
   const auto file = header_of(samples_.ciphertext);
-  const auto other = test::small_context(GetParam(), 45);
+  const auto other = test::context_of(GetParam(), 49);
   EXPECT_THROW(static_cast<void>(load_any(other, file)), MismatchError);
   EXPECT_THROW(static_cast<void>(load_any(other, path)), MismatchError);
   EXPECT_THROW(static_cast<void>(load_parameters(path)), MismatchError);
@@ -292,10 +296,10 @@ TEST_P(ObjectsTest, DescriptionsNeedNoContext) {
   for (const auto& sample : test::sample_files(samples_)) {
     const Description description = describe(sample.file);
     EXPECT_EQ(description.kind, sample.name == "seeded ciphertext" ? "ciphertext" : sample.name);
-    EXPECT_EQ(description.version, 1U);
+    EXPECT_EQ(description.version, GetParam().version) << sample.name;
     EXPECT_EQ(description.fingerprint, runtime::to_hex(samples_.context->parameters().fingerprint()));
     EXPECT_EQ(description.bytes, sample.file.size());
-    EXPECT_EQ(field(description, "scheme"), rlwe::name(GetParam())) << sample.name;
+    EXPECT_EQ(field(description, "scheme"), rlwe::name(GetParam().scheme)) << sample.name;
     EXPECT_EQ(field(description, "degree"), "1024") << sample.name;
     std::uint64_t bytes = Header::bytes;
     for (const auto& section : description.sections) {
@@ -309,13 +313,15 @@ TEST_P(ObjectsTest, DescriptionsNeedNoContext) {
   EXPECT_EQ(field(ciphertext, "components"), "2");
   EXPECT_EQ(field(ciphertext, "seeded"), "yes");
   EXPECT_EQ(field(ciphertext, "array"), "2 x 1 x 1 x 1024");
-  EXPECT_EQ(field(ciphertext, "scale"), GetParam() == Scheme::ckks ? "2^40" : "missing");
-  EXPECT_EQ(field(ciphertext, "correction factor"), GetParam() == Scheme::bgv ? "77" : "missing");
+  EXPECT_EQ(field(ciphertext, "scale"), GetParam().scheme == Scheme::ckks ? "2^40" : "missing");
+  EXPECT_EQ(field(ciphertext, "correction factor"), GetParam().scheme == Scheme::bgv ? "77" : "missing");
   const Description keys = describe(save(samples_.keys));
   EXPECT_EQ(field(keys, "public key"), "yes");
   EXPECT_EQ(field(keys, "Galois keys"), "2");
   EXPECT_EQ(field(keys, "Galois elements"), "5, 2047");
-  EXPECT_EQ(field(keys, "seeded keys"), "4 of 4");
+  const bool first = GetParam().version == first_format;
+  EXPECT_EQ(field(keys, "keys between other secrets"), first ? "missing" : "2");
+  EXPECT_EQ(field(keys, "seeded keys"), first ? "4 of 4" : "7 of 7");
 }
 
 }  // namespace

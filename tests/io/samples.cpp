@@ -1,6 +1,9 @@
 #include "io/samples.hpp"
 
+#include <utility>
+
 #include "hemera/rlwe/encryption.hpp"
+#include "rlwe/fresh_randomness.hpp"
 
 namespace hemera::io::test {
 
@@ -27,7 +30,7 @@ Samples make_samples(const std::shared_ptr<const rlwe::Context>& context) {
   samples.keys = rlwe::generate_keys(samples.secret, request);
 
   rlwe::Metadata meta;
-  meta.level = context->top_level();
+  meta.level = context->parameters().highest_user_level();
   meta.slots = ckks ? 512 : 1000;
   meta.scale = ckks ? context->parameters().scale() : 1;
   meta.correction = context->scheme() == Scheme::bgv ? 77 : 1;
@@ -45,6 +48,68 @@ Samples make_samples(const std::shared_ptr<const rlwe::Context>& context) {
                                     poly::RandomStream{poly::Seed::fresh(), 0},
                                     samples.plaintext.poly.base());
   return samples;
+}
+
+Samples make_second_format_samples(const std::shared_ptr<const rlwe::Context>& context) {
+  Samples samples = make_samples(context);
+  const auto shared = [](rlwe::SwitchingKey key) {
+    return std::make_shared<const rlwe::SwitchingKey>(std::move(key));
+  };
+  // The circuit's level is the base, so its prime is not special here; the key prime is.
+  const rlwe::ParametersLiteral& literal = context->parameters().literal();
+  const auto& lowest = literal.levels.front();
+  const auto& highest = literal.levels.back();
+  const auto wide = context->gadget(
+      {.base = highest, .special = literal.key_primes, .digits = {{highest[0]}, {highest[1]}, {highest[2]}}});
+  // A prime of a higher level is special for a key of a lower one.
+  const auto narrow =
+      context->gadget({.base = lowest, .special = {highest[1]}, .digits = {lowest}, .window_bits = 11});
+  samples.switching = rlwe::generate_switching_key(samples.secret, samples.secret, narrow);
+  samples.keys.add(rlwe::KeyRole::relinearization(),
+                   shared(rlwe::generate_relinearization_key(samples.secret, wide)));
+  const auto hidden = rlwe::generate_encapsulation_keys(samples.secret, 32, narrow, wide);
+  samples.keys.add({.to = rlwe::ephemeral_secret}, hidden.to_ephemeral);
+  samples.keys.add({.from = rlwe::ephemeral_secret}, hidden.from_ephemeral);
+
+  // A public key over primes of its own.
+  const poly::RnsBase base = context->base(0).united(poly::RnsBase(
+      context->key_base().ring(), {context->key_base().ring()->index_of(literal.key_primes[0])}));
+  samples.public_key.poly = context->make_poly(1, 2, base, poly::Form::evaluation);
+  samples.public_key.seed =
+      rlwe::sample_rlwe(*context, samples.public_key.poly.view(), samples.secret.poly, base);
+  samples.keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::PublicKey{
+      context, context->make_poly(1, 2, base, poly::Form::evaluation), samples.public_key.seed});
+  context->backend().copy(context->queue(),
+                          std::const_pointer_cast<rlwe::PublicKey>(samples.keys.public_key)->poly.view(),
+                          std::as_const(samples.public_key.poly).view());
+
+  samples.ciphertext.meta.noise_scale_degree = 3;
+  samples.seeded.meta.noise_scale_degree = 0;
+  samples.plaintext.meta.noise_scale_degree = 4;
+  if (context->scheme() == Scheme::ckks) samples.plaintext.meta.largest = 100;
+  return samples;
+}
+
+std::vector<FormatCase> format_cases() {
+  std::vector<FormatCase> cases;
+  for (const std::uint16_t version : {first_format, second_format}) {
+    for (const Scheme scheme : {Scheme::bfv, Scheme::bgv, Scheme::ckks}) cases.push_back({scheme, version});
+  }
+  return cases;
+}
+
+std::string name(const FormatCase& tested) {
+  return rlwe::name(tested.scheme) + (tested.version == first_format ? "" : "InVersion2");
+}
+
+std::shared_ptr<const rlwe::Context> context_of(const FormatCase& tested, int bits) {
+  if (tested.version == first_format) return small_context(tested.scheme, bits);
+  return tests::make_context(second_format_parameters(tested.scheme, bits), 1);
+}
+
+Samples make_samples(const FormatCase& tested, int bits) {
+  const auto context = context_of(tested, bits);
+  return tested.version == first_format ? make_samples(context) : make_second_format_samples(context);
 }
 
 std::vector<SampleFile> sample_files(const Samples& samples, const SaveOptions& options) {

@@ -27,6 +27,20 @@ struct Samples {
   rlwe::Ciphertext seeded;      // batch (2, 1), level 0
 };
 Samples make_samples(const std::shared_ptr<const rlwe::Context>& context);
+/// Objects that only version 2 of the format can express, of a context of second_format_parameters.
+Samples make_second_format_samples(const std::shared_ptr<const rlwe::Context>& context);
+
+/// A scheme, and the version of the format that its samples need.
+struct FormatCase {
+  rlwe::Scheme scheme;
+  std::uint16_t version;
+};
+/// Every scheme in every version, and their names: "BFV", "BFVInVersion2", ...
+std::vector<FormatCase> format_cases();
+std::string name(const FormatCase& tested);
+/// A new context with primes of `bits` bits, and its samples.
+std::shared_ptr<const rlwe::Context> context_of(const FormatCase& tested, int bits);
+Samples make_samples(const FormatCase& tested, int bits);
 
 /// A file of each kind of object: its name, its bytes, and the loader of its kind. Loaders return what they
 /// loaded as bytes again, saved with default options.

@@ -30,6 +30,38 @@ inline rlwe::Parameters small_parameters(rlwe::Scheme scheme, int bits) {
   return rlwe::Parameters(std::move(literal));
 }
 
+/// Parameters that only version 2 can express: a Gaussian secret, a prime for gadgets of single keys, a level
+/// of a circuit, and scales or factors of levels that do not follow from the moduli.
+inline rlwe::Parameters second_format_parameters(rlwe::Scheme scheme, int bits) {
+  rlwe::ParametersLiteral literal = small_parameters(scheme, bits).literal();
+  const auto primes = arith::primes_below(std::uint64_t{1} << bits, 2 * literal.degree, 5, {});
+  literal.levels.push_back({primes[0], primes[1], primes[3]});
+  literal.digits.clear();
+  literal.roots.clear();
+  literal.key_primes = {primes[4]};
+  literal.purposes = {rlwe::LevelPurpose::user, rlwe::LevelPurpose::user, rlwe::LevelPurpose::eval_mod};
+  literal.secret.deviation = 3.19;
+  literal.rescaling = rlwe::RescalingPolicy::automatic(scheme);
+  literal.rescaling->least_degree = 0;
+  if (scheme == rlwe::Scheme::ckks) {
+    for (const double level : {1.0, 1.5, 2.0}) {
+      const double scale = literal.scale * level;
+      literal.rescaling->scales.push_back(
+          {.scale = scale, .product_scale = scale * scale, .divisor = literal.scale});
+    }
+    literal.rescaling->integers_cost_a_degree = true;
+    literal.largest = 100;
+  } else if (scheme == rlwe::Scheme::bgv) {
+    literal.rescaling->alignment = rlwe::Alignment::scale_up;
+    literal.rescaling->degree_of_products = rlwe::DegreeOfProducts::adds;
+    literal.rescaling->fresh_degree = 2;
+    literal.rescaling->factors = {{5, 25}, {7, 49}, {11, 121}};
+  } else {
+    literal.rescaling->degree_of_products = rlwe::DegreeOfProducts::larger_plus_one;
+  }
+  return rlwe::Parameters(std::move(literal));
+}
+
 inline std::shared_ptr<const rlwe::Context> small_context(rlwe::Scheme scheme, int bits) {
   return tests::make_context(small_parameters(scheme, bits), 1);
 }

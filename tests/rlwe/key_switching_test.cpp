@@ -17,7 +17,7 @@
 namespace hemera::rlwe {
 namespace {
 
-class KeySwitchingGadget : public testing::TestWithParam<Gadget> {};
+class KeySwitchingGadget : public testing::TestWithParam<GadgetCase> {};
 
 // 1. A switched encryption of zero is still one of zero: its noise is at most fresh + switching, at every
 // level.

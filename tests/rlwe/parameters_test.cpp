@@ -75,7 +75,7 @@ TEST(Parameters, TheFingerprintCoversWhatObjectsDependOn) {
     auto& [modulus, root] = *l.roots.begin();
     root = arith::Modulus(modulus).power(root, 3);
   }));
-  EXPECT_FALSE(changed([](auto& l) { l.rescaling = Rescaling::manual; }));
+  EXPECT_FALSE(changed([](auto& l) { l.rescaling = RescalingPolicy::manual(l.scheme); }));
   EXPECT_FALSE(changed([](auto& l) { l.range_bits = 3; }));
 }
 

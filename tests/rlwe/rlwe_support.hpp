@@ -13,7 +13,7 @@
 namespace hemera::rlwe {
 
 /// A gadget over four ciphertext primes of 45 bits.
-struct Gadget {
+struct GadgetCase {
   std::string name;
   std::size_t digits = 4;
   std::size_t special_primes = 1;
@@ -21,7 +21,7 @@ struct Gadget {
   Scheme scheme = Scheme::ckks;
 };
 
-inline std::vector<Gadget> gadgets() {
+inline std::vector<GadgetCase> gadgets() {
   return {{.name = "OneDigit", .digits = 1, .special_primes = 4},
           {.name = "TwoDigits", .digits = 2, .special_primes = 2},
           {.name = "OneSpecialPrime", .digits = 4, .special_primes = 1},
@@ -31,7 +31,7 @@ inline std::vector<Gadget> gadgets() {
           {.name = "Bgv", .digits = 2, .special_primes = 2, .scheme = Scheme::bgv}};
 }
 
-inline Parameters parameters_with(const Gadget& gadget) {
+inline Parameters parameters_with(const GadgetCase& gadget) {
   constexpr std::size_t degree = 1024;
   ParametersLiteral literal;
   literal.scheme = gadget.scheme;

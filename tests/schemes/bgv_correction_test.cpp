@@ -95,7 +95,7 @@ TEST(BgvCorrectionTest, SumsAlignFactors) {
   for (const std::uint64_t value : {std::uint64_t{65537}, std::uint64_t{1} << 16, std::uint64_t{3}}) {
     SCOPED_TRACE(value);
     auto literal = test_chain<Bgv>(value, 5).literal();
-    literal.rescaling = rlwe::Rescaling::manual;  // factors differ at one level
+    literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);  // factors differ at one level
     Session<Bgv> session{rlwe::Parameters(literal)};
     const auto& evaluator = session.evaluator;
     const Values a = session.uniform();
@@ -165,7 +165,7 @@ TEST(BgvCorrectionTest, MultipliesAtTheBestLevel) {
 TEST(BgvCorrectionTest, AutomaticModeSavesBudget) {
   const auto parameters = test_chain<Bgv>(65537, 8, 1, 0, 1024, 40);
   auto literal = parameters.literal();
-  literal.rescaling = rlwe::Rescaling::manual;
+  literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);
   const auto depth = [](Session<Bgv>& session) {
     Values values = session.uniform();
     rlwe::Ciphertext x = session.encrypt(values);

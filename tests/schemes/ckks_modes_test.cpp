@@ -18,7 +18,8 @@ rlwe::Parameters changed(const rlwe::Parameters& parameters, void (*change)(rlwe
 }
 
 TEST(CkksManual, RescalesOnlyWhenAsked) {
-  const Session session(changed(small_parameters(3), [](auto& l) { l.rescaling = rlwe::Rescaling::manual; }));
+  const Session session(
+      changed(small_parameters(3), [](auto& l) { l.rescaling = rlwe::RescalingPolicy::manual(l.scheme); }));
   const Values a = random_values(512, 1);
   const auto x = session.encrypt(a);
   const Evaluator& ev = *session.evaluator;

@@ -35,7 +35,7 @@ TEST(CkksParameters, RoundTripThroughBytes) {
   runtime::ByteWriter out;
   parameters.write(out);
   runtime::ByteReader in(out.view());
-  const auto again = rlwe::Parameters::read(in);
+  const auto again = rlwe::Parameters::read(in, 1);
   EXPECT_EQ(again.fingerprint(), parameters.fingerprint());
   EXPECT_EQ(in.remaining(), 0U);
 }
@@ -183,7 +183,7 @@ TEST(Ckks, SumOfSlots) {
 TEST(Ckks, InnerProductsAreSumsOfProducts) {
   for (const std::uint64_t manual : {0, 1}) {
     auto literal = small_parameters(3).literal();
-    if (manual != 0) literal.rescaling = rlwe::Rescaling::manual;
+    if (manual != 0) literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);
     const Session session{rlwe::Parameters(literal)};
     const Evaluator& evaluator = *session.evaluator;
     constexpr std::size_t terms = 4;

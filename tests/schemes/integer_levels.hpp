@@ -192,8 +192,8 @@ TYPED_TEST_P(IntegerLevels, EveryGadget) {
     rlwe::EvaluationKeys limited;
     limited.context = session.context;
     const std::uint64_t element = session.context->galois_element(1);
-    limited.galois[element] =
-        std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_galois_key(session.secret, element, 1));
+    limited.add(rlwe::KeyRole::galois(element), std::make_shared<const rlwe::SwitchingKey>(
+                                                    rlwe::generate_galois_key(session.secret, element, 1)));
     const typename S::Evaluator evaluator(session.context, limited);
     session.expect(evaluator.rotate(low, 1), session.rotate(a, 1));
     expect_error<LevelError>([&] { static_cast<void>(evaluator.rotate(x, 1)); }, {"limited to level 1"});
@@ -350,7 +350,7 @@ TYPED_TEST_P(IntegerLevels, Mistakes) {
 TYPED_TEST_P(IntegerLevels, ManualMode) {
   using S = TypeParam;
   auto literal = test_chain<S>(65537, 4).literal();
-  literal.rescaling = rlwe::Rescaling::manual;
+  literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);
   Session<S> session{rlwe::Parameters(literal)};
   const auto& evaluator = session.evaluator;
   const Values a = session.uniform();

@@ -13,8 +13,10 @@
 
 namespace hemera::io {
 
-/// The version that is written. Files of every version from 1 on load.
-inline constexpr std::uint16_t format_version = 1;
+/// Versions of the format. Every one loads; an object is written in the first that can express it.
+inline constexpr std::uint16_t first_format = 1;
+inline constexpr std::uint16_t second_format = 2;
+inline constexpr std::uint16_t newest_format = second_format;
 
 /// What a file holds. Values are part of the format.
 enum class Kind : std::uint16_t {
@@ -53,7 +55,7 @@ struct Tag {
 struct Header {
   static constexpr std::size_t bytes = 64;
 
-  std::uint16_t version = format_version;
+  std::uint16_t version = first_format;
   Kind kind = Kind::parameters;
   Fingerprint fingerprint{};
   std::uint32_t sections = 0;
@@ -98,7 +100,10 @@ class MemorySink final : public Sink {
 class Writer {
  public:
   /// `sections`: how many will follow.
-  Writer(Sink& sink, Kind kind, const Fingerprint& fingerprint, std::uint32_t sections);
+  Writer(Sink& sink, std::uint16_t version, Kind kind, const Fingerprint& fingerprint,
+         std::uint32_t sections);
+
+  [[nodiscard]] std::uint16_t version() const { return header_.version; }
 
   /// With compression_level 0 the payload is stored as it is; 1 to 19: with zstd at that level, if that is
   /// smaller. Throws ParameterError for other levels and for more sections than announced.

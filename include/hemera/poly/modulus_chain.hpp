@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "hemera/poly/ring.hpp"
 
 namespace hemera::poly {
+
+/// The quotient of two bases' moduli, given by their primes, as a double.
+double modulus_ratio(const std::vector<std::uint64_t>& from, const std::vector<std::uint64_t>& to);
 
 /// The bases of the levels 0 (the last, smallest) to top. Going down one level drops some primes and may add
 /// others, so a level's size need not be a prime's ("rational rescaling").

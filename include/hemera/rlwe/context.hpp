@@ -12,7 +12,9 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/poly/modulus_chain.hpp"
 #include "hemera/poly/ring_multiplier.hpp"
+#include "hemera/rlwe/gadget.hpp"
 #include "hemera/rlwe/parameters.hpp"
+#include "hemera/rlwe/scale_policy.hpp"
 #include "hemera/runtime/device.hpp"
 
 namespace hemera::rlwe {
@@ -63,16 +65,15 @@ class Context {
   [[nodiscard]] const poly::ModulusChain& chain() const { return chain_; }
   [[nodiscard]] std::size_t top_level() const { return chain_.top(); }
   [[nodiscard]] const poly::RnsBase& base(std::size_t level) const { return chain_.base(level); }
-  [[nodiscard]] const poly::RnsBase& special() const { return special_; }
-  /// U u P: the base of secret keys; and base(level) u P: that of evaluation keys limited to a level (the
-  /// union of the bases of all levels up to it).
+  /// The base of secret keys: every ciphertext prime, special prime and further key prime.
   [[nodiscard]] const poly::RnsBase& key_base() const { return key_base_; }
-  [[nodiscard]] poly::RnsBase key_base(std::size_t level) const;
-  /// The base of public keys: U and, if there are special primes, the first of them. Encryption divides by
-  /// that prime, so that little more than rounding noise is left.
+  /// The base of the public keys that are made here; those of others may have another one.
   [[nodiscard]] const poly::RnsBase& public_key_base() const { return public_key_base_; }
-  /// The digits of an evaluation key limited to `level`, in the key's order.
-  [[nodiscard]] std::vector<poly::GadgetDigit> gadget(std::size_t level) const;
+  /// The default gadget of keys for levels up to `level`. LevelError for a level that is not there.
+  [[nodiscard]] std::shared_ptr<const Gadget> gadget(std::size_t level) const;
+  /// A gadget of any primes of this context's keys; equal ones are one object as long as one is in use.
+  /// ParameterError for other primes, or digits that are no partition.
+  [[nodiscard]] std::shared_ptr<const Gadget> gadget(const GadgetPrimes& primes) const;
   /// The one modulus t of BFV and BGV (empty for CKKS).
   [[nodiscard]] const poly::RnsBase& plain_base() const { return plain_base_; }
   /// BFV: auxiliary primes for multiplication, enough for every variant.
@@ -81,22 +82,20 @@ class Context {
   /// The error distribution of keys and encryptions.
   [[nodiscard]] const poly::ErrorDistribution& error_distribution() const { return error_distribution_; }
 
-  /// Plans of one level: ModUp to the extended base for a key over key_base(key_level), ModDown back, and the
-  /// rescale or modulus switch to the next lower level (level > 0).
-  [[nodiscard]] const poly::ModUp& mod_up(std::size_t level, std::size_t key_level) const;
   /// The exact conversion from one base of this context's ring to another.
   [[nodiscard]] const poly::BaseConversion& exact_conversion(const poly::RnsBase& source,
                                                              const poly::RnsBase& target) const;
   /// BFV: the rounding of t / Q that ends a decryption.
   [[nodiscard]] const poly::ScaleAndRound& decryption(std::size_t level) const;
-  /// Null when there are no special primes.
-  [[nodiscard]] const poly::Division* mod_down(std::size_t level) const { return mod_down_[level].get(); }
+  /// The rescale or modulus switch to the next lower level (level > 0).
   [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }
-  /// The division by the first special prime that ends an encryption with the public key; null when there is
-  /// none.
-  [[nodiscard]] const poly::Division* encryption_division(std::size_t level) const {
-    return encryption_division_[level].get();
-  }
+  /// The division that ends an encryption at `level` with a public key over `key_base`: by the key's primes
+  /// that no level of the user has. Null when there are none. LevelError when the key lacks primes of the
+  /// level.
+  [[nodiscard]] const poly::Division* encryption_division(std::size_t level,
+                                                          const poly::RnsBase& key_base) const;
+  /// The rules for scales and levels of this context's ciphertexts.
+  [[nodiscard]] const ScalePolicy& scales() const { return scales_; }
 
   /// A new polynomial in this context's memory.
   [[nodiscard]] poly::Poly make_poly(std::size_t batch, std::size_t components, const poly::RnsBase& base,
@@ -125,19 +124,17 @@ class Context {
   struct Plans;
 
   Parameters parameters_;
+  ScalePolicy scales_;
   poly::ErrorDistribution error_distribution_;
   std::shared_ptr<const poly::Backend> backend_;
   std::shared_ptr<const poly::RingMultiplier> multiplier_;
   std::unique_ptr<runtime::Queue> queue_;
   poly::ModulusChain chain_;
-  poly::RnsBase special_;
   poly::RnsBase key_base_;
   poly::RnsBase public_key_base_;
   poly::RnsBase plain_base_;
   poly::RnsBase auxiliary_;
-  std::vector<std::unique_ptr<const poly::Division>> mod_down_;
   std::vector<std::unique_ptr<const poly::Division>> rescale_;
-  std::vector<std::unique_ptr<const poly::Division>> encryption_division_;
   std::unique_ptr<Plans> plans_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
+#include "hemera/rlwe/scale_policy.hpp"
 
 namespace hemera::rlwe {
 
@@ -57,7 +58,7 @@ class Evaluator {
   [[nodiscard]] const std::shared_ptr<const Context>& context() const { return context_; }
   [[nodiscard]] const EvaluationKeys& keys() const { return keys_; }
 
-  // --- Linear. Levels, scales and correction factors are aligned first (automatic mode), or must agree. ---
+  // --- Linear. Levels, scales and correction factors are aligned first, as the rescaling policy says. ---
   [[nodiscard]] Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
   [[nodiscard]] Ciphertext subtract(const Ciphertext& a, const Ciphertext& b) const;
   void add_inplace(Ciphertext& a, const Ciphertext& b) const;
@@ -96,11 +97,10 @@ class Evaluator {
   [[nodiscard]] virtual Ciphertext rescale(const Ciphertext& a) const = 0;
   void rescale_inplace(Ciphertext& a) const { a = rescale(a); }
   /// Down to `level`, keeping the values (CKKS: dropping limbs; BFV and BGV: modulus switching).
-  virtual void drop_to_level_inplace(Ciphertext& a, std::size_t level) const = 0;
-  /// Down to `level` as alignment does it in automatic mode (CKKS: with the scale of that level).
-  virtual void adjust_to_level_inplace(Ciphertext& a, std::size_t level) const {
-    drop_to_level_inplace(a, level);
-  }
+  void drop_to_level_inplace(Ciphertext& a, std::size_t level) const;
+  /// Down to `level` as the rescaling policy aligns operands: where it scales up, with the scale of the level
+  /// (which takes a rescaling), else as drop_to_level_inplace.
+  void lower_to_level_inplace(Ciphertext& a, std::size_t level) const;
   /// Relinearized, rescaled and at the lowest level whose base holds the result safely: what to send.
   [[nodiscard]] Ciphertext shrink(const Ciphertext& a) const;
 
@@ -122,11 +122,10 @@ class Evaluator {
   [[nodiscard]] Ciphertext reencrypt(const Ciphertext& a, const SwitchingKey& key) const;
 
  protected:
-  /// Brings both to one level, scale and correction factor, as addition needs; throws where that is
-  /// impossible.
-  virtual void align_for_addition(Ciphertext& a, Ciphertext& b) const = 0;
-  /// Whether addition needs align_for_addition (no copy is made where not).
-  [[nodiscard]] virtual bool aligned_for_addition(const Metadata& a, const Metadata& b) const = 0;
+  /// Multiplies the residues by the step's factor, which leaves the values; and the noise follows.
+  virtual void multiply_by_factor(Ciphertext& a, const ScaleStep& step) const = 0;
+  /// What is left to do for a sum of operands at one level: BGV balances their correction factors.
+  [[nodiscard]] virtual ScaleWays balanced(const Metadata& a, const Metadata& b) const;
   /// Operands of size 2 (the same object twice for a square); an operand and a plaintext.
   [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Ciphertext& b) const = 0;
   [[nodiscard]] virtual Factors factors(const Ciphertext& a, const Plaintext& b) const = 0;
@@ -137,13 +136,21 @@ class Evaluator {
   /// Lowest level that holds the result safely.
   [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
 
+  void take_steps(Ciphertext& a, std::span<const ScaleStep> steps) const;
+  /// a itself if there are no steps, else a copy after them, kept in `storage`.
+  const Ciphertext& stepped(const Ciphertext& a, std::span<const ScaleStep> steps, Ciphertext& storage) const;
+
   void require(const Ciphertext& a, const char* operation) const;
   /// a itself if it has size 2, else a relinearized copy kept in `storage`.
   const Ciphertext& at_size_two(const Ciphertext& a, Ciphertext& storage) const;
-  [[nodiscard]] const SwitchingKey& galois_key(std::uint64_t element, std::int64_t steps) const;
-  [[nodiscard]] const SwitchingKey& relinearization_key() const;
+  /// The keys for ciphertexts at `level`; they live as long as this.
+  [[nodiscard]] const SwitchingKey& galois_key(std::uint64_t element, std::int64_t steps,
+                                               std::size_t level) const;
+  [[nodiscard]] const SwitchingKey& relinearization_key(std::size_t level) const;
 
  private:
+  [[nodiscard]] const SwitchingKey& find_key(const KeyRole& role, std::size_t level,
+                                             const std::string& what) const;
   void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;
   /// The operands of `multiply` checked, at size 2 and ready.
   [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Ciphertext& b,

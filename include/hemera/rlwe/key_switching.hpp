@@ -13,7 +13,7 @@ namespace hemera::rlwe {
 
 /// (k_0, k_1) with k_0 + k_1 s_to = c s_from + small noise, for a one-component polynomial c [batch, 1, limb,
 /// N] in evaluation form at `level`; the result has two components, to which those of `addend` are added
-/// (one, two or, without data, none). Throws LevelError when the key is limited to lower levels. (K. Han, D.
+/// (one, two or, without data, none). Throws LevelError when the key does not serve the level. (K. Han, D.
 /// Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688, section 4: ModUp, inner
 /// product, ModDown; base-2^w digits and no special prime: Brakerski-Vaikuntanathan.)
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
@@ -32,7 +32,7 @@ Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, c
 /// The automorphism X -> X^g of a ciphertext of size 2: key switch, then the permutation.
 Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_element, const SwitchingKey& key);
 
-/// The same for several elements with one ModUp (one for each level that keys are limited to); each result
+/// The same for several elements with one ModUp (one for each gadget); each result
 /// equals apply_galois bit for bit.
 std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
                                              std::span<const std::uint64_t> galois_elements,

@@ -1,49 +1,96 @@
 // Secret, public and evaluation keys.
 #pragma once
 
+#include <compare>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
+#include <tuple>
 #include <vector>
 
 #include "hemera/poly/poly.hpp"
 #include "hemera/poly/random.hpp"
 #include "hemera/rlwe/context.hpp"
+#include "hemera/rlwe/gadget.hpp"
 
 namespace hemera::rlwe {
 
-/// The secret polynomial s, in evaluation form over U u P. Its memory is zeroed on release.
+/// The secret polynomial s, in evaluation form over Context::key_base(). Its memory is zeroed on release.
 struct SecretKey {
   std::shared_ptr<const Context> context;
   poly::Poly poly;  // [1, 1, limb, N]
 };
 
-/// An encryption of zero over Context::public_key_base(): (-a s + e, a) (BGV: t e).
+/// An encryption of zero: (-a s + e, a) (BGV: t e). The polynomial's base is the key's own:
+/// Context::public_key_base() for keys made here, any primes of Context::key_base() for those of others.
 struct PublicKey {
   std::shared_ptr<const Context> context;
   poly::Poly poly;  // [1, 2, limb, N], evaluation form
   /// The uniform half a is this stream.
   std::optional<poly::RandomStream> seed;
+
+  /// That of log2 of its base.
+  [[nodiscard]] Security security() const;
 };
 
-/// Turns a ciphertext part under one secret into one under another, at levels up to `level`:
-/// digit d holds (-a_d s_to + e_d + P g_d s_from, a_d) over key_base(level) (BGV: t e_d), where the gadget
-/// element g_d is 2^shift modulo the digit's primes and 0 modulo the others.
+/// Turns a ciphertext part under one secret into one under another, at the levels that its gadget serves:
+/// digit d holds (-a_d s_to + e_d + P g_d s_from, a_d) over the gadget's modulus (BGV: t e_d), where the
+/// gadget element g_d is 2^shift modulo the digit's primes and 0 modulo the others.
 struct SwitchingKey {
   std::shared_ptr<const Context> context;
-  std::size_t level = 0;
+  std::shared_ptr<const Gadget> gadget;
   poly::Poly poly;  // [digit, 2, limb, N], evaluation form
   std::optional<poly::RandomStream> seed;
+
+  /// The highest level of ciphertexts that it switches.
+  [[nodiscard]] std::size_t level() const { return gadget->highest_level(); }
+  /// That of its modulus, if the secret that it ends at has the distribution of the parameters.
+  [[nodiscard]] Security security() const;
 };
 
-/// What a server needs to evaluate: nothing in it decrypts.
+/// What a switching key of a set does: from s_from^power to the image of s_to under 1/galois_element, where
+/// secrets are numbered. 0 is the secret of the ciphertexts; others belong to a circuit.
+struct KeyRole {
+  std::uint32_t power = 1;
+  std::uint64_t galois_element = 1;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+
+  static KeyRole relinearization() { return {.power = 2}; }
+  static KeyRole galois(std::uint64_t element) { return {.galois_element = element}; }
+
+  /// Higher powers first, then by element: the order of files.
+  friend std::strong_ordering operator<=>(const KeyRole& a, const KeyRole& b) {
+    return std::tie(b.power, a.galois_element, a.from, a.to) <=>
+           std::tie(a.power, b.galois_element, b.from, b.to);
+  }
+  friend bool operator==(const KeyRole&, const KeyRole&) = default;
+};
+
+/// What a server needs to evaluate: nothing in it decrypts. Switching keys are found by their role and by the
+/// level that their gadget must serve.
 struct EvaluationKeys {
+  /// One key for each gadget.
+  using SwitchingKeys = std::map<GadgetPrimes, std::shared_ptr<const SwitchingKey>>;
+
   std::shared_ptr<const Context> context;
-  std::shared_ptr<const PublicKey> public_key;          // may be null
-  std::shared_ptr<const SwitchingKey> relinearization;  // s^2 -> s; may be null
-  /// By Galois element g: s -> image of s under 1/g.
-  std::map<std::uint64_t, std::shared_ptr<const SwitchingKey>> galois;
+  std::shared_ptr<const PublicKey> public_key;  // may be null
+  std::map<KeyRole, SwitchingKeys> switching;
+
+  /// In place of a key of the same role and gadget, if there is one. MismatchError for a key of another
+  /// context.
+  void add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key);
+  /// The keys that `other` has and this set lacks.
+  void merge(const EvaluationKeys& other);
+  [[nodiscard]] bool has(const KeyRole& role) const { return switching.contains(role); }
+  /// The cheapest key of this role for ciphertexts at `level`; null if there is none.
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, std::size_t level) const;
+  /// The Galois elements that have a key of the ciphertexts' secret, ascending.
+  [[nodiscard]] std::vector<std::uint64_t> galois_elements() const;
+  /// Bytes that the keys take in memory.
+  [[nodiscard]] std::size_t memory_bytes() const;
 };
 
 /// A fresh secret of the context's distribution.
@@ -51,14 +98,36 @@ SecretKey generate_secret_key(const std::shared_ptr<const Context>& context);
 
 PublicKey generate_public_key(const SecretKey& secret);
 
-/// A key from s_from to s_to for levels up to `level`. Both secrets over key_base().
+/// A key from s_from to s_to with this gadget, one of the context's (Context::gadget).
+SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to,
+                                    std::shared_ptr<const Gadget> gadget);
+/// With the default gadget for levels up to `level`.
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level);
 
 /// s^2 -> s.
+SwitchingKey generate_relinearization_key(const SecretKey& secret, std::shared_ptr<const Gadget> gadget);
 SwitchingKey generate_relinearization_key(const SecretKey& secret, std::size_t level);
 
 /// Key of one Galois element (odd, below 2N; ParameterError otherwise).
+SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element,
+                                 std::shared_ptr<const Gadget> gadget);
 SwitchingKey generate_galois_key(const SecretKey& secret, std::uint64_t galois_element, std::size_t level);
+
+/// Keys to an ephemeral secret of fixed Hamming weight and back (J.-P. Bossuat, J. Troncoso-Pastoriza, J.-P.
+/// Hubaux, "Bootstrapping for approximate homomorphic encryption with negligible failure-probability by using
+/// sparse-secret encapsulation", 2022/024, section 3). The ephemeral secret exists only within the call.
+struct EncapsulationKeys {
+  std::shared_ptr<const SwitchingKey> to_ephemeral;    // s -> ephemeral
+  std::shared_ptr<const SwitchingKey> from_ephemeral;  // ephemeral -> s
+};
+/// `narrow`: the gadget of the key under the ephemeral secret, over one ciphertext prime and at most one
+/// special one (ParameterError otherwise): on that modulus and the weight its security rests, which must be
+/// what the parameters insist on (SecurityError). `wide`: that of the key back.
+EncapsulationKeys generate_encapsulation_keys(const SecretKey& secret, std::size_t weight,
+                                              const std::shared_ptr<const Gadget>& narrow,
+                                              const std::shared_ptr<const Gadget>& wide);
+/// The number of the ephemeral secret in roles of keys.
+inline constexpr std::uint32_t ephemeral_secret = 1;
 
 struct KeyRequest {
   bool public_key = true;
@@ -67,7 +136,7 @@ struct KeyRequest {
   std::vector<std::int64_t> rotations = {};
   /// CKKS conjugation, BFV and BGV exchange of rows.
   bool conjugation = false;
-  /// Highest level of the Galois keys; empty: the top.
+  /// Highest level of the Galois keys; empty: the user's highest.
   std::optional<std::size_t> galois_level = std::nullopt;
 };
 EvaluationKeys generate_keys(const SecretKey& secret, const KeyRequest& request);

@@ -10,7 +10,7 @@
 
 namespace hemera::rlwe {
 
-/// log2(2^a + 2^b): the bound of a sum.
+/// log2(2^a + 2^b): the bound of a sum; unknown_noise if one of them is.
 double add_log2(double a, double b);
 
 /// Metadata::noise_log2 of a sum of ciphertexts that have these: 0 where the scheme keeps no bound.
@@ -22,9 +22,13 @@ double tail_factor(std::size_t degree);
 
 /// Noise of a fresh encryption, without error_factor.
 double fresh_noise_log2(const Context& context, bool with_public_key);
+/// The same with a public key over `key_base` at `level`.
+double fresh_noise_log2(const Context& context, std::size_t level, const poly::RnsBase& key_base);
 double fresh_noise_log2(std::size_t degree, double sigma, bool with_public_key);
 
-/// Noise that one key switch adds at `level`, with error_factor.
+/// Noise that one key switch adds at `level`, with error_factor: by a key with this gadget, or with the
+/// default one.
+double switching_noise_log2(const Context& context, const Gadget& gadget, std::size_t level);
 double switching_noise_log2(const Context& context, std::size_t level);
 
 /// log2 of a bound on the Euclidean norm of the coefficients of a secret.

@@ -10,21 +10,26 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/rlwe/gadget.hpp"
+#include "hemera/rlwe/rescaling_policy.hpp"
+#include "hemera/rlwe/scheme.hpp"
 #include "hemera/rlwe/security.hpp"
 #include "hemera/runtime/bytes.hpp"
 
 namespace hemera::rlwe {
 
-enum class Scheme : std::uint8_t { bfv = 1, bgv = 2, ckks = 3 };
-
-std::string name(Scheme scheme);
-
 /// How BFV multiplies (docs/bfv.md); all give the same decrypted values.
 enum class BfvMultiplication : std::uint8_t { none = 0, behz = 1, hps = 2, hps_over_q = 3 };
 
-/// Who rescales and aligns CKKS and BGV operands: the evaluator, just before the next multiplication, or the
-/// caller.
-enum class Rescaling : std::uint8_t { automatic = 0, manual = 1 };
+/// Whom a level of the chain belongs to.
+enum class LevelPurpose : std::uint8_t {
+  user = 0,
+  // Levels of circuits, which automatic rescaling and alignment leave alone.
+  slots_to_coefficients = 1,
+  eval_mod = 2,
+  coefficients_to_slots = 3,
+  other_circuit = 4,
+};
 
 /// The literal from which Parameters are made: plain data, unchecked.
 struct ParametersLiteral {
@@ -34,13 +39,17 @@ struct ParametersLiteral {
   /// The primes of each level's base; levels[0] is the last and smallest. Going down drops some and may add
   /// others.
   std::vector<std::vector<std::uint64_t>> levels;
-  /// Special primes P of key-switching; may be empty.
+  /// Whom each level belongs to, as levels; the user's lie together. Empty: all are the user's.
+  std::vector<LevelPurpose> purposes;
+  /// The default gadget, of keys for the user's levels: special primes P of key-switching; may be empty.
   std::vector<std::uint64_t> special_primes;
-  /// Digits of the key-switching gadget: a partition of all primes of all levels. Empty: consecutive groups
-  /// of as many primes as fit under P (one prime each if there are none special).
+  /// Its digits: a partition of all primes of all levels. Empty: consecutive groups of as many primes as fit
+  /// under P (one prime each if there are none special).
   std::vector<std::vector<std::uint64_t>> digits;
   /// Bits w of a base-2^w split of single-prime digits; 0: no split.
   int window_bits = 0;
+  /// Primes beside those of the levels and the special ones that gadgets of single keys may take for their P.
+  std::vector<std::uint64_t> key_primes;
   /// Primitive 2N-th roots of unity by modulus; the minimal root where there is no entry.
   std::map<std::uint64_t, std::uint64_t> roots;
   /// t of BFV and BGV, 2 <= t < 2^60 and coprime to every prime; 0 for CKKS. Slot encoding needs a prime t =
@@ -50,13 +59,17 @@ struct ParametersLiteral {
   double scale = 0;
   /// CKKS: bits of integer range that the last base leaves above the scale.
   int range_bits = 10;
+  /// CKKS: the largest magnitude of values that are encrypted, declared; 0: not declared.
+  double largest = 0;
   /// 5 (Hemera's own and OpenFHE's) or 3 (SEAL's).
   std::uint64_t galois_generator = 5;
   SecretDistribution secret;
   double sigma = 3.19;
   BfvMultiplication bfv_multiplication = BfvMultiplication::none;
-  Rescaling rescaling = Rescaling::automatic;
-  /// Bits of classical security to insist on: 128, 192 or 256; empty: any.
+  /// Empty: RescalingPolicy::automatic.
+  std::optional<RescalingPolicy> rescaling;
+  /// Bits of classical security to insist on, of the default gadget and the public key: 128, 192 or 256;
+  /// empty: any.
   std::optional<int> security = 128;
 };
 
@@ -78,24 +91,46 @@ class Parameters {
   [[nodiscard]] bool has_slots() const { return max_slots() != 0; }
   [[nodiscard]] std::uint64_t plain_modulus() const { return literal_.plain_modulus; }
   [[nodiscard]] double scale() const { return literal_.scale; }
-  /// log2 of the product of a level's primes, of all ciphertext primes U, of the special primes P.
+  [[nodiscard]] LevelPurpose purpose(std::size_t level) const;
+  /// The levels of the user: where fresh encryptions start, and where automatic rescaling ends.
+  [[nodiscard]] std::size_t highest_user_level() const { return highest_user_level_; }
+  [[nodiscard]] std::size_t lowest_user_level() const { return lowest_user_level_; }
+  /// The policy with its tables filled in (CKKS: scales of every level).
+  [[nodiscard]] const RescalingPolicy& rescaling() const { return rescaling_; }
+  /// Primes that the levels up to `level` have: the top level's first, then what each lower one adds.
+  [[nodiscard]] std::vector<std::uint64_t> primes_up_to(std::size_t level) const;
+  /// The default gadget of a key for levels up to `level`.
+  [[nodiscard]] GadgetPrimes default_gadget(std::size_t level) const;
+  /// The base of public keys: the primes of the user's levels and, if there are special primes, the first of
+  /// them. Encryption divides by that prime, so that little more than rounding noise is left.
+  [[nodiscard]] std::vector<std::uint64_t> public_key_primes() const;
+  /// The quotient of the moduli of `level` > 0 and the next lower level.
+  [[nodiscard]] double ratio(std::size_t level) const;
+  /// log2 of the product of a level's primes, of the primes U of the user's levels and below, of the special
+  /// primes P.
   [[nodiscard]] double log_modulus(std::size_t level) const;
   [[nodiscard]] double log_union() const;
   [[nodiscard]] double log_special() const;
   [[nodiscard]] std::size_t digit_count() const { return literal_.digits.size(); }
+  /// That of the weaker of the public key and a key with the default gadget at the user's highest level.
   [[nodiscard]] Security security() const;
+  /// That of a key with this gadget.
+  [[nodiscard]] Security security(const GadgetPrimes& gadget) const;
 
   /// SHA-256 of the canonical bytes of scheme, primes, roots, generator, gadget, secret and scale: neither
-  /// device nor arithmetic nor policies that change no object (multiplication variant, rescaling, security
-  /// asked for).
+  /// device nor arithmetic nor policies that change no object (multiplication variant, rescaling, purposes,
+  /// security asked for).
   [[nodiscard]] const std::array<std::uint8_t, 32>& fingerprint() const { return fingerprint_; }
   /// First eight hex digits of the fingerprint, for messages.
   [[nodiscard]] std::string short_fingerprint() const;
 
-  /// All fields in their canonical byte encoding, and back. `read` throws FormatError on malformed bytes and
-  /// ParameterError on invalid parameters; foreign or weak parameters always load (`security` is then empty).
+  /// The first version of the file format that can express them: 1 or 2.
+  [[nodiscard]] std::uint16_t format_version() const;
+  /// All fields in their canonical byte encoding of that version, and back. `read` throws FormatError on
+  /// malformed bytes and ParameterError on invalid parameters; foreign or weak parameters always load
+  /// (`security` is then empty).
   void write(runtime::ByteWriter& out) const;
-  static Parameters read(runtime::ByteReader& in);
+  static Parameters read(runtime::ByteReader& in, std::uint16_t version);
 
   /// Several lines for people: degree, primes, scale, security, sizes of ciphertexts and keys.
   [[nodiscard]] std::string describe() const;
@@ -108,7 +143,13 @@ class Parameters {
   }
 
  private:
+  void fill_purposes();
+  void fill_rescaling();
+
   ParametersLiteral literal_;
+  RescalingPolicy rescaling_;
+  std::size_t highest_user_level_ = 0;
+  std::size_t lowest_user_level_ = 0;
   std::array<std::uint8_t, 32> fingerprint_{};
 };
 

@@ -56,10 +56,11 @@ class Evaluator final : public integer::Evaluator {
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
  protected:
-  /// Levels first, then correction factors: both operands are multiplied by small integers.
-  void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
+  /// Where factors differ both operands are multiplied by small integers.
+  [[nodiscard]] rlwe::ScaleWays balanced(const rlwe::Metadata& a, const rlwe::Metadata& b) const override;
   /// Automatic mode: the level that keeps the largest budget (docs/bgv.md).
-  [[nodiscard]] std::size_t product_level(const rlwe::Metadata& a, const rlwe::Metadata& b) const override;
+  [[nodiscard]] std::optional<std::size_t> product_level(const rlwe::Metadata& a,
+                                                         const rlwe::Metadata& b) const override;
   [[nodiscard]] double product_noise_log2(const rlwe::Metadata& a, const rlwe::Metadata& b) const override;
 
  private:

@@ -51,20 +51,23 @@ struct ChainRequest {
 };
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
-/// The scale that automatic mode gives a ciphertext of noise-scale degree 1 at `level`:
-/// S_top = parameters.scale(), S_(l-1) = S_l^2 / ratio(l).
-double level_scale(const rlwe::Context& context, std::size_t level);
-
 /// Slots to plaintexts and back.
 class Encoder {
  public:
   explicit Encoder(std::shared_ptr<const rlwe::Context> context);
 
-  /// values: [batch, slots], row-major; slots a power of two <= N/2. At `level` (default: the top) with
-  /// `scale` (default: the level's). ParameterError for non-finite values or ones too large for the base.
+  /// values: [batch, slots], row-major; slots a power of two <= N/2. At `level` (default: the user's highest)
+  /// with `scale` (default: that of a fresh encryption there). ParameterError for non-finite values or ones
+  /// too large for the base.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values,
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {}) const;
+  /// The same over another base of the context's ring than the level's, such as Q u P: a factor of extended
+  /// ciphertexts (rlwe/hoisting.hpp). MismatchError for a base of another context.
+  [[nodiscard]] rlwe::Plaintext encode_over(const poly::RnsBase& base,
+                                            std::span<const std::complex<double>> values,
+                                            const rlwe::BatchShape& batch, std::size_t level,
+                                            double scale) const;
   /// Encodes values that already lie in the context's memory. The work is put in the context's queue: nothing
   /// is copied and nobody waits, so values are not checked; where one is not finite, or too large for the
   /// base, its element of the batch is unspecified.
@@ -80,7 +83,10 @@ class Encoder {
  private:
   [[nodiscard]] rlwe::Metadata metadata(std::size_t values, const rlwe::BatchShape& batch,
                                         std::optional<std::size_t> level, std::optional<double> scale) const;
-  [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta) const;
+  [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values, rlwe::Metadata meta,
+                                       const poly::RnsBase& base) const;
+  [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
+                                      const poly::RnsBase& base) const;
 
   std::shared_ptr<const rlwe::Context> context_;
 };
@@ -105,17 +111,22 @@ class Evaluator final : public rlwe::Evaluator {
   void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
-  void drop_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const override;
-  /// Brings a ciphertext of noise-scale degree 1 to a lower level with exactly the scale that automatic mode
-  /// has there: drops limbs, multiplies by an integer constant and rescales once.
-  void adjust_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const override;
+  /// The product by a number whose scale is chosen so that one rescale leaves `target_scale`: the operand is
+  /// multiplied as it is. LevelError at level 0; ScaleError if the number's scale would be below 1.
+  void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b, double target_scale) const;
+  /// Brings a ciphertext of noise-scale degree 1 to a lower level with exactly this scale (empty: the
+  /// level's): drops limbs, multiplies by an integer constant and rescales once.
+  void adjust_to_level_inplace(rlwe::Ciphertext& a, std::size_t level,
+                               std::optional<double> scale = {}) const;
 
  protected:
-  void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
-  [[nodiscard]] bool aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const override;
+  void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const override;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const override;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
+
+ private:
+  void multiply_by_number(rlwe::Ciphertext& a, const rlwe::Scalar& b, double scale) const;
 };
 
 }  // namespace hemera::ckks

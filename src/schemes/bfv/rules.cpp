@@ -42,10 +42,6 @@ class BfvRules final : public integer::Rules {
   [[nodiscard]] double switching_half_range(std::uint64_t /*plain_modulus*/) const override {
     return bfv::switching_half_range;
   }
-  [[nodiscard]] std::uint64_t switched_correction(const Context& /*context*/,
-                                                  const Metadata& meta) const override {
-    return meta.correction;
-  }
 };
 
 }  // namespace

@@ -6,26 +6,6 @@
 #include "hemera/rlwe/noise.hpp"
 
 namespace hemera::bgv {
-namespace {
-
-// Product of the limbs that `base` has and `other` lacks, modulo t.
-std::uint64_t product_without(const poly::RnsBase& base, const poly::RnsBase& other,
-                              const arith::Modulus& t) {
-  std::uint64_t product = t.reduce(std::uint64_t{1});
-  for (const std::uint64_t prime : base.without(other).values())
-    product = t.multiply(product, t.reduce(prime));
-  return product;
-}
-
-}  // namespace
-
-std::uint64_t switching_correction(const rlwe::Context& context, std::size_t level) {
-  const arith::Modulus& t = context.plain_base().modulus(0);
-  const poly::RnsBase& from = context.base(level);
-  const poly::RnsBase& to = context.base(level - 1);
-  return t.multiply(product_without(to, from, t), arith::inverse(product_without(from, to, t), t.value()));
-}
-
 Multipliers balance(const arith::Modulus& t, std::uint64_t first, std::uint64_t second, double noise_a,
                     double noise_b) {
   const std::uint64_t ratio = t.multiply(first, arith::inverse(second, t.value()));  // b = a * ratio

@@ -1,17 +1,11 @@
 // Correction factors of BGV: the decrypted residue is the factor times the value, modulo t.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "hemera/arith/modulus.hpp"
-#include "hemera/rlwe/context.hpp"
 
 namespace hemera::bgv {
-
-/// E D^-1 modulo t for the primes D dropped and E added from `level` to the next lower one: what a modulus
-/// switch multiplies the correction factor by.
-std::uint64_t switching_correction(const rlwe::Context& context, std::size_t level);
 
 /// Two integers, invertible modulo t and in (-t/2, t/2], with a * first = b * second modulo t.
 struct Multipliers {

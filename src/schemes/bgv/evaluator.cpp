@@ -13,23 +13,6 @@ namespace hemera::bgv {
 using rlwe::Ciphertext;
 using rlwe::Context;
 
-namespace {
-
-// Multiplies the ciphertext and its correction factor by a small integer; the value stays the same.
-void scale_with_correction(Ciphertext& a, std::int64_t factor) {
-  if (factor == 1) return;
-  const Context& context = *a.context;
-  const arith::Modulus& t = context.plain_base().modulus(0);
-  const poly::RnsBase& base = context.base(a.meta.level);
-  context.backend().multiply_scalar(context.queue(), a.poly.view(), std::as_const(a.poly).view(),
-                                    integer::residues(factor, base), base);
-  a.meta.correction = t.multiply(a.meta.correction, t.reduce_signed(factor));
-  a.meta.noise_log2 += std::log2(std::abs(static_cast<double>(factor)));
-  a.seed.reset();
-}
-
-}  // namespace
-
 Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization)
     : integer::Evaluator(rules(), std::move(context), std::move(keys), relinearization) {
@@ -39,20 +22,28 @@ Evaluator::Evaluator(std::shared_ptr<const Context> context, rlwe::EvaluationKey
   }
 }
 
-void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
-  integer::Evaluator::align_for_addition(a, b);
-  if (a.meta.correction == b.meta.correction) return;
-  const Multipliers multipliers = balance(context()->plain_base().modulus(0), a.meta.correction,
-                                          b.meta.correction, a.meta.noise_log2, b.meta.noise_log2);
-  scale_with_correction(a, multipliers.a);
-  scale_with_correction(b, multipliers.b);
+rlwe::ScaleWays Evaluator::balanced(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
+  rlwe::ScaleWays ways = rlwe::Evaluator::balanced(a, b);
+  if (a.correction == b.correction) return ways;
+  const Multipliers multipliers =
+      balance(context()->plain_base().modulus(0), a.correction, b.correction, a.noise_log2, b.noise_log2);
+  const auto multiply = [](rlwe::ScaleWay& way, std::int64_t factor) {
+    if (factor == 1) return;
+    way.steps.push_back({.kind = rlwe::ScaleStep::Kind::multiply,
+                         .level = way.meta.level,
+                         .degree = way.meta.noise_scale_degree,
+                         .correction_factor = factor});
+  };
+  multiply(ways.a, multipliers.a);
+  multiply(ways.b, multipliers.b);
+  return ways;
 }
 
-std::size_t Evaluator::product_level(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
+std::optional<std::size_t> Evaluator::product_level(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
   const Context& own = *context();
-  if (own.parameters().literal().rescaling == rlwe::Rescaling::manual) {
-    return integer::Evaluator::product_level(a, b);
-  }
+  const rlwe::RescalingPolicy& policy = own.scales().policy();
+  const bool by_noise = policy.rescale_by == rlwe::RescaleBy::evaluator && policy.factors.empty();
+  if (!by_noise || a.noise_log2 == rlwe::unknown_noise || b.noise_log2 == rlwe::unknown_noise) return {};
   const LevelSetting setting{
       .degree = own.degree(),
       .log_moduli = log_moduli_,

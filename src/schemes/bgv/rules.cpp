@@ -2,7 +2,6 @@
 
 #include <span>
 
-#include "schemes/bgv/correction.hpp"
 #include "schemes/bgv/noise.hpp"
 
 namespace hemera::bgv {
@@ -35,11 +34,6 @@ class BgvRules final : public integer::Rules {
   [[nodiscard]] double room_log2(std::uint64_t /*plain_modulus*/) const override { return bgv::room_log2; }
   [[nodiscard]] double switching_half_range(std::uint64_t plain_modulus) const override {
     return bgv::switching_half_range(plain_modulus);
-  }
-  [[nodiscard]] std::uint64_t switched_correction(const Context& context,
-                                                  const Metadata& meta) const override {
-    const arith::Modulus& t = context.plain_base().modulus(0);
-    return t.multiply(meta.correction, switching_correction(context, meta.level));
   }
 };
 

@@ -44,12 +44,6 @@ class EmbeddedSlots {
 
 }  // namespace
 
-double level_scale(const rlwe::Context& context, std::size_t level) {
-  double scale = context.parameters().scale();
-  for (std::size_t l = context.top_level(); l > level; --l) scale = scale * scale / context.chain().ratio(l);
-  return scale;
-}
-
 Encoder::Encoder(std::shared_ptr<const rlwe::Context> context) : context_(std::move(context)) {
   if (context_->scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a CKKS encoder needs a CKKS context, not " + rlwe::name(context_->scheme()));
@@ -69,12 +63,16 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
                          rlwe::to_text(batch) + " with a power of two of slots up to " +
                          std::to_string(context.degree() / 2) + " each; pad the rows");
   }
-  meta.level = level.value_or(context.top_level());
+  meta.level = level.value_or(context.parameters().highest_user_level());
   if (meta.level > context.top_level()) {
     throw LevelError("encode: level " + std::to_string(meta.level) + " is above the top level " +
                      std::to_string(context.top_level()));
   }
-  meta.scale = scale.value_or(level_scale(context, meta.level));
+  meta = context.scales().fresh(std::move(meta));
+  if (scale) {
+    meta.scale = *scale;
+    meta.noise_scale_degree = 1;
+  }
   if (!(meta.scale > 0 && meta.scale <= 0x1p240)) {
     throw ParameterError("encode: the scale must be positive and at most 2^240, not " +
                          std::to_string(meta.scale));
@@ -84,11 +82,25 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
 
 rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::BatchShape& batch,
                                 std::optional<std::size_t> level, std::optional<double> scale) const {
-  const rlwe::Context& context = *context_;
   rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
+  const poly::RnsBase& base = context_->base(meta.level);
+  return encode(values, std::move(meta), base);
+}
+
+rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const Complex> values,
+                                     const rlwe::BatchShape& batch, std::size_t level, double scale) const {
+  if (base.ring() != context_->key_base().ring()) {
+    throw MismatchError("encode: the base belongs to another context");
+  }
+  return encode(values, metadata(values.size(), batch, level, scale), base);
+}
+
+rlwe::Plaintext Encoder::encode(std::span<const Complex> values, rlwe::Metadata meta,
+                                const poly::RnsBase& base) const {
+  const rlwe::Context& context = *context_;
   const double largest = largest_part(values);
   if (!std::isfinite(largest)) throw ParameterError("encode: values must be finite");
-  const double bits = context.base(meta.level).log2();
+  const double bits = base.log2();
   if (largest > 0 && std::log2(largest) + std::log2(meta.scale) + 1 > bits) {
     throw ParameterError("encode: a value of magnitude " + std::to_string(largest) + " at scale 2^" +
                          std::to_string(std::log2(meta.scale)) + " does not fit the " + std::to_string(bits) +
@@ -97,21 +109,22 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
   }
   const rlwe::DeviceValues given(context, rlwe::readable(values), runtime::Secrecy::open);
   given.upload();
-  const poly::SlotView view{given.data(), rlwe::batch_count(batch), meta.slots};
-  return embed(view, std::move(meta));
+  const poly::SlotView view{given.data(), rlwe::batch_count(meta.batch), meta.slots};
+  return embed(view, std::move(meta), base);
 }
 
 rlwe::Plaintext Encoder::encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
                                 std::optional<std::size_t> level, std::optional<double> scale) const {
   rlwe::Metadata meta = metadata(values.batch * values.slots, batch, level, scale);
   const poly::SlotView view{values.data, rlwe::batch_count(batch), meta.slots};
-  return embed(view, std::move(meta));
+  const poly::RnsBase& base = context_->base(meta.level);
+  return embed(view, std::move(meta), base);
 }
 
-rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta) const {
+rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta,
+                               const poly::RnsBase& base) const {
   const rlwe::Context& context = *context_;
   const poly::Backend& backend = context.backend();
-  const poly::RnsBase& base = context.base(meta.level);
   rlwe::Plaintext plaintext{context_, std::move(meta),
                             context.make_poly(values.batch, 1, base, poly::Form::evaluation)};
   poly::SlotView slots = values;

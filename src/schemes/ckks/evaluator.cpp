@@ -15,21 +15,11 @@ namespace {
 using arith::BigInteger;
 using rlwe::Ciphertext;
 using rlwe::Plaintext;
-using rlwe::Rescaling;
 using rlwe::Scalar;
+using rlwe::ScaleStep;
 
 // Integers up to here multiply without using up scale: exact as doubles.
 constexpr double max_plain_integer = 0x1p53;
-
-bool is_automatic(const rlwe::Context& context) {
-  return context.parameters().literal().rescaling == Rescaling::automatic;
-}
-
-// Scales that went different ways differ by the rounding of integer factors of about the scale's size.
-bool close(const rlwe::Context& context, double a, double b) {
-  const double tolerance = 0x1p-45 + 8 / context.parameters().scale();
-  return std::abs(a / b - 1) <= tolerance;
-}
 
 std::string scale_text(double scale) { return "2^" + std::to_string(std::log2(scale)); }
 
@@ -68,8 +58,6 @@ void multiply_integer(Ciphertext& a, const BigInteger& factor) {
   a.seed.reset();
 }
 
-bool is_part(const poly::RnsBase& part, const poly::RnsBase& whole) { return part.without(whole).empty(); }
-
 // Throws unless a value of this scale, of magnitude up to 1, fits the level.
 void require_room(const rlwe::Context& context, double scale, std::size_t level, const char* operation) {
   if (std::log2(scale) + 1 > context.base(level).log2()) {
@@ -77,11 +65,6 @@ void require_room(const rlwe::Context& context, double scale, std::size_t level,
                      " does not fit the " + std::to_string(context.base(level).log2()) + " bits of level " +
                      std::to_string(level) + "; use parameters of more depth, or bootstrap");
   }
-}
-
-// Automatic mode: a product waits for its rescale until the next multiplication.
-void rescale_product(const Evaluator& evaluator, Ciphertext& a) {
-  if (a.meta.noise_scale_degree > 1 && a.meta.level > 0) evaluator.rescale_inplace(a);
 }
 
 // A plaintext with this value in every slot.
@@ -102,157 +85,34 @@ void require_finite(const Scalar& scalar, const char* operation) {
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   require(a, "rescale");
-  const std::size_t level = a.meta.level;
-  if (level == 0) {
-    throw LevelError(
-        "rescale: the ciphertext is at level 0, the last one; use parameters of more depth, or bootstrap");
-  }
   const rlwe::Context& ctx = *context();
-  const poly::Division& plan = ctx.rescale(level);
-  rlwe::Metadata meta = a.meta;
-  meta.level = level - 1;
-  meta.scale /= ctx.chain().ratio(level);
-  meta.noise_scale_degree = std::max(1, meta.noise_scale_degree - 1);
-  Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), a.size());
+  Ciphertext result = rlwe::make_ciphertext(context(), ctx.scales().rescaled(a.meta), a.size());
+  const poly::Division& plan = ctx.rescale(a.meta.level);
   auto workspace = ctx.make_workspace(ctx.backend().divide_and_round_workspace(a.poly.shape(), plan));
   ctx.backend().divide_and_round(ctx.queue(), result.poly.view(), a.poly.view(), plan, poly::Form::evaluation,
                                  workspace);
   return result;
 }
 
-void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
-  require(a, "drop_to_level");
-  if (level > a.meta.level) {
-    throw LevelError("drop_to_level: the ciphertext is at level " + std::to_string(a.meta.level) +
-                     ", below level " + std::to_string(level) +
-                     "; levels only go down (bootstrapping raises them)");
-  }
-  if (level == a.meta.level) return;
-  const rlwe::Context& ctx = *context();
-  if (is_part(ctx.base(level), ctx.base(a.meta.level))) {
-    a.poly = rlwe::restrict_to(ctx, a.poly, ctx.base(level));
-    a.meta.level = level;
-    a.seed.reset();
-    return;
-  }
-  // The lower base has primes of its own: go down by rescaling a multiple, one level at a time.
-  while (a.meta.level > level) {
-    const double ratio = ctx.chain().ratio(a.meta.level);
-    const BigInteger factor = scaled_integer(1, ratio);
-    multiply_integer(a, factor);
-    a.meta.scale *= static_cast<double>(factor);
-    const int degree = a.meta.noise_scale_degree;
-    rescale_inplace(a);
-    a.meta.noise_scale_degree = degree;
-  }
+void Evaluator::multiply_by_factor(Ciphertext& a, const ScaleStep& step) const {
+  multiply_integer(a, scaled_integer(1, step.scale_factor));
 }
 
-void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level) const {
+void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level, std::optional<double> scale) const {
   require(a, "adjust_to_level");
-  const rlwe::Context& ctx = *context();
-  const double target = level_scale(ctx, level);
-  if (level == a.meta.level && close(ctx, a.meta.scale, target)) return;
-  if (level >= a.meta.level) {
-    throw LevelError("adjust_to_level: a ciphertext at level " + std::to_string(a.meta.level) +
-                     " with scale " + scale_text(a.meta.scale) + " cannot get the scale of level " +
-                     std::to_string(level) + ", because that takes a level");
-  }
-  drop_to_level_inplace(a, level + 1);
-  const BigInteger factor = scaled_integer(1, target * (ctx.chain().ratio(level + 1) / a.meta.scale));
-  if (factor < 1) {
-    throw ScaleError("adjust_to_level: the scale " + scale_text(a.meta.scale) +
-                     " is too large for that of level " + std::to_string(level) + ", " + scale_text(target) +
-                     "; rescale first");
-  }
-  multiply_integer(a, factor);
-  a.meta.scale *= static_cast<double>(factor);
-  rescale_inplace(a);
-}
-
-bool Evaluator::aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
-  return a.level == b.level && close(*context(), a.scale, b.scale);
-}
-
-void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
-  const rlwe::Context& ctx = *context();
-  if (!is_automatic(ctx)) {
-    if (a.meta.level != b.meta.level) {
-      throw MismatchError("add: the operands are at levels " + std::to_string(a.meta.level) + " and " +
-                          std::to_string(b.meta.level) +
-                          "; drop the higher one to the lower level, or use automatic rescaling");
-    }
-    throw ScaleError("add: the operands have scales " + scale_text(a.meta.scale) + " and " +
-                     scale_text(b.meta.scale) + "; rescale or scale one of them, or use automatic rescaling");
-  }
-  // First to one level and noise-scale degree: those of the lower operand, at equal levels the higher degree.
-  Ciphertext& high = a.meta.level > b.meta.level || (a.meta.level == b.meta.level &&
-                                                     a.meta.noise_scale_degree < b.meta.noise_scale_degree)
-                         ? a
-                         : b;
-  Ciphertext& low = &high == &a ? b : a;
-  if (high.meta.level > low.meta.level) rescale_product(*this, high);
-  if (low.meta.noise_scale_degree > high.meta.noise_scale_degree) {
-    drop_to_level_inplace(high, low.meta.level);
-    const BigInteger factor = scaled_integer(1, low.meta.scale / high.meta.scale);
-    if (factor >= 1) {
-      multiply_integer(high, factor);
-      high.meta.scale *= static_cast<double>(factor);
-      high.meta.noise_scale_degree = low.meta.noise_scale_degree;
-    }
-  } else if (high.meta.level > low.meta.level) {
-    adjust_to_level_inplace(high, low.meta.level);
-  }
-  if (aligned_for_addition(a.meta, b.meta)) return;
-  // Scales that the caller chose: one level lower both can have the scale of automatic mode.
-  rescale_product(*this, a);
-  rescale_product(*this, b);
-  const std::size_t level = std::min(a.meta.level, b.meta.level);
-  if (level == 0) {
-    throw ScaleError("add: the operands have scales " + scale_text(a.meta.scale) + " and " +
-                     scale_text(b.meta.scale) + ", and no level is left to adjust them");
-  }
-  adjust_to_level_inplace(a, level - 1);
-  adjust_to_level_inplace(b, level - 1);
+  take_steps(a, context()->scales().adjusted(a.meta, level, scale).steps);
 }
 
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
   const rlwe::Context& ctx = *context();
-  const bool same = &a == &b;
+  rlwe::ScaleProduct product = ctx.scales().product(a.meta, b.meta);
   Ciphertext storage_a;
   Ciphertext storage_b;
-  const Ciphertext* x = &a;
-  const Ciphertext* y = &b;
-  if (is_automatic(ctx)) {
-    const auto needs_rescale = [](const Ciphertext& c) {
-      return c.meta.noise_scale_degree > 1 && c.meta.level > 0;
-    };
-    const auto rescaled = [&](const Ciphertext& c, Ciphertext& storage) {
-      if (!needs_rescale(c)) return &c;
-      storage = rescale(c);
-      return static_cast<const Ciphertext*>(&storage);
-    };
-    x = rescaled(a, storage_a);
-    y = same ? x : rescaled(b, storage_b);
-    const auto lowered = [&](const Ciphertext* c, Ciphertext& storage, std::size_t level) {
-      if (c->meta.level == level) return c;
-      if (c != &storage) storage = c->clone();
-      adjust_to_level_inplace(storage, level);
-      return static_cast<const Ciphertext*>(&storage);
-    };
-    const std::size_t level = std::min(x->meta.level, y->meta.level);
-    x = lowered(x, storage_a, level);
-    if (!same) y = lowered(y, storage_b, level);
-    if (same) y = x;
-  } else if (a.meta.level != b.meta.level) {
-    throw MismatchError("multiply: the operands are at levels " + std::to_string(a.meta.level) + " and " +
-                        std::to_string(b.meta.level) +
-                        "; drop the higher one to the lower level, or use automatic rescaling");
-  }
-  rlwe::Factors result{.a = x->poly.view(), .b = y->poly.view(), .meta = x->meta, .held = {}};
-  result.meta.batch = rlwe::broadcast(x->meta.batch, y->meta.batch, "multiply");
-  result.meta.slots = std::max(x->meta.slots, y->meta.slots);
-  result.meta.scale = x->meta.scale * y->meta.scale;
-  result.meta.noise_scale_degree = x->meta.noise_scale_degree + y->meta.noise_scale_degree;
+  const Ciphertext& x = stepped(a, product.a.steps, storage_a);
+  const Ciphertext& y = &a == &b ? x : stepped(b, product.b.steps, storage_b);
+  rlwe::Factors result{.a = x.poly.view(), .b = y.poly.view(), .meta = std::move(product.meta), .held = {}};
+  result.meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
+  result.meta.slots = std::max(x.meta.slots, y.meta.slots);
   require_room(ctx, result.meta.scale, result.meta.level, "multiply");
   result.hold(std::move(storage_a.poly));
   result.hold(std::move(storage_b.poly));
@@ -263,19 +123,7 @@ void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
   require(a, "add_plain");
   rlwe::require_same_context(*context(), *b.context, "add_plain");
   const rlwe::Context& ctx = *context();
-  if (b.meta.level < a.meta.level) {
-    if (!is_automatic(ctx)) {
-      throw MismatchError("add_plain: the plaintext is at level " + std::to_string(b.meta.level) +
-                          ", below the ciphertext's level " + std::to_string(a.meta.level) +
-                          "; encode it at the ciphertext's level");
-    }
-    rescale_product(*this, a);
-    if (b.meta.level < a.meta.level) adjust_to_level_inplace(a, b.meta.level);
-  }
-  if (!close(ctx, a.meta.scale, b.meta.scale)) {
-    throw ScaleError("add_plain: the ciphertext has scale " + scale_text(a.meta.scale) + ", the plaintext " +
-                     scale_text(b.meta.scale) + "; encode it with the ciphertext's level and scale");
-  }
+  take_steps(a, ctx.scales().plain_sum(a.meta, b.meta).steps);
   const poly::RnsBase& base = ctx.base(a.meta.level);
   const bool whole = b.meta.level == a.meta.level;
   const poly::Poly part = whole ? poly::Poly() : rlwe::restrict_to(ctx, b.poly, base);
@@ -311,27 +159,12 @@ void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const 
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
   rlwe::require_same_context(*context(), *b.context, "multiply_plain");
   const rlwe::Context& ctx = *context();
+  rlwe::ScaleProduct product = ctx.scales().plain_product(a.meta, b.meta);
   Ciphertext storage;
-  const Ciphertext* x = &a;
-  if (is_automatic(ctx) && a.meta.noise_scale_degree > 1 && a.meta.level > 0) {
-    storage = rescale(a);
-    x = &storage;
-  }
-  if (b.meta.level < x->meta.level) {
-    if (!is_automatic(ctx)) {
-      throw MismatchError("multiply_plain: the plaintext is at level " + std::to_string(b.meta.level) +
-                          ", below the ciphertext's level " + std::to_string(a.meta.level) +
-                          "; encode it at the ciphertext's level");
-    }
-    if (x == &a) storage = a.clone();
-    adjust_to_level_inplace(storage, b.meta.level);
-    x = &storage;
-  }
-  rlwe::Factors result{.a = x->poly.view(), .b = b.poly.view(), .meta = x->meta, .held = {}};
-  result.meta.batch = rlwe::broadcast(x->meta.batch, b.meta.batch, "multiply_plain");
-  result.meta.slots = std::max(x->meta.slots, b.meta.slots);
-  result.meta.scale = x->meta.scale * b.meta.scale;
-  result.meta.noise_scale_degree = x->meta.noise_scale_degree + 1;
+  const Ciphertext& x = stepped(a, product.a.steps, storage);
+  rlwe::Factors result{.a = x.poly.view(), .b = b.poly.view(), .meta = std::move(product.meta), .held = {}};
+  result.meta.batch = rlwe::broadcast(x.meta.batch, b.meta.batch, "multiply_plain");
+  result.meta.slots = std::max(x.meta.slots, b.meta.slots);
   require_room(ctx, result.meta.scale, result.meta.level, "multiply_plain");
   if (b.meta.level != result.meta.level) {
     poly::Poly part = rlwe::restrict_to(ctx, b.poly, ctx.base(result.meta.level));
@@ -361,29 +194,55 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
 void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   require(a, "multiply_scalar");
   require_finite(b, "multiply_scalar");
-  const rlwe::Context& ctx = *context();
+  const rlwe::ScalePolicy& scales = context()->scales();
   const double real = b.value.real();
-  if (is_real(b) && std::abs(real) <= max_plain_integer && real == std::trunc(real)) {
+  if (!scales.policy().integers_cost_a_degree && is_real(b) && std::abs(real) <= max_plain_integer &&
+      real == std::trunc(real)) {
     multiply_integer(a, BigInteger(static_cast<std::int64_t>(real)));
     return;
   }
-  if (is_automatic(ctx)) rescale_product(*this, a);
-  const double scale = level_scale(ctx, a.meta.level);
-  if (!is_real(b)) {
-    multiply_plain_inplace(a, constant(context(), b.value, a.meta.level, scale));
-    return;
+  take_steps(a, scales.before_product(a.meta).steps);
+  multiply_by_number(a, b, scales.level_scale(a.meta.level));
+}
+
+void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b, double target_scale) const {
+  require(a, "multiply_scalar");
+  require_finite(b, "multiply_scalar");
+  if (a.meta.level == 0) {
+    throw LevelError("multiply_scalar: a product at level 0 has no rescale that gives it another scale");
   }
+  const double divisor = context()->scales().policy().scales[a.meta.level].divisor;
+  const double scale = target_scale * (divisor / a.meta.scale);
+  if (!(scale >= 1) || !std::isfinite(scale)) {
+    throw ScaleError("multiply_scalar: a ciphertext of scale " + scale_text(a.meta.scale) + " at level " +
+                     std::to_string(a.meta.level) + " can not have the scale " + scale_text(target_scale) +
+                     " after its rescale; rescale it first, or ask for a larger scale");
+  }
+  multiply_by_number(a, b, scale);
+}
+
+// `b` with this scale; the product waits for its rescale.
+void Evaluator::multiply_by_number(Ciphertext& a, const Scalar& b, double scale) const {
+  const rlwe::Context& ctx = *context();
   require_room(ctx, a.meta.scale * scale, a.meta.level, "multiply_scalar");
-  multiply_integer(a, scaled_integer(real, scale));
-  a.meta.scale *= scale;
-  a.meta.noise_scale_degree += 1;
+  if (is_real(b)) {
+    multiply_integer(a, scaled_integer(b.value.real(), scale));
+  } else {
+    const Plaintext factor = constant(context(), b.value, a.meta.level, scale);
+    const poly::PolyView view = a.poly.view();
+    ctx.backend().multiply(ctx.queue(), view, std::as_const(a.poly).view(), factor.poly.view(),
+                           ctx.base(a.meta.level));
+    a.seed.reset();
+  }
+  a.meta = ctx.scales().number_product(std::move(a.meta), scale);
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
   const rlwe::Context& ctx = *context();
   const double needed = std::log2(a.meta.scale) + ctx.parameters().literal().range_bits - 0.5;
   for (std::size_t level = 0; level < a.meta.level; ++level) {
-    if (ctx.base(level).log2() >= needed && is_part(ctx.base(level), ctx.base(a.meta.level))) return level;
+    const bool is_part = ctx.base(level).without(ctx.base(a.meta.level)).empty();
+    if (ctx.base(level).log2() >= needed && is_part) return level;
   }
   return a.meta.level;
 }

@@ -38,9 +38,7 @@ Ciphertext encrypt_with(const Rules& rules, const Plaintext& plaintext, const Ke
   const Context& context = *key.context;
   require_scheme(context, rules.scheme(), "encrypt");
   require_plaintext(context, plaintext, "encrypt");
-  rlwe::Metadata meta = plaintext.meta;
-  meta.correction = 1;
-  Ciphertext result = rlwe::encrypt_zero(key, std::move(meta));
+  Ciphertext result = rlwe::encrypt_zero(key, context.scales().fresh(plaintext.meta));
   const std::size_t level = result.meta.level;
   const poly::Poly message =
       place(context, plaintext, level, rules.placement(context, result.meta), Secrecy::secret);
@@ -73,6 +71,7 @@ Plaintext decrypt(const Rules& rules, const Ciphertext& ciphertext, const rlwe::
                                      Secrecy::secret)};
   result.meta.noise_log2 = 0;
   result.meta.correction = 1;
+  result.meta.noise_scale_degree = 1;
   rules.read_message(context, result.poly.view(), phase.view(), ciphertext.meta);
   return result;
 }

@@ -54,14 +54,6 @@ double switched_noise_log2(const Ciphertext& a, std::size_t to, double half_rang
   return noise;
 }
 
-// Throws LevelError, naming both levels, if they differ and the context leaves aligning to the caller.
-void require_automatic(const Context& context, std::size_t a, std::size_t b, const char* operation) {
-  if (a == b || context.parameters().literal().rescaling == rlwe::Rescaling::automatic) return;
-  throw LevelError(std::string(operation) + ": the operands are at levels " + std::to_string(a) + " and " +
-                   std::to_string(b) +
-                   ", and these parameters leave levels to the caller; bring both to one level first");
-}
-
 }  // namespace
 
 Evaluator::Evaluator(const Rules& rules, std::shared_ptr<const Context> context, rlwe::EvaluationKeys keys,
@@ -136,69 +128,40 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   require(a, "rescale");
   const Context& own = *context();
-  const std::size_t level = a.meta.level;
-  if (level == 0) {
-    throw LevelError(
-        "modulus switch: the ciphertext is at level 0, the last one; use parameters for a deeper circuit");
-  }
-  const poly::Backend& backend = own.backend();
-  const poly::Division& plan = own.rescale(level);
-  Metadata meta = a.meta;
-  meta.level = level - 1;
-  meta.correction = rules_->switched_correction(own, a.meta);
+  Metadata meta = own.scales().rescaled(a.meta);
   meta.noise_log2 =
-      switched_noise_log2(a, level - 1, rules_->switching_half_range(own.parameters().plain_modulus()));
+      switched_noise_log2(a, meta.level, rules_->switching_half_range(own.parameters().plain_modulus()));
+  const poly::Backend& backend = own.backend();
+  const poly::Division& plan = own.rescale(a.meta.level);
   Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), a.size());
   auto workspace = own.make_workspace(backend.divide_and_round_workspace(a.poly.shape(), plan));
   backend.divide_and_round(own.queue(), result.poly.view(), a.poly.view(), plan, Form::evaluation, workspace);
   return result;
 }
 
-void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
-  require(a, "drop_to_level");
-  if (level > a.meta.level) {
-    throw LevelError("drop_to_level: the ciphertext is at level " + std::to_string(a.meta.level) +
-                     ", below " + std::to_string(level) + "; a level once dropped cannot come back");
-  }
-  while (a.meta.level > level) rescale_inplace(a);
+void Evaluator::multiply_by_factor(Ciphertext& a, const rlwe::ScaleStep& step) const {
+  const std::int64_t factor = step.correction_factor;
+  if (factor == 1) return;
+  const Context& own = *context();
+  const poly::RnsBase& base = own.base(a.meta.level);
+  own.backend().multiply_scalar(own.queue(), a.poly.view(), std::as_const(a.poly).view(),
+                                residues(factor, base), base);
+  a.meta.noise_log2 += std::log2(std::abs(static_cast<double>(factor)));
 }
 
-void Evaluator::align_for_addition(Ciphertext& a, Ciphertext& b) const {
-  require_same_encoding(a.meta.encoding, b.meta.encoding, "add");
-  require_automatic(*context(), a.meta.level, b.meta.level, "add");
-  const std::size_t level = std::min(a.meta.level, b.meta.level);
-  drop_to_level_inplace(a, level);
-  drop_to_level_inplace(b, level);
-}
-
-bool Evaluator::aligned_for_addition(const Metadata& a, const Metadata& b) const {
-  return a.level == b.level && a.correction == b.correction && a.encoding == b.encoding;
-}
-
-std::size_t Evaluator::product_level(const Metadata& a, const Metadata& b) const {
-  require_automatic(*context(), a.level, b.level, "multiply");
-  return std::min(a.level, b.level);
-}
+std::optional<std::size_t> Evaluator::product_level(const Metadata&, const Metadata&) const { return {}; }
 
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
   const Context& own = *context();
-  const std::size_t level = product_level(a.meta, b.meta);
-  // Copies only where an operand has to come down.
+  rlwe::ScaleProduct product = own.scales().product(a.meta, b.meta, product_level(a.meta, b.meta));
   Ciphertext lowered_a;
   Ciphertext lowered_b;
-  const auto at_level = [&](const Ciphertext& operand, Ciphertext& storage) -> const Ciphertext& {
-    if (operand.meta.level == level) return operand;
-    storage = rescale(operand);
-    drop_to_level_inplace(storage, level);
-    return storage;
-  };
-  const Ciphertext& x = at_level(a, lowered_a);
-  const Ciphertext& y = &a == &b ? x : at_level(b, lowered_b);
+  const Ciphertext& x = stepped(a, product.a.steps, lowered_a);
+  const Ciphertext& y = &a == &b ? x : stepped(b, product.b.steps, lowered_b);
 
-  rlwe::Factors result{.a = x.poly.view(), .b = y.poly.view(), .meta = x.meta, .held = {}};
+  rlwe::Factors result{.a = x.poly.view(), .b = y.poly.view(), .meta = std::move(product.meta), .held = {}};
   result.meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
   result.meta.slots = product_slots(x.meta, y.meta, own.degree());
-  result.meta.correction = own.plain_base().modulus(0).multiply(x.meta.correction, y.meta.correction);
   result.meta.noise_log2 = product_noise_log2(x.meta, y.meta);
   result.hold(std::move(lowered_a.poly));
   result.hold(std::move(lowered_b.poly));
@@ -209,15 +172,22 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   const Context& own = *context();
   require_plaintext(own, b, "multiply_plain");
   require_same_encoding(a.meta.encoding, b.meta.encoding, "multiply_plain");
-  rlwe::Factors result{.a = a.poly.view(), .b = {}, .meta = a.meta, .held = {}};
+  rlwe::ScaleProduct product = own.scales().plain_product(a.meta, b.meta);
+  Ciphertext lowered;
+  const Ciphertext& x = stepped(a, product.a.steps, lowered);
+  rlwe::Factors result{.a = x.poly.view(), .b = {}, .meta = std::move(product.meta), .held = {}};
   result.meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
   result.meta.slots = product_slots(a.meta, b.meta, own.degree());
-  result.meta.noise_log2 +=
+  result.meta.noise_log2 =
+      x.meta.noise_log2 +
       rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
-  // The message itself: it multiplies the one that is placed in the ciphertext.
-  poly::Poly lifted = place(own, b, a.meta.level, {}, runtime::Secrecy::open);
+  // The message itself, or times the factor of the level: it multiplies the one placed in the ciphertext.
+  const std::size_t level = result.meta.level;
+  poly::Poly lifted =
+      place(own, b, level, {.factor = own.scales().level_factor(level)}, runtime::Secrecy::open);
   result.b = std::as_const(lifted).view();
   result.hold(std::move(lifted));
+  result.hold(std::move(lowered.poly));
   return result;
 }
 

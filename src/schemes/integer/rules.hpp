@@ -43,9 +43,6 @@ class Rules {
   [[nodiscard]] virtual double room_log2(std::uint64_t plain_modulus) const = 0;
   /// The most by which a modulus switch rounds a coefficient.
   [[nodiscard]] virtual double switching_half_range(std::uint64_t plain_modulus) const = 0;
-  /// The correction factor of a ciphertext after a modulus switch one level down.
-  [[nodiscard]] virtual std::uint64_t switched_correction(const rlwe::Context& context,
-                                                          const rlwe::Metadata& meta) const = 0;
 };
 
 }  // namespace hemera::integer

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/evaluator.hpp"
@@ -22,22 +23,20 @@ class Evaluator : public rlwe::Evaluator {
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const final;
   /// Modulus switch one level down.
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const final;
-  void drop_to_level_inplace(rlwe::Ciphertext& a, std::size_t level) const final;
 
  protected:
   /// Throws MismatchError for a context of another scheme than the rules'. The rules must outlive it.
   Evaluator(const Rules& rules, std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization);
 
-  void align_for_addition(rlwe::Ciphertext& a, rlwe::Ciphertext& b) const override;
-  [[nodiscard]] bool aligned_for_addition(const rlwe::Metadata& a, const rlwe::Metadata& b) const final;
+  void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const final;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const final;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const final;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const final;
 
-  /// The level at which to multiply: the lower one of the operands' unless the scheme knows a better one.
-  /// LevelError, naming both levels, if they differ and the context leaves aligning to the caller.
-  [[nodiscard]] virtual std::size_t product_level(const rlwe::Metadata& a, const rlwe::Metadata& b) const;
+  /// The level at which to multiply, where the scheme knows a better one than the rescaling policy.
+  [[nodiscard]] virtual std::optional<std::size_t> product_level(const rlwe::Metadata& a,
+                                                                 const rlwe::Metadata& b) const;
   /// log2 bound of the noise of the product of operands at one level, before relinearization.
   [[nodiscard]] virtual double product_noise_log2(const rlwe::Metadata& a, const rlwe::Metadata& b) const = 0;
 

@@ -1,4 +1,4 @@
-#include "io/ternary.hpp"
+#include "io/secret.hpp"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,10 @@ namespace {
 
 using runtime::Secrecy;
 
-constexpr std::uint64_t three = 3;
+// What coefficients are stored modulo, which is twice the largest magnitude and one.
+std::uint64_t stored_modulus(const rlwe::Context& context) {
+  return context.parameters().literal().secret.deviation == 0 ? 3 : 255;
+}
 
 // Host words that are zeroed in the end.
 class SecretWords {
@@ -27,24 +30,36 @@ class SecretWords {
   std::vector<std::uint64_t> words_;
 };
 
-// All ones if a == b, else 0; without a branch. For values below 2^63.
-constexpr std::uint64_t equal_mask(std::uint64_t a, std::uint64_t b) { return 0 - (((a ^ b) - 1) >> 63); }
+// All ones if a > b, else 0; without a branch. For values below 2^63.
+constexpr std::uint64_t above_mask(std::uint64_t a, std::uint64_t b) { return 0 - ((b - a) >> 63); }
 
-ResidueLayout ternary_layout(std::size_t degree) {
+// A residue modulo `from`, centred, modulo `to`, which is large enough for it; without a branch.
+constexpr std::uint64_t change_modulus(std::uint64_t value, std::uint64_t from, std::uint64_t to) {
+  const std::uint64_t negative = above_mask(value, (from - 1) / 2);
+  return (value & ~negative) | ((to - (from - value)) & negative);
+}
+
+// The magnitude of a residue, centred; without a branch.
+constexpr std::uint64_t magnitude(std::uint64_t value, std::uint64_t modulus) {
+  const std::uint64_t negative = above_mask(value, (modulus - 1) / 2);
+  return (value & ~negative) | ((modulus - value) & negative);
+}
+
+ResidueLayout secret_layout(const rlwe::Context& context) {
   ResidueLayout layout;
   layout.word = poly::Word::u64;
   layout.form = poly::Form::coefficient;
   layout.packed = true;
-  layout.degree = degree;
+  layout.degree = context.degree();
   layout.batch = 1;
   layout.components = 1;
-  layout.moduli = {three};
+  layout.moduli = {stored_modulus(context)};
   return layout;
 }
 
 }  // namespace
 
-void write_ternary(Writer& writer, const rlwe::Context& context, const poly::Poly& secret) {
+void write_secret(Writer& writer, const rlwe::Context& context, const poly::Poly& secret) {
   // One limb tells all: the coefficients are the same in each.
   const poly::RnsBase base(secret.base().ring(), {secret.base().index(0)});
   const std::uint64_t modulus = base.modulus(0).value();
@@ -54,38 +69,37 @@ void write_ternary(Writer& writer, const rlwe::Context& context, const poly::Pol
   context.backend().download(context.queue(), words.span(), limb.view(), poly::Form::coefficient);
   context.queue().synchronize();
 
-  std::uint64_t other = 0;
+  const std::uint64_t stored = stored_modulus(context);
+  std::uint64_t too_large = 0;
   for (std::uint64_t& word : words.span()) {
-    const std::uint64_t one = equal_mask(word, 1);
-    const std::uint64_t minus_one = equal_mask(word, modulus - 1);
-    other |= ~(one | minus_one | equal_mask(word, 0));
-    word = (one & 1) | (minus_one & 2);
+    too_large |= above_mask(magnitude(word, modulus), (stored - 1) / 2);
+    word = change_modulus(word, modulus, stored);
   }
-  if (other != 0) {
-    throw MismatchError("a secret key whose coefficients are not all -1, 0 or 1 can not be saved");
+  if (too_large != 0) {
+    throw MismatchError("a secret key with a coefficient above " + std::to_string((stored - 1) / 2) +
+                        " in magnitude, which its parameters do not allow, can not be saved");
   }
-  ResidueWriter residues(ternary_layout(context.degree()), Secrecy::secret);
+  ResidueWriter residues(secret_layout(context), Secrecy::secret);
   residues.element(words.span());
   writer.section(residues_tag, residues.section());
 }
 
-poly::Poly read_ternary(const Section& section, const rlwe::Context& context) {
+poly::Poly read_secret(const Section& section, const rlwe::Context& context) {
   const std::size_t degree = context.degree();
   if (section.compressed) {
     throw FormatError("the section of a secret key is compressed");
   }
   const Payload payload = section.payload();
   const ResidueReader reader(payload.bytes());
-  if (reader.layout() != ternary_layout(degree)) {
+  const std::uint64_t stored = stored_modulus(context);
+  if (reader.layout() != secret_layout(context)) {
     throw FormatError("the section of a secret key must hold " + std::to_string(degree) +
-                      " packed coefficients modulo 3");
+                      " packed coefficients modulo " + std::to_string(stored));
   }
-  SecretWords ternary(degree);
-  reader.element(0, ternary.span());
+  SecretWords coefficients(degree);
+  reader.element(0, coefficients.span());
   std::size_t weight = 0;
-  for (const std::uint64_t value : ternary.span()) {
-    weight += (value | (value >> 1)) & 1;
-  }
+  for (const std::uint64_t value : coefficients.span()) weight += above_mask(value, 0) & 1;
   const std::size_t wanted = context.parameters().literal().secret.weight;
   if (wanted != 0 && weight != wanted) {
     throw FormatError("the secret key does not have the Hamming weight " + std::to_string(wanted) +
@@ -98,8 +112,7 @@ poly::Poly read_ternary(const Section& section, const rlwe::Context& context) {
   for (std::size_t l = 0; l < base.size(); ++l) {
     const std::uint64_t modulus = base.modulus(l).value();
     for (std::size_t i = 0; i < degree; ++i) {
-      const std::uint64_t value = ternary.span()[i];
-      limb.span()[i] = (value & 1) + ((0 - (value >> 1)) & (modulus - 1));
+      limb.span()[i] = change_modulus(coefficients.span()[i], stored, modulus);
     }
     context.backend().upload(context.queue(), secret.view().limbs(l, 1), limb.span(),
                              poly::Form::coefficient);

@@ -1,0 +1,92 @@
+// The gadget of a switching key: the modulus that the key lives over, and how it splits what it switches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hemera/poly/modulus_chain.hpp"
+#include "hemera/poly/plans.hpp"
+
+namespace hemera::rlwe {
+
+/// A gadget by its primes: plain data, unchecked.
+struct GadgetPrimes {
+  /// The ciphertext primes that the key serves: those of one level, or of several.
+  std::vector<std::uint64_t> base;
+  /// P; may be empty. A prime may be special for one key and in another's base.
+  std::vector<std::uint64_t> special;
+  /// A partition of the base.
+  std::vector<std::vector<std::uint64_t>> digits;
+  /// Bits w of a base-2^w split of single-prime digits; 0: no split.
+  int window_bits = 0;
+
+  friend bool operator==(const GadgetPrimes&, const GadgetPrimes&) = default;
+  friend auto operator<=>(const GadgetPrimes&, const GadgetPrimes&) = default;
+};
+
+/// Groups of as many consecutive primes as fit under the special ones; one prime each without special primes.
+std::vector<std::vector<std::uint64_t>> consecutive_digits(const std::vector<std::uint64_t>& primes,
+                                                           const std::vector<std::uint64_t>& special);
+
+/// Throws ParameterError unless the digits are a partition of `primes`, of one prime each where there is a
+/// window, and the window is from 0 to 61 bits.
+void check_digits(const std::vector<std::vector<std::uint64_t>>& digits, int window_bits,
+                  const std::vector<std::uint64_t>& primes);
+
+/// Immutable, shared by the keys that have it; makes the plans of each level once. A key over base u P works
+/// at every level whose base is a part of the gadget's: a digit is there its intersection with the level's
+/// base. (K. Han and D. Ki, "Better bootstrapping for approximate homomorphic encryption", 2019/688, section
+/// 4; a gadget for each level: A. Kim, Y. Polyakov and V. Zucca, 2021/204, appendix, "dynamic gadgets".)
+class Gadget {
+ public:
+  /// Bases of the chain's ring. `plain` is t of BGV, empty otherwise. ParameterError where digits are no
+  /// partition of the base, special primes are in the base, or the base serves no level of the chain.
+  Gadget(const poly::ModulusChain& chain, const GadgetPrimes& primes, poly::RnsBase plain);
+
+  [[nodiscard]] const GadgetPrimes& primes() const { return primes_; }
+  /// The ciphertext primes that it serves, P, and base u P, in this order: the key's base.
+  [[nodiscard]] const poly::RnsBase& base() const { return base_; }
+  [[nodiscard]] const poly::RnsBase& special() const { return special_; }
+  [[nodiscard]] const poly::RnsBase& modulus() const { return modulus_; }
+  /// The digits of a key, in its order; those of a base-2^w split are several for each prime.
+  [[nodiscard]] const std::vector<poly::GadgetDigit>& digits() const { return digits_; }
+  /// log2 of base times P, on which the key's security rests.
+  [[nodiscard]] double log_modulus() const { return modulus_.log2(); }
+
+  /// Whether a ciphertext at `level` can be switched. False above the chain.
+  [[nodiscard]] bool serves(std::size_t level) const { return level < serves_.size() && serves_[level]; }
+  /// The highest level that it serves.
+  [[nodiscard]] std::size_t highest_level() const { return highest_level_; }
+
+  // Plans of a level that the gadget serves (LevelError otherwise), made at their first use.
+  /// From the level's base to the digits over base u P.
+  [[nodiscard]] const poly::ModUp& mod_up(std::size_t level) const;
+  /// From base u P back: the division by P. Null without special primes.
+  [[nodiscard]] const poly::Division* mod_down(std::size_t level) const;
+  /// The same division, and the rescale to `target` <= level in it. Null if there is nothing to divide.
+  [[nodiscard]] const poly::Division* mod_down(std::size_t level, std::size_t target) const;
+
+  /// Digits times limbs of a switch at `level`: the fewer, the cheaper.
+  [[nodiscard]] std::size_t cost(std::size_t level) const;
+
+ private:
+  void require(std::size_t level) const;
+
+  poly::ModulusChain chain_;
+  GadgetPrimes primes_;
+  poly::RnsBase base_;
+  poly::RnsBase special_;
+  poly::RnsBase modulus_;
+  poly::RnsBase plain_;
+  std::vector<poly::GadgetDigit> digits_;
+  std::vector<bool> serves_;  // [level]
+  std::size_t highest_level_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<const poly::ModUp>> mod_up_;                    // [level]
+  mutable std::vector<std::vector<std::unique_ptr<const poly::Division>>> mod_down_;  // [level][target]
+};
+
+}  // namespace hemera::rlwe

@@ -1,0 +1,53 @@
+// What is known of a plaintext or ciphertext beside its residues: plain data that rules work on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace hemera::rlwe {
+
+/// How numbers lie in a plaintext polynomial: one in each slot, or one in each coefficient (BFV and BGV).
+enum class Encoding : std::uint8_t { slots = 0, coefficients = 1 };
+
+/// Shape of a batch, as in NumPy: {} is a single object, {B} a row of B.
+using BatchShape = std::vector<std::size_t>;
+std::size_t batch_count(const BatchShape& shape);
+
+/// The noise bound of objects of which none is known (those of other libraries): no budget, no promise.
+inline constexpr double unknown_noise = std::numeric_limits<double>::infinity();
+
+/// What a plaintext or ciphertext carries beside its residues: one value each for the whole batch.
+struct Metadata {
+  BatchShape batch;
+  std::size_t level = 0;
+  /// CKKS: the factor between values and polynomial; 1 otherwise.
+  double scale = 1;
+  /// How many factors of the scale (BGV: of the correction factor of a level) the message carries: 1 when
+  /// fresh, 2 for a product not yet rescaled, 0 after a rescale without a product. BFV and BGV count it only
+  /// under policies that say so (rescaling_policy.hpp), and have 1 otherwise.
+  int noise_scale_degree = 1;
+  /// BGV: the decrypted residue is this factor times the value, modulo t; 1 otherwise.
+  std::uint64_t correction = 1;
+  /// Number of values in each object (a power of two for slots).
+  std::size_t slots = 0;
+  Encoding encoding = Encoding::slots;
+  /// BFV, BGV: log2 of a bound on the noise's largest coefficient that holds except with probability 2^-40 a
+  /// ciphertext (docs/noise.md); follows every operation, needs no secret; `unknown_noise` where nothing is
+  /// known. Unused (0) for CKKS.
+  double noise_log2 = 0;
+  /// CKKS: a declared bound on the magnitude of values; infinity: none. Public, like all of this: it follows
+  /// from what was declared, never from values.
+  double largest = std::numeric_limits<double>::infinity();
+};
+
+/// The batch shape of an operation on two objects: equal shapes, or one of them single. MismatchError
+/// otherwise.
+BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation);
+
+/// A shape as text: "(2, 3)".
+std::string to_text(const BatchShape& shape);
+
+}  // namespace hemera::rlwe

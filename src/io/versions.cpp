@@ -1,0 +1,34 @@
+#include "io/versions.hpp"
+
+#include <algorithm>
+
+#include "hemera/io/container.hpp"
+#include "io/metadata.hpp"
+
+namespace hemera::io {
+
+std::uint16_t version_of(const rlwe::SecretKey& key) {
+  return key.context->parameters().literal().secret.deviation == 0 ? first_format : second_format;
+}
+
+std::uint16_t version_of(const rlwe::PublicKey& key) {
+  return key.poly.base() == key.context->public_key_base() ? first_format : second_format;
+}
+
+std::uint16_t version_of(const rlwe::SwitchingKey& key) {
+  return key.gadget == key.context->gadget(key.level()) ? first_format : second_format;
+}
+
+std::uint16_t version_of(const rlwe::EvaluationKeys& keys) {
+  KeyList list;
+  std::uint16_t version = keys.public_key ? version_of(*keys.public_key) : first_format;
+  for (const auto& [role, of_role] : keys.switching) {
+    for (const auto& [gadget, key] : of_role) {
+      list.roles.push_back(role);
+      version = std::max(version, version_of(*key));
+    }
+  }
+  return std::max(version, list.version());
+}
+
+}  // namespace hemera::io

@@ -1,0 +1,144 @@
+#include "hemera/rlwe/gadget.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "hemera/arith/modulus.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+using Primes = std::vector<std::uint64_t>;
+
+poly::RnsBase base_of(const poly::ModulusChain& chain, const Primes& primes) {
+  const auto& ring = chain.base(0).ring();
+  std::vector<std::uint32_t> indices;
+  for (const std::uint64_t prime : primes) indices.push_back(ring->index_of(prime));
+  return {ring, std::move(indices)};
+}
+
+}  // namespace
+
+std::vector<Primes> consecutive_digits(const Primes& primes, const Primes& special) {
+  double limit = 0;
+  for (const std::uint64_t prime : special) limit += std::log2(prime);
+  std::vector<Primes> digits;
+  double used = 0;
+  for (const std::uint64_t prime : primes) {
+    const double bits = std::log2(prime);
+    if (digits.empty() || used + bits > limit) {
+      digits.emplace_back();
+      used = 0;
+    }
+    digits.back().push_back(prime);
+    used += bits;
+  }
+  return digits;
+}
+
+void check_digits(const std::vector<Primes>& digits, int window_bits, const Primes& primes) {
+  if (window_bits < 0 || window_bits > arith::max_modulus_bits) {
+    throw ParameterError("window_bits " + std::to_string(window_bits) + " is outside [0, 61]");
+  }
+  Primes members;
+  for (const Primes& digit : digits) {
+    if (digit.empty()) throw ParameterError("a digit of the key-switching gadget has no primes");
+    if (window_bits != 0 && digit.size() != 1) {
+      throw ParameterError("a base-2^w gadget needs digits of one prime each, but a digit has " +
+                           std::to_string(digit.size()) + "; set window_bits to 0 or split the digits");
+    }
+    members.insert(members.end(), digit.begin(), digit.end());
+  }
+  Primes sorted = primes;
+  std::sort(sorted.begin(), sorted.end());
+  std::sort(members.begin(), members.end());
+  if (members != sorted) {
+    throw ParameterError(
+        "the digits of the key-switching gadget must contain every ciphertext prime exactly once");
+  }
+}
+
+Gadget::Gadget(const poly::ModulusChain& chain, const GadgetPrimes& primes, poly::RnsBase plain)
+    : chain_(chain), primes_(primes), plain_(std::move(plain)) {
+  check_digits(primes_.digits, primes_.window_bits, primes_.base);
+  const std::set<std::uint64_t> base(primes_.base.begin(), primes_.base.end());
+  for (const std::uint64_t prime : primes_.special) {
+    if (base.contains(prime)) {
+      throw ParameterError("the prime " + std::to_string(prime) +
+                           " is special and in the base of one gadget; a key needs it in one place only");
+    }
+  }
+  base_ = base_of(chain_, primes_.base);
+  special_ = base_of(chain_, primes_.special);
+  modulus_ = base_.united(special_);
+  for (const Primes& digit : primes_.digits) {
+    const poly::RnsBase moduli = base_of(chain_, digit);
+    const int width = primes_.window_bits;
+    const int bits = width == 0 ? 1 : moduli.modulus(0).bits();
+    for (int shift = 0; shift < bits; shift += std::max(width, 1)) {
+      digits_.push_back({.key_digit = digits_.size(), .moduli = moduli, .shift = shift, .width = width});
+    }
+  }
+  const std::size_t levels = chain_.levels();
+  for (std::size_t level = 0; level < levels; ++level) {
+    serves_.push_back(chain_.base(level).without(base_).empty());
+    if (serves_.back()) highest_level_ = level;
+  }
+  if (!serves_[highest_level_]) {
+    throw ParameterError("a gadget whose base holds no level of the modulus chain switches nothing");
+  }
+  mod_up_.resize(levels);
+  mod_down_.resize(levels);
+}
+
+void Gadget::require(std::size_t level) const {
+  if (serves(level)) return;
+  throw LevelError("the gadget of the key does not serve level " + std::to_string(level) +
+                   ", but levels up to " + std::to_string(highest_level_) +
+                   "; drop the ciphertext's level, or make a key for its level");
+}
+
+const poly::ModUp& Gadget::mod_up(std::size_t level) const {
+  require(level);
+  const std::lock_guard lock(mutex_);
+  auto& plan = mod_up_[level];
+  if (!plan) {
+    std::vector<poly::GadgetDigit> digits;
+    for (poly::GadgetDigit digit : digits_) {
+      digit.moduli = digit.moduli.intersected(chain_.base(level));
+      if (!digit.moduli.empty()) digits.push_back(std::move(digit));
+    }
+    plan = std::make_unique<const poly::ModUp>(chain_.base(level), special_, std::move(digits), modulus_);
+  }
+  return *plan;
+}
+
+const poly::Division* Gadget::mod_down(std::size_t level) const { return mod_down(level, level); }
+
+const poly::Division* Gadget::mod_down(std::size_t level, std::size_t target) const {
+  require(level);
+  if (target > level) {
+    throw LevelError("ModDown goes from level " + std::to_string(level) + " down, not up to level " +
+                     std::to_string(target));
+  }
+  if (special_.empty() && target == level) return nullptr;
+  const std::lock_guard lock(mutex_);
+  auto& plans = mod_down_[level];
+  plans.resize(level + 1);
+  auto& plan = plans[target];
+  if (!plan) {
+    plan = std::make_unique<const poly::Division>(chain_.base(level).united(special_), chain_.base(target),
+                                                  plain_);
+  }
+  return plan.get();
+}
+
+std::size_t Gadget::cost(std::size_t level) const {
+  return mod_up(level).digits().size() * mod_up(level).extended().size();
+}
+
+}  // namespace hemera::rlwe
