@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
@@ -127,13 +128,18 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     public_key.push_back(ring->index_of(prime));
   public_key_base_ = poly::RnsBase(ring, std::move(public_key));
 
-  const poly::RnsBase plain = scheme() == Scheme::bgv ? plain_base_ : poly::RnsBase{};
+  const poly::RnsBase& plain = switching_plain_base();
   for (std::size_t level = 0; level < chain_.levels(); ++level) {
     rescale_.push_back(level == 0 ? nullptr
                                   : std::make_unique<const poly::Division>(chain_.base(level),
                                                                            chain_.base(level - 1), plain));
   }
   plans_->default_gadgets.resize(chain_.levels());
+}
+
+const poly::RnsBase& Context::switching_plain_base() const {
+  static const poly::RnsBase none;
+  return traits(scheme()).errors_are_multiples ? plain_base_ : none;
 }
 
 std::shared_ptr<const Gadget> Context::gadget(std::size_t level) const {
@@ -157,8 +163,7 @@ std::shared_ptr<const Gadget> Context::gadget(const GadgetPrimes& primes) const 
   auto& known = plans_->gadgets[primes];
   std::shared_ptr<const Gadget> gadget = known.lock();
   if (!gadget) {
-    gadget = std::make_shared<const Gadget>(chain_, primes,
-                                            scheme() == Scheme::bgv ? plain_base_ : poly::RnsBase{});
+    gadget = std::make_shared<const Gadget>(chain_, primes, switching_plain_base());
     if (!gadget->modulus().without(key_base_).empty()) {
       throw ParameterError("a gadget may have ciphertext, special and key primes of its context only");
     }
@@ -178,8 +183,7 @@ const poly::Division* Context::encryption_division(std::size_t level, const poly
   const std::lock_guard lock(plans_->mutex);
   auto& plan = plans_->encryption[{level, indices_of(dropped)}];
   if (!plan) {
-    plan = std::make_unique<const poly::Division>(target.united(dropped), target,
-                                                  scheme() == Scheme::bgv ? plain_base_ : poly::RnsBase{});
+    plan = std::make_unique<const poly::Division>(target.united(dropped), target, switching_plain_base());
   }
   return plan.get();
 }

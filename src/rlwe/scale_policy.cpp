@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
@@ -33,7 +34,7 @@ ScalePolicy::ScalePolicy(const Parameters& parameters)
       levels_(parameters.literal().levels) {
   for (auto& primes : levels_) std::sort(primes.begin(), primes.end());
   if (is_approximate()) tolerance_ = 0x1p-45 + 8 / parameters.scale();
-  if (parameters.scheme() != Scheme::bgv) return;
+  if (!traits(parameters.scheme()).errors_are_multiples) return;
   plain_.emplace(parameters.plain_modulus());
   for (std::size_t level = 0; level < levels_.size(); ++level) {
     switching_corrections_.push_back(

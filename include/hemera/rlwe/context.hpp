@@ -123,6 +123,9 @@ class Context {
 
   struct Plans;
 
+  /// t where divisions must keep multiples of t multiples (BGV), else empty.
+  [[nodiscard]] const poly::RnsBase& switching_plain_base() const;
+
   Parameters parameters_;
   ScalePolicy scales_;
   poly::ErrorDistribution error_distribution_;
