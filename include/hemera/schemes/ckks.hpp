@@ -68,16 +68,16 @@ class Encoder {
                                             std::span<const std::complex<double>> values,
                                             const rlwe::BatchShape& batch, std::size_t level,
                                             double scale) const;
-  /// Encodes values that already lie in the context's memory. The work is put in the context's queue: nothing
-  /// is copied and nobody waits, so values are not checked; where one is not finite, or too large for the
-  /// base, its element of the batch is unspecified.
+  /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. A check of
+  /// the values would have to wait for the device: where one is not finite, or too large for the base, its
+  /// element of the batch is unspecified.
   [[nodiscard]] rlwe::Plaintext encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
                                        std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {}) const;
   /// [batch, slots].
   [[nodiscard]] std::vector<std::complex<double>> decode(const rlwe::Plaintext& plaintext) const;
-  /// Decodes to the context's memory, by the context's queue: nothing is copied and nobody waits.
-  /// MismatchError unless there is room for [batch, slots] values.
+  /// The same to the context's memory, in the order of its queue: no copy, and no wait. MismatchError unless
+  /// there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
 
  private:

@@ -12,8 +12,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The largest magnitude of a real or imaginary part; not finite if one of them is not. It compares bit
-// patterns, whose order is that of magnitudes.
+// The largest size of a real or imaginary part; not finite if one is not. By bit patterns, which order like
+// sizes.
 double largest_part(std::span<const Complex> values) {
   constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
   std::uint64_t real = 0, imaginary = 0;
@@ -24,7 +24,7 @@ double largest_part(std::span<const Complex> values) {
   return std::bit_cast<double>(std::max(real, imaginary));
 }
 
-// The embedding numbers slots by powers of 5. With another generator the slots are permuted, all N/2 of them.
+// The embedding numbers slots by powers of 5; with another generator they go by way of all N/2 slots.
 bool is_reordered(const rlwe::Context& context) {
   return context.parameters().literal().galois_generator != 5;
 }
