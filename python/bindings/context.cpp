@@ -47,7 +47,7 @@ std::vector<std::string> devices() {
   return names;
 }
 
-/// What a CPU backend of a small ring says of itself.
+/// The description of the CPU backend, asked of one with a small ring.
 std::string describe_cpu(int threads) {
   return poly::make_cpu_backend(poly::Ring::make(poly::min_degree, {}), threads)->description();
 }

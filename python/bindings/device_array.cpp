@@ -46,7 +46,7 @@ class DeviceArray {
       if (unknown_reader_) queue.synchronize_device();
       for (const std::uintptr_t stream : readers_) queue.wait_for_stream(stream);
     } catch (const Error&) {
-      // The device has failed, or a graph is captured, whose memory is apart.
+      // The device has failed, or a graph is being captured, whose memory is not given to others.
     }
   }
   DeviceArray(const DeviceArray&) = delete;
@@ -120,7 +120,7 @@ std::unique_ptr<DeviceArray> decode_integers(const ContextHandle& context, const
   return result;
 }
 
-/// Lives as long as the array, which must be `self`.
+/// The array as a DLPack tensor that keeps `self`, the Python object of a DeviceArray, alive.
 nb::ndarray<> as_dlpack(nb::object self) {
   using Code = nb::dlpack::dtype_code;
   constexpr int cuda = 2;  // kDLCUDA
@@ -159,7 +159,7 @@ struct ForeignArray {
   [[nodiscard]] std::size_t count() const { return shape.back(); }
 };
 
-/// Calls encode() between the waits.
+/// Calls encode() once the values are ready, and makes their owner wait until they were read.
 template <typename Encode>
 Plaintext read_foreign(const Context& context, const ForeignArray& values, const Encode& encode) {
   if (values.stream) context.queue().wait_for_stream(*values.stream);
@@ -194,11 +194,11 @@ Plaintext encode_integers(const ContextHandle& handle, const ForeignArray& value
   });
 }
 
-/// What a DLPack capsule tells; the array lives as long as this.
+/// The array of a DLPack capsule, kept alive.
 struct ImportedArray {
   nb::ndarray<nb::ro> array;
 
-  /// As NumPy writes it; raw bytes ("|V2") for what NumPy does not have.
+  /// The type of its values as NumPy writes it; raw bytes ("|V2") for types that NumPy does not have.
   [[nodiscard]] std::string type() const {
     const nb::dlpack::dtype dtype = array.dtype();
     const std::string bytes = std::to_string(dtype.bits / 8 * dtype.lanes);

@@ -42,7 +42,7 @@ auto span_of(const Row& array) {
 
 struct Release {
   void operator()(Word* words) const { ::operator delete(words, alignment); }
-  // Of a cache line: vector stores never straddle two.
+  // A cache line, so that no vector store straddles two.
   static constexpr std::align_val_t alignment{64};
 };
 using OwnedWords = std::unique_ptr<Word[], Release>;

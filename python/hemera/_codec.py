@@ -20,9 +20,9 @@ class Codec(ABC):
     """Encodes and decodes for one context, without holding it: the context holds its codec."""
 
     decoded_types: tuple[type[Any], type[Any]]
-    """What values decode to; the first is the usual one."""
+    """The types that values can be decoded to; the first is the default."""
     decodes_to: str
-    """The same for messages."""
+    """The beginning of the error for any other type."""
 
     def __init__(self, native: _core.Context, params: Parameters) -> None:
         self._native = native

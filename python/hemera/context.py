@@ -84,7 +84,7 @@ class Context:
             None if stream is None else stream_handle(stream),
         )
         self._lock = threading.Lock()
-        # Of all devices, by name; each context holds those that it made.
+        # The contexts of all devices by name, held weakly; each holds those that it made.
         self._family: weakref.WeakValueDictionary[str, Context] = weakref.WeakValueDictionary()
         self._family[self.device] = self
         self._made: list[Context] = []
@@ -438,8 +438,8 @@ class Context:
         assert isinstance(core, _core.SwitchingKey)
         return SwitchingKey(core, self)
 
-    # Objects hold their context, so the context holds none of them, only what is below them: it goes, with
-    # its memory, when the last of them does.
+    # Objects hold their context, so the context holds no objects, only natives: otherwise neither could be
+    # released before the garbage collector finds the circle.
 
     @property
     def _keyless(self) -> Evaluator:

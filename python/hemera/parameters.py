@@ -204,7 +204,7 @@ class Parameters:
 
     @property
     def security_bits(self) -> int:
-        """The same as a number: 256, 192, 128 (either table) or 0."""
+        """The class of security as a number: 256, 192, 128 (either table) or 0."""
         return self._native.security_bits
 
     @property

@@ -61,7 +61,7 @@ struct Descriptor {
   }
 };
 
-// Where a path leads in the end, through symbolic links of which the last may lead nowhere yet.
+// The path behind symbolic links; what the last of them names need not exist yet.
 std::filesystem::path resolve(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_symlink(path, error)) {
@@ -133,7 +133,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access)
     fail("making a new file beside it", EEXIST);
   }
   if (exists && access == Access::usual) {
-    // Gives back what the umask took; a file system without permissions may refuse.
+    // Restores the permissions that the umask took away; a file system without permissions may refuse.
     static_cast<void>(::fchmod(descriptor_, status.st_mode & 0777));
   }
 }
@@ -181,8 +181,8 @@ void AtomicFile::commit() {
     fail("renaming the finished file", errno);
   }
   temporary_.clear();
-  // The rename itself reaches the disk with the folder. The file is complete either way, so that a file
-  // system that can not do this (some network ones) is no error.
+  // The rename is on the disk once the folder is. The file is complete either way, so it is no error where a
+  // file system (some network ones) can not write folders out.
   const std::filesystem::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
   const Descriptor opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (opened.value >= 0) {
@@ -233,7 +233,7 @@ std::vector<std::byte> load_file(const std::filesystem::path& path,
     return true;
   };
   bool more = fill();
-  // Before memory is taken for a large file that is something else.
+  // Checked before memory is allocated: a large file may be something else.
   const Header header = read_header(std::span(data).first(size));
   if (accept) {
     accept(header);

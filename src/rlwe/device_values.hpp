@@ -44,7 +44,7 @@ class DeviceValues {
   T* data_;
 };
 
-/// Values that are only read, as a view can name them: views are for both directions.
+/// Values that are only read, without const: the views of values serve both directions.
 template <typename T>
 std::span<T> readable(std::span<const T> values) {
   return {const_cast<T*>(values.data()), values.size()};

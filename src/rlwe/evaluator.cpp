@@ -13,7 +13,7 @@
 namespace hemera::rlwe {
 namespace {
 
-// Bytes of copies that products hold, above which they are summed before more are made.
+// Products that wait to be summed hold copies of operands; above so many bytes they are summed first.
 constexpr std::size_t held_limit = std::size_t{1} << 28;
 
 // a + b or a - b of aligned operands of any sizes and fitting batches; `out` is `a` itself or another
@@ -43,7 +43,7 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
   } else {
     backend.add(queue, target.components(0, common), x.components(0, common), y.components(0, common), base);
   }
-  // The higher components of the larger operand go over as they are, to each element of the batch.
+  // Components that only the larger operand has are copied or negated, for each element of the batch.
   for (std::size_t i = 0; rest != 0 && !in_place && i < target.shape.batch; ++i) {
     const poly::PolyView element = target.components(common, rest).batches(i, 1);
     const bool from_a = a.size() > b.size();
@@ -82,7 +82,7 @@ std::vector<std::int64_t> plain_powers(std::int64_t value) {
   return terms;
 }
 
-// What ends a complaint about a missing key.
+// The way out, which ends every error about a missing key.
 std::string missing_key_way_out(const EvaluationKeys& keys) {
   if (keys.switching.empty()) {
     return ", but there are no evaluation keys here; use the evaluator that has them (Python: "
@@ -478,7 +478,7 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a,
   require(a, "rotate_hoisted");
   Ciphertext storage;
   const Ciphertext& source = at_size_two(a, storage);
-  // Rotations by one key share their ModUp; identities and composed ones go their own way.
+  // Rotations that have a key of their own share one ModUp; those by 0 or by several keys are done singly.
   std::vector<Ciphertext> results(steps.size());
   std::vector<std::size_t> hoisted;
   std::vector<std::uint64_t> elements;

@@ -31,7 +31,8 @@ void require_size_two(const Ciphertext& ciphertext, const char* operation) {
 // A ciphertext of `switched` with the metadata of `source` and the noise of a key switch.
 Ciphertext switched_ciphertext(const Ciphertext& source, poly::Poly switched, const SwitchingKey& key) {
   Metadata meta = source.meta;
-  meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(*source.context, *key.gadget, meta.level));
+  meta.noise_log2 = sum_noise_log2(*source.context, meta.noise_log2,
+                                   switching_noise_log2(*source.context, *key.gadget, meta.level));
   return {source.context, std::move(meta), std::move(switched), {}};
 }
 
@@ -58,7 +59,8 @@ Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, c
   const poly::Backend& backend = context->backend();
   const poly::ModUp& up = key.gadget->mod_up(level);
   const poly::Division* down = key.gadget->mod_down(level);
-  meta.noise_log2 = add_log2(meta.noise_log2, switching_noise_log2(*context, *key.gadget, level));
+  meta.noise_log2 =
+      sum_noise_log2(*context, meta.noise_log2, switching_noise_log2(*context, *key.gadget, level));
   Ciphertext product = make_ciphertext(context, std::move(meta), 2);
   auto workspace =
       context->make_workspace(backend.multiply_relinearize_workspace(product.poly.shape(), up, down));
@@ -78,7 +80,7 @@ void relinearize(Ciphertext& ciphertext, const SwitchingKey& key) {
   const poly::ConstPolyView in = ciphertext.poly.view();
   poly::Poly switched = switch_key(context, in.components(2, 1), level, key, in.components(0, 2));
   ciphertext.meta.noise_log2 =
-      add_log2(ciphertext.meta.noise_log2, switching_noise_log2(context, *key.gadget, level));
+      sum_noise_log2(context, ciphertext.meta.noise_log2, switching_noise_log2(context, *key.gadget, level));
   ciphertext.poly = std::move(switched);
 }
 

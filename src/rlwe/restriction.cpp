@@ -6,7 +6,7 @@ poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const po
   const auto positions = whole.base().positions(base);
   poly::Poly part =
       context.make_poly(whole.shape().batch, whole.shape().components, base, whole.form(), whole.secrecy());
-  // Neighbours go together.
+  // One copy for each run of limbs that are neighbours in `whole`.
   for (std::size_t first = 0, last = 0; first < positions.size(); first = last) {
     for (last = first + 1; last < positions.size() && positions[last] == positions[last - 1] + 1;) ++last;
     context.backend().copy(context.queue(), part.view().limbs(first, last - first),

@@ -79,7 +79,7 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
   virtual void write(std::span<const std::byte> data) = 0;
-  /// About so many bytes will come: room for them may be made.
+  /// A hint that about so many bytes will follow, for which memory may be reserved.
   virtual void expect(std::size_t bytes) { static_cast<void>(bytes); }
 };
 

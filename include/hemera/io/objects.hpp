@@ -19,8 +19,8 @@ namespace hemera::io {
 /// How residues are stored. Loading needs none of this.
 struct SaveOptions {
   /// 0: no compression; 1 (fastest) to 19 (smallest): zstd over whole words where that is smaller than
-  /// packing. It helps for small plaintexts; residues of ciphertexts and keys are random, so that it finds
-  /// nothing but the empty bits of a word. Never used for secret keys.
+  /// packing. It helps for small plaintexts; residues of ciphertexts and keys are random, so that it saves
+  /// no more than the unused bits of each word. Never used for secret keys.
   int compression_level = 0;
   /// Each residue in as many bits as its modulus has, instead of 64: 22 % smaller for 50-bit primes.
   bool packed = true;

@@ -156,7 +156,7 @@ class Evaluator {
   [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Ciphertext& b,
                                         const char* operation) const;
   [[nodiscard]] Factors checked_factors(const Ciphertext& a, const Plaintext& b, const char* operation) const;
-  /// Of products that may be added as they are; at least one. With a key, relinearized.
+  /// The sum of one or more products that may be added as they are; relinearized if there is a key.
   [[nodiscard]] Ciphertext sum_aligned(std::span<const Factors> products, const SwitchingKey* key,
                                        const char* operation) const;
   /// Adds products of any kind to `sum`, which may be empty.
@@ -170,8 +170,7 @@ class Evaluator {
   Relinearization relinearization_;
 };
 
-/// The rotation keys that slot sums over `slots` slots, or the given rotations by power-of-two steps, need at
-/// least.
+/// The rotations whose keys `sum_slots` uses for ciphertexts of `slots` slots.
 std::vector<std::int64_t> rotations_for_sum(const Parameters& parameters, std::size_t slots);
 /// The fewest signed power-of-two steps (modulo `period`) that make up each rotation, as one sorted set.
 std::vector<std::int64_t> rotations_needed(std::span<const std::int64_t> steps, std::size_t period);

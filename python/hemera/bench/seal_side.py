@@ -68,8 +68,8 @@ class SealSide:
             self.operations["rescale"] = self._rescaled
 
     def conversion(self) -> None:
-        """What encoding does before any encoding: the conversion of the Python list, ended by SEAL's refusal
-        of a list that is one too long."""
+        """The part of encoding that comes before SEAL's: converting the Python list. Measured with one that
+        has one value too many, which SEAL refuses after the conversion."""
         too_long = self._too_long
         try:
             if self._ckks:

@@ -66,7 +66,7 @@ class Preparation:
         return clipped
 
     def quantise(self, rows: Floats) -> Integers:
-        """The same as integers of FEATURE_STEPS to a standard deviation."""
+        """Standardised and clipped features as integers, FEATURE_STEPS to a standard deviation."""
         return np.rint(self.apply(rows) * FEATURE_STEPS).astype(np.int64)
 
 

@@ -1,7 +1,8 @@
 // BEHZ: J.-C. Bajard, J. Eynard, A. Hasan, V. Zucca, "A full RNS variant of FV like somewhat homomorphic
-// encryption schemes", 2016/510, section 4: fast (approximate) base conversions everywhere; their multiples
-// of Q are removed by a Montgomery reduction with m-tilde before the product, stay as an error
-// of the floor, and of the auxiliary base are removed by m_sk (Shenoy and Kumaresan).
+// encryption schemes", 2016/510, section 4. All base conversions are fast (approximate) ones, which are off
+// by multiples of the base's product: before the product of ciphertexts a Montgomery reduction with m-tilde
+// removes the multiples of Q, after it they stay as an error of the division, and m_sk removes those of the
+// auxiliary base (Shenoy and Kumaresan).
 // Departures: m-tilde is an NTT prime of the auxiliary base instead of a power of two, residues are centred
 // before each conversion, and the factors m-tilde of both operands are taken out after the product.
 #include <cmath>

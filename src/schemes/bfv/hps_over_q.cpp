@@ -22,7 +22,7 @@ class HpsOverQMultiplier final : public Multiplier {
 
   void multiply(const rlwe::Context& context, const poly::PolyView& out,
                 const Operands& operands) const override {
-    // Tensor products are those of a multiplier, if there is one.
+    // The backend makes the whole product, unless a ring multiplier makes its tensor products.
     if (context.multiplier() != nullptr) return sum_lifted(context, out, std::span(&operands, 1));
     const poly::Backend& backend = context.backend();
     auto workspace = context.make_workspace(backend.scaled_product_workspace(out.shape, plan_));
@@ -46,12 +46,12 @@ class HpsOverQMultiplier final : public Multiplier {
   }
 
  private:
-  // Of one product: the first operand over P, the second one over Q P.
+  // Bytes of the lifted operands of one product: the first over P, the second over Q P.
   [[nodiscard]] std::size_t lifted_bytes(std::size_t degree) const {
     return 2 * (plan_.auxiliary().size() + plan_.all().size()) * degree * sizeof(std::uint64_t);
   }
 
-  // Summed over Q P, then divided once: the sums, too, are needed modulo Q P only.
+  // Adds products over Q P and divides the sum once: it, too, is needed modulo Q P only.
   void sum_lifted(const rlwe::Context& context, const poly::PolyView& out,
                   std::span<const Operands> products) const {
     const poly::Backend& backend = context.backend();

@@ -9,7 +9,7 @@
 
 namespace hemera::bfv {
 
-/// Scratch of a product above which a batch, or a sum, is worked off in parts.
+/// Bytes of scratch above which a batch, or a sum of products, is computed in parts.
 inline constexpr std::size_t scratch_limit = std::size_t{1} << 28;
 
 /// What is multiplied: [batch or 1, 2, limb, N] in evaluation form over a level's base.
@@ -29,10 +29,10 @@ class Multiplier {
   /// extended once.
   virtual void multiply(const rlwe::Context& context, const poly::PolyView& out,
                         const Operands& operands) const = 0;
-  /// The sum of at least one product; by default each is made alone.
+  /// The sum of one or more products; unless overridden, each is computed by `multiply` and added.
   virtual void sum_products(const rlwe::Context& context, const poly::PolyView& out,
                             std::span<const Operands> products) const;
-  /// The level's.
+  /// The base of the level.
   [[nodiscard]] virtual const poly::RnsBase& base() const = 0;
   /// Bytes of scratch that one ciphertext of a batch takes.
   [[nodiscard]] virtual std::size_t scratch_bytes(std::size_t degree) const = 0;
@@ -58,8 +58,8 @@ poly::RnsBase auxiliary_part(const rlwe::Context& context, std::size_t first, st
 /// not.
 poly::RnsBase auxiliary_of_size(const rlwe::Context& context, double bits);
 
-/// Bits above log2 Q that hold the integer t a b / Q without its sign wrapping: |t (a_0 b_1 + a_1 b_0) / Q|
-/// <= t N Q / 2.
+/// How many bits beyond log2 Q a base needs to hold the signed integers t a b / Q, of which the largest is
+/// |t (a_0 b_1 + a_1 b_0) / Q| <= t N Q / 2.
 double product_headroom_log2(const rlwe::Context& context);
 
 }  // namespace hemera::bfv

@@ -19,8 +19,8 @@ constexpr double tolerance = 0.5;
 }  // namespace
 
 double switching_half_range(std::uint64_t plain_modulus) {
-  // delta / D of [-1/2, 1/2] plus a correction of [-(t-1)/2, t/2]; for even t one half more covers that the
-  // latter is not symmetric.
+  // A rounding error in [-1/2, 1/2] plus a correction modulo t in [-(t-1)/2, t/2]. That interval is not
+  // symmetric for even t, which one half more covers.
   const auto t = static_cast<double>(plain_modulus);
   return plain_modulus % 2 == 1 ? t / 2 : t / 2 + 1;
 }

@@ -45,7 +45,7 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
 
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
   const auto sizes = [&](std::size_t degree, std::uint64_t plain_modulus) {
-    // For each number of primes the smallest size that does.
+    // For each number of primes, the smallest size of them that holds the circuit.
     std::vector<integer::ChainSize> result;
     const double least = integer::least_prime_bits(degree);
     double smallest = integer::most_chain_bits;

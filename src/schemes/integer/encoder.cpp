@@ -25,7 +25,7 @@ void require_integers(const Context& context, const char* operation) {
   }
 }
 
-// Values of one element of the batch; throws unless they fill it.
+// How many values each element of the batch has; ParameterError unless they fill the batch.
 std::size_t values_of_each(const Context& context, std::size_t values, const BatchShape& batch,
                            Encoding encoding) {
   const std::size_t degree = context.degree();
@@ -48,7 +48,7 @@ std::size_t values_of_each(const Context& context, std::size_t values, const Bat
   return count;
 }
 
-// No early exit: the time does not tell which value it is.
+// No early exit, so that the time does not tell which value is out of range.
 void require_in_range(const Context& context, std::span<const std::int64_t> values) {
   const std::uint64_t t = context.parameters().plain_modulus();
   const auto limit = static_cast<std::int64_t>(t);

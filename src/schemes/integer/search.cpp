@@ -31,7 +31,7 @@ std::string one_decimal(double value) {
   return text;
 }
 
-// t for a degree; 0 if there is no prime of these bits.
+// The plaintext modulus for a degree; 0 if there is no prime of the bits asked for.
 std::uint64_t plain_modulus_for(const CircuitRequest& request, std::size_t degree) {
   if (request.plain_modulus != 0) return request.plain_modulus;
   const std::uint64_t upper = std::uint64_t{1} << request.plain_bits;
@@ -202,7 +202,7 @@ rlwe::Parameters chain_parameters(const Rules& rules, const ChainRequest& reques
     taken.push_back(found.front());
     return found.front();
   };
-  // Special primes first: those of equal bits are then the larger ones.
+  // Special primes are chosen first, so that they are the larger ones where bits are equal.
   for (const int bits : request.special_bits) literal.special_primes.push_back(largest(bits));
   Primes primes;
   for (const int bits : request.prime_bits) primes.push_back(largest(bits));

@@ -24,16 +24,16 @@ class Encoder {
   /// a prime t = 1 mod 2N. The plaintext is for the top level.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::int64_t> values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding = rlwe::Encoding::slots) const;
-  /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. Any 64-bit
-  /// values are taken modulo t: a check of their range would have to wait for the device.
+  /// Encodes values that already lie in the context's memory. The work is put in the context's queue: nothing
+  /// is copied and nobody waits, so the range is not checked, and any 64-bit values are taken modulo t.
   [[nodiscard]] rlwe::Plaintext encode(const poly::IntegerView& values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding = rlwe::Encoding::slots) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
   /// [0, t).
   [[nodiscard]] std::vector<std::int64_t> decode(const rlwe::Plaintext& plaintext,
                                                  bool is_signed = true) const;
-  /// The same to the context's memory, in the order of its queue: no copy, and no wait. MismatchError unless
-  /// there is room for [batch, count] values.
+  /// Decodes to the context's memory, by the context's queue: nothing is copied and nobody waits.
+  /// MismatchError unless there is room for [batch, count] values.
   void decode_to(const poly::IntegerView& values, const rlwe::Plaintext& plaintext,
                  bool is_signed = true) const;
 

@@ -222,7 +222,8 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
   // made.
   if constexpr (!Memory::divides) begin_kernel();
 
-  // First the digits, then the deltas: by the same instructions, which the first time brings to the caches.
+  // First the digits, then the deltas. Both run the same code, so that the second pass finds its instructions
+  // in the cache.
   Value x[8];
   const unsigned deltas = memory.others();
   const ScaledSource residues{pass.residues.limb(batch, 0, 0), pass.residues.limb_stride, 1, 0};

@@ -33,8 +33,8 @@ struct alignas(16) LimbConversion {
   };
   Source source[max_cluster_sources];
   std::uint64_t minus_shift;
-  std::uint64_t minus_product;      // what a quotient counts
-  std::uint64_t correction_weight;  // what the correction counts
+  std::uint64_t minus_product;      // added once for each unit of the quotient
+  std::uint64_t correction_weight;  // added once for each unit of the correction
   std::uint64_t factor;             // of a single source, see reduce_word
   std::uint32_t sources;            // 0: the limb is the digit's own
   std::uint32_t single;  // one source of weight 1, shifted before it is multiplied, and no correction
