@@ -58,7 +58,7 @@ poly::Poly lift_plaintext(const Context& context, const Plaintext& plaintext, co
                           runtime::Secrecy secrecy) {
   const poly::Backend& backend = context.backend();
   poly::Poly lifted = context.make_poly(plaintext.poly.shape().batch, 1, base, Form::evaluation, secrecy);
-  auto workspace = context.make_workspace(backend.lift_integers_workspace(plaintext.poly.shape()), secrecy);
+  auto workspace = context.make_workspace(secrecy);
   backend.lift_integers(context.queue(), lifted.view(), plaintext.poly.view(), factor, scalars,
                         context.exact_conversion(context.plain_base(), base), workspace);
   return lifted;
@@ -134,7 +134,7 @@ Ciphertext switch_modulus(const Ciphertext& a, double half_range) {
   meta.level = level - 1;
   meta.noise_log2 = switched_noise_log2(context, a.meta.noise_log2, level, level - 1, a.size(), half_range);
   Ciphertext result = make_ciphertext(a.context, std::move(meta), a.size());
-  auto workspace = context.make_workspace(backend.divide_and_round_workspace(a.poly.shape(), plan));
+  auto workspace = context.make_workspace();
   backend.divide_and_round(context.queue(), result.poly.view(), a.poly.view(), plan, Form::evaluation,
                            workspace);
   return result;

@@ -24,7 +24,9 @@ void require_level(const Context& context, std::size_t level, const char* operat
 }  // namespace
 
 void expand_uniform_half(const Context& context, poly::Poly& poly, const poly::RandomStream& seed) {
-  context.backend().sample_uniform(context.queue(), poly.view().components(1, 1), seed, poly.base());
+  runtime::Workspace none;
+  context.backend().sample(context.queue(), poly.view().components(1, 1), seed, poly::Distribution::uniform(),
+                           poly.base(), none);
 }
 
 SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {
@@ -34,12 +36,10 @@ SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {
   poly::Poly secret = context->make_poly(1, 1, base, Form::coefficient, Secrecy::secret);
   const poly::RandomStream stream{poly::Seed::fresh(), 0};
   const std::size_t weight = context->parameters().literal().secret.weight;
-  if (weight == 0) {
-    backend.sample_ternary(queue, secret.view(), stream, base);
-  } else {
-    auto workspace = context->make_workspace(backend.sample_fixed_weight_workspace(), Secrecy::secret);
-    backend.sample_fixed_weight(queue, secret.view(), stream, weight, base, workspace);
-  }
+  auto workspace = context->make_workspace(Secrecy::secret);
+  backend.sample(queue, secret.view(), stream,
+                 weight == 0 ? poly::Distribution::ternary() : poly::Distribution::fixed_weight(weight), base,
+                 workspace);
   backend.forward_transform(queue, secret.view(), secret.view(), base);
   secret.set_form(Form::evaluation);
   return {context, std::move(secret)};

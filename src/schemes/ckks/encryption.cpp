@@ -61,8 +61,9 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
   const poly::RnsBase& base = plaintext.poly.base();
   poly::Poly flooding = context.make_poly(plaintext.poly.shape().batch, 1, base, poly::Form::coefficient,
                                           runtime::Secrecy::secret);
-  backend.sample_flooding(context.queue(), flooding.view(), poly::RandomStream{poly::Seed::fresh(), 0},
-                          std::max(bits, 1), base);
+  auto workspace = context.make_workspace(runtime::Secrecy::secret);
+  backend.sample(context.queue(), flooding.view(), poly::RandomStream{poly::Seed::fresh(), 0},
+                 poly::Distribution::flooding(std::max(bits, 1)), base, workspace);
   backend.forward_transform(context.queue(), flooding.view(), flooding.view(), base);
   const poly::PolyView out = plaintext.poly.view();
   backend.add(context.queue(), out, out, flooding.view(), base);

@@ -114,7 +114,7 @@ Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   meta.scale /= ctx.chain().ratio(level);
   meta.noise_scale_degree = std::max(1, meta.noise_scale_degree - 1);
   Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), a.size());
-  auto workspace = ctx.make_workspace(ctx.backend().divide_and_round_workspace(a.poly.shape(), plan));
+  auto workspace = ctx.make_workspace();
   ctx.backend().divide_and_round(ctx.queue(), result.poly.view(), a.poly.view(), plan, poly::Form::evaluation,
                                  workspace);
   return result;
