@@ -29,7 +29,8 @@ class NttEngine final : public poly::RingMultiplier {
     const bool square = a.data == b.data && a.shape == b.shape;
     const poly::Poly left = forward(a);
     const poly::Poly right = square ? poly::Poly() : forward(b);
-    backend.tensor_product(queue, out, left.view(), square ? left.view() : right.view(), base);
+    const poly::ConstPolyView first = left.view(), second = square ? first : right.view();
+    backend.inner_product(queue, out, std::span(&first, 1), std::span(&second, 1), base);
     backend.inverse_transform(queue, out, out, base);
   }
 

@@ -3,9 +3,13 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace hemera::poly {
+
+/// The embedding numbers slots by its powers.
+inline constexpr std::uint64_t embedding_generator = 5;
 
 /// Correctly rounded (to nearest) doubles of the roots that the embedding of degree N multiplies with, N/2
 /// entries.

@@ -8,15 +8,11 @@
 
 namespace hemera::poly {
 
-/// The view fits the base (MismatchError), and the numbers of its polynomials stay below 2^32
-/// (ParameterError).
-void check_sampling(const PolyView& out, const RandomStream& stream, const RnsBase& base);
+/// The numbers of the polynomials stay below 2^32; ParameterError otherwise.
+void check_stream(const char* operation, const PolyShape& out, const RandomStream& stream);
 
-/// 1 <= weight <= degree; ParameterError otherwise.
-void check_weight(std::size_t weight, std::size_t degree);
-
-/// 1 <= bits <= 120; ParameterError otherwise.
-void check_flooding(int bits);
+/// The weight is from 1 to the degree, the bits of flooding from 1 to 120; ParameterError otherwise.
+void check_distribution(const Distribution& distribution, std::size_t degree);
 
 /// Zeroes the stack that calls have used which have returned: what they saved there may have held secrets.
 void zero_stack_below();

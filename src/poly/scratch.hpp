@@ -1,9 +1,10 @@
 // Scratch polynomials of operations, in a workspace.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 
-#include "hemera/poly/poly.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/runtime/queue.hpp"
 
 namespace hemera::poly {
@@ -18,6 +19,12 @@ inline PolyView take(runtime::Workspace& workspace, const PolyShape& shape) {
   return {workspace.take(bytes_of(shape)), shape, Word::u64};
 }
 
+/// Slots, likewise.
+inline SlotView take_slots(runtime::Workspace& workspace, std::size_t batch, std::size_t slots) {
+  using Value = std::complex<double>;
+  return {reinterpret_cast<Value*>(workspace.take(batch * slots * sizeof(Value))), batch, slots};
+}
+
 inline PolyShape with_limbs(PolyShape shape, std::size_t limbs) {
   shape.limbs = limbs;
   return shape;
@@ -26,6 +33,11 @@ inline PolyShape with_limbs(PolyShape shape, std::size_t limbs) {
 inline PolyShape with_components(PolyShape shape, std::size_t components) {
   shape.components = components;
   return shape;
+}
+
+/// Of the digits that ModUp makes of `in`.
+inline PolyShape digits_shape(const PolyShape& in, const ModUp& plan) {
+  return with_components(with_limbs(in, plan.extended().size()), plan.digits().size());
 }
 
 }  // namespace hemera::poly

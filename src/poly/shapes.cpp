@@ -9,6 +9,17 @@ std::string describe(const PolyShape& shape) {
          ", limbs " + std::to_string(shape.limbs) + ", N " + std::to_string(shape.degree) + "]";
 }
 
+namespace {
+
+void check_word(const char* operation, const char* operand, Word actual, Word expected) {
+  if (actual == expected) return;
+  throw MismatchError(std::string(operation) + ": " + operand + " stores residues in " +
+                      std::to_string(static_cast<int>(actual)) + " bytes, but needs " +
+                      std::to_string(static_cast<int>(expected)));
+}
+
+}  // namespace
+
 void check_view(const char* operation, const char* operand, const ConstPolyView& view, const RnsBase& base) {
   const std::size_t degree = base.ring() ? base.ring()->degree() : view.shape.degree;
   if (view.shape.limbs != base.size() || view.shape.degree != degree) {
@@ -16,11 +27,7 @@ void check_view(const char* operation, const char* operand, const ConstPolyView&
                         ", but its base has " + std::to_string(base.size()) + " limbs of degree " +
                         std::to_string(degree) + "; both must belong to one level");
   }
-  if (view.word != base.word()) {
-    throw MismatchError(std::string(operation) + ": " + operand + " stores residues in " +
-                        std::to_string(static_cast<int>(view.word)) + " bytes, but its base in " +
-                        std::to_string(static_cast<int>(base.word())));
-  }
+  check_word(operation, operand, view.word, base.word());
 }
 
 void check_broadcast(const char* operation, const char* operand, const PolyShape& input,
@@ -38,10 +45,6 @@ void check_input(const char* operation, const char* operand, const ConstPolyView
                  const RnsBase& base) {
   check_view(operation, operand, input, base);
   check_broadcast(operation, operand, input.shape, out);
-}
-
-void check_scalars(const char* operation, std::size_t scalars, const RnsBase& base) {
-  check_count(operation, "scalars", scalars, base.size());
 }
 
 void check_ring(const char* operation, const std::shared_ptr<const Ring>& ring, const RnsBase& base) {
@@ -72,25 +75,34 @@ void check_host(const char* operation, std::size_t host_words, const PolyShape& 
   }
 }
 
-void check_copy(const PolyView& out, const ConstPolyView& in) {
-  if (in.shape.limbs != out.shape.limbs || in.shape.degree != out.shape.degree) {
-    throw MismatchError("copy: the input " + describe(in.shape) + " and the output " + describe(out.shape) +
-                        " have different limbs or degrees");
+void check_degree(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring) {
+  if (view.shape.degree != ring.degree()) {
+    throw MismatchError(std::string(operation) + ": " + operand + " is " + describe(view.shape) +
+                        ", but this backend's ring has degree " + std::to_string(ring.degree()) +
+                        "; make both from one context");
   }
-  check_broadcast("copy", "input", in.shape, out.shape);
+  check_word(operation, operand, view.word, Word::u64);
 }
 
-void check_tensor_product(const char* operation, const PolyView& out, const ConstPolyView& a,
-                          const ConstPolyView& b, const RnsBase& base) {
+void check_copy(const char* operation, const PolyView& out, const ConstPolyView& in) {
+  if (in.shape.limbs != out.shape.limbs || in.shape.degree != out.shape.degree) {
+    throw MismatchError(std::string(operation) + ": the input " + describe(in.shape) + " and the output " +
+                        describe(out.shape) + " have different limbs or degrees");
+  }
+  check_word(operation, "input", in.word, out.word);
+}
+
+void check_unary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
+                 const ConstPolyView& a, const RnsBase& base) {
+  check_ring(operation, ring, base);
   check_view(operation, "output", out, base);
-  check_view(operation, "a", a, base);
-  check_view(operation, "b", b, base);
-  check_count(operation, "components of the output", out.shape.components,
-              a.shape.components + b.shape.components - 1);
-  PolyShape shape = out.shape;
-  shape.components = 1;
-  check_broadcast(operation, "a", a.components(0, 1).shape, shape);
-  check_broadcast(operation, "b", b.components(0, 1).shape, shape);
+  check_input(operation, "a", a, out.shape, base);
+}
+
+void check_binary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
+                  const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base) {
+  check_unary(operation, ring, out, a, base);
+  check_input(operation, "b", b, out.shape, base);
 }
 
 void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
@@ -98,9 +110,16 @@ void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
   constexpr const char* operation = "inner_product";
   check_count(operation, "right factors", b.size(), a.size());
   if (a.empty()) throw MismatchError("inner_product: there are no factors; at least one pair is needed");
+  check_view(operation, "output", out, base);
+  const std::size_t left = a.front().shape.components, right = b.front().shape.components;
+  check_count(operation, "components of the output", out.shape.components, left + right - 1);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    check_tensor_product(operation, out, a[i], b[i], base);
-    check_count(operation, "components of a left factor", a[i].shape.components, a.front().shape.components);
+    check_view(operation, "a", a[i], base);
+    check_view(operation, "b", b[i], base);
+    check_count(operation, "components of a left factor", a[i].shape.components, left);
+    check_count(operation, "components of a right factor", b[i].shape.components, right);
+    check_batch(operation, "a", a[i].shape, out.shape);
+    check_batch(operation, "b", b[i].shape, out.shape);
   }
 }
 
@@ -118,22 +137,82 @@ void check_count(const char* operation, const char* what, std::size_t actual, st
   }
 }
 
-void check_key_inner_product(const PolyView& out, std::size_t batch, const ConstPolyView& key,
-                             const ModUp& plan) {
-  check_view("key_inner_product", "output", out, plan.extended());
-  check_view("key_inner_product", "key", key, plan.key_base());
-  check_count("key_inner_product", "components of the output", out.shape.components, key.shape.components);
-  if (batch != out.shape.batch && batch != 1) {
-    throw MismatchError("key_inner_product: digits of a batch of " + std::to_string(batch) +
-                        " do not broadcast to the output " + describe(out.shape));
+void check_rows(const char* operation, std::size_t from, std::size_t to) {
+  if (from == to || from == 1) return;
+  throw MismatchError(std::string(operation) + ": a batch of " + std::to_string(from) +
+                      " does not broadcast to one of " + std::to_string(to) + "; it must be equal or 1");
+}
+
+void check_batch(const char* operation, const char* operand, const PolyShape& input, const PolyShape& out) {
+  if (input.batch == out.batch || input.batch == 1) return;
+  throw MismatchError(std::string(operation) + ": " + operand + " " + describe(input) +
+                      " does not broadcast to the output " + describe(out) + "; batches must be equal or 1");
+}
+
+void check_pair(const char* operation, const char* operand, const ConstPolyView& view, const PolyView& out,
+                const RnsBase& base) {
+  check_view(operation, operand, view, base);
+  if (view.shape.components != 2) {
+    throw MismatchError(std::string(operation) + ": " + operand + " " + describe(view.shape) +
+                        " is no ciphertext of 2 components");
   }
+  check_batch(operation, operand, view.shape, out.shape);
+}
+
+void check_division(const char* operation, const std::shared_ptr<const Ring>& ring, const Division& plan,
+                    Form form) {
+  check_ring(operation, ring, plan.source());
+  check_ring(operation, ring, plan.target());
+  check_ring(operation, ring, plan.plaintext());
+  if (form == Form::coefficient) return;
+  check_transform(operation, ring, plan.dropped());
+  check_transform(operation, ring, plan.target());
+}
+
+void check_mod_up_plan(const char* operation, const std::shared_ptr<const Ring>& ring, const ModUp& plan) {
+  check_transform(operation, ring, plan.extended());
+  check_ring(operation, ring, plan.key_base());
+}
+
+void check_switch_plans(const char* operation, const std::shared_ptr<const Ring>& ring, const ModUp& up,
+                        const Division* down) {
+  check_mod_up_plan(operation, ring, up);
+  if (down != nullptr) check_division(operation, ring, *down, Form::evaluation);
+  const RnsBase& from = down == nullptr ? up.base() : down->source();
+  const RnsBase& to = down == nullptr ? up.base() : down->target();
+  if (!(from == up.extended()) || !(to == up.base())) {
+    throw MismatchError(std::string(operation) + ": the division is not from the extended base of " +
+                        std::to_string(up.extended().size()) + " limbs to the level's base of " +
+                        std::to_string(up.base().size()) + "; make it from ModUp's bases");
+  }
+}
+
+void check_key(const char* operation, const PolyView& out, const ConstPolyView& key, const ModUp& plan) {
+  check_view(operation, "key", key, plan.key_base());
+  check_count(operation, "components of the output", out.shape.components, key.shape.components);
   for (const GadgetDigit& digit : plan.digits()) {
     if (digit.key_digit >= key.shape.batch) {
-      throw MismatchError("key_inner_product: the gadget asks for digit " + std::to_string(digit.key_digit) +
-                          " of a key that has " + std::to_string(key.shape.batch) +
-                          " digits; the key was made for other parameters");
+      throw MismatchError(std::string(operation) + ": the gadget asks for digit " +
+                          std::to_string(digit.key_digit) + " of a key that has " +
+                          std::to_string(key.shape.batch) + " digits; the key was made for other parameters");
     }
   }
+}
+
+void check_switch(const char* operation, const PolyView& out, const ConstPolyView& in,
+                  const ConstPolyView& key, const ModUp& up, const ConstPolyView& addend) {
+  check_view(operation, "output", out, up.base());
+  check_view(operation, "input", in, up.base());
+  check_count(operation, "components of the input", in.shape.components, 1);
+  check_count(operation, "polynomials of the input", in.shape.batch, out.shape.batch);
+  check_key(operation, out, key, up);
+  if (addend.data == nullptr) return;
+  check_view(operation, "addend", addend, up.base());
+  if (addend.shape.components > out.shape.components) {
+    throw MismatchError(std::string(operation) + ": the addend " + describe(addend.shape) +
+                        " has more components than the output " + describe(out.shape));
+  }
+  check_batch(operation, "addend", addend.shape, out.shape);
 }
 
 void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const RnsBase& base,
@@ -174,32 +253,6 @@ void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const R
   }
 }
 
-void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
-                      const Division* down, const ConstPolyView& addend) {
-  check_view("switch_key", "output", out, up.base());
-  check_view("switch_key", "input", in, up.base());
-  check_view("switch_key", "key", key, up.key_base());
-  check_count("switch_key", "components of the input", in.shape.components, 1);
-  check_count("switch_key", "components of the output", out.shape.components, key.shape.components);
-  check_broadcast("switch_key", "input", in.shape, out.shape);
-  const RnsBase& from = down == nullptr ? up.base() : down->source();
-  const RnsBase& to = down == nullptr ? up.base() : down->target();
-  if (!(from == up.extended()) || !(to == up.base())) {
-    throw MismatchError("switch_key: the division is not from the extended base of " +
-                        std::to_string(up.extended().size()) + " limbs to the level's base of " +
-                        std::to_string(up.base().size()) + "; make it from ModUp's bases");
-  }
-  if (addend.data == nullptr) return;
-  check_view("switch_key", "addend", addend, up.base());
-  if (addend.shape.components > out.shape.components) {
-    throw MismatchError("switch_key: the addend " + describe(addend.shape) +
-                        " has more components than the output " + describe(out.shape));
-  }
-  check_broadcast("switch_key", "addend", addend.shape, out.components(0, addend.shape.components).shape);
-}
-
-namespace {
-
 void check_integers(const char* operation, const ConstPolyView& view, std::size_t count,
                     std::uint64_t generator, const RnsBase& base) {
   check_count(operation, "moduli", base.size(), 1);
@@ -212,32 +265,12 @@ void check_integers(const char* operation, const ConstPolyView& view, std::size_
   check_galois_element(operation, generator, view.shape.degree);
 }
 
-void check_rows(const char* operation, std::size_t from, std::size_t to) {
-  if (from == to || from == 1) return;
-  throw MismatchError(std::string(operation) + ": a batch of " + std::to_string(from) +
-                      " does not broadcast to one of " + std::to_string(to) + "; it must be equal or 1");
-}
-
-}  // namespace
-
 void check_slots(const char* operation, const SlotView& slots, const NumberView& values) {
   check_count(operation, "rows of numbers", values.batch, slots.batch);
   if (values.count == 0 || values.count > slots.slots) {
     throw MismatchError(std::string(operation) + ": got " + std::to_string(values.count) +
                         " numbers a row where 1 to " + std::to_string(slots.slots) + " have a slot");
   }
-}
-
-void check_place_integers(const PolyView& out, const IntegerView& values, std::uint64_t generator,
-                          const RnsBase& base) {
-  check_integers("place_integers", out, values.count, generator, base);
-  check_rows("place_integers", values.batch, out.shape.batch);
-}
-
-void check_collect_integers(const IntegerView& values, const ConstPolyView& in, std::uint64_t generator,
-                            const RnsBase& base) {
-  check_integers("collect_integers", in, values.count, generator, base);
-  check_rows("collect_integers", in.shape.batch, values.batch);
 }
 
 void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span<const std::uint64_t> scalars,
@@ -247,27 +280,6 @@ void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span
   check_count("lift_integers", "components of the output", out.shape.components, 1);
   check_input("lift_integers", "input", in, out.shape, lift.source());
   if (!scalars.empty()) check_count("lift_integers", "scalars", scalars.size(), lift.target().size());
-}
-
-void check_lift_operands(const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
-                         const ConstPolyView& b, const ScaledProduct& plan) {
-  check_view("lift_operands", "lifted a", a_lifted, plan.auxiliary());
-  check_view("lift_operands", "lifted b", b_lifted, plan.all());
-  check_input("lift_operands", "a", a, a_lifted.shape, plan.base());
-  check_input("lift_operands", "b", b, b_lifted.shape, plan.base());
-}
-
-void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                          const ScaledProduct& plan) {
-  check_view("scaled_product", "output", out, plan.base());
-  check_view("scaled_product", "a", a, plan.base());
-  check_view("scaled_product", "b", b, plan.base());
-  check_count("scaled_product", "components of the output", out.shape.components, 3);
-  check_count("scaled_product", "components of a", a.shape.components, 2);
-  check_count("scaled_product", "components of b", b.shape.components, 2);
-  const PolyShape two = out.components(0, 2).shape;
-  check_broadcast("scaled_product", "a", a.shape, two);
-  check_broadcast("scaled_product", "b", b.shape, two);
 }
 
 bool same_view(const ConstPolyView& a, const ConstPolyView& b) {

@@ -1,4 +1,5 @@
-// Shape checks that every backend makes at the entry of an operation.
+// What the public operations of a backend check (poly/backend.cpp). They name the operation and what
+// clashed, and cost a few comparisons: text is made only for an error.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +29,6 @@ void check_broadcast(const char* operation, const char* operand, const PolyShape
 void check_input(const char* operation, const char* operand, const ConstPolyView& input, const PolyShape& out,
                  const RnsBase& base);
 
-/// One scalar a limb; MismatchError otherwise.
-void check_scalars(const char* operation, std::size_t scalars, const RnsBase& base);
-
 /// The base belongs to this ring; MismatchError otherwise.
 void check_ring(const char* operation, const std::shared_ptr<const Ring>& ring, const RnsBase& base);
 
@@ -40,12 +38,17 @@ void check_transform(const char* operation, const std::shared_ptr<const Ring>& r
 /// A host array has a word for each residue; MismatchError otherwise.
 void check_host(const char* operation, std::size_t host_words, const PolyShape& shape);
 
-/// Output and input of a copy, which broadcasts; MismatchError otherwise.
-void check_copy(const PolyView& out, const ConstPolyView& in);
+/// The view has the ring's degree, and stores residues in words of 64 bits; MismatchError otherwise.
+void check_degree(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring);
 
-/// Output and inputs of a tensor product; MismatchError otherwise.
-void check_tensor_product(const char* operation, const PolyView& out, const ConstPolyView& a,
-                          const ConstPolyView& b, const RnsBase& base);
+/// Output and input of a copy have equally many limbs of one degree; MismatchError otherwise.
+void check_copy(const char* operation, const PolyView& out, const ConstPolyView& in);
+
+/// Output and inputs of an operation entry by entry, over a base of this ring; MismatchError otherwise.
+void check_unary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
+                 const ConstPolyView& a, const RnsBase& base);
+void check_binary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
+                  const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base);
 
 /// Output and inputs of a sum of tensor products; MismatchError otherwise.
 void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
@@ -57,10 +60,31 @@ void check_galois_element(const char* operation, std::uint64_t element, std::siz
 /// A count (components of the output, digits of a key) is as it must be; MismatchError otherwise.
 void check_count(const char* operation, const char* what, std::size_t actual, std::size_t expected);
 
-/// The key has the plan's base and every digit that the plan asks for, and the output its components;
+/// The input's batch equals the output's or is 1; MismatchError otherwise.
+void check_batch(const char* operation, const char* operand, const PolyShape& input, const PolyShape& out);
+void check_rows(const char* operation, std::size_t from, std::size_t to);
+
+/// A ciphertext of two components over the base, for an output of the same batch unless its own is 1;
 /// MismatchError otherwise.
-void check_key_inner_product(const PolyView& out, std::size_t batch, const ConstPolyView& key,
-                             const ModUp& plan);
+void check_pair(const char* operation, const char* operand, const ConstPolyView& view, const PolyView& out,
+                const RnsBase& base);
+
+/// The bases of a plan belong to this ring (MismatchError); where it transforms, their moduli have roots of
+/// unity (ParameterError).
+void check_division(const char* operation, const std::shared_ptr<const Ring>& ring, const Division& plan,
+                    Form form);
+void check_mod_up_plan(const char* operation, const std::shared_ptr<const Ring>& ring, const ModUp& plan);
+/// And the division, if there is one, goes from the extended base to the level's (MismatchError).
+void check_switch_plans(const char* operation, const std::shared_ptr<const Ring>& ring, const ModUp& up,
+                        const Division* down);
+
+/// The key has the plan's base, as many components as the output, and every digit that the plan asks for;
+/// MismatchError otherwise.
+void check_key(const char* operation, const PolyView& out, const ConstPolyView& key, const ModUp& plan);
+
+/// Output, input, key and addend of a key switch; MismatchError otherwise.
+void check_switch(const char* operation, const PolyView& out, const ConstPolyView& in,
+                  const ConstPolyView& key, const ModUp& up, const ConstPolyView& addend);
 
 /// Output, public key, division and addend of an encryption; MismatchError otherwise.
 void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const RnsBase& base,
@@ -70,27 +94,16 @@ void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const Rns
 void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const RnsBase& base,
                        const ConstPolyView& addend, std::span<const GadgetTerm> terms);
 
-/// Output, inputs and plans of a key switch; MismatchError otherwise.
-void check_switch_key(const PolyView& out, const ConstPolyView& in, const ConstPolyView& key, const ModUp& up,
-                      const Division* down, const ConstPolyView& addend);
-
-/// One-component polynomials over one modulus, and rows of 1 to N integers, as many or one that broadcasts
-/// (MismatchError); the generator is odd and below 2N (ParameterError).
+/// Rows of 1 to `slots.slots` numbers, as many as there are of slots; MismatchError otherwise.
 void check_slots(const char* operation, const SlotView& slots, const NumberView& values);
-void check_place_integers(const PolyView& out, const IntegerView& values, std::uint64_t generator,
-                          const RnsBase& base);
-void check_collect_integers(const IntegerView& values, const ConstPolyView& in, std::uint64_t generator,
-                            const RnsBase& base);
+/// One-component polynomials over one modulus, and rows of 1 to N integers (MismatchError); the generator is
+/// odd and below 2N (ParameterError).
+void check_integers(const char* operation, const ConstPolyView& view, std::size_t count,
+                    std::uint64_t generator, const RnsBase& base);
 
 /// Output, integers and scalars of Backend::lift_integers; MismatchError otherwise.
 void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span<const std::uint64_t> scalars,
                          const BaseConversion& lift);
-
-/// Output and inputs of a product of BFV, and of its first half; MismatchError otherwise.
-void check_lift_operands(const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
-                         const ConstPolyView& b, const ScaledProduct& plan);
-void check_scaled_product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                          const ScaledProduct& plan);
 
 /// The views are one and the same.
 bool same_view(const ConstPolyView& a, const ConstPolyView& b);

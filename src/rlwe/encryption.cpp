@@ -35,8 +35,7 @@ Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPo
   Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);
   const poly::RandomStream secret{poly::Seed::fresh(), 0};
   with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& pk) {
-    auto workspace = context.make_workspace(
-        backend.encrypt_zero_workspace(result.poly.shape(), base, division), Secrecy::secret);
+    auto workspace = context.make_workspace(Secrecy::secret);
     backend.encrypt_zero(context.queue(), result.poly.view(), pk, secret, context.error_distribution(),
                          error_factor(context.parameters()), base, division, message, workspace);
   });

@@ -15,8 +15,7 @@ poly::RandomStream sample_rlwe(const Context& context, const poly::PolyView& out
                                 .factor = error_factor(context.parameters())};
   const poly::Backend& backend = context.backend();
   with_restricted(context, secret, base, [&](const poly::ConstPolyView& s) {
-    auto workspace =
-        context.make_workspace(backend.sample_rlwe_workspace(out.shape), runtime::Secrecy::secret);
+    auto workspace = context.make_workspace(runtime::Secrecy::secret);
     backend.sample_rlwe(context.queue(), out, s, from, base, addend, terms, workspace);
   });
   return uniform;

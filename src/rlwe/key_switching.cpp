@@ -46,9 +46,9 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
   const poly::ModUp& up = key.gadget->mod_up(level);
   const poly::Division* down = key.gadget->mod_down(level);
   poly::Poly result = context.make_poly(c.shape.batch, 2, context.base(level), Form::evaluation);
-  auto workspace = context.make_workspace(backend.switch_key_workspace(c.shape, up, down));
-  backend.switch_key(context.queue(), result.view(), c, key.poly.view(), up, down, addend, galois_element,
-                     workspace);
+  auto workspace = context.make_workspace();
+  const poly::Backend::KeySwitch only{result.view(), key.poly.view(), galois_element};
+  backend.switch_keys(context.queue(), std::span(&only, 1), c, up, down, addend, workspace);
   return result;
 }
 
@@ -62,8 +62,7 @@ Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, c
   meta.noise_log2 =
       sum_noise_log2(*context, meta.noise_log2, switching_noise_log2(*context, *key.gadget, level));
   Ciphertext product = make_ciphertext(context, std::move(meta), 2);
-  auto workspace =
-      context->make_workspace(backend.multiply_relinearize_workspace(product.poly.shape(), up, down));
+  auto workspace = context->make_workspace();
   backend.multiply_relinearize(context->queue(), product.poly.view(), a, b, key.poly.view(), up, down,
                                workspace);
   return product;
@@ -122,8 +121,7 @@ std::vector<Ciphertext> apply_galois_hoisted(const Ciphertext& ciphertext,
           ciphertext, context.make_poly(c1.shape.batch, 2, context.base(level), Form::evaluation), *keys[i]);
       switches.push_back({results[i].poly.view(), keys[i]->poly.view(), galois_elements[i]});
     }
-    auto workspace =
-        context.make_workspace(backend.switch_keys_workspace(switches.size(), c1.shape, up, down));
+    auto workspace = context.make_workspace();
     backend.switch_keys(context.queue(), switches, c1, up, down, c0, workspace);
   }
   return results;

@@ -24,13 +24,16 @@ SecretKey draw_secret(const std::shared_ptr<const Context>& context, const Secre
   const poly::RnsBase& base = context->key_base();
   poly::Poly secret = context->make_poly(1, 1, base, Form::coefficient, Secrecy::secret);
   const poly::RandomStream stream{poly::Seed::fresh(), 0};
+  auto workspace = context->make_workspace(Secrecy::secret);
+  const auto draw = [&](const poly::Distribution& from) {
+    backend.sample(queue, secret.view(), stream, from, base, workspace);
+  };
   if (distribution.deviation != 0) {
-    backend.sample_error(queue, secret.view(), stream, poly::ErrorDistribution(distribution.deviation), base);
+    draw(poly::Distribution::error(poly::ErrorDistribution(distribution.deviation)));
   } else if (distribution.weight == 0) {
-    backend.sample_ternary(queue, secret.view(), stream, base);
+    draw(poly::Distribution::ternary());
   } else {
-    auto workspace = context->make_workspace(backend.sample_fixed_weight_workspace(), Secrecy::secret);
-    backend.sample_fixed_weight(queue, secret.view(), stream, distribution.weight, base, workspace);
+    draw(poly::Distribution::fixed_weight(distribution.weight));
   }
   backend.forward_transform(queue, secret.view(), secret.view(), base);
   secret.set_form(Form::evaluation);
@@ -102,7 +105,9 @@ std::size_t EvaluationKeys::memory_bytes() const {
 }
 
 void expand_uniform_half(const Context& context, poly::Poly& poly, const poly::RandomStream& seed) {
-  context.backend().sample_uniform(context.queue(), poly.view().components(1, 1), seed, poly.base());
+  runtime::Workspace none;
+  context.backend().sample(context.queue(), poly.view().components(1, 1), seed, poly::Distribution::uniform(),
+                           poly.base(), none);
 }
 
 SecretKey generate_secret_key(const std::shared_ptr<const Context>& context) {

@@ -9,7 +9,7 @@ namespace hemera::rlwe {
 void Context::tensor_product(const poly::PolyView& out, const poly::ConstPolyView& a,
                              const poly::ConstPolyView& b, const poly::RnsBase& base) const {
   if (multiplier_ == nullptr) {
-    backend_->tensor_product(*queue_, out, a, b, base);
+    backend_->inner_product(*queue_, out, std::span(&a, 1), std::span(&b, 1), base);
     return;
   }
   const auto coefficients = [&](const poly::ConstPolyView& values) {

@@ -50,10 +50,11 @@ void WideGaussian::sample(const Context& context, const poly::PolyView& out,
                           std::span<const poly::Seed> seeds, const poly::RnsBase& base) const {
   const poly::Backend& backend = context.backend();
   runtime::Queue& queue = context.queue();
+  auto workspace = context.make_workspace(runtime::Secrecy::secret);
   const auto layer = [&](const poly::PolyView& to, std::size_t i) {
     for (std::size_t b = 0; b < seeds.size(); ++b) {
       const poly::RandomStream errors{seeds[b], static_cast<std::uint32_t>(i)};
-      backend.sample_error(queue, to.batches(b, 1), errors, narrow_, base);
+      backend.sample(queue, to.batches(b, 1), errors, poly::Distribution::error(narrow_), base, workspace);
     }
   };
   layer(out, shape_.layers - 1);

@@ -1,5 +1,6 @@
 #include "hemera/runtime/queue.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "hemera/runtime/error.hpp"
@@ -19,15 +20,31 @@ void Queue::wait_for_stream(std::uintptr_t /*stream*/) { no_streams(*this); }
 void Queue::make_stream_wait(std::uintptr_t /*stream*/) { no_streams(*this); }
 void Queue::synchronize_device() { no_streams(*this); }
 
+void Workspace::reserve(std::size_t bytes) {
+  if (bytes > buffer_.size() && used_ == 0) {
+    buffer_ = {};  // goes back first: it may be handed out again
+    buffer_ = Buffer(memory_, bytes, secrecy_);
+  }
+}
+
 std::byte* Workspace::take(std::size_t bytes) {
   const std::size_t needed = aligned(bytes);
+  if (measures_) {
+    // Any address will do that is aligned and not null.
+    auto* const result = reinterpret_cast<std::byte*>(std::size_t{64} + used_);
+    used_ += needed;
+    peak_ = std::max(peak_, used_);
+    return result;
+  }
   if (needed > buffer_.size() - used_) {
     throw OutOfMemoryError("workspace of " + std::to_string(buffer_.size()) + " bytes has " +
                            std::to_string(buffer_.size() - used_) + " left, but the operation needs " +
-                           std::to_string(needed) + "; ask the operation for its workspace size first");
+                           std::to_string(needed) +
+                           "; measure it with Workspace::measuring() first, or give it one that grows");
   }
   std::byte* result = buffer_.data() + used_;
   used_ += needed;
+  peak_ = std::max(peak_, used_);
   return result;
 }
 

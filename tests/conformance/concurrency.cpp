@@ -1,5 +1,4 @@
 // One backend from many threads, each with its own queue and workspace: the bits do not depend on it.
-#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <functional>
@@ -28,13 +27,12 @@ TEST_P(BackendTest, ServesManyThreadsAtOnce) {
   const poly::Poly key = rig.upload(rig.random(rig.all(), 2, 2));
 
   const auto switch_key = [&](runtime::Queue& queue) {
+    poly::Poly digits(backend.memory(), 2, 2, up.extended(), Form::evaluation);
     poly::Poly product(backend.memory(), 2, 2, up.extended(), Form::evaluation);
     poly::Poly result(backend.memory(), 2, 2, up.base(), Form::evaluation);
-    runtime::Workspace workspace(backend.memory(),
-                                 std::max(backend.mod_up_inner_product_workspace(in.shape(), up),
-                                          backend.divide_and_round_workspace(product.shape(), down)));
-    backend.mod_up_inner_product(queue, product.view(), in.view(), key.view(), up, Form::evaluation,
-                                 workspace);
+    runtime::Workspace workspace(backend.memory());
+    backend.mod_up(queue, digits.view(), in.view(), up, Form::evaluation, workspace);
+    backend.key_inner_product(queue, product.view(), std::as_const(digits).view(), key.view(), up);
     backend.divide_and_round(queue, result.view(), std::as_const(product).view(), down, Form::evaluation,
                              workspace);
     backend.automorphism(queue, product.view().limbs(0, 3), result.view(), 5, Form::evaluation, up.base());

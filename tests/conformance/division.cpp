@@ -73,14 +73,10 @@ void check_divisions(const BackendCase& backend_case, std::size_t degree,
         const poly::Poly device = rig.upload(given, form);
         for (const bool use_default : {false, true}) {
           poly::Poly out = rig.output(target, batch, 2, form);
-          if (use_default) {
-            runtime::Workspace space =
-                rig.workspace(rig.backend->Backend::divide_and_round_workspace(in.shape, plan));
-            rig.backend->Backend::divide_and_round(*rig.queue, out.view(), device.view(), plan, form, space);
-          } else {
-            runtime::Workspace space = rig.workspace(rig.backend->divide_and_round_workspace(in.shape, plan));
-            rig.backend->divide_and_round(*rig.queue, out.view(), device.view(), plan, form, space);
-          }
+          const poly::Backend& backend = use_default ? *rig.defaults : *rig.backend;
+          rig.with_scratch([&](runtime::Workspace& space) {
+            backend.divide_and_round(*rig.queue, out.view(), device.view(), plan, form, space);
+          });
           ASSERT_TRUE(same(rig.transformed(rig.download(out), form, Form::coefficient), expected))
               << (form == Form::coefficient ? "coefficient" : "evaluation") << " form, t number " << t
               << (use_default ? ", default" : "");
@@ -108,23 +104,29 @@ TEST_P(BackendTest, DivisionByManyPrimesInALargeRing) {
 TEST_P(BackendTest, DivisionBroadcastsAndNeedsItsWorkspace) {
   Rig rig(GetParam(), 1024, {50, 50, 60});
   const Division plan(rig.all(), rig.primes(0, 1));
-  const Host in = rig.random(rig.all(), 1, 1);
-  const poly::Poly device = rig.upload(in);
-  const std::size_t bytes = rig.backend->divide_and_round_workspace(in.shape, plan);
-  runtime::Workspace space = rig.workspace(bytes);
+  const poly::Poly device = rig.upload(rig.random(rig.all(), 1, 1));
   poly::Poly one = rig.output(plan.target(), 1, 1);
   poly::Poly many = rig.output(plan.target(), 3, 2);
-  rig.backend->divide_and_round(*rig.queue, one.view(), device.view(), plan, Form::evaluation, space);
-  rig.backend->divide_and_round(*rig.queue, many.view(), device.view(), plan, Form::evaluation, space);
+  const auto divide = [&](const poly::PolyView& out, runtime::Workspace& space) {
+    rig.backend->divide_and_round(*rig.queue, out, device.view(), plan, Form::evaluation, space);
+  };
+  // A workspace that grows serves one operation after the other.
+  runtime::Workspace growing(rig.backend->memory());
+  divide(one.view(), growing);
+  divide(many.view(), growing);
+  EXPECT_EQ(growing.peak(), growing.size());
   const Host single = rig.download(one);
   const Host all = rig.download(many);
   for (std::size_t i = 0; i < all.words.size(); ++i)
     ASSERT_EQ(all.words[i], single.words[i % single.words.size()]);
-  ASSERT_GT(bytes, 0U);
-  runtime::Workspace small = rig.workspace(64);
-  EXPECT_THROW(
-      rig.backend->divide_and_round(*rig.queue, one.view(), device.view(), plan, Form::evaluation, small),
-      OutOfMemoryError);
+  // One that measures runs nothing.
+  poly::Poly untouched = rig.output(plan.target(), 1, 1);
+  runtime::Workspace measuring = runtime::Workspace::measuring();
+  divide(untouched.view(), measuring);
+  EXPECT_TRUE(same(rig.download(untouched), rig.download(rig.output(plan.target(), 1, 1))));
+  ASSERT_GT(measuring.peak(), 64U);
+  runtime::Workspace small = rig.workspace(measuring.peak() - 64);
+  EXPECT_THROW(divide(one.view(), small), OutOfMemoryError);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Encryption of zero in one operation, with a public and with a secret key, against samplers, transforms and
 // products.
 #include "conformance/oracle.hpp"
-#include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
 namespace {
@@ -13,6 +12,13 @@ poly::RandomStream stream_of(std::uint8_t byte, std::uint32_t first) {
   poly::RandomStream stream{poly::Seed::fresh(), first};
   stream.seed.bytes.fill(byte);
   return stream;
+}
+
+void sample(const Rig& rig, const poly::PolyView& out, const poly::RandomStream& stream,
+            const poly::Distribution& distribution, const RnsBase& base) {
+  rig.with_scratch([&](runtime::Workspace& space) {
+    rig.backend->sample(*rig.queue, out, stream, distribution, base, space);
+  });
 }
 
 struct Encryption {
@@ -54,8 +60,8 @@ TEST_P(BackendTest, EncryptZeroIsItsParts) {
     poly::Poly u = rig.output(base, given.batch, 1, Form::coefficient);
     poly::Poly errors = rig.output(base, given.batch, 2, Form::coefficient);
     poly::Poly masked = rig.output(base, given.batch, 2);
-    backend.sample_ternary(*rig.queue, u.view(), stream, base);
-    backend.sample_error(*rig.queue, errors.view(), stream, distribution, base);
+    sample(rig, u.view(), stream, poly::Distribution::ternary(), base);
+    sample(rig, errors.view(), stream, poly::Distribution::error(distribution), base);
     std::vector<std::uint64_t> factors;
     for (std::size_t i = 0; i < base.size(); ++i) factors.push_back(given.factor % base.modulus(i).value());
     backend.multiply_scalar(*rig.queue, errors.view(), errors.view(), factors, base);
@@ -71,8 +77,7 @@ TEST_P(BackendTest, EncryptZeroIsItsParts) {
                                                      base, target, corrected ? rig.plaintext(0) : RnsBase());
       poly::Poly expected = rig.output(target, given.batch, 2);
       if (division) {
-        runtime::Workspace space =
-            rig.workspace(backend.divide_and_round_workspace(masked.shape(), *division));
+        runtime::Workspace space(backend.memory());
         backend.divide_and_round(*rig.queue, expected.view(), std::as_const(masked).view(), *division,
                                  Form::evaluation, space);
       } else {
@@ -87,17 +92,11 @@ TEST_P(BackendTest, EncryptZeroIsItsParts) {
         for (const bool use_default : {false, true}) {
           if (GetParam().brief() && (use_default || !adds)) continue;
           poly::Poly out = rig.output(target, given.batch, 2);
-          if (use_default) {
-            runtime::Workspace space =
-                rig.workspace(backend.Backend::encrypt_zero_workspace(out.shape(), base, division.get()));
-            backend.Backend::encrypt_zero(*rig.queue, out.view(), key.view(), stream, distribution,
-                                          given.factor, base, division.get(), addend, space);
-          } else {
-            runtime::Workspace space =
-                rig.workspace(backend.encrypt_zero_workspace(out.shape(), base, division.get()));
-            backend.encrypt_zero(*rig.queue, out.view(), key.view(), stream, distribution, given.factor, base,
-                                 division.get(), addend, space);
-          }
+          rig.with_scratch([&](runtime::Workspace& space) {
+            const poly::Backend& chosen = use_default ? *rig.defaults : backend;
+            chosen.encrypt_zero(*rig.queue, out.view(), key.view(), stream, distribution, given.factor, base,
+                                division.get(), addend, space);
+          });
           ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
               << (use_default ? "default" : "override") << (corrected ? ", corrected" : "")
               << (adds ? ", with a message" : "");
@@ -105,28 +104,6 @@ TEST_P(BackendTest, EncryptZeroIsItsParts) {
       }
     }
   }
-}
-
-TEST_P(BackendTest, EncryptZeroNeedsAKeyAndNumbersForItsStream) {
-  Rig rig(GetParam(), 8192, {50, 50});
-  const poly::ErrorDistribution distribution(3.19);
-  const poly::Poly key = rig.upload(rig.random(rig.all(), 1, 2));
-  const poly::Poly single = rig.upload(rig.random(rig.all(), 1, 1));
-  poly::Poly out = rig.output(rig.all(), 1, 2);
-  runtime::Workspace space =
-      rig.workspace(rig.backend->encrypt_zero_workspace(out.shape(), rig.all(), nullptr));
-  const auto encrypt = [&](const poly::Poly& with, const RnsBase& base, std::uint32_t first,
-                           const poly::Division* division = nullptr, const poly::ConstPolyView& added = {}) {
-    rig.backend->encrypt_zero(*rig.queue, out.view(), with.view(), stream_of(1, first), distribution, 1, base,
-                              division, added, space);
-  };
-  const poly::Division division(rig.all(), rig.primes(0, 1));
-  EXPECT_THROW(encrypt(single, rig.all(), 0), MismatchError);
-  EXPECT_THROW(encrypt(key, rig.primes(0, 1), 0), MismatchError);
-  EXPECT_THROW(encrypt(key, rig.primes(0, 1), 0, &division), MismatchError);
-  EXPECT_THROW(encrypt(key, rig.all(), 0, nullptr, key.view()), MismatchError);
-  EXPECT_THROW(encrypt(key, rig.all(), 0xffffffff), ParameterError);
-  EXPECT_NO_THROW(encrypt(key, rig.all(), 0xfffffffe));
 }
 
 TEST_P(BackendTest, SampleRlweIsItsParts) {
@@ -149,8 +126,8 @@ TEST_P(BackendTest, SampleRlweIsItsParts) {
     poly::Poly a = rig.output(base, batch, 1);
     poly::Poly masked = rig.output(base, batch, 1);
     poly::Poly errors = rig.output(base, batch, 1, Form::coefficient);
-    backend.sample_uniform(*rig.queue, a.view(), public_stream, base);
-    backend.sample_error(*rig.queue, errors.view(), secret_stream, distribution, base);
+    sample(rig, a.view(), public_stream, poly::Distribution::uniform(), base);
+    sample(rig, errors.view(), secret_stream, poly::Distribution::error(distribution), base);
     std::vector<std::uint64_t> factors;
     for (std::size_t i = 0; i < limbs; ++i) factors.push_back(given.factor % base.modulus(i).value());
     backend.multiply_scalar(*rig.queue, errors.view(), errors.view(), factors, base);
@@ -201,15 +178,11 @@ TEST_P(BackendTest, SampleRlweIsItsParts) {
       for (const bool use_default : {false, true}) {
         if (GetParam().brief() && use_default) continue;
         poly::Poly out = rig.output(base, batch, 2);
-        if (use_default) {
-          runtime::Workspace space = rig.workspace(backend.Backend::sample_rlwe_workspace(out.shape()));
-          backend.Backend::sample_rlwe(*rig.queue, out.view(), secret.view(), from, base, what.addend,
-                                       what.terms, space);
-        } else {
-          runtime::Workspace space = rig.workspace(backend.sample_rlwe_workspace(out.shape()));
-          backend.sample_rlwe(*rig.queue, out.view(), secret.view(), from, base, what.addend, what.terms,
-                              space);
-        }
+        rig.with_scratch([&](runtime::Workspace& space) {
+          const poly::Backend& chosen = use_default ? *rig.defaults : backend;
+          chosen.sample_rlwe(*rig.queue, out.view(), secret.view(), from, base, what.addend, what.terms,
+                             space);
+        });
         poly::Poly b = rig.output(base, batch, 1), drawn = rig.output(base, batch, 1);
         backend.copy(*rig.queue, b.view(), std::as_const(out).view().components(0, 1));
         backend.copy(*rig.queue, drawn.view(), std::as_const(out).view().components(1, 1));
@@ -218,32 +191,6 @@ TEST_P(BackendTest, SampleRlweIsItsParts) {
       }
     }
   }
-}
-
-TEST_P(BackendTest, SampleRlweNeedsASecretAndTermsThatFit) {
-  Rig rig(GetParam(), 8192, {50, 50});
-  const poly::ErrorDistribution distribution(3.19);
-  const poly::Poly secret = rig.upload(rig.random(rig.all(), 1, 1));
-  const poly::Poly pair = rig.upload(rig.random(rig.all(), 2, 1));
-  poly::Poly out = rig.output(rig.all(), 2, 2);
-  runtime::Workspace space = rig.workspace(rig.backend->sample_rlwe_workspace(out.shape()));
-  const auto sample = [&](const poly::ConstPolyView& with, std::uint32_t first,
-                          const poly::ConstPolyView& addend = {},
-                          const std::vector<poly::GadgetTerm>& terms = {}) {
-    const poly::RandomStream errors = stream_of(1, first), uniform = stream_of(2, 0);
-    rig.backend->sample_rlwe(*rig.queue, out.view(), with,
-                             {.errors = errors, .uniform = uniform, .distribution = distribution}, rig.all(),
-                             addend, terms, space);
-  };
-  EXPECT_THROW(sample(pair.view(), 0), MismatchError);
-  EXPECT_THROW(sample(secret.view().limbs(0, 1), 0), MismatchError);
-  EXPECT_THROW(sample(secret.view(), 0xffffffff), ParameterError);
-  EXPECT_THROW(sample(secret.view(), 0, out.view()), MismatchError);
-  EXPECT_THROW(sample(secret.view(), 0, {}, {{0, 0, 1}}), MismatchError);
-  EXPECT_THROW(sample(secret.view(), 0, pair.view(), {{0, 0, 1}}), MismatchError);
-  EXPECT_THROW(sample(secret.view(), 0, secret.view(), {{2, 0, 1}}), MismatchError);
-  EXPECT_THROW(sample(secret.view(), 0, secret.view(), {{0, 2, 1}}), MismatchError);
-  EXPECT_NO_THROW(sample(secret.view(), 0xfffffffe, secret.view(), {{1, 1, 1}}));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // ModUp and the inner product with an evaluation key.
 #include "conformance/oracle.hpp"
-#include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
 namespace {
@@ -146,37 +145,27 @@ void check_gadget(const BackendCase& backend_case, const Gadget& gadget, std::si
       rig.transformed(expected_digits(plan, prepared.in), Form::coefficient, Form::evaluation);
   const Host product = inner_product(plan, digits, prepared.key);
   const poly::Poly key = rig.upload(prepared.key);
-  const poly::Backend& backend = *rig.backend;
-  const poly::PolyShape& shape = prepared.in.shape;
   for (const Form form : {Form::coefficient, Form::evaluation}) {
     const Host given = rig.transformed(prepared.in, Form::coefficient, form);
     const poly::Poly in = rig.upload(given, form);
-    for (const bool use_default : {false, true}) {
-      SCOPED_TRACE(use_default ? "default" : "override");
+    for (const poly::Backend* backend : {rig.backend.get(), rig.defaults.get()}) {
+      SCOPED_TRACE(backend->description());
       poly::Poly extended = rig.output(plan.extended(), batch, plan.digits().size());
       poly::Poly separate = rig.output(plan.extended(), batch, 2);
-      poly::Poly fused = rig.output(plan.extended(), batch, 2);
-      if (use_default) {
-        runtime::Workspace space = rig.workspace(backend.Backend::mod_up_workspace(shape, plan));
-        backend.Backend::mod_up(*rig.queue, extended.view(), in.view(), plan, form, space);
-        backend.Backend::key_inner_product(*rig.queue, separate.view(), std::as_const(extended).view(),
-                                           key.view(), plan);
-        // The default calls mod_up, which may be an override with more scratch.
-        const std::size_t bytes = backend.Backend::mod_up_inner_product_workspace(shape, plan);
-        runtime::Workspace fused_space = rig.workspace(bytes);
-        backend.Backend::mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), plan, form,
-                                              fused_space);
-      } else {
-        runtime::Workspace space = rig.workspace(backend.mod_up_workspace(shape, plan));
-        backend.mod_up(*rig.queue, extended.view(), in.view(), plan, form, space);
-        backend.key_inner_product(*rig.queue, separate.view(), std::as_const(extended).view(), key.view(),
-                                  plan);
-        runtime::Workspace fused_space = rig.workspace(backend.mod_up_inner_product_workspace(shape, plan));
-        backend.mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), plan, form,
-                                     fused_space);
-      }
+      rig.with_scratch([&](runtime::Workspace& space) {
+        backend->mod_up(*rig.queue, extended.view(), in.view(), plan, form, space);
+      });
+      backend->key_inner_product(*rig.queue, separate.view(), std::as_const(extended).view(), key.view(),
+                                 plan);
       ASSERT_TRUE(same(rig.download(extended), digits));
       ASSERT_TRUE(same(rig.download(separate), product));
+      if (!gadget.special.empty() || form == Form::coefficient) continue;
+      // Nothing to divide by: a switch stores these sums.
+      poly::Poly fused = rig.output(plan.extended(), batch, 2);
+      const poly::Backend::KeySwitch only{fused.view(), key.view()};
+      rig.with_scratch([&](runtime::Workspace& space) {
+        backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), plan, nullptr, {}, space);
+      });
       ASSERT_TRUE(same(rig.download(fused), product));
     }
     ASSERT_TRUE(same(rig.download(in), given)) << "the input changed";
@@ -252,7 +241,7 @@ TEST_P(BackendTest, ModUpCommutesWithAutomorphisms) {
   poly::Poly before = rig.output(plan.extended(), 1, 2);
   poly::Poly extended = rig.output(plan.extended(), 1, 2);
   poly::Poly after = rig.output(plan.extended(), 1, 2);
-  runtime::Workspace space = rig.workspace(rig.backend->mod_up_workspace(in.shape(), plan));
+  runtime::Workspace space(rig.backend->memory());
   for (const std::uint64_t g : {5, 25, 2047}) {
     rig.backend->automorphism(*rig.queue, rotated.view(), in.view(), g, Form::evaluation, plan.base());
     rig.backend->mod_up(*rig.queue, before.view(), std::as_const(rotated).view(), plan, Form::evaluation,
@@ -264,41 +253,25 @@ TEST_P(BackendTest, ModUpCommutesWithAutomorphisms) {
   }
 }
 
-TEST_P(BackendTest, KeySwitchingNeedsItsWorkspaceAndItsKey) {
-  Rig rig(GetParam(), 1024, gadgets()[0].bits);
-  const Prepared prepared = prepare(rig, gadgets()[0], 1);
-  const ModUp& plan = prepared.plan;
-  const poly::Poly in = rig.upload(prepared.in);
-  const poly::Poly key = rig.upload(prepared.key);
-  poly::Poly out = rig.output(plan.extended(), 1, 2);
-  runtime::Workspace small = rig.workspace(64);
-  EXPECT_THROW(rig.backend->mod_up_inner_product(*rig.queue, out.view(), in.view(), key.view(), plan,
-                                                 Form::evaluation, small),
-               OutOfMemoryError);
-  runtime::Workspace space = rig.workspace(rig.backend->mod_up_inner_product_workspace(in.shape(), plan));
-  EXPECT_THROW(rig.backend->mod_up_inner_product(*rig.queue, out.view(), in.view(), key.view().batches(0, 2),
-                                                 plan, Form::evaluation, space),
-               MismatchError);
-  EXPECT_THROW(rig.backend->mod_up_inner_product(*rig.queue, out.view().components(0, 1), in.view(),
-                                                 key.view(), plan, Form::evaluation, space),
-               MismatchError);
-}
-
+// The windows of a residue, as digits of one key.
 TEST_P(BackendTest, WindowsOfBits) {
   for (const int bits : {30, 61}) {
-    Rig rig(GetParam(), 1024, {bits, 45}, {2, 65536});
-    const RnsBase target = rig.all().united(rig.plaintext(0)).united(rig.plaintext(1));
-    const Host in = rig.random(rig.primes(0, 1), 3, 1);
+    Rig rig(GetParam(), 1024, {bits, 45, 20});
+    const RnsBase base = rig.primes(0, 1);
+    std::vector<GadgetDigit> windows;
     for (const auto& [shift, width] : {std::pair{0, 1}, {0, 61}, {5, 16}, {20, 40}, {29, 8}}) {
-      poly::Poly out = rig.output(target, 3, 1, Form::coefficient);
-      rig.backend->extract_window(*rig.queue, out.view(), rig.upload(in, Form::coefficient).view(), shift,
-                                  width, target);
-      ASSERT_TRUE(same(rig.download(out), map_coefficients(in, target,
-                                                           [&](const auto& x) {
-                                                             return BigInteger((x[0] >> shift) %
-                                                                               (std::uint64_t{1} << width));
-                                                           })))
-          << shift << " " << width;
+      windows.push_back({.key_digit = windows.size(), .moduli = base, .shift = shift, .width = width});
+    }
+    const ModUp plan(base, rig.primes(1, 2), windows, rig.all());
+    const Host in = rig.random(base, 3, 1);
+    const poly::Poly device = rig.upload(in, Form::coefficient);
+    for (const poly::Backend* backend : {rig.backend.get(), rig.defaults.get()}) {
+      poly::Poly out = rig.output(plan.extended(), 3, windows.size());
+      rig.with_scratch([&](runtime::Workspace& space) {
+        backend->mod_up(*rig.queue, out.view(), device.view(), plan, Form::coefficient, space);
+      });
+      ASSERT_TRUE(same(rig.transformed(rig.download(out), Form::evaluation, Form::coefficient),
+                       expected_digits(plan, in)));
     }
   }
 }

@@ -1,6 +1,4 @@
 // Recorded operations give the bits of the operations themselves, for whatever stands in their buffers.
-#include <algorithm>
-
 #include "conformance/oracle.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -28,11 +26,9 @@ struct Circuit {
     const poly::Backend& backend = *rig.backend;
     const auto pair = [&] { return poly::Poly(backend.memory(), in.shape.batch, 2, base, Form::evaluation); };
     poly::Poly sum = pair();
-    runtime::Workspace workspace(backend.memory(),
-                                 std::max({backend.switch_key_workspace(in.shape, up, &down),
-                                           backend.multiply_relinearize_workspace(sum.shape(), up, &down),
-                                           backend.switch_keys_workspace(2, in.shape, up, &down)}));
-    backend.switch_key(*rig.queue, sum.view(), in, key.view(), up, &down, in, 1, workspace);
+    runtime::Workspace workspace(backend.memory());
+    const poly::Backend::KeySwitch only{sum.view(), key.view()};
+    backend.switch_keys(*rig.queue, std::span(&only, 1), in, up, &down, in, workspace);
     poly::Poly product = pair();
     backend.multiply(*rig.queue, product.view(), std::as_const(sum).view(), in, base);
     poly::Poly square = pair();
@@ -106,8 +102,13 @@ TEST_P(BackendTest, RecordingsHaveNoRandomnessAndNoHost) {
     // As it was: nothing was run, and operations run again.
     EXPECT_TRUE(same(rig.download(a), before));
   };
-  refused("randomness", [&] { backend.sample_uniform(*rig.queue, a.view(), {}, rig.all()); });
-  refused("randomness", [&] { backend.sample_ternary(*rig.queue, a.view(), {}, rig.all()); });
+  for (const poly::Distribution& distribution :
+       {poly::Distribution::uniform(), poly::Distribution::ternary()}) {
+    refused("randomness", [&] {
+      runtime::Workspace space(backend.memory());
+      backend.sample(*rig.queue, a.view(), {}, distribution, rig.all(), space);
+    });
+  }
   refused("upload", [&] { backend.upload(*rig.queue, a.view(), host.words, Form::evaluation); });
   refused("download", [&] { backend.download(*rig.queue, host.words, a.view(), Form::evaluation); });
   refused("waiting", [&] { rig.queue->synchronize(); });

@@ -7,13 +7,13 @@
 
 #include "conformance/suite.hpp"
 #include "hemera/arith/modulus.hpp"
-#include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
 namespace {
 
 using arith::int128;
 using arith::uint128;
+using poly::Distribution;
 using poly::Form;
 using poly::PolyView;
 using poly::Purpose;
@@ -135,20 +135,20 @@ std::vector<int128> fixed_weight(const poly::Seed& seed, std::uint32_t k, std::s
   return result;
 }
 
-// Draws into an array with garbage in it.
-Host drawn(Rig& rig, const RnsBase& base, std::size_t batch, std::size_t components, Form form,
-           const std::function<void(const PolyView& out)>& draw) {
-  poly::Poly out = rig.output(base, batch, components, form);
-  draw(out.view());
-  return rig.download(out);
+void draw(Rig& rig, const PolyView& out, const RandomStream& stream, const Distribution& distribution,
+          const RnsBase& base) {
+  rig.with_scratch([&](Workspace& workspace) {
+    rig.backend->sample(*rig.queue, out, stream, distribution, base, workspace);
+  });
 }
 
-Host drawn_with_weight(Rig& rig, const RnsBase& base, std::size_t batch, std::size_t components,
-                       const RandomStream& stream, std::size_t weight) {
-  return drawn(rig, base, batch, components, Form::coefficient, [&](const PolyView& out) {
-    Workspace workspace = rig.workspace(rig.backend->sample_fixed_weight_workspace());
-    rig.backend->sample_fixed_weight(*rig.queue, out, stream, weight, base, workspace);
-  });
+// Draws into an array with garbage in it.
+Host drawn(Rig& rig, const RnsBase& base, std::size_t batch, std::size_t components,
+           const RandomStream& stream, const Distribution& distribution) {
+  const bool is_uniform = distribution.purpose() == Purpose::uniform;
+  poly::Poly out = rig.output(base, batch, components, is_uniform ? Form::evaluation : Form::coefficient);
+  draw(rig, out.view(), stream, distribution, base);
+  return rig.download(out);
 }
 
 constexpr std::size_t degrees[] = {std::size_t{1} << 10, std::size_t{1} << 13};
@@ -157,31 +157,21 @@ const std::vector<int> mixed_bits = {60, 30, 50, 45, 61};
 // Every kind of sampler into one shape.
 void check_all(Rig& rig, const RnsBase& base, std::size_t batch, std::size_t components,
                const RandomStream& stream) {
-  const poly::Backend& backend = *rig.backend;
-  auto& queue = *rig.queue;
   const std::size_t degree = rig.ring->degree();
-  const poly::ErrorDistribution distribution(3.19);
-  const auto draw = [&](Form form, const std::function<void(const PolyView& out)>& body) {
-    return drawn(rig, base, batch, components, form, body);
+  const poly::ErrorDistribution errors(3.19);
+  const auto draws = [&](const Distribution& distribution, const Host& expected) {
+    ASSERT_TRUE(same(drawn(rig, base, batch, components, stream, distribution), expected))
+        << static_cast<int>(distribution.purpose());
   };
-  ASSERT_TRUE(same(
-      draw(Form::evaluation, [&](const PolyView& out) { backend.sample_uniform(queue, out, stream, base); }),
-      expected_uniform(base, batch, components, stream)));
-  ASSERT_TRUE(same(
-      draw(Form::coefficient, [&](const PolyView& out) { backend.sample_ternary(queue, out, stream, base); }),
-      expected_of(base, batch, components, stream, Purpose::ternary, ternary)));
-  ASSERT_TRUE(
-      same(draw(Form::coefficient,
-                [&](const PolyView& out) { backend.sample_error(queue, out, stream, distribution, base); }),
-           expected_of(base, batch, components, stream, Purpose::error,
-                       [&](uint128 r) { return error(r, distribution); })));
-  ASSERT_TRUE(same(draw(Form::coefficient,
-                        [&](const PolyView& out) { backend.sample_flooding(queue, out, stream, 75, base); }),
-                   expected_of(base, batch, components, stream, Purpose::flooding,
-                               [&](uint128 r) { return flooding(r, 75); })));
-  ASSERT_TRUE(same(drawn_with_weight(rig, base, batch, components, stream, 100),
-                   expected_of(base, batch, components, stream,
-                               [&](std::uint32_t k) { return fixed_weight(stream.seed, k, degree, 100); })));
+  draws(Distribution::uniform(), expected_uniform(base, batch, components, stream));
+  draws(Distribution::ternary(), expected_of(base, batch, components, stream, Purpose::ternary, ternary));
+  draws(Distribution::error(errors), expected_of(base, batch, components, stream, Purpose::error,
+                                                 [&](uint128 r) { return error(r, errors); }));
+  draws(Distribution::flooding(75), expected_of(base, batch, components, stream, Purpose::flooding,
+                                                [&](uint128 r) { return flooding(r, 75); }));
+  draws(Distribution::fixed_weight(100), expected_of(base, batch, components, stream, [&](std::uint32_t k) {
+          return fixed_weight(stream.seed, k, degree, 100);
+        }));
 }
 
 TEST_P(BackendTest, SamplersFollowTheRule) {
@@ -218,10 +208,9 @@ TEST_P(BackendTest, SamplersReduceModuloSmallModuli) {
   const RandomStream stream = stream_of(8, 0);
   for (std::size_t t = 0; t < 5; ++t) {
     const RnsBase base = rig.plaintext(t);
-    EXPECT_TRUE(same(
-        drawn(rig, base, 1, 1, Form::coefficient,
-              [&](const PolyView& out) { rig.backend->sample_error(*rig.queue, out, stream, wide, base); }),
-        expected_of(base, 1, 1, stream, Purpose::error, [&](uint128 r) { return error(r, wide); })));
+    EXPECT_TRUE(
+        same(drawn(rig, base, 1, 1, stream, Distribution::error(wide)),
+             expected_of(base, 1, 1, stream, Purpose::error, [&](uint128 r) { return error(r, wide); })));
   }
 }
 
@@ -230,10 +219,7 @@ TEST_P(BackendTest, ErrorsHaveAnyDeviation) {
   const RandomStream stream = stream_of(9, 2);
   for (const double sigma : {0.5, 1.0, 3.2, 7.5, 20.0}) {
     const poly::ErrorDistribution distribution(sigma);
-    EXPECT_TRUE(same(drawn(rig, rig.all(), 1, 1, Form::coefficient,
-                           [&](const PolyView& out) {
-                             rig.backend->sample_error(*rig.queue, out, stream, distribution, rig.all());
-                           }),
+    EXPECT_TRUE(same(drawn(rig, rig.all(), 1, 1, stream, Distribution::error(distribution)),
                      expected_of(rig.all(), 1, 1, stream, Purpose::error,
                                  [&](uint128 r) { return error(r, distribution); })))
         << sigma;
@@ -244,10 +230,7 @@ TEST_P(BackendTest, FloodingHasAnyNumberOfBits) {
   Rig rig(GetParam(), 1024, mixed_bits);
   const RandomStream stream = stream_of(10, 0);
   for (const int bits : {1, 2, 29, 31, 59, 63, 64, 65, 100, 119, 120}) {
-    EXPECT_TRUE(same(drawn(rig, rig.all(), 1, 1, Form::coefficient,
-                           [&](const PolyView& out) {
-                             rig.backend->sample_flooding(*rig.queue, out, stream, bits, rig.all());
-                           }),
+    EXPECT_TRUE(same(drawn(rig, rig.all(), 1, 1, stream, Distribution::flooding(bits)),
                      expected_of(rig.all(), 1, 1, stream, Purpose::flooding,
                                  [&](uint128 r) { return flooding(r, bits); })))
         << bits;
@@ -261,7 +244,7 @@ TEST_P(BackendTest, FixedWeightIsAnyFromOneToTheDegree) {
     for (const std::size_t weight :
          {std::size_t{1}, std::size_t{2}, std::size_t{192}, degree / 2, degree - 1, degree}) {
       EXPECT_TRUE(
-          same(drawn_with_weight(rig, rig.all(), 1, 2, stream, weight),
+          same(drawn(rig, rig.all(), 1, 2, stream, Distribution::fixed_weight(weight)),
                expected_of(rig.all(), 1, 2, stream,
                            [&](std::uint32_t k) { return fixed_weight(stream.seed, k, degree, weight); })))
           << degree << " " << weight;
@@ -274,10 +257,10 @@ TEST_P(BackendTest, SamplersTouchNothingBesideTheirView) {
   const Host before = rig.random(rig.all(), 2, 3);
   const RnsBase part = rig.primes(1, 3);
   const RandomStream stream = stream_of(12, 9);
-  const auto check = [&](const char* name, const Host& polynomials, Form form,
-                         const std::function<void(const PolyView& out)>& draw) {
-    poly::Poly out = rig.upload(before, form);
-    draw(out.view().components(1, 2).limbs(1, 3));
+  const auto check = [&](const Distribution& distribution, const Host& polynomials) {
+    const bool is_uniform = distribution.purpose() == Purpose::uniform;
+    poly::Poly out = rig.upload(before, is_uniform ? Form::evaluation : Form::coefficient);
+    draw(rig, out.view().components(1, 2).limbs(1, 3), stream, distribution, part);
     Host expected = before;
     for (std::size_t b = 0; b < 2; ++b) {
       for (std::size_t c = 0; c < 2; ++c) {
@@ -286,46 +269,15 @@ TEST_P(BackendTest, SamplersTouchNothingBesideTheirView) {
         }
       }
     }
-    EXPECT_TRUE(same(rig.download(out), expected)) << name;
+    EXPECT_TRUE(same(rig.download(out), expected)) << static_cast<int>(distribution.purpose());
   };
-  check("uniform", expected_uniform(part, 2, 2, stream), Form::evaluation,
-        [&](const PolyView& out) { rig.backend->sample_uniform(*rig.queue, out, stream, part); });
-  check("ternary", expected_of(part, 2, 2, stream, Purpose::ternary, ternary), Form::coefficient,
-        [&](const PolyView& out) { rig.backend->sample_ternary(*rig.queue, out, stream, part); });
-  check("flooding",
-        expected_of(part, 2, 2, stream, Purpose::flooding, [](uint128 r) { return flooding(r, 40); }),
-        Form::coefficient,
-        [&](const PolyView& out) { rig.backend->sample_flooding(*rig.queue, out, stream, 40, part); });
-  check("fixed weight",
-        expected_of(part, 2, 2, stream,
-                    [&](std::uint32_t k) { return fixed_weight(stream.seed, k, 1024, 300); }),
-        Form::coefficient, [&](const PolyView& out) {
-          Workspace workspace = rig.workspace(rig.backend->sample_fixed_weight_workspace());
-          rig.backend->sample_fixed_weight(*rig.queue, out, stream, 300, part, workspace);
-        });
-}
-
-TEST_P(BackendTest, SamplersRefuseWhatCanNotBeDrawn) {
-  Rig rig(GetParam(), 1024, {60, 30});
-  const poly::Backend& backend = *rig.backend;
-  auto& queue = *rig.queue;
-  poly::Poly out = rig.output(rig.all(), 3, 1, Form::coefficient);
-  Workspace workspace = rig.workspace(backend.sample_fixed_weight_workspace());
-  const RandomStream stream = stream_of(13, 0);
-  const RandomStream last = stream_of(13, 0xfffffffeU);
-  EXPECT_THROW(backend.sample_uniform(queue, out.view(), last, rig.all()), ParameterError);
-  EXPECT_THROW(backend.sample_ternary(queue, out.view(), last, rig.all()), ParameterError);
-  EXPECT_THROW(backend.sample_error(queue, out.view(), last, poly::ErrorDistribution(3.2), rig.all()),
-               ParameterError);
-  EXPECT_THROW(backend.sample_ternary(queue, out.view(), stream, rig.primes(0, 1)), MismatchError);
-  for (const int bits : {0, -1, 121}) {
-    EXPECT_THROW(backend.sample_flooding(queue, out.view(), stream, bits, rig.all()), ParameterError) << bits;
-  }
-  for (const std::size_t weight : {std::size_t{0}, std::size_t{1025}}) {
-    EXPECT_THROW(backend.sample_fixed_weight(queue, out.view(), stream, weight, rig.all(), workspace),
-                 ParameterError)
-        << weight;
-  }
+  check(Distribution::uniform(), expected_uniform(part, 2, 2, stream));
+  check(Distribution::ternary(), expected_of(part, 2, 2, stream, Purpose::ternary, ternary));
+  check(Distribution::flooding(40),
+        expected_of(part, 2, 2, stream, Purpose::flooding, [](uint128 r) { return flooding(r, 40); }));
+  check(Distribution::fixed_weight(300), expected_of(part, 2, 2, stream, [&](std::uint32_t k) {
+          return fixed_weight(stream.seed, k, 1024, 300);
+        }));
 }
 
 }  // namespace

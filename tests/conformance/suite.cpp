@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "conformance/defaults.hpp"
 #include "hemera/arith/primes.hpp"
 
 namespace hemera::conformance {
@@ -45,6 +46,7 @@ Rig::Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<
   prime_count_ = values.size();
   ring = poly::Ring::make(degree, std::move(moduli));
   backend = backend_case.make(ring);
+  defaults = std::make_shared<const Defaults>(backend);
   queue = backend->make_queue();
 }
 
@@ -90,12 +92,20 @@ poly::Poly Rig::output(const poly::RnsBase& base, std::size_t batch, std::size_t
 }
 
 runtime::Workspace Rig::workspace(std::size_t bytes) const {
-  runtime::Workspace workspace(backend->memory(), bytes);
   if (backend->device().kind == runtime::Device::Kind::cpu) {
-    const runtime::Workspace::Frame frame(workspace);
-    std::memset(workspace.take(bytes), 0xa5, bytes);
+    // The block that is freed last is the next that is handed out.
+    runtime::Buffer garbage(backend->memory(), bytes);
+    std::memset(garbage.data(), 0xa5, bytes);
   }
-  return workspace;
+  return {backend->memory(), bytes};
+}
+
+void Rig::with_scratch(const std::function<void(runtime::Workspace&)>& operation) const {
+  runtime::Workspace measuring = runtime::Workspace::measuring();
+  operation(measuring);
+  runtime::Workspace exact = workspace(measuring.peak());
+  operation(exact);
+  EXPECT_EQ(exact.peak(), measuring.peak()) << "the operation takes less or more than it measures";
 }
 
 Host Rig::transformed(const Host& host, Form from, Form to) {

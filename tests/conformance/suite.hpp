@@ -87,11 +87,15 @@ class Rig {
                                   poly::Form form = poly::Form::evaluation);
   /// Exactly this many bytes, with garbage in them.
   [[nodiscard]] runtime::Workspace workspace(std::size_t bytes) const;
+  /// Calls operation(workspace) to measure it, then with exactly so many bytes, which it must all take.
+  void with_scratch(const std::function<void(runtime::Workspace&)>& operation) const;
   /// The other form of the same polynomials, by the backend's transforms.
   [[nodiscard]] Host transformed(const Host& host, poly::Form from, poly::Form to);
 
   std::shared_ptr<const poly::Ring> ring;
   std::shared_ptr<const poly::Backend> backend;
+  /// The same with the interface's defaults in place of what the backend overrides.
+  std::shared_ptr<const poly::Backend> defaults;
   std::unique_ptr<runtime::Queue> queue;
   std::mt19937_64 generator{20240229};
 

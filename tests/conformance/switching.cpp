@@ -3,7 +3,6 @@
 #include "conformance/switching.hpp"
 
 #include "conformance/oracle.hpp"
-#include "hemera/runtime/error.hpp"
 
 namespace hemera::conformance {
 
@@ -65,6 +64,15 @@ struct Plans {
   ModUp up;
 };
 
+// One switch alone.
+void switch_key(const Rig& rig, const poly::Backend& backend, const poly::Backend::KeySwitch& only,
+                const poly::ConstPolyView& in, const ModUp& up, const Division* down,
+                const poly::ConstPolyView& addend) {
+  rig.with_scratch([&](runtime::Workspace& space) {
+    backend.switch_keys(*rig.queue, std::span(&only, 1), in, up, down, addend, space);
+  });
+}
+
 TEST_P(SwitchTest, SwitchKeyIsItsParts) {
   const Switch& given = chosen();
   SCOPED_TRACE(given.name);
@@ -88,19 +96,17 @@ TEST_P(SwitchTest, SwitchKeyIsItsParts) {
     poly::Poly extended = rig.output(up.extended(), given.batch, up.digits().size());
     poly::Poly sum = rig.output(up.extended(), given.batch, 2);
     poly::Poly quotient = rig.output(base, given.batch, 2);
-    {
-      runtime::Workspace space = rig.workspace(backend.Backend::mod_up_workspace(in.shape(), up));
-      backend.Backend::mod_up(*rig.queue, extended.view(), in.view(), up, Form::evaluation, space);
-      backend.Backend::key_inner_product(*rig.queue, sum.view(), std::as_const(extended).view(), key.view(),
-                                         up);
-      if (division) {
-        runtime::Workspace more =
-            rig.workspace(backend.Backend::divide_and_round_workspace(sum.shape(), *division));
-        backend.Backend::divide_and_round(*rig.queue, quotient.view(), std::as_const(sum).view(), *division,
-                                          Form::evaluation, more);
-      } else {
-        backend.copy(*rig.queue, quotient.view(), std::as_const(sum).view());
-      }
+    rig.with_scratch([&](runtime::Workspace& space) {
+      rig.defaults->mod_up(*rig.queue, extended.view(), in.view(), up, Form::evaluation, space);
+    });
+    rig.defaults->key_inner_product(*rig.queue, sum.view(), std::as_const(extended).view(), key.view(), up);
+    if (division) {
+      rig.with_scratch([&](runtime::Workspace& space) {
+        rig.defaults->divide_and_round(*rig.queue, quotient.view(), std::as_const(sum).view(), *division,
+                                       Form::evaluation, space);
+      });
+    } else {
+      backend.copy(*rig.queue, quotient.view(), std::as_const(sum).view());
     }
     for (const poly::ConstPolyView& addend : {poly::ConstPolyView(), one.view(), two.view()}) {
       if (backend_case().brief() && corrected != (addend.data == two.view().data)) continue;
@@ -122,18 +128,9 @@ TEST_P(SwitchTest, SwitchKeyIsItsParts) {
                              Form::evaluation, base);
         for (const bool use_default : {false, true}) {
           if (backend_case().brief() && use_default) continue;
-          const std::size_t bytes =
-              use_default ? backend.Backend::switch_key_workspace(in.shape(), up, division.get())
-                          : backend.switch_key_workspace(in.shape(), up, division.get());
-          runtime::Workspace space = rig.workspace(bytes);
           poly::Poly out = rig.output(base, given.batch, 2);
-          if (use_default) {
-            backend.Backend::switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(),
-                                        addend, element, space);
-          } else {
-            backend.switch_key(*rig.queue, out.view(), in.view(), key.view(), up, division.get(), addend,
-                               element, space);
-          }
+          switch_key(rig, use_default ? *rig.defaults : backend, {out.view(), key.view(), element}, in.view(),
+                     up, division.get(), addend);
           ASSERT_TRUE(same(rig.download(out), rig.download(permuted)))
               << (use_default ? "default" : "override") << (corrected ? ", corrected" : "")
               << ", Galois element " << element << ", addend of "
@@ -141,21 +138,15 @@ TEST_P(SwitchTest, SwitchKeyIsItsParts) {
         }
       }
     }
-    // In place of the addend, and with what the fused product stores.
+    // In place of the addend.
     poly::Poly place = rig.upload(rig.download(two));
     if (given.batch == 1) {
-      runtime::Workspace space = rig.workspace(backend.switch_key_workspace(in.shape(), up, division.get()));
-      backend.switch_key(*rig.queue, place.view(), in.view(), key.view(), up, division.get(),
-                         std::as_const(place).view(), 1, space);
+      switch_key(rig, backend, {place.view(), key.view()}, in.view(), up, division.get(),
+                 std::as_const(place).view());
       poly::Poly expected = rig.output(base, 1, 2);
       backend.add(*rig.queue, expected.view(), std::as_const(quotient).view(), two.view(), base);
       ASSERT_TRUE(same(rig.download(place), rig.download(expected))) << "in place";
     }
-    poly::Poly fused = rig.output(up.extended(), given.batch, 2);
-    runtime::Workspace space = rig.workspace(backend.mod_up_inner_product_workspace(in.shape(), up));
-    backend.mod_up_inner_product(*rig.queue, fused.view(), in.view(), key.view(), up, Form::evaluation,
-                                 space);
-    ASSERT_TRUE(same(rig.download(fused), rig.download(sum)));
   }
 }
 
@@ -182,9 +173,8 @@ TEST_P(SwitchTest, SwitchKeysIsEachSwitch) {
   for (const std::uint64_t element : elements) {
     keys.push_back(plans.key());
     poly::Poly out = rig.output(plans.base, given.batch, 2);
-    runtime::Workspace space = rig.workspace(backend.switch_key_workspace(in.shape(), plans.up, down));
-    backend.switch_key(*rig.queue, out.view(), in.view(), keys.back().view(), plans.up, down, addend.view(),
-                       element, space);
+    switch_key(rig, backend, {out.view(), keys.back().view(), element}, in.view(), plans.up, down,
+               addend.view());
     expected.push_back(rig.download(out));
   }
   for (const bool use_default : {false, true}) {
@@ -196,15 +186,10 @@ TEST_P(SwitchTest, SwitchKeysIsEachSwitch) {
         outs.push_back(rig.output(plans.base, given.batch, 2));
         list.push_back({outs.back().view(), std::as_const(keys[i]).view(), elements[i]});
       }
-      if (use_default) {
-        runtime::Workspace space =
-            rig.workspace(backend.Backend::switch_keys_workspace(count, in.shape(), plans.up, down));
-        backend.Backend::switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
-      } else {
-        runtime::Workspace space =
-            rig.workspace(backend.switch_keys_workspace(count, in.shape(), plans.up, down));
-        backend.switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
-      }
+      rig.with_scratch([&](runtime::Workspace& space) {
+        const poly::Backend& chosen_backend = use_default ? *rig.defaults : backend;
+        chosen_backend.switch_keys(*rig.queue, list, in.view(), plans.up, down, addend.view(), space);
+      });
       for (std::size_t i = 0; i < count; ++i) {
         ASSERT_TRUE(same(rig.download(outs[i]), expected[i]))
             << (use_default ? "default" : "override") << ", key " << i << " of " << count;
@@ -240,61 +225,25 @@ TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
       const std::size_t batch = std::max(left->shape().batch, right->shape().batch);
       poly::Poly product = rig.output(plans.base, batch, 3);
       poly::Poly expected = rig.output(plans.base, batch, 2);
-      backend.tensor_product(*rig.queue, product.view(), left->view(), right->view(), plans.base);
-      const poly::ConstPolyView last = std::as_const(product).view().components(2, 1);
-      runtime::Workspace space = rig.workspace(backend.switch_key_workspace(last.shape, plans.up, down));
-      backend.switch_key(*rig.queue, expected.view(), last, key.view(), plans.up, down,
-                         std::as_const(product).view().components(0, 2), 1, space);
+      const poly::ConstPolyView a_view = left->view(), b_view = right->view();
+      backend.inner_product(*rig.queue, product.view(), std::span(&a_view, 1), std::span(&b_view, 1),
+                            plans.base);
+      const poly::ConstPolyView parts = std::as_const(product).view();
+      switch_key(rig, backend, {expected.view(), key.view()}, parts.components(2, 1), plans.up, down,
+                 parts.components(0, 2));
       for (const bool use_default : {false, true}) {
         if (backend_case().brief() && use_default) continue;
         poly::Poly out = rig.output(plans.base, batch, 2);
-        if (use_default) {
-          runtime::Workspace own =
-              rig.workspace(backend.Backend::multiply_relinearize_workspace(out.shape(), plans.up, down));
-          backend.Backend::multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(),
-                                                key.view(), plans.up, down, own);
-        } else {
-          runtime::Workspace own =
-              rig.workspace(backend.multiply_relinearize_workspace(out.shape(), plans.up, down));
-          backend.multiply_relinearize(*rig.queue, out.view(), left->view(), right->view(), key.view(),
-                                       plans.up, down, own);
-        }
+        rig.with_scratch([&](runtime::Workspace& space) {
+          const poly::Backend& chosen_backend = use_default ? *rig.defaults : backend;
+          chosen_backend.multiply_relinearize(*rig.queue, out.view(), a_view, b_view, key.view(), plans.up,
+                                              down, space);
+        });
         ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
             << (use_default ? "default" : "override") << (corrected ? ", corrected" : "");
       }
     }
   }
-}
-
-TEST_P(BackendTest, SwitchKeyNeedsFittingPlans) {
-  Rig rig(GetParam(), 1024, {50, 50, 50, 50});
-  const RnsBase base = rig.primes(0, 3);
-  const ModUp up(base, rig.primes(3, 1), {{.key_digit = 0, .moduli = base}}, rig.all());
-  const Division other(rig.all(), rig.primes(0, 2));
-  const poly::Poly key = rig.upload(rig.random(rig.all(), 1, 2));
-  const poly::Poly in = rig.upload(rig.random(base, 1, 1));
-  const poly::Poly three = rig.upload(rig.random(base, 1, 3));
-  poly::Poly out = rig.output(base, 1, 2);
-  runtime::Workspace space = rig.workspace(std::size_t{1} << 20);
-  EXPECT_THROW(
-      rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &other, {}, 1, space),
-      MismatchError);
-  EXPECT_THROW(
-      rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, nullptr, {}, 1, space),
-      MismatchError);
-  const Division down(rig.all(), base);
-  EXPECT_THROW(rig.backend->switch_key(*rig.queue, out.view(), in.view(), key.view(), up, &down, three.view(),
-                                       1, space),
-               MismatchError);
-  const poly::Backend::KeySwitch list[] = {{out.view(), key.view(), 1}};
-  EXPECT_THROW(rig.backend->switch_keys(*rig.queue, list, in.view(), up, &other, {}, space), MismatchError);
-  const poly::Poly two = rig.upload(rig.random(base, 1, 2));
-  EXPECT_THROW(rig.backend->multiply_relinearize(*rig.queue, out.view(), two.view(), three.view(), key.view(),
-                                                 up, &down, space),
-               MismatchError);
-  EXPECT_THROW(rig.backend->multiply_relinearize(*rig.queue, out.view(), two.view(), two.view(), key.view(),
-                                                 up, &other, space),
-               MismatchError);
 }
 
 }  // namespace

@@ -120,8 +120,10 @@ TEST_P(ObjectsTest, ASetMayHoldAnyKeys) {
 
 TEST_P(ObjectsTest, ACiphertextOfThreeComponentsRoundTrips) {
   rlwe::Ciphertext product = rlwe::make_ciphertext(samples_.context, samples_.ciphertext.meta, 3);
-  samples_.context->backend().sample_uniform(samples_.context->queue(), product.poly.view(),
-                                             poly::RandomStream{poly::Seed::fresh(), 0}, product.poly.base());
+  runtime::Workspace none;
+  samples_.context->backend().sample(samples_.context->queue(), product.poly.view(),
+                                     poly::RandomStream{poly::Seed::fresh(), 0},
+                                     poly::Distribution::uniform(), product.poly.base(), none);
   expect_equal(load_ciphertext(samples_.context, save(product)), product);
 }
 
@@ -205,8 +207,10 @@ TEST_P(ObjectsTest, ObjectsThatBreakTheirRulesAreNotSaved) {
   EXPECT_THROW(static_cast<void>(save(broken)), MismatchError);
   // A uniform polynomial is no ternary secret.
   const rlwe::Context& context = *samples_.context;
-  context.backend().sample_uniform(context.queue(), samples_.secret.poly.view(),
-                                   poly::RandomStream{poly::Seed::fresh(), 0}, context.key_base());
+  runtime::Workspace none;
+  context.backend().sample(context.queue(), samples_.secret.poly.view(),
+                           poly::RandomStream{poly::Seed::fresh(), 0}, poly::Distribution::uniform(),
+                           context.key_base(), none);
   EXPECT_THROW(static_cast<void>(save(samples_.secret)), MismatchError);
 }
 

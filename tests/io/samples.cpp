@@ -44,9 +44,10 @@ Samples make_samples(const std::shared_ptr<const rlwe::Context>& context) {
   samples.plaintext.meta = meta;
   samples.plaintext.poly = context->make_poly(2, 1, ckks ? context->base(0) : context->plain_base(),
                                               ckks ? poly::Form::evaluation : poly::Form::coefficient);
-  context->backend().sample_uniform(context->queue(), samples.plaintext.poly.view(),
-                                    poly::RandomStream{poly::Seed::fresh(), 0},
-                                    samples.plaintext.poly.base());
+  runtime::Workspace none;
+  context->backend().sample(context->queue(), samples.plaintext.poly.view(),
+                            poly::RandomStream{poly::Seed::fresh(), 0}, poly::Distribution::uniform(),
+                            samples.plaintext.poly.base(), none);
   return samples;
 }
 

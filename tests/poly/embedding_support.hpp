@@ -71,9 +71,12 @@ class Fixture {
   runtime::ThreadPool& pool() { return pool_; }
   const std::shared_ptr<runtime::Memory>& memory() { return memory_; }
 
-  /// A workspace of exactly the size that is asked for.
-  runtime::Workspace workspace(std::size_t batch, std::size_t slots) {
-    return {memory_, embedding_.workspace(batch, slots, base_)};
+  /// Runs `operation`, which is given scratch of exactly the size that it measures.
+  void with_scratch(const std::function<void(runtime::Workspace&)>& operation) const {
+    runtime::Workspace measuring = runtime::Workspace::measuring();
+    operation(measuring);
+    runtime::Workspace exact(memory_, measuring.peak());
+    operation(exact);
   }
 
   Poly polynomial(std::size_t batch = 1) { return {memory_, batch, 1, base_, Form::coefficient}; }
@@ -81,16 +84,18 @@ class Fixture {
   Poly embed(Slots slots, double scale, std::size_t batch = 1) {
     Poly out = polynomial(batch);
     const std::size_t n = slots.size() / batch;
-    runtime::Workspace scratch = workspace(batch, n);
-    embedding_.embed(pool_, out.view(), SlotView{slots.data(), batch, n}, scale, base_, scratch);
+    with_scratch([&](runtime::Workspace& scratch) {
+      embedding_.embed(pool_, out.view(), SlotView{slots.data(), batch, n}, scale, base_, scratch);
+    });
     return out;
   }
 
   Slots unembed(const Poly& in, std::size_t n, double scale) {
     const std::size_t batch = in.shape().batch;
     Slots slots(batch * n);
-    runtime::Workspace scratch = workspace(batch, n);
-    embedding_.unembed(pool_, SlotView{slots.data(), batch, n}, in.view(), scale, base_, scratch);
+    with_scratch([&](runtime::Workspace& scratch) {
+      embedding_.unembed(pool_, SlotView{slots.data(), batch, n}, in.view(), scale, base_, scratch);
+    });
     return slots;
   }
 

@@ -433,10 +433,11 @@ TEST(Embedding, ReadsAndWritesStridedViewsAndBroadcasts) {
 
   Poly pairs(fixture.memory(), batch, 2, fixture.base(), Form::coefficient);
   std::fill_n(pairs.view().limb<std::uint64_t>(0, 0, 0), pairs.shape().words(), 1);
-  runtime::Workspace scratch = fixture.workspace(batch, n);
   // One slot vector for all of the batch, into the second components.
-  fixture.embedding().embed(fixture.pool(), pairs.view().components(1, 1), SlotView{slots.data(), 1, n},
-                            scale, fixture.base(), scratch);
+  fixture.with_scratch([&](runtime::Workspace& scratch) {
+    fixture.embedding().embed(fixture.pool(), pairs.view().components(1, 1), SlotView{slots.data(), 1, n},
+                              scale, fixture.base(), scratch);
+  });
   for (std::size_t b = 0; b < batch; ++b) {
     for (std::size_t limb = 0; limb < 2; ++limb) {
       const auto* first = pairs.view().limb<std::uint64_t>(b, 0, limb);
@@ -448,26 +449,17 @@ TEST(Embedding, ReadsAndWritesStridedViewsAndBroadcasts) {
   const Slots decoded = fixture.unembed(expected, n, scale);
   Slots out(batch * n);
   const ConstPolyView second = ConstPolyView(pairs.view()).components(1, 1);
-  fixture.embedding().unembed(fixture.pool(), SlotView{out.data(), batch, n}, second, scale, fixture.base(),
-                              scratch);
+  fixture.with_scratch([&](runtime::Workspace& scratch) {
+    fixture.embedding().unembed(fixture.pool(), SlotView{out.data(), batch, n}, second, scale, fixture.base(),
+                                scratch);
+  });
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], decoded[i % n]);
   std::fill(out.begin(), out.end(), 0.0);
-  fixture.embedding().unembed(fixture.pool(), SlotView{out.data(), batch, n}, second.batches(1, 1), scale,
-                              fixture.base(), scratch);
+  fixture.with_scratch([&](runtime::Workspace& scratch) {
+    fixture.embedding().unembed(fixture.pool(), SlotView{out.data(), batch, n}, second.batches(1, 1), scale,
+                                fixture.base(), scratch);
+  });
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], decoded[i % n]);
-}
-
-TEST(Embedding, AWorkspaceForManyLimbsServesFewer) {
-  constexpr std::size_t degree = 1024;
-  const RnsBase large = base_of_bits(degree, 50, 12);
-  const cpu::Embedding embedding(degree);
-  for (std::size_t limbs = 1; limbs < 12; ++limbs) {
-    std::vector<std::uint32_t> indices(limbs);
-    for (std::size_t i = 0; i < limbs; ++i) indices[i] = static_cast<std::uint32_t>(i);
-    for (const std::size_t n : {1, 64, 512}) {
-      EXPECT_LE(embedding.workspace(2, n, RnsBase(large.ring(), indices)), embedding.workspace(2, n, large));
-    }
-  }
 }
 
 template <typename Error>
@@ -481,39 +473,6 @@ void expect_error(const std::string& part, const std::function<void()>& action) 
 }
 
 TEST(Embedding, MistakesAreTypedErrors) {
-  constexpr std::size_t degree = 1024;
-  Fixture fixture(degree, base_of_bits(degree, 50, 2));
-  Slots slots(2048);
-  Poly poly = fixture.polynomial(2);
-  runtime::Workspace scratch = fixture.workspace(2, 512);
-  const auto embed = [&](const PolyView& out, std::size_t batch, std::size_t n, double scale,
-                         const RnsBase& base) {
-    fixture.embedding().embed(fixture.pool(), out, SlotView{slots.data(), batch, n}, scale, base, scratch);
-    fixture.embedding().unembed(fixture.pool(), SlotView{slots.data(), batch, n}, out, scale, base, scratch);
-  };
-  const auto with = [&](const PolyView& out, std::size_t batch, std::size_t n, double scale) {
-    return [&, out, batch, n, scale] { embed(out, batch, n, scale, fixture.base()); };
-  };
-  EXPECT_NO_THROW(with(poly.view(), 2, 512, 2.0)());
-  expect_error<MismatchError>("slots", with(poly.view(), 2, 1024, 2.0));
-  expect_error<MismatchError>("slots", with(poly.view(), 2, 3, 2.0));
-  expect_error<MismatchError>("slots", with(poly.view(), 2, 0, 2.0));
-  expect_error<MismatchError>("batch", with(poly.view(), 3, 512, 2.0));
-  expect_error<MismatchError>("limbs", with(poly.view().limbs(0, 1), 2, 512, 2.0));
-  for (const double scale : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
-    expect_error<ScaleError>("scale", with(poly.view(), 2, 512, scale));
-  }
-  const Poly pair(fixture.memory(), 2, 2, fixture.base(), Form::coefficient);
-  expect_error<MismatchError>("component", [&] {
-    fixture.embedding().unembed(fixture.pool(), SlotView{slots.data(), 2, 512}, pair.view(), 1.0,
-                                fixture.base(), scratch);
-  });
-  Fixture other(2048, base_of_bits(2048, 50, 2));
-  const Poly longer = other.polynomial(2);
-  expect_error<MismatchError>("degree", [&] {
-    fixture.embedding().unembed(fixture.pool(), SlotView{slots.data(), 2, 512}, longer.view(), 1.0,
-                                fixture.base(), scratch);
-  });
   expect_error<ParameterError>("power of two", [] { cpu::Embedding(1000); });
   expect_error<ParameterError>("power of two", [] { cpu::Embedding(512); });
   expect_error<DeviceError>("sse9", [] { cpu::Embedding(1024, "sse9"); });

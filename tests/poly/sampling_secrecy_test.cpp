@@ -46,22 +46,22 @@ class SamplingSecrecy : public ::testing::TestWithParam<const cpu::SamplingKerne
     const cpu::SamplingKernels& kernels = *GetParam();
     return {{Purpose::ternary,
              [&](const RandomStream& stream) {
-               cpu::sample_ternary(pool_, kernels, poly_.view(), stream, base_);
+               sample(pool_, kernels, poly_.view(), stream, Distribution::ternary(), base_);
              }},
             {Purpose::fixed_weight,
              [&](const RandomStream& stream) {
-               cpu::sample_fixed_weight(pool_, kernels, poly_.view(), stream, 192, base_, workspace_);
+               sample(pool_, kernels, poly_.view(), stream, Distribution::fixed_weight(192), base_);
              }},
             {Purpose::error,
              [&](const RandomStream& stream) {
-               cpu::sample_error(pool_, kernels, poly_.view(), stream, narrow_, base_);
+               sample(pool_, kernels, poly_.view(), stream, Distribution::error(narrow_), base_);
              }},
             {Purpose::error,
              [&](const RandomStream& stream) {
-               cpu::sample_error(pool_, kernels, poly_.view(), stream, wide_, base_);
+               sample(pool_, kernels, poly_.view(), stream, Distribution::error(wide_), base_);
              }},
             {Purpose::flooding, [&](const RandomStream& stream) {
-               cpu::sample_flooding(pool_, kernels, poly_.view(), stream, 100, base_);
+               sample(pool_, kernels, poly_.view(), stream, Distribution::flooding(100), base_);
              }}};
   }
 
@@ -69,20 +69,27 @@ class SamplingSecrecy : public ::testing::TestWithParam<const cpu::SamplingKerne
   runtime::ThreadPool pool_{1};
   RnsBase base_ = make_base(degree, {prime_60, 17});
   Poly poly_{memory_, 1, 1, base_, Form::coefficient};
-  runtime::Workspace workspace_{memory_, cpu::sample_fixed_weight_workspace(degree)};
   ErrorDistribution narrow_{3.19};
   ErrorDistribution wide_{20};
 };
 
 TEST_P(SamplingSecrecy, FixedWeightClearsItsWorkspace) {
-  const std::size_t bytes = cpu::sample_fixed_weight_workspace(degree);
+  const auto draw = [&](runtime::Workspace& workspace) {
+    cpu::sample(pool_, *GetParam(), poly_.view(), {make_seed(1), 0}, Distribution::fixed_weight(64), base_,
+                workspace);
+  };
+  runtime::Workspace measuring = runtime::Workspace::measuring();
+  draw(measuring);
+  const std::size_t bytes = measuring.peak();
+  ASSERT_GT(bytes, 0U);
+  runtime::Workspace workspace(memory_, bytes);
   {
-    const runtime::Workspace::Frame frame(workspace_);
-    std::memset(workspace_.take(bytes), 0xee, bytes);
+    const runtime::Workspace::Frame frame(workspace);
+    std::memset(workspace.take(bytes), 0xee, bytes);
   }
-  cpu::sample_fixed_weight(pool_, *GetParam(), poly_.view(), {make_seed(1), 0}, 64, base_, workspace_);
-  const runtime::Workspace::Frame frame(workspace_);
-  const std::byte* scratch = workspace_.take(bytes);
+  draw(workspace);
+  const runtime::Workspace::Frame frame(workspace);
+  const std::byte* scratch = workspace.take(bytes);
   EXPECT_TRUE(std::all_of(scratch, scratch + bytes, [](std::byte b) { return b == std::byte{0}; }));
 }
 

@@ -70,12 +70,13 @@ class SamplingStatistics : public ::testing::Test {
   }
   std::vector<std::int64_t> errors(double sigma, std::uint64_t seed) {
     Poly poly = make_poly(base_);
-    cpu::sample_error(pool_, kernels_, poly.view(), {make_seed(seed), 0}, ErrorDistribution(sigma), base_);
+    const ErrorDistribution errors(sigma);
+    sample(pool_, kernels_, poly.view(), {make_seed(seed), 0}, Distribution::error(errors), base_);
     return centered(poly);
   }
   std::vector<std::int64_t> ternaries(std::uint64_t seed) {
     Poly poly = make_poly(base_);
-    cpu::sample_ternary(pool_, kernels_, poly.view(), {make_seed(seed), 0}, base_);
+    sample(pool_, kernels_, poly.view(), {make_seed(seed), 0}, Distribution::ternary(), base_);
     return centered(poly);
   }
 
@@ -88,7 +89,7 @@ class SamplingStatistics : public ::testing::Test {
 TEST_F(SamplingStatistics, UniformResidues) {
   const RnsBase base = make_base(degree, {prime_60, 17, 257});
   Poly poly = make_poly(base);
-  cpu::sample_uniform(pool_, kernels_, poly.view(), {make_seed(100), 0}, base);
+  sample(pool_, kernels_, poly.view(), {make_seed(100), 0}, Distribution::uniform(), base);
   const std::vector<std::uint64_t> large = residues(poly, 0);
   const auto highest = [](std::uint64_t x) { return (static_cast<arith::uint128>(x) * 256) / prime_60; };
   const auto lowest = [](std::uint64_t x) { return x % 256; };
@@ -113,7 +114,7 @@ TEST_F(SamplingStatistics, Ternary) {
 
   // From 6 bits instead of 64: 22/64 for -1.
   Poly poly = make_poly(base_);
-  cpu::sample_uniform(pool_, kernels_, poly.view(), {make_seed(102), 0}, base_);
+  sample(pool_, kernels_, poly.view(), {make_seed(102), 0}, Distribution::uniform(), base_);
   EXPECT_LT(
       uniform_p_value(histogram(residues(poly, 0), 3, [](std::uint64_t x) { return 3 * (x % 64) / 64; })),
       rejected);
@@ -169,8 +170,7 @@ TEST_F(SamplingStatistics, FixedWeightPositionsAndSigns) {
   constexpr std::size_t small_degree = 1024, weight = 64, count = 1024;
   const RnsBase base = make_base(small_degree, {prime_60});
   Poly poly = make_poly(base, count);
-  runtime::Workspace workspace(memory_, cpu::sample_fixed_weight_workspace(small_degree));
-  cpu::sample_fixed_weight(pool_, kernels_, poly.view(), {make_seed(105), 0}, weight, base, workspace);
+  sample(pool_, kernels_, poly.view(), {make_seed(105), 0}, Distribution::fixed_weight(weight), base);
   std::vector<std::size_t> positions;
   std::vector<std::size_t> signs;
   const std::vector<std::int64_t> values = centered(poly);
@@ -201,7 +201,7 @@ TEST_F(SamplingStatistics, FixedWeightPositionsAndSigns) {
 TEST_F(SamplingStatistics, Flooding) {
   for (const int bits : {1, 6, 40, 59}) {
     Poly poly = make_poly(base_);
-    cpu::sample_flooding(pool_, kernels_, poly.view(), {make_seed(106), 0}, bits, base_);
+    sample(pool_, kernels_, poly.view(), {make_seed(106), 0}, Distribution::flooding(bits), base_);
     const std::int64_t half = std::int64_t{1} << (bits - 1);
     const int bin_bits = std::min(bits, 6);
     const std::size_t bins = std::size_t{1} << bin_bits;
@@ -223,7 +223,7 @@ TEST_F(SamplingStatistics, Flooding) {
 TEST_F(SamplingStatistics, NeighboursAreIndependent) {
   const RnsBase base = make_base(degree, {prime_60, prime_60 - 2});
   Poly poly = make_poly(base);
-  cpu::sample_uniform(pool_, kernels_, poly.view(), {make_seed(107), 0}, base);
+  sample(pool_, kernels_, poly.view(), {make_seed(107), 0}, Distribution::uniform(), base);
   const auto pairs_p = [](const auto& a, const auto& b, std::size_t shift, std::size_t bins,
                           const auto& bin) {
     std::vector<std::size_t> pairs;

@@ -17,6 +17,7 @@
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/chacha20.hpp"
 #include "poly/cpu/kernels.hpp"
+#include "poly/cpu/sampling.hpp"
 
 namespace hemera::poly::testing {
 
@@ -38,6 +39,15 @@ inline std::vector<const cpu::SamplingKernels*> available_sampling_kernels() {
 /// The name of a test's instruction set.
 inline std::string instruction_set_name(const ::testing::TestParamInfo<const cpu::SamplingKernels*>& test) {
   return test.param->name;
+}
+
+/// Draws with scratch of the size that the sampler measures.
+inline void sample(runtime::ThreadPool& pool, const cpu::SamplingKernels& kernels, const PolyView& out,
+                   const RandomStream& stream, const Distribution& distribution, const RnsBase& base) {
+  runtime::Workspace measuring = runtime::Workspace::measuring();
+  cpu::sample(pool, kernels, out, stream, distribution, base, measuring);
+  runtime::Workspace exact(runtime::make_host_memory(), measuring.peak());
+  cpu::sample(pool, kernels, out, stream, distribution, base, exact);
 }
 
 /// A base of moduli without transforms; samplers need none.

@@ -44,24 +44,15 @@ constexpr int flooding_bits = 100;
 std::vector<Sampler> samplers() {
   using Pool = runtime::ThreadPool;
   using Kernels = cpu::SamplingKernels;
-  return {{Purpose::uniform, cpu::sample_uniform},
-          {Purpose::ternary, cpu::sample_ternary},
-          {Purpose::fixed_weight,
-           [](Pool& pool, const Kernels& kernels, const PolyView& out, const RandomStream& stream,
-              const RnsBase& base) {
-             runtime::Workspace workspace(runtime::make_host_memory(),
-                                          cpu::sample_fixed_weight_workspace(out.shape.degree));
-             cpu::sample_fixed_weight(pool, kernels, out, stream, weight, base, workspace);
-           }},
-          {Purpose::error,
-           [](Pool& pool, const Kernels& kernels, const PolyView& out, const RandomStream& stream,
-              const RnsBase& base) {
-             cpu::sample_error(pool, kernels, out, stream, ErrorDistribution(sigma), base);
-           }},
-          {Purpose::flooding, [](Pool& pool, const Kernels& kernels, const PolyView& out,
-                                 const RandomStream& stream, const RnsBase& base) {
-             cpu::sample_flooding(pool, kernels, out, stream, flooding_bits, base);
-           }}};
+  const auto of = [](const Distribution& distribution) {
+    return Sampler{
+        distribution.purpose(),
+        [distribution](Pool& pool, const Kernels& kernels, const PolyView& out, const RandomStream& stream,
+                       const RnsBase& base) { sample(pool, kernels, out, stream, distribution, base); }};
+  };
+  static const ErrorDistribution errors(sigma);
+  return {of(Distribution::uniform()), of(Distribution::ternary()), of(Distribution::fixed_weight(weight)),
+          of(Distribution::error(errors)), of(Distribution::flooding(flooding_bits))};
 }
 
 class Sampling : public ::testing::TestWithParam<const cpu::SamplingKernels*> {
@@ -69,9 +60,6 @@ class Sampling : public ::testing::TestWithParam<const cpu::SamplingKernels*> {
   const cpu::SamplingKernels& kernels() const { return *GetParam(); }
   Poly make_poly(std::size_t batch, std::size_t components, const RnsBase& base) const {
     return Poly(memory_, batch, components, base, Form::coefficient);
-  }
-  runtime::Workspace fixed_weight_workspace(std::size_t degree) const {
-    return runtime::Workspace(memory_, cpu::sample_fixed_weight_workspace(degree));
   }
 
   std::shared_ptr<runtime::Memory> memory_ = runtime::make_host_memory();
@@ -211,8 +199,7 @@ TEST_P(Sampling, FixedWeightIsExact) {
   const RnsBase base = make_base(degree, {two_60 - 93, 3});
   for (const std::size_t h : {std::size_t{1}, std::size_t{2}, std::size_t{64}, degree - 1, degree}) {
     Poly poly = make_poly(3, 1, base);
-    runtime::Workspace workspace = fixed_weight_workspace(degree);
-    cpu::sample_fixed_weight(pool_, kernels(), poly.view(), {make_seed(5), 0}, h, base, workspace);
+    sample(pool_, kernels(), poly.view(), {make_seed(5), 0}, Distribution::fixed_weight(h), base);
     for (std::size_t batch = 0; batch < 3; ++batch) {
       std::size_t nonzero = 0;
       for (const std::uint64_t value : limb_values(poly.view(), batch, 0, 0)) {
@@ -248,8 +235,7 @@ TEST_P(Sampling, EqualKeysAreTakenInOrder) {
   }
   for (std::size_t h = 1; h <= degree; h += 31) {
     Poly poly = make_poly(1, 1, base);
-    runtime::Workspace workspace = fixed_weight_workspace(degree);
-    cpu::sample_fixed_weight(pool_, colliding, poly.view(), {seed, 0}, h, base, workspace);
+    sample(pool_, colliding, poly.view(), {seed, 0}, Distribution::fixed_weight(h), base);
     const std::vector<int> expected = fixed_weight_coefficients(r, h);
     const std::vector<std::uint64_t> actual = limb_values(poly.view(), 0, 0, 0);
     for (std::size_t i = 0; i < degree; ++i) {
@@ -264,7 +250,7 @@ TEST_P(Sampling, FloodingOfAllSizes) {
   const RnsBase base = make_base(degree, mixed_moduli);
   for (const int bits : {1, 2, 31, 32, 60, 61, 63, 64, 65, 119, 120}) {
     Poly poly = make_poly(1, 1, base);
-    cpu::sample_flooding(pool_, kernels(), poly.view(), {make_seed(7), 3}, bits, base);
+    sample(pool_, kernels(), poly.view(), {make_seed(7), 3}, Distribution::flooding(bits), base);
     for (std::size_t i = 0; i < degree; ++i) {
       const BigInteger expected = flooding_coefficient(random_bits(make_seed(7), Purpose::flooding, 3, 0, i),
                                                        static_cast<unsigned>(bits));
@@ -286,7 +272,7 @@ TEST_P(Sampling, ErrorsOfEveryDeviation) {
   for (const double deviation : {0.5, 1.0, 3.19, 3.5, 8.0, 20.0}) {
     const ErrorDistribution distribution(deviation);
     Poly poly = make_poly(1, 1, base);
-    cpu::sample_error(pool_, kernels(), poly.view(), {make_seed(8), 0}, distribution, base);
+    sample(pool_, kernels(), poly.view(), {make_seed(8), 0}, Distribution::error(distribution), base);
     for (std::size_t i = 0; i < degree; ++i) {
       const int expected =
           error_coefficient(random_bits(make_seed(8), Purpose::error, 0, 0, i), distribution);
@@ -335,7 +321,7 @@ TEST_P(Sampling, NoBlockIsUsedTwice) {
   // The record sees repetition: the same draw once more uses blocks again.
   recorded_blocks = &blocks;
   Poly poly = make_poly(1, 1, base);
-  cpu::sample_ternary(pool_, recording, poly.view(), {make_seed(10), 11}, base);
+  sample(pool_, recording, poly.view(), {make_seed(10), 11}, Distribution::ternary(), base);
   recorded_blocks = nullptr;
   EXPECT_EQ(blocks.size(), polynomials * degree / 4);
 }
@@ -348,7 +334,7 @@ TEST_P(Sampling, UniformPolynomialsShareNothing) {
   std::set<std::uint64_t> seen;
   for (const std::uint64_t seed : {20U, 21U}) {
     Poly poly = make_poly(1, 4, base);
-    cpu::sample_uniform(pool_, kernels(), poly.view(), {make_seed(seed), 0}, base);
+    sample(pool_, kernels(), poly.view(), {make_seed(seed), 0}, Distribution::uniform(), base);
     for (std::size_t component = 0; component < 4; ++component) {
       for (std::size_t limb = 0; limb < base.size(); ++limb) {
         for (const std::uint64_t value : limb_values(poly.view(), 0, component, limb))
@@ -357,48 +343,6 @@ TEST_P(Sampling, UniformPolynomialsShareNothing) {
     }
   }
   EXPECT_EQ(seen.size(), 2 * 4 * base.size() * degree);
-}
-
-template <typename Expected, typename Body>
-void expect_error(const Body& body, const std::string& text) {
-  try {
-    body();
-    ADD_FAILURE() << "no exception; expected one with '" << text << "'";
-  } catch (const Expected& error) {
-    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-  }
-}
-
-TEST_P(Sampling, MistakesAreNamed) {
-  const std::size_t degree = 1024;
-  const RnsBase base = make_base(degree, {two_60 - 93, 257});
-  const RnsBase other = make_base(2 * degree, {two_60 - 93, 257});
-  Poly poly = make_poly(2, 2, base);
-  const RandomStream stream{make_seed(30), 0};
-  for (const Sampler& sampler : samplers()) {
-    expect_error<ParameterError>(
-        [&] {
-          sampler.run(pool_, kernels(), poly.view(), {make_seed(30), 0xfffffffdU}, base);
-        },
-        "another seed");
-    EXPECT_NO_THROW(sampler.run(pool_, kernels(), poly.view(), {make_seed(30), 0xfffffffcU}, base));
-    expect_error<MismatchError>([&] { sampler.run(pool_, kernels(), poly.view().limbs(0, 1), stream, base); },
-                                "limbs");
-    expect_error<MismatchError>([&] { sampler.run(pool_, kernels(), poly.view(), stream, other); }, "degree");
-  }
-  for (const int bits : {-1, 0, 121, 128}) {
-    expect_error<ParameterError>(
-        [&] { cpu::sample_flooding(pool_, kernels(), poly.view(), stream, bits, base); }, "1 to 120");
-  }
-  runtime::Workspace workspace = fixed_weight_workspace(degree);
-  for (const std::size_t h : {std::size_t{0}, degree + 1}) {
-    expect_error<ParameterError>(
-        [&] { cpu::sample_fixed_weight(pool_, kernels(), poly.view(), stream, h, base, workspace); },
-        "Hamming weight");
-  }
-  runtime::Workspace small(memory_, cpu::sample_fixed_weight_workspace(degree) - 64);
-  expect_error<OutOfMemoryError>(
-      [&] { cpu::sample_fixed_weight(pool_, kernels(), poly.view(), stream, 8, base, small); }, "workspace");
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Sampling, ::testing::ValuesIn(available_sampling_kernels()),

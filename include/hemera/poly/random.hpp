@@ -75,4 +75,45 @@ class ErrorDistribution {
   std::array<std::uint64_t, max_size> table_{};
 };
 
+/// What the coefficients of a sampled polynomial are: a purpose of the rule above, with its parameter.
+class Distribution {
+ public:
+  /// In evaluation form: the stream's coefficient i is entry i in standard order, wherever a backend stores
+  /// it. The others are in coefficient form.
+  static Distribution uniform() { return Distribution(Purpose::uniform); }
+  static Distribution ternary() { return Distribution(Purpose::ternary); }
+  /// `weight` non-zero coefficients, 1 <= weight <= N.
+  static Distribution fixed_weight(std::size_t weight) {
+    Distribution distribution(Purpose::fixed_weight);
+    distribution.weight_ = weight;
+    return distribution;
+  }
+  /// `errors` must outlive the distribution.
+  static Distribution error(const ErrorDistribution& errors) {
+    Distribution distribution(Purpose::error);
+    distribution.errors_ = &errors;
+    return distribution;
+  }
+  /// Uniform integers of `bits` bits, 1 <= bits <= 120.
+  static Distribution flooding(int bits) {
+    Distribution distribution(Purpose::flooding);
+    distribution.bits_ = bits;
+    return distribution;
+  }
+
+  [[nodiscard]] Purpose purpose() const { return purpose_; }
+  /// Of a fixed weight, an error and flooding alone.
+  [[nodiscard]] std::size_t weight() const { return weight_; }
+  [[nodiscard]] const ErrorDistribution& errors() const { return *errors_; }
+  [[nodiscard]] int bits() const { return bits_; }
+
+ private:
+  explicit Distribution(Purpose purpose) : purpose_(purpose) {}
+
+  Purpose purpose_;
+  std::size_t weight_ = 0;
+  const ErrorDistribution* errors_ = nullptr;
+  int bits_ = 0;
+};
+
 }  // namespace hemera::poly

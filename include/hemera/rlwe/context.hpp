@@ -103,9 +103,9 @@ class Context {
                                      runtime::Secrecy secrecy = runtime::Secrecy::open) const {
     return {memory(), batch, components, base, form, secrecy};
   }
-  [[nodiscard]] runtime::Workspace make_workspace(std::size_t bytes,
-                                                  runtime::Secrecy secrecy = runtime::Secrecy::open) const {
-    return {memory(), bytes, secrecy};
+  /// Scratch in this context's memory, as much as each operation needs that is given it.
+  [[nodiscard]] runtime::Workspace make_workspace(runtime::Secrecy secrecy = runtime::Secrecy::open) const {
+    return runtime::Workspace(memory(), secrecy);
   }
 
   /// Galois element of a rotation of the slots to the left by `steps` (any sign; CKKS: modulo N/2, BFV and

@@ -48,14 +48,36 @@ class CpuQueue final : public Queue {
   std::shared_ptr<ThreadPool> pool_;
 };
 
-/// Scratch memory for operations: asked for once, then handed out in stack order without allocation.
+/// Scratch memory for operations, handed out in stack order without allocation. There are three kinds:
+///  - of a given size;
+///  - of no size yet: each operation measures what it needs and makes room for it once, before it begins;
+///  - measuring: an operation checks its arguments and takes what it would take, but runs nothing.
+/// As in NVIDIA's CUB, whose device-wide operations are called twice, first without scratch: then the size
+/// and the run are one body, and can not differ.
 class Workspace {
  public:
+  /// Of no bytes.
   Workspace() = default;
+  /// Of this many bytes. Throws OutOfMemoryError.
   Workspace(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy = Secrecy::open)
-      : buffer_(std::move(memory), bytes, secrecy) {}
+      : secrecy_(secrecy), buffer_(std::move(memory), bytes, secrecy) {}
+  /// Of as many as each operation needs, from `memory`.
+  explicit Workspace(std::shared_ptr<Memory> memory, Secrecy secrecy = Secrecy::open)
+      : memory_(std::move(memory)), secrecy_(secrecy) {}
+  [[nodiscard]] static Workspace measuring() {
+    Workspace workspace;
+    workspace.measures_ = true;
+    return workspace;
+  }
 
+  [[nodiscard]] bool measures() const { return measures_; }
+  /// Whether operations are to make room first.
+  [[nodiscard]] bool grows() const { return memory_ != nullptr; }
   [[nodiscard]] std::size_t size() const { return buffer_.size(); }
+  /// The most bytes that were taken at once so far.
+  [[nodiscard]] std::size_t peak() const { return peak_; }
+  /// Makes room, in a workspace that grows and of which nothing is taken. Throws OutOfMemoryError.
+  void reserve(std::size_t bytes);
 
   /// Gives back, on leaving the scope, everything taken since its construction.
   class Frame {
@@ -70,16 +92,21 @@ class Workspace {
     std::size_t mark_;
   };
 
-  /// 64-byte aligned scratch, valid until the enclosing Frame ends. Throws OutOfMemoryError when the
-  /// workspace is smaller than the operation's own size function says: a mistake of the caller.
+  /// 64-byte aligned scratch, valid until the enclosing Frame ends; of a workspace that measures an address
+  /// that is not to be used. Throws OutOfMemoryError when the workspace is smaller than the operation
+  /// measures: a mistake of the caller.
   std::byte* take(std::size_t bytes);
 
   /// What `take(bytes)` uses up.
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
  private:
+  std::shared_ptr<Memory> memory_;  // of a workspace that grows
+  Secrecy secrecy_ = Secrecy::open;
+  bool measures_ = false;
   Buffer buffer_;
   std::size_t used_ = 0;
+  std::size_t peak_ = 0;
 };
 
 }  // namespace hemera::runtime

@@ -11,7 +11,8 @@
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/parallel.hpp"
 #include "poly/cpu/sampling.hpp"
-#include "poly/shapes.hpp"
+#include "poly/embedding_tables.hpp"
+#include "poly/scratch.hpp"
 
 namespace hemera::poly {
 namespace cpu {
@@ -27,16 +28,15 @@ constexpr std::size_t transform_weight = 8;
 
 }  // namespace
 
-CpuBackend::CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels, int threads)
-    : ring_(std::move(ring)),
+CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels, int threads)
+    : Backend(std::move(given), runtime::make_host_memory()),
       kernels_(kernels),
       pool_(std::make_shared<runtime::ThreadPool>(threads)),
-      memory_(runtime::make_host_memory()),
-      tables_(ring_->moduli().size()),
-      reversal_(ring_->degree()) {
+      tables_(ring()->moduli().size()),
+      reversal_(ring()->degree()) {
   pool_->parallel_for(tables_.size(),
-                      [&](std::size_t i) { tables_[i] = make_limb_tables((*ring_)[i], ring_->degree()); });
-  const std::size_t half = ring_->degree() / 2;
+                      [&](std::size_t i) { tables_[i] = make_limb_tables((*ring())[i], ring()->degree()); });
+  const std::size_t half = ring()->degree() / 2;
   for (std::size_t i = 1; i < reversal_.size(); ++i) {
     reversal_[i] = static_cast<std::uint32_t>(reversal_[i / 2] / 2 + (i % 2) * half);
   }
@@ -51,19 +51,10 @@ std::unique_ptr<runtime::Queue> CpuBackend::make_queue() const {
   return std::make_unique<runtime::CpuQueue>(pool_);
 }
 
-void CpuBackend::check_ring(const char* operation, const RnsBase& base) const {
-  poly::check_ring(operation, ring_, base);
-}
-
-void CpuBackend::check_transform(const char* operation, const RnsBase& base) const {
-  poly::check_transform(operation, ring_, base);
-}
-
 // --- Copies ---
 
-void CpuBackend::upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-                        Form /*form*/) const {
-  check_host("upload", host.size(), out.shape);
+void CpuBackend::do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
+                           Form /*form*/) const {
   const PolyShape& shape = out.shape;
   for_each_limb(queue, shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     const std::size_t first = ((b * shape.components + c) * shape.limbs + l) * shape.degree;
@@ -71,9 +62,8 @@ void CpuBackend::upload(Queue& queue, const PolyView& out, std::span<const std::
   });
 }
 
-void CpuBackend::download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                          Form /*form*/) const {
-  check_host("download", host.size(), in.shape);
+void CpuBackend::do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
+                             Form /*form*/) const {
   const PolyShape& shape = in.shape;
   for_each_limb(queue, shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     const std::size_t first = ((b * shape.components + c) * shape.limbs + l) * shape.degree;
@@ -81,18 +71,12 @@ void CpuBackend::download(Queue& queue, std::span<std::uint64_t> host, const Con
   });
 }
 
-void CpuBackend::upload_values(Queue&, std::span<std::byte> out, std::span<const std::byte> host) const {
-  check_count("upload_values", "bytes", host.size(), out.size());
-  std::copy(host.begin(), host.end(), out.begin());
+void CpuBackend::do_copy_values(Queue&, std::span<std::byte> out, std::span<const std::byte> in,
+                                Transfer /*transfer*/) const {
+  std::copy(in.begin(), in.end(), out.begin());
 }
 
-void CpuBackend::download_values(Queue&, std::span<std::byte> host, std::span<const std::byte> in) const {
-  check_count("download_values", "bytes", host.size(), in.size());
-  std::copy(in.begin(), in.end(), host.begin());
-}
-
-void CpuBackend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
-  check_copy(out, in);
+void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     Limb* to = out.limb<Limb>(b, c, l);
     const Limb* from = in.limb<Limb>(b, c, l);
@@ -100,7 +84,7 @@ void CpuBackend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in
   });
 }
 
-void CpuBackend::fill_zero(Queue& queue, const PolyView& out) const {
+void CpuBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     std::memset(out.limb<Limb>(b, c, l), 0, out.shape.degree * sizeof(Limb));
   });
@@ -108,92 +92,45 @@ void CpuBackend::fill_zero(Queue& queue, const PolyView& out) const {
 
 // --- Transforms ---
 
-void CpuBackend::forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                   const RnsBase& base) const {
-  check_transform("forward_transform", base);
-  check_view("forward_transform", "output", out, base);
-  check_input("forward_transform", "input", in, out.shape, base);
+void CpuBackend::do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
+                              const RnsBase& base) const {
+  const auto transform = to == Form::evaluation ? kernels_.forward_transform : kernels_.inverse_transform;
   for_each_limb(queue, out.shape, transform_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
-    kernels_.forward_transform(out.limb<Limb>(b, c, l), in.limb<Limb>(b, c, l), tables(base, l));
-  });
-}
-
-void CpuBackend::inverse_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                   const RnsBase& base) const {
-  check_transform("inverse_transform", base);
-  check_view("inverse_transform", "output", out, base);
-  check_input("inverse_transform", "input", in, out.shape, base);
-  for_each_limb(queue, out.shape, transform_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
-    kernels_.inverse_transform(out.limb<Limb>(b, c, l), in.limb<Limb>(b, c, l), tables(base, l));
+    transform(out.limb<Limb>(b, c, l), in.limb<Limb>(b, c, l), tables(base, l));
   });
 }
 
 // --- Element by element ---
 
-void CpuBackend::add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                     const RnsBase& base) const {
-  check_ring("add", base);
-  check_view("add", "output", out, base);
-  check_input("add", "a", a, out.shape, base);
-  check_input("add", "b", b, out.shape, base);
-  for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-    kernels_.add(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), b.limb<Limb>(i, c, l), out.shape.degree,
-                 base.modulus(l));
-  });
+void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
+                           const ConstPolyView& b, const RnsBase& base) const {
+  const auto run = [&](const auto& kernel, std::size_t weight) {
+    for_each_limb(queue, out.shape, weight, [&](std::size_t i, std::size_t c, std::size_t l) {
+      kernel(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), b.limb<Limb>(i, c, l), out.shape.degree,
+             base.modulus(l));
+    });
+  };
+  switch (operation) {
+    case Binary::add:
+      return run(kernels_.add, addition_weight);
+    case Binary::subtract:
+      return run(kernels_.subtract, addition_weight);
+    case Binary::multiply:
+      return run(kernels_.multiply, product_weight);
+    case Binary::multiply_add:
+      return run(kernels_.multiply_add, product_weight);
+  }
 }
 
-void CpuBackend::subtract(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                          const RnsBase& base) const {
-  check_ring("subtract", base);
-  check_view("subtract", "output", out, base);
-  check_input("subtract", "a", a, out.shape, base);
-  check_input("subtract", "b", b, out.shape, base);
-  for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-    kernels_.subtract(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), b.limb<Limb>(i, c, l), out.shape.degree,
-                      base.modulus(l));
-  });
-}
-
-void CpuBackend::negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                        const RnsBase& base) const {
-  check_ring("negate", base);
-  check_view("negate", "output", out, base);
-  check_input("negate", "a", a, out.shape, base);
+void CpuBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                           const RnsBase& base) const {
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
     kernels_.negate(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), out.shape.degree, base.modulus(l));
   });
 }
 
-void CpuBackend::multiply(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                          const RnsBase& base) const {
-  check_ring("multiply", base);
-  check_view("multiply", "output", out, base);
-  check_input("multiply", "a", a, out.shape, base);
-  check_input("multiply", "b", b, out.shape, base);
-  for_each_limb(queue, out.shape, product_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-    kernels_.multiply(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), b.limb<Limb>(i, c, l), out.shape.degree,
-                      base.modulus(l));
-  });
-}
-
-void CpuBackend::multiply_add(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                              const ConstPolyView& b, const RnsBase& base) const {
-  check_ring("multiply_add", base);
-  check_view("multiply_add", "output", out, base);
-  check_input("multiply_add", "a", a, out.shape, base);
-  check_input("multiply_add", "b", b, out.shape, base);
-  for_each_limb(queue, out.shape, product_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-    kernels_.multiply_add(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), b.limb<Limb>(i, c, l),
-                          out.shape.degree, base.modulus(l));
-  });
-}
-
-void CpuBackend::multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                 std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  check_ring("multiply_scalar", base);
-  check_view("multiply_scalar", "output", out, base);
-  check_input("multiply_scalar", "a", a, out.shape, base);
-  check_scalars("multiply_scalar", scalars.size(), base);
+void CpuBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                    std::span<const std::uint64_t> scalars, const RnsBase& base) const {
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
     const arith::ShoupFactor factor(scalars[l], base.modulus(l));
     kernels_.multiply_scalar(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), factor, out.shape.degree,
@@ -201,12 +138,8 @@ void CpuBackend::multiply_scalar(Queue& queue, const PolyView& out, const ConstP
   });
 }
 
-void CpuBackend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                            std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
-  check_ring("add_scalar", base);
-  check_view("add_scalar", "output", out, base);
-  check_input("add_scalar", "a", a, out.shape, base);
-  check_scalars("add_scalar", scalars.size(), base);
+void CpuBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                               std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
     Limb* to = out.limb<Limb>(i, c, l);
     const Limb* from = a.limb<Limb>(i, c, l);
@@ -223,8 +156,6 @@ void CpuBackend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyVi
 
 void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                 const ConstPolyView& b, const RnsBase& base) const {
-  check_ring("tensor_product", base);
-  check_tensor_product("tensor_product", out, a, b, base);
   if (a.shape.components != 2 || b.shape.components != 2) {
     return add_products(queue, out, std::span(&a, 1), std::span(&b, 1), base);
   }
@@ -237,14 +168,12 @@ void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPo
   });
 }
 
-void CpuBackend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                               std::span<const ConstPolyView> b, const RnsBase& base) const {
-  check_ring("inner_product", base);
-  check_inner_product(out, a, b, base);
+void CpuBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                                  std::span<const ConstPolyView> b, const RnsBase& base) const {
   if (a.size() > 1) return add_products(queue, out, a, b, base);
   // One product has kernels of its own; a single component broadcasts.
   const bool element_wise = a[0].shape.components == 1 || b[0].shape.components == 1;
-  if (element_wise) return multiply(queue, out, a[0], b[0], base);
+  if (element_wise) return do_binary(queue, Binary::multiply, out, a[0], b[0], base);
   tensor_product(queue, out, a[0], b[0], base);
 }
 
@@ -277,12 +206,8 @@ void CpuBackend::add_products(Queue& queue, const PolyView& out, std::span<const
   });
 }
 
-void CpuBackend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                              std::uint64_t galois_element, Form form, const RnsBase& base) const {
-  check_ring("automorphism", base);
-  check_view("automorphism", "output", out, base);
-  check_input("automorphism", "input", in, out.shape, base);
-  check_galois_element("automorphism", galois_element, ring_->degree());
+void CpuBackend::do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                 std::uint64_t galois_element, Form form, const RnsBase& base) const {
   if (form == Form::evaluation) {
     permute_values(queue, out, in, galois_element);
   } else {
@@ -298,7 +223,7 @@ void CpuBackend::permute_values(Queue& queue, const PolyView& out, const ConstPo
                                 std::uint64_t galois_element) const {
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
-  const std::size_t degree = ring_->degree();
+  const std::size_t degree = ring()->degree();
   const std::uint64_t mask = 2 * degree - 1;
   alignas(64) std::uint64_t lanes[64];
   for (std::uint64_t start = 0; start < 8; ++start) {
@@ -332,7 +257,7 @@ void CpuBackend::permute_coefficients(Queue& queue, const PolyView& out, const C
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
   constexpr std::uint32_t negative = std::uint32_t{1} << 31;
-  const std::size_t degree = ring_->degree();
+  const std::size_t degree = ring()->degree();
   const std::uint64_t mask = 2 * degree - 1;
   // Inverse modulo 2N, by Newton's iteration modulo 2^64.
   std::uint64_t inverse = galois_element;
@@ -365,53 +290,38 @@ void CpuBackend::permute_coefficients(Queue& queue, const PolyView& out, const C
 
 // --- Samplers and embedding ---
 
-void CpuBackend::sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
-                                const RnsBase& base) const {
-  cpu::sample_uniform(pool_of(queue), *kernels_.sampling, out, stream, base);
-}
-
-void CpuBackend::sample_ternary(Queue& queue, const PolyView& out, const RandomStream& stream,
-                                const RnsBase& base) const {
-  cpu::sample_ternary(pool_of(queue), *kernels_.sampling, out, stream, base);
-}
-
-void CpuBackend::sample_fixed_weight(Queue& queue, const PolyView& out, const RandomStream& stream,
-                                     std::size_t weight, const RnsBase& base, Workspace& workspace) const {
-  cpu::sample_fixed_weight(pool_of(queue), *kernels_.sampling, out, stream, weight, base, workspace);
-}
-
-std::size_t CpuBackend::sample_fixed_weight_workspace() const {
-  return cpu::sample_fixed_weight_workspace(ring_->degree());
-}
-
-void CpuBackend::sample_error(Queue& queue, const PolyView& out, const RandomStream& stream,
-                              const ErrorDistribution& distribution, const RnsBase& base) const {
-  cpu::sample_error(pool_of(queue), *kernels_.sampling, out, stream, distribution, base);
-}
-
-void CpuBackend::sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
-                                 const RnsBase& base) const {
-  cpu::sample_flooding(pool_of(queue), *kernels_.sampling, out, stream, bits, base);
+void CpuBackend::do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+                           const Distribution& distribution, const RnsBase& base,
+                           Workspace& workspace) const {
+  cpu::sample(pool_of(queue), *kernels_.sampling, out, stream, distribution, base, workspace);
 }
 
 const Embedding& CpuBackend::embedding() const {
   std::call_once(embedding_once_,
-                 [this] { embedding_ = std::make_unique<const Embedding>(ring_->degree(), kernels_.name); });
+                 [this] { embedding_ = std::make_unique<const Embedding>(ring()->degree(), kernels_.name); });
   return *embedding_;
 }
 
-void CpuBackend::embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                       const RnsBase& base, Workspace& workspace) const {
-  embedding().embed(pool_of(queue), out, slots, scale, base, workspace);
+void CpuBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                          std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  SlotView ordered = slots;
+  if (generator != embedding_generator) {
+    ordered = take_slots(workspace, slots.batch, ring()->degree() / 2);
+    if (!workspace.measures()) slots_to_embedding(queue, ordered, slots, generator);
+  }
+  embedding().embed(pool_of(queue), out, ordered, scale, base, workspace);
 }
 
-void CpuBackend::unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
-                         const RnsBase& base, Workspace& workspace, double* largest) const {
-  embedding().unembed(pool_of(queue), slots, in, scale, base, workspace, largest);
-}
-
-std::size_t CpuBackend::embed_workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {
-  return embedding().workspace(batch, slots, base);
+void CpuBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
+                            std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                            double* largest) const {
+  const Workspace::Frame frame(workspace);
+  SlotView ordered = slots;
+  if (generator != embedding_generator) ordered = take_slots(workspace, slots.batch, ring()->degree() / 2);
+  embedding().unembed(pool_of(queue), ordered, in, scale, base, workspace, largest);
+  if (generator == embedding_generator || workspace.measures()) return;
+  slots_from_embedding(queue, slots, ordered, generator);
 }
 
 }  // namespace cpu

@@ -4,22 +4,14 @@
 #include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
-#include "poly/shapes.hpp"
 
 namespace hemera::poly::cpu {
 
 using Limb = std::uint64_t;
 using arith::uint128;
 
-void CpuBackend::convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                         const BaseConversion& plan) const {
-  if (plan.source().empty() || plan.target().empty()) {
-    fill_zero(queue, out);
-    return;
-  }
-  check_ring("convert", plan.source());
-  check_view("convert", "output", out, plan.target());
-  check_input("convert", "input", in, out.shape, plan.source());
+void CpuBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                            const BaseConversion& plan) const {
   const std::size_t sources = plan.source().size();
   const std::size_t targets = plan.target().size();
   const Converter converter(kernels_, plan);
@@ -41,11 +33,8 @@ void CpuBackend::convert(Queue& queue, const PolyView& out, const ConstPolyView&
                  });
 }
 
-void CpuBackend::scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                 const ScaleAndRound& plan) const {
-  check_ring("scale_and_round", plan.source());
-  check_view("scale_and_round", "output", out, plan.target());
-  check_input("scale_and_round", "input", in, out.shape, plan.source());
+void CpuBackend::do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                    const ScaleAndRound& plan) const {
   const std::size_t divided = plan.divided().size();
   const std::size_t targets = plan.target().size();
   // Rows: scaled residues of the divided limbs, the two parts of the rounded sum, those of one kept limb.
@@ -94,12 +83,8 @@ void CpuBackend::scale_and_round(Queue& queue, const PolyView& out, const ConstP
       });
 }
 
-void CpuBackend::finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                 const ConstPolyView& delta, const Division& plan) const {
-  check_ring("finish_division", plan.target());
-  check_view("finish_division", "output", out, plan.target());
-  check_input("finish_division", "input", in, out.shape, plan.source());
-  check_input("finish_division", "delta", delta, out.shape, plan.target());
+void CpuBackend::do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                    const ConstPolyView& delta, const Division& plan) const {
   for_each_limb(queue, out.shape, 2, [&](std::size_t b, std::size_t c, std::size_t j) {
     finish_division_limb(out.limb<Limb>(b, c, j), in, delta.limb<Limb>(b, c, j), b, c, j, plan);
   });

@@ -6,7 +6,7 @@
 #include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
-#include "poly/shapes.hpp"
+#include "poly/scratch.hpp"
 
 namespace hemera::poly::cpu {
 
@@ -33,25 +33,15 @@ struct Rows {
 
 }  // namespace
 
-std::size_t CpuBackend::divide_and_round_workspace(const PolyShape& in, const Division& plan) const {
-  return Workspace::aligned(Rows(plan).shape(in).words() * sizeof(Limb));
-}
-
-void CpuBackend::divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                  const Division& plan, Form form, Workspace& workspace) const {
-  check_ring("divide_and_round", plan.source());
-  check_view("divide_and_round", "output", out, plan.target());
-  check_input("divide_and_round", "input", in, out.shape, plan.source());
-  if (form == Form::evaluation) {
-    check_transform("divide_and_round", plan.dropped());
-    check_transform("divide_and_round", plan.target());
-  }
+void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                     const Division& plan, Form form, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const std::size_t degree = in.shape.degree;
   const std::size_t targets = plan.target().size();
   const Rows rows(plan);
   const PolyShape shape = rows.shape(in.shape);
-  const PolyView scratch(workspace.take(shape.words() * sizeof(Limb)), shape, Word::u64);
+  const PolyView scratch = take(workspace, shape);
+  if (workspace.measures()) return;
   const BaseConversion& conversion = plan.conversion();
   const Converter converter(kernels_, conversion);
   const bool has_plaintext = !plan.plaintext().empty();

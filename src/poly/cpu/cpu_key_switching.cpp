@@ -7,7 +7,7 @@
 #include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
-#include "poly/shapes.hpp"
+#include "poly/scratch.hpp"
 
 namespace hemera::poly::cpu {
 
@@ -122,51 +122,28 @@ class CpuBackend::DigitExtension {
       targets_;  // [digit][limb of extended]: its conversion's target, or -1
 };
 
-std::size_t CpuBackend::mod_up_workspace(const PolyShape& in, const ModUp& plan) const {
-  const DigitExtension extension(*this, plan, Form::evaluation);
-  return Workspace::aligned(extension.rows_shape(in).words() * sizeof(Limb));
-}
-
-void CpuBackend::check_mod_up(const ConstPolyView& in, const PolyShape& out, const ModUp& plan) const {
-  check_transform("mod_up", plan.extended());
-  check_view("mod_up", "input", in, plan.base());
-  check_count("mod_up", "components of the input", in.shape.components, 1);
-  check_broadcast("mod_up", "input", in.shape, out);
-}
-
-void CpuBackend::mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
-                        Form form, Workspace& workspace) const {
-  check_mod_up(in, out.shape, plan);
-  check_view("mod_up", "output", out, plan.extended());
-  check_count("mod_up", "components of the output", out.shape.components, plan.digits().size());
+void CpuBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
+                           Form form, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const DigitExtension extension(*this, plan, form);
-  const PolyShape shape = extension.rows_shape(in.shape);
-  const PolyView rows(workspace.take(shape.words() * sizeof(Limb)), shape, Word::u64);
+  const PolyView rows = take(workspace, extension.rows_shape(in.shape));
+  if (workspace.measures()) return;
   extension.fill_rows(queue, rows, in);
   for_each_limb(queue, out.shape, 8, [&](std::size_t b, std::size_t d, std::size_t j) {
     extension.extend(out.limb<Limb>(b, d, j), rows, in, b, d, j);
   });
 }
 
-void CpuBackend::extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
-                                int width, const RnsBase& base) const {
-  check_ring("extract_window", base);
-  check_view("extract_window", "output", out, base);
-  check_count("extract_window", "limbs of the input", in.shape.limbs, 1);
-  check_broadcast("extract_window", "input", in.shape, out.shape);
+void CpuBackend::do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
+                                   int width, const RnsBase& base) const {
   for_each_limb(queue, out.shape, 1, [&](std::size_t b, std::size_t c, std::size_t j) {
     extract(out.limb<Limb>(b, c, j), in.limb<Limb>(b, c, 0), shift, width, out.shape.degree, base.modulus(j));
   });
 }
 
-void CpuBackend::key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
-                                   const ConstPolyView& key, const ModUp& plan) const {
-  check_ring("key_inner_product", plan.extended());
-  check_key_inner_product(out, digits.shape.batch, key, plan);
-  check_view("key_inner_product", "digits", digits, plan.extended());
+void CpuBackend::do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                                      const ConstPolyView& key, const ModUp& plan) const {
   const std::size_t count = plan.digits().size();
-  check_count("key_inner_product", "digits", digits.shape.components, count);
   PolyShape shape = out.shape;  // one task a limb, all components at once
   shape.components = 1;
   for_each_limb(queue, shape, 4 * count, [&](std::size_t b, std::size_t, std::size_t j) {
@@ -208,23 +185,12 @@ void CpuBackend::key_inner_product_limb(const PolyView& out, const std::vector<c
   }
 }
 
-std::size_t CpuBackend::mod_up_inner_product_workspace(const PolyShape& in, const ModUp& plan) const {
-  const std::size_t slots = static_cast<std::size_t>(pool_->threads());
-  return mod_up_workspace(in, plan) +
-         slots * Workspace::aligned(plan.digits().size() * in.degree * sizeof(Limb));
-}
-
-void CpuBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                      const ConstPolyView& key, const ModUp& plan, Form form,
-                                      Workspace& workspace) const {
-  check_mod_up(in, out.shape, plan);
-  check_key_inner_product(out, in.shape.batch, key, plan);
+void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                         const ConstPolyView& key, const ModUp& plan,
+                                         Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
-  const DigitExtension extension(*this, plan, form);
-  const PolyShape shape = extension.rows_shape(in.shape);
-  const PolyView rows(workspace.take(shape.words() * sizeof(Limb)), shape, Word::u64);
-  extension.fill_rows(queue, rows, in);
-
+  const DigitExtension extension(*this, plan, Form::evaluation);
+  const PolyView rows = take(workspace, extension.rows_shape(in.shape));
   // Each slot takes limbs until none is left and has scratch for the digits of one; polynomials of the batch
   // come one after the other, so that a key limb is read from memory once.
   const std::size_t count = plan.digits().size();
@@ -234,6 +200,8 @@ void CpuBackend::mod_up_inner_product(Queue& queue, const PolyView& out, const C
   const std::size_t slots = std::min(units, static_cast<std::size_t>(pool_->threads()));
   std::vector<Limb*> scratch(slots);
   for (Limb*& slot : scratch) slot = reinterpret_cast<Limb*>(workspace.take(count * degree * sizeof(Limb)));
+  if (workspace.measures()) return;
+  extension.fill_rows(queue, rows, in);
   std::atomic<std::size_t> next{0};
   pool_of(queue).parallel_for(slots, [&](std::size_t slot) {
     std::vector<const Limb*> digits(count);

@@ -9,8 +9,6 @@
 
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
-#include "poly/embedding_checks.hpp"
-#include "poly/shapes.hpp"
 
 namespace hemera::poly::cpu {
 namespace {
@@ -63,8 +61,8 @@ void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t 
     return;
   }
   // Standard order: the entry for the exponent e = 2 rev(i) + 1 is i.
-  const std::size_t row = ring_->degree() / 2;
-  const std::uint64_t mask = 2 * ring_->degree() - 1;
+  const std::size_t row = ring()->degree() / 2;
+  const std::uint64_t mask = 2 * ring()->degree() - 1;
   std::uint64_t exponent = power(generator, first % row);
   if (first >= row) exponent = 0 - exponent;
   for (std::uint32_t& position : positions) {
@@ -73,12 +71,10 @@ void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t 
   }
 }
 
-void CpuBackend::place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
-                                std::uint64_t generator, const RnsBase& base) const {
-  check_ring("place_integers", base);
-  check_place_integers(out, values, generator, base);
+void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                                   std::uint64_t generator, const RnsBase& base) const {
   const arith::Modulus& t = base.modulus(0);
-  parallel_for(queue, ring_->degree() / block, out.shape.words(), [&](std::size_t task) {
+  parallel_for(queue, ring()->degree() / block, out.shape.words(), [&](std::size_t task) {
     const std::size_t first = task * block;
     const std::size_t given = std::clamp(values.count, first, first + block) - first;
     std::array<std::uint32_t, block> positions;
@@ -92,10 +88,9 @@ void CpuBackend::place_integers(Queue& queue, const PolyView& out, const Integer
   });
 }
 
-void CpuBackend::collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
-                                  std::uint64_t generator, bool is_signed, const RnsBase& base) const {
-  check_ring("collect_integers", base);
-  check_collect_integers(values, in, generator, base);
+void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
+                                     Form form, std::uint64_t generator, bool is_signed,
+                                     const RnsBase& base) const {
   const arith::Modulus& t = base.modulus(0);
   const std::size_t tasks = (values.count + block - 1) / block;
   parallel_for(queue, tasks, values.batch * values.count, [&](std::size_t task) {
@@ -114,8 +109,7 @@ void CpuBackend::collect_integers(Queue& queue, const IntegerView& values, const
   });
 }
 
-void CpuBackend::place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  check_slots("place_slots", out, values);
+void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
   parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
     const double* from = values.data + b * values.count * (values.is_complex ? 2 : 1);
     std::complex<double>* to = out.data + b * out.slots;
@@ -126,8 +120,7 @@ void CpuBackend::place_slots(Queue& queue, const SlotView& out, const NumberView
   });
 }
 
-void CpuBackend::collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  check_slots("collect_slots", in, values);
+void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
   parallel_for(queue, in.batch, in.batch * in.slots, [&](std::size_t b) {
     const std::complex<double>* from = in.data + b * in.slots;
     double* to = values.data + b * values.count * (values.is_complex ? 2 : 1);
@@ -140,8 +133,7 @@ void CpuBackend::collect_slots(Queue& queue, const NumberView& values, const Slo
 
 void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                     std::uint64_t generator) const {
-  check_slot_order("slots_to_embedding", ring_->degree(), out, in, generator);
-  const auto order = order_of(generator, ring_->degree(), out.slots);
+  const auto order = order_of(generator, ring()->degree(), out.slots);
   parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + order[j].slot] = order[j].of(in.data[b * in.slots + j % in.slots]);
@@ -151,8 +143,7 @@ void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const Slo
 
 void CpuBackend::slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                       std::uint64_t generator) const {
-  check_slot_order("slots_from_embedding", ring_->degree(), in, out, generator);
-  const auto order = order_of(generator, ring_->degree(), out.slots);
+  const auto order = order_of(generator, ring()->degree(), out.slots);
   parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + j] = order[j].of(in.data[b * in.slots + order[j].slot]);

@@ -140,8 +140,6 @@ std::size_t unembed_scratch_words(std::size_t limbs, int word_bits) {
   return center_scratch_words(limbs, max_centering_words(limbs, word_bits));
 }
 
-std::size_t aligned_words(std::size_t words) { return Workspace::aligned(words * sizeof(std::uint64_t)); }
-
 template <typename T>
 T* take(Workspace& workspace, std::size_t count) {
   return reinterpret_cast<T*>(workspace.take(count * sizeof(T)));
@@ -272,7 +270,6 @@ Embedding::~Embedding() = default;
 
 void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slots, double scale,
                       const RnsBase& base, Workspace& workspace) const {
-  check_embed(state_->degree, out.shape, slots, scale, base);
   const std::size_t degree = state_->degree;
   const std::size_t n = slots.slots;
   const std::size_t gap = degree / (2 * n);
@@ -282,6 +279,7 @@ void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slo
   auto* const coefficients = take<double>(workspace, 2 * n * slots.batch);
   auto* const bits = take<int>(workspace, slots.batch);
   auto* const scratch = take<std::uint64_t>(workspace, out.shape.batch * tasks * embed_scratch_words);
+  if (workspace.measures()) return;
 
   state_->inverse(pool, slots, coefficients);
   const Scale scale_over_n = divided_scale(scale, n);
@@ -310,7 +308,6 @@ void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slo
 
 void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPolyView& in, double scale,
                         const RnsBase& base, Workspace& workspace, double* largest) const {
-  check_unembed(state_->degree, slots, in.shape, scale, base);
   const std::size_t degree = state_->degree;
   const std::size_t n = slots.slots;
   const std::size_t gap = degree / (2 * n);
@@ -324,6 +321,7 @@ void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPoly
   auto* const scratch = take<std::uint64_t>(workspace, slots.batch * tasks * scratch_words);
   auto* const pointers = take<const std::uint64_t*>(workspace, slots.batch * tasks * limbs);
   auto* const patterns = take<std::uint64_t>(workspace, slots.batch * tasks);
+  if (workspace.measures()) return;
   const Centering centering = make_centering(base, scale, kernels.word_bits, constants);
 
   pool.parallel_for(slots.batch * tasks, [&](std::size_t i) {
@@ -343,18 +341,6 @@ void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPoly
     largest[b] = std::bit_cast<double>(*std::max_element(patterns + b * tasks, patterns + (b + 1) * tasks));
   }
   state_->forward(pool, slots, coefficients);
-}
-
-std::size_t Embedding::workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {
-  const std::size_t tasks = batch * tasks_per_polynomial(state_->degree);
-  const std::size_t limbs = base.size();
-  const int word_bits = state_->kernels->word_bits;
-  const std::size_t coefficients = aligned_words(2 * slots * batch);
-  const std::size_t embed = coefficients + aligned_words(batch) + aligned_words(tasks * embed_scratch_words);
-  const std::size_t unembed = coefficients + aligned_words(centering_memory_words(limbs, word_bits)) +
-                              aligned_words(tasks * unembed_scratch_words(limbs, word_bits)) +
-                              aligned_words(tasks * limbs) + aligned_words(tasks);
-  return std::max(embed, unembed);
 }
 
 }  // namespace hemera::poly::cpu

@@ -33,20 +33,16 @@ class Embedding {
   /// finite coefficient and positive finite scale; `out` is [batch, 1 component, limb, N] in coefficient form
   /// over `base`, `slots` may be a batch of one for all of them. The slots must be finite and below 2^1000 in
   /// size. The running time depends on the number of bits of the largest coefficient * scale, not otherwise
-  /// on the values. Throws MismatchError on shapes that do not fit, ScaleError on a scale that is not
-  /// positive and finite.
+  /// on the values. Arguments are checked by the backend.
   void embed(runtime::ThreadPool& pool, const PolyView& out, const SlotView& slots, double scale,
              const RnsBase& base, runtime::Workspace& workspace) const;
 
   /// Residues [batch, 1 component, limb, N] in coefficient form to slots: the integer in (-Q/2, Q/2]
   /// correctly rounded to a double, divided by scale (any positive finite double), transformed; `in` may be a
   /// batch of one for all slot vectors. Centring and rounding take the same time for all residues. Quotients
-  /// of 2^1024 and more become infinite. Throws as `embed`.
+  /// of 2^1024 and more become infinite.
   void unembed(runtime::ThreadPool& pool, const SlotView& slots, const ConstPolyView& in, double scale,
                const RnsBase& base, runtime::Workspace& workspace, double* largest = nullptr) const;
-
-  /// Bytes of scratch that `embed` and `unembed` take, for `base` and every smaller base.
-  [[nodiscard]] std::size_t workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const;
 
  private:
   struct State;

@@ -100,7 +100,6 @@ template <typename Fill>
 void sample_small(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                   const RandomStream& stream, Purpose purpose, const RnsBase& base, std::uint64_t bound,
                   const Fill& fill) {
-  check_sampling(out, stream, base);
   for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
                  [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
                    RandomBits bits(kernels, stream.seed, purpose, number(stream, polynomial), 0);
@@ -155,11 +154,8 @@ void subtract_constant(std::uint64_t* residues, std::uint64_t constant, std::uin
   }
 }
 
-}  // namespace
-
 void sample_uniform(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                     const RandomStream& stream, const RnsBase& base) {
-  check_sampling(out, stream, base);
   for_each_range(pool, out.shape.batch * out.shape.components, base.size(), out.shape.degree,
                  [&](std::size_t polynomial, std::size_t limb, std::size_t first, std::size_t count) {
                    RandomBits bits(kernels, stream.seed, Purpose::uniform, number(stream, polynomial),
@@ -190,8 +186,6 @@ void sample_error(runtime::ThreadPool& pool, const SamplingKernels& kernels, con
 
 void sample_flooding(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                      const RandomStream& stream, int bits, const RnsBase& base) {
-  check_flooding(bits);
-  check_sampling(out, stream, base);
   const arith::uint128 half = static_cast<arith::uint128>(1) << (bits - 1);
   for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
                  [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
@@ -210,20 +204,15 @@ void sample_flooding(runtime::ThreadPool& pool, const SamplingKernels& kernels, 
                  });
 }
 
-std::size_t sample_fixed_weight_workspace(std::size_t degree) {
-  return runtime::Workspace::aligned(degree * sizeof(std::uint64_t));
-}
-
 void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                          const RandomStream& stream, std::size_t weight, const RnsBase& base,
                          runtime::Workspace& workspace) {
-  check_sampling(out, stream, base);
   const std::size_t degree = out.shape.degree;
-  check_weight(weight, degree);
   constexpr std::uint64_t key_mask = (std::uint64_t{1} << 62) - 1;
   const runtime::Workspace::Frame frame(workspace);
-  const std::size_t bytes = sample_fixed_weight_workspace(degree);
+  const std::size_t bytes = degree * sizeof(std::uint64_t);
   auto* const entries = reinterpret_cast<std::uint64_t*>(workspace.take(bytes));
+  if (workspace.measures()) return;
   for (std::size_t polynomial = 0; polynomial < out.shape.batch * out.shape.components; ++polynomial) {
     for_each_range(pool, 1, 1, degree, [&](std::size_t, std::size_t, std::size_t first, std::size_t count) {
       RandomBits bits(kernels, stream.seed, Purpose::fixed_weight, number(stream, polynomial), 0);
@@ -244,6 +233,29 @@ void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kerne
     });
   }
   runtime::secure_zero(entries, bytes);
+}
+
+}  // namespace
+
+void sample(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+            const RandomStream& stream, const Distribution& distribution, const RnsBase& base,
+            runtime::Workspace& workspace) {
+  if (distribution.purpose() == Purpose::fixed_weight) {
+    return sample_fixed_weight(pool, kernels, out, stream, distribution.weight(), base, workspace);
+  }
+  if (workspace.measures()) return;
+  switch (distribution.purpose()) {
+    case Purpose::uniform:
+      return sample_uniform(pool, kernels, out, stream, base);
+    case Purpose::ternary:
+      return sample_ternary(pool, kernels, out, stream, base);
+    case Purpose::error:
+      return sample_error(pool, kernels, out, stream, distribution.errors(), base);
+    case Purpose::flooding:
+      return sample_flooding(pool, kernels, out, stream, distribution.bits(), base);
+    case Purpose::fixed_weight:
+      break;
+  }
 }
 
 }  // namespace hemera::poly::cpu

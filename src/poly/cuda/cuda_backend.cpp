@@ -7,8 +7,8 @@
 #include "poly/cuda/fused/encryption.hpp"
 #include "poly/cuda/sampling/sampling.hpp"
 #include "poly/cuda/values.hpp"
-#include "poly/embedding_checks.hpp"
-#include "poly/shapes.hpp"
+#include "poly/embedding_tables.hpp"
+#include "poly/scratch.hpp"
 #include "runtime/cuda/check.hpp"
 #include "runtime/cuda/devices.hpp"
 #include "runtime/cuda/recording.hpp"
@@ -54,18 +54,27 @@ bool contiguous(const ConstPolyView& view) {
 
 }  // namespace
 
+CudaBackend::Opened CudaBackend::open(const CudaSettings& settings) {
+  auto streams = open_streams(settings);
+  auto memory = std::make_shared<runtime::cuda::StreamMemory>(streams, settings.memory_limit);
+  return {std::move(streams), std::move(memory)};
+}
+
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
                          std::optional<Arithmetic> arithmetic)
-    : ring_(std::move(ring)),
+    : CudaBackend(std::move(ring), open(settings), arithmetic) {}
+
+CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device,
+                         std::optional<Arithmetic> arithmetic)
+    : Backend(std::move(given), device.memory),
       forced_(arithmetic),
-      streams_(open_streams(settings)),
+      streams_(std::move(device.streams)),
       cluster_shared_bytes_(cluster_shared_bytes(streams_->device())),
-      stream_memory_(std::make_shared<runtime::cuda::StreamMemory>(streams_, settings.memory_limit)),
-      memory_(stream_memory_),
-      tables_(ring_, memory_, streams_),
-      plans_(memory_, streams_),
-      fused_(ring_, memory_, streams_, [this](const RnsBase& base) { return this->arithmetic(base); }) {
-  for (const RingModulus& entry : ring_->moduli()) {
+      stream_memory_(std::move(device.memory)),
+      tables_(ring(), memory(), streams_),
+      plans_(memory(), streams_),
+      fused_(ring(), memory(), streams_, [this](const RnsBase& base) { return this->arithmetic(base); }) {
+  for (const RingModulus& entry : ring()->moduli()) {
     std::uint8_t taken = bit(Arithmetic::u64);
     for (const Arithmetic candidate : {Arithmetic::m64, Arithmetic::f64}) {
       if (takes(candidate, entry.modulus)) taken |= bit(candidate);
@@ -97,7 +106,7 @@ Launcher CudaBackend::launcher(Queue& queue) const {
   check_queue(queue);
   // A thread's current device is its own business; kernels need the stream's.
   check(cudaSetDevice(streams_->device()), "select the device");
-  return {streams_->current().get(), &tables_, static_cast<unsigned>(ring_->log_degree())};
+  return {streams_->current().get(), &tables_, static_cast<unsigned>(ring()->log_degree())};
 }
 
 Launcher CudaBackend::host_launcher(Queue& queue, const char* operation) const {
@@ -142,16 +151,16 @@ Arithmetic CudaBackend::arithmetic(const RnsBase& base) const {
 }
 
 const Embedding& CudaBackend::embedding() const {
-  std::call_once(embedding_once_,
-                 [&] { embedding_ = std::make_unique<const Embedding>(ring_->degree(), memory_, streams_); });
+  std::call_once(embedding_once_, [&] {
+    embedding_ = std::make_unique<const Embedding>(ring()->degree(), memory(), streams_);
+  });
   return *embedding_;
 }
 
 // --- Copies ---
 
-void CudaBackend::upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-                         Form form) const {
-  check_host("upload", host.size(), out.shape);
+void CudaBackend::do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
+                            Form form) const {
   const Launcher where = host_launcher(queue, "an upload");
   const auto copy_to = [&](std::byte* data) {
     check(cudaMemcpyAsync(data, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, where.stream),
@@ -159,7 +168,7 @@ void CudaBackend::upload(Queue& queue, const PolyView& out, std::span<const std:
   };
   if (form == Form::coefficient && contiguous(out)) return copy_to(out.data);
   // It may be a plaintext or a key.
-  Buffer staging(memory_, host.size_bytes(), Secrecy::secret);
+  Buffer staging(memory(), host.size_bytes(), Secrecy::secret);
   copy_to(staging.data());
   const ConstPolyView staged(staging.data(), out.shape, Word::u64);
   if (form == Form::evaluation) {
@@ -169,16 +178,15 @@ void CudaBackend::upload(Queue& queue, const PolyView& out, std::span<const std:
   }
 }
 
-void CudaBackend::download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                           Form form) const {
-  check_host("download", host.size(), in.shape);
+void CudaBackend::do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
+                              Form form) const {
   const Launcher where = host_launcher(queue, "a download");
   const auto copy_from = [&](const std::byte* data) {
     check(cudaMemcpyAsync(host.data(), data, host.size_bytes(), cudaMemcpyDeviceToHost, where.stream),
           "download");
   };
   if (form == Form::coefficient && contiguous(in)) return copy_from(in.data);
-  Buffer staging(memory_, host.size_bytes(), Secrecy::secret);
+  Buffer staging(memory(), host.size_bytes(), Secrecy::secret);
   const PolyView staged(staging.data(), in.shape, Word::u64);
   if (form == Form::evaluation) {
     reorder(where, staged, in);
@@ -188,19 +196,17 @@ void CudaBackend::download(Queue& queue, std::span<std::uint64_t> host, const Co
   copy_from(staging.data());
 }
 
-void CudaBackend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
-  check_copy(out, in);
+void CudaBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   if (out.data != in.data) cuda::copy(launcher(queue), out, in);
 }
 
-void CudaBackend::copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
-                            const ConstPolyView& in, Form form) const {
+void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                               const ConstPolyView& in, Form form) const {
   const auto* other = dynamic_cast<const CudaBackend*>(&source);
-  if (other == nullptr || in.shape != out.shape || !contiguous(out) || !contiguous(in)) {
-    Backend::copy_from(queue, out, source, source_queue, in, form);
+  if (other == nullptr || !contiguous(out) || !contiguous(in)) {
+    Backend::do_copy_from(queue, out, source, source_queue, in, form);
     return;
   }
-  check_copy(out, in);
   streams_->refuse_recording("a copy between devices", "do it before, and pass the result in");
   other->check_queue(source_queue);
   const Launcher where = launcher(queue);
@@ -213,107 +219,54 @@ void CudaBackend::copy_from(Queue& queue, const PolyView& out, const Backend& so
   other_stream.wait_for(stream);
 }
 
-void CudaBackend::fill_zero(Queue& queue, const PolyView& out) const {
+void CudaBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
   cuda::fill_zero(launcher(queue), out);
 }
 
 // --- Transforms ---
 
-void CudaBackend::forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                    const RnsBase& base) const {
-  check_transform("forward_transform", ring_, base);
-  check_view("forward_transform", "output", out, base);
-  check_input("forward_transform", "input", in, out.shape, base);
-  cuda::forward_transform(launcher(queue), arithmetic(base), out, in, base);
-}
-
-void CudaBackend::inverse_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                    const RnsBase& base) const {
-  check_transform("inverse_transform", ring_, base);
-  check_view("inverse_transform", "output", out, base);
-  check_input("inverse_transform", "input", in, out.shape, base);
-  cuda::inverse_transform(launcher(queue), arithmetic(base), out, in, base);
+void CudaBackend::do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
+                               const RnsBase& base) const {
+  const Launcher where = launcher(queue);
+  if (to == Form::evaluation) {
+    cuda::forward_transform(where, arithmetic(base), out, in, base);
+  } else {
+    cuda::inverse_transform(where, arithmetic(base), out, in, base);
+  }
 }
 
 // --- Element by element ---
 
-void CudaBackend::run_binary(const char* name, Binary operation, Queue& queue, const PolyView& out,
-                             const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base) const {
-  check_ring(name, ring_, base);
-  check_view(name, "output", out, base);
-  check_input(name, "a", a, out.shape, base);
-  check_input(name, "b", b, out.shape, base);
+void CudaBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
+                            const ConstPolyView& b, const RnsBase& base) const {
   binary(launcher(queue), operation, out, a, b, base);
 }
 
-void CudaBackend::add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                      const RnsBase& base) const {
-  run_binary("add", Binary::add, queue, out, a, b, base);
-}
-
-void CudaBackend::subtract(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                           const RnsBase& base) const {
-  run_binary("subtract", Binary::subtract, queue, out, a, b, base);
-}
-
-void CudaBackend::multiply(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                           const RnsBase& base) const {
-  run_binary("multiply", Binary::multiply, queue, out, a, b, base);
-}
-
-void CudaBackend::multiply_add(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                               const ConstPolyView& b, const RnsBase& base) const {
-  run_binary("multiply_add", Binary::multiply_add, queue, out, a, b, base);
-}
-
-void CudaBackend::negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                         const RnsBase& base) const {
-  check_ring("negate", ring_, base);
-  check_view("negate", "output", out, base);
-  check_input("negate", "a", a, out.shape, base);
+void CudaBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                            const RnsBase& base) const {
   cuda::negate(launcher(queue), out, a, base);
 }
 
-void CudaBackend::multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                  std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  check_ring("multiply_scalar", ring_, base);
-  check_view("multiply_scalar", "output", out, base);
-  check_input("multiply_scalar", "a", a, out.shape, base);
-  check_scalars("multiply_scalar", scalars.size(), base);
+void CudaBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                     std::span<const std::uint64_t> scalars, const RnsBase& base) const {
   cuda::multiply_scalar(launcher(queue), out, a, scalars, base);
 }
 
-void CudaBackend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                             std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
-  check_ring("add_scalar", ring_, base);
-  check_view("add_scalar", "output", out, base);
-  check_input("add_scalar", "a", a, out.shape, base);
-  check_scalars("add_scalar", scalars.size(), base);
+void CudaBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                std::span<const std::uint64_t> scalars, Form form,
+                                const RnsBase& base) const {
   cuda::add_scalar(launcher(queue), out, a, scalars, form == Form::evaluation, base);
 }
 
 // --- Ring structure ---
 
-void CudaBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                 const ConstPolyView& b, const RnsBase& base) const {
-  check_ring("tensor_product", ring_, base);
-  check_tensor_product("tensor_product", out, a, b, base);
-  cuda::inner_product(launcher(queue), "tensor_product", out, std::span(&a, 1), std::span(&b, 1), base);
+void CudaBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                                   std::span<const ConstPolyView> b, const RnsBase& base) const {
+  cuda::inner_product(launcher(queue), out, a, b, base);
 }
 
-void CudaBackend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                                std::span<const ConstPolyView> b, const RnsBase& base) const {
-  check_ring("inner_product", ring_, base);
-  check_inner_product(out, a, b, base);
-  cuda::inner_product(launcher(queue), "inner_product", out, a, b, base);
-}
-
-void CudaBackend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                               std::uint64_t galois_element, Form form, const RnsBase& base) const {
-  check_ring("automorphism", ring_, base);
-  check_view("automorphism", "output", out, base);
-  check_input("automorphism", "input", in, out.shape, base);
-  check_galois_element("automorphism", galois_element, ring_->degree());
+void CudaBackend::do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                  std::uint64_t galois_element, Form form, const RnsBase& base) const {
   if (form == Form::evaluation) {
     automorphism_values(launcher(queue), out, in, galois_element);
   } else {
@@ -323,121 +276,74 @@ void CudaBackend::automorphism(Queue& queue, const PolyView& out, const ConstPol
 
 // --- Samplers ---
 
-void CudaBackend::sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
-                                 const RnsBase& base) const {
-  check_ring("sampling", ring_, base);
-  cuda::sample_uniform(random_launcher(queue), out, stream, base);
-}
-
-void CudaBackend::sample_ternary(Queue& queue, const PolyView& out, const RandomStream& stream,
-                                 const RnsBase& base) const {
-  check_ring("sampling", ring_, base);
-  cuda::sample_ternary(random_launcher(queue), out, stream, base);
-}
-
-void CudaBackend::sample_fixed_weight(Queue& queue, const PolyView& out, const RandomStream& stream,
-                                      std::size_t weight, const RnsBase& base, Workspace& workspace) const {
-  check_ring("sampling", ring_, base);
-  cuda::sample_fixed_weight(random_launcher(queue), out, stream, weight, base, workspace);
-}
-
-std::size_t CudaBackend::sample_fixed_weight_workspace() const {
-  return cuda::sample_fixed_weight_workspace(ring_->degree());
-}
-
-void CudaBackend::sample_error(Queue& queue, const PolyView& out, const RandomStream& stream,
-                               const ErrorDistribution& distribution, const RnsBase& base) const {
-  check_ring("sampling", ring_, base);
-  cuda::sample_error(random_launcher(queue), out, stream, distribution, base);
-}
-
-void CudaBackend::sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
-                                  const RnsBase& base) const {
-  check_ring("sampling", ring_, base);
-  cuda::sample_flooding(random_launcher(queue), out, stream, bits, base);
+void CudaBackend::do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+                            const Distribution& distribution, const RnsBase& base,
+                            Workspace& workspace) const {
+  if (!workspace.measures()) cuda::sample(random_launcher(queue), out, stream, distribution, base);
 }
 
 // --- Values ---
 
-void CudaBackend::upload_values(Queue& queue, std::span<std::byte> out,
-                                std::span<const std::byte> host) const {
-  check_count("upload_values", "bytes", host.size(), out.size());
-  check(cudaMemcpyAsync(out.data(), host.data(), host.size(), cudaMemcpyHostToDevice,
-                        host_launcher(queue, "an upload").stream),
-        "upload_values");
+void CudaBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
+                                 Transfer transfer) const {
+  const bool up = transfer == Transfer::upload;
+  check(
+      cudaMemcpyAsync(out.data(), in.data(), in.size(), up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                      host_launcher(queue, up ? "an upload" : "a download").stream),
+      up ? "upload_values" : "download_values");
 }
 
-void CudaBackend::download_values(Queue& queue, std::span<std::byte> host,
-                                  std::span<const std::byte> in) const {
-  check_count("download_values", "bytes", host.size(), in.size());
-  check(cudaMemcpyAsync(host.data(), in.data(), host.size(), cudaMemcpyDeviceToHost,
-                        host_launcher(queue, "a download").stream),
-        "download_values");
-}
-
-void CudaBackend::place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
-                                 std::uint64_t generator, const RnsBase& base) const {
-  check_ring("place_integers", ring_, base);
-  check_place_integers(out, values, generator, base);
+void CudaBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                                    std::uint64_t generator, const RnsBase& base) const {
   cuda::place_integers(launcher(queue), out, values, form, generator, base);
 }
 
-void CudaBackend::collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
-                                   Form form, std::uint64_t generator, bool is_signed,
-                                   const RnsBase& base) const {
-  check_ring("collect_integers", ring_, base);
-  check_collect_integers(values, in, generator, base);
+void CudaBackend::do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
+                                      Form form, std::uint64_t generator, bool is_signed,
+                                      const RnsBase& base) const {
   cuda::collect_integers(launcher(queue), values, in, form, generator, is_signed, base);
 }
 
-void CudaBackend::lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                                const BaseConversion& lift, Workspace& /*workspace*/) const {
-  check_ring("lift_integers", ring_, lift.source());
-  check_transform("lift_integers", ring_, lift.target());
-  check_lift_integers(out, in, scalars, lift);
+void CudaBackend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                   std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                                   const BaseConversion& lift, Workspace& workspace) const {
+  if (workspace.measures()) return;
   const Launcher where = launcher(queue);
   const Arithmetic chosen = arithmetic(lift.target());
   lift_columns(where, chosen, out, in, lift.source().modulus(0), factor, scalars, lift.target());
   forward_rows(where, chosen, out, out, lift.target());
 }
 
-void CudaBackend::place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  check_slots("place_slots", out, values);
+void CudaBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
   cuda::place_slots(launcher(queue), out, values);
 }
 
-void CudaBackend::collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  check_slots("collect_slots", in, values);
+void CudaBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
   cuda::collect_slots(launcher(queue), values, in);
 }
 
-void CudaBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
-                                     std::uint64_t generator) const {
-  check_slot_order("slots_to_embedding", ring_->degree(), out, in, generator);
-  cuda::slots_to_embedding(launcher(queue), out, in, generator);
+void CudaBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                           std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const Launcher where = launcher(queue);
+  SlotView ordered = slots;
+  if (generator != embedding_generator) {
+    ordered = take_slots(workspace, slots.batch, ring()->degree() / 2);
+    if (!workspace.measures()) slots_to_embedding(where, ordered, slots, generator);
+  }
+  embedding().embed(where, out, ordered, scale, base, workspace);
 }
 
-void CudaBackend::slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
-                                       std::uint64_t generator) const {
-  check_slot_order("slots_from_embedding", ring_->degree(), in, out, generator);
-  cuda::slots_from_embedding(launcher(queue), out, in, generator);
-}
-
-void CudaBackend::embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                        const RnsBase& base, Workspace& workspace) const {
-  check_ring("embed", ring_, base);
-  embedding().embed(launcher(queue), out, slots, scale, base, workspace);
-}
-
-void CudaBackend::unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
-                          const RnsBase& base, Workspace& workspace, double* largest) const {
-  check_ring("unembed", ring_, base);
-  embedding().unembed(launcher(queue), slots, in, scale, base, workspace, largest);
-}
-
-std::size_t CudaBackend::embed_workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {
-  return embedding().workspace(batch, slots, base);
+void CudaBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
+                             std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                             double* largest) const {
+  const Workspace::Frame frame(workspace);
+  const Launcher where = launcher(queue);
+  SlotView ordered = slots;
+  if (generator != embedding_generator) ordered = take_slots(workspace, slots.batch, ring()->degree() / 2);
+  embedding().unembed(where, ordered, in, scale, base, workspace, largest);
+  if (generator == embedding_generator || workspace.measures()) return;
+  slots_from_embedding(where, slots, ordered, generator);
 }
 
 }  // namespace cuda

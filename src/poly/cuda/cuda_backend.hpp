@@ -1,4 +1,4 @@
-// The CUDA backend: checks shapes, chooses the arithmetic and launches kernels.
+// The CUDA backend: chooses the arithmetic and launches kernels.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,6 @@ class CudaBackend final : public Backend {
               std::optional<Arithmetic> arithmetic = {});
   ~CudaBackend() override;
 
-  [[nodiscard]] const std::shared_ptr<const Ring>& ring() const override { return ring_; }
-  [[nodiscard]] runtime::Device device() const override { return memory_->device(); }
-  [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const override { return memory_; }
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
 
@@ -38,136 +35,101 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
                                                   const std::function<void()>& operations) const override;
 
-  void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-              Form form) const override;
-  void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                Form form) const override;
-  void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
-  void copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
-                 const ConstPolyView& in, Form form) const override;
-  void fill_zero(Queue& queue, const PolyView& out) const override;
-
-  void forward_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                         const RnsBase& base) const override;
-  void inverse_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                         const RnsBase& base) const override;
-
-  void add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-           const RnsBase& base) const override;
-  void subtract(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                const RnsBase& base) const override;
-  void negate(Queue& queue, const PolyView& out, const ConstPolyView& a, const RnsBase& base) const override;
-  void multiply(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                const RnsBase& base) const override;
-  void multiply_add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                    const RnsBase& base) const override;
-  void multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                       std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
-  void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                  std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
-
-  void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                      const RnsBase& base) const override;
-  void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                     std::span<const ConstPolyView> b, const RnsBase& base) const override;
-  void automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t galois_element,
-                    Form form, const RnsBase& base) const override;
-
-  void convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
-               const BaseConversion& plan) const override;
-  void scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                       const ScaleAndRound& plan) const override;
-  void divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
-                        Form form, Workspace& workspace) const override;
-  [[nodiscard]] std::size_t divide_and_round_workspace(const PolyShape& in,
-                                                       const Division& plan) const override;
-  void finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& delta,
-                       const Division& plan) const override;
-
-  void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
-              Workspace& workspace) const override;
-  [[nodiscard]] std::size_t mod_up_workspace(const PolyShape& in, const ModUp& plan) const override;
-  void extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift, int width,
-                      const RnsBase& base) const override;
-  void key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
-                         const ConstPolyView& key, const ModUp& plan) const override;
-  void mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                            const ConstPolyView& key, const ModUp& plan, Form form,
-                            Workspace& workspace) const override;
-  [[nodiscard]] std::size_t mod_up_inner_product_workspace(const PolyShape& in,
-                                                           const ModUp& plan) const override;
-  void switch_key(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& key,
-                  const ModUp& up, const Division* down, const ConstPolyView& addend,
-                  std::uint64_t galois_element, Workspace& workspace) const override;
-  [[nodiscard]] std::size_t switch_key_workspace(const PolyShape& in, const ModUp& up,
-                                                 const Division* down) const override;
-  void switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
-                   const ModUp& up, const Division* down, const ConstPolyView& addend,
-                   Workspace& workspace) const override;
-  [[nodiscard]] std::size_t switch_keys_workspace(std::size_t count, const PolyShape& in, const ModUp& up,
-                                                  const Division* down) const override;
-  void multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                            const ConstPolyView& key, const ModUp& up, const Division* down,
-                            Workspace& workspace) const override;
-  [[nodiscard]] std::size_t multiply_relinearize_workspace(const PolyShape& out, const ModUp& up,
-                                                           const Division* down) const override;
-
-  void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
-                     const ConstPolyView& b, const ScaledProduct& plan, Workspace& workspace) const override;
-  [[nodiscard]] std::size_t lift_operands_workspace(const PolyShape& out,
-                                                    const ScaledProduct& plan) const override;
-  void scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
-                      const ScaledProduct& plan, Workspace& workspace) const override;
-  [[nodiscard]] std::size_t scaled_product_workspace(const PolyShape& out,
-                                                     const ScaledProduct& plan) const override;
-
-  void sample_uniform(Queue& queue, const PolyView& out, const RandomStream& stream,
-                      const RnsBase& base) const override;
-  void sample_ternary(Queue& queue, const PolyView& out, const RandomStream& stream,
-                      const RnsBase& base) const override;
-  void sample_fixed_weight(Queue& queue, const PolyView& out, const RandomStream& stream, std::size_t weight,
-                           const RnsBase& base, Workspace& workspace) const override;
-  [[nodiscard]] std::size_t sample_fixed_weight_workspace() const override;
-  void sample_error(Queue& queue, const PolyView& out, const RandomStream& stream,
-                    const ErrorDistribution& distribution, const RnsBase& base) const override;
-  void sample_flooding(Queue& queue, const PolyView& out, const RandomStream& stream, int bits,
-                       const RnsBase& base) const override;
-
-  void encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key, const RandomStream& stream,
-                    const ErrorDistribution& distribution, std::uint64_t factor, const RnsBase& base,
-                    const Division* division, const ConstPolyView& addend,
-                    Workspace& workspace) const override;
-  void sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret, const RlweSampling& from,
-                   const RnsBase& base, const ConstPolyView& addend, std::span<const GadgetTerm> terms,
-                   Workspace& workspace) const override;
-  [[nodiscard]] std::size_t sample_rlwe_workspace(const PolyShape& out) const override;
-  [[nodiscard]] std::size_t encrypt_zero_workspace(const PolyShape& out, const RnsBase& base,
-                                                   const Division* division) const override;
-
-  void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const override;
-  void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const override;
-  void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, const RnsBase& base,
-             Workspace& workspace) const override;
-  void unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
-               const RnsBase& base, Workspace& workspace, double* largest) const override;
-  [[nodiscard]] std::size_t embed_workspace(std::size_t batch, std::size_t slots,
-                                            const RnsBase& base) const override;
-  void place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
-  void collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
-  void slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
-                          std::uint64_t generator) const override;
-  void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
-                            std::uint64_t generator) const override;
-
-  void place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
-                      std::uint64_t generator, const RnsBase& base) const override;
-  void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
-                        std::uint64_t generator, bool is_signed, const RnsBase& base) const override;
-  void lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
-                     std::span<const std::uint64_t> scalars, const BaseConversion& lift,
-                     Workspace& workspace) const override;
-
  private:
+  /// Made before the base class, which knows the memory.
+  struct Opened {
+    std::shared_ptr<const runtime::cuda::Streams> streams;
+    std::shared_ptr<runtime::cuda::StreamMemory> memory;
+  };
+  static Opened open(const CudaSettings& settings);
+  CudaBackend(std::shared_ptr<const Ring> ring, Opened device, std::optional<Arithmetic> arithmetic);
+
+  void do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
+                 Form form) const override;
+  void do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
+                   Form form) const override;
+  void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
+                      Transfer transfer) const override;
+  void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
+  void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                    const ConstPolyView& in, Form form) const override;
+  void do_fill_zero(Queue& queue, const PolyView& out) const override;
+
+  void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
+                    const RnsBase& base) const override;
+
+  void do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
+                 const ConstPolyView& b, const RnsBase& base) const override;
+  void do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                 const RnsBase& base) const override;
+  void do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                          std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
+  void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                     std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+
+  void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                        std::span<const ConstPolyView> b, const RnsBase& base) const override;
+  void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                       std::uint64_t galois_element, Form form, const RnsBase& base) const override;
+
+  void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                  const BaseConversion& plan) const override;
+  void do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                          const ScaleAndRound& plan) const override;
+  void do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
+                           Form form, Workspace& workspace) const override;
+  void do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                          const ConstPolyView& delta, const Division& plan) const override;
+
+  void do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
+                 Workspace& workspace) const override;
+  void do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift, int width,
+                         const RnsBase& base) const override;
+  void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                            const ConstPolyView& key, const ModUp& plan) const override;
+  void do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                               const ConstPolyView& key, const ModUp& plan,
+                               Workspace& workspace) const override;
+
+  void do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
+                      const ModUp& up, const Division* down, const ConstPolyView& addend,
+                      Workspace& workspace) const override;
+  void do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                               const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
+                               const Division* down, Workspace& workspace) const override;
+
+  void do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                         const ScaledProduct& plan, Workspace& workspace) const override;
+  void do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                        const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
+                        Workspace& workspace) const override;
+
+  void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+                 const Distribution& distribution, const RnsBase& base, Workspace& workspace) const override;
+  void do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
+                       const RandomStream& stream, const ErrorDistribution& distribution,
+                       std::uint64_t factor, const RnsBase& base, const Division* division,
+                       const ConstPolyView& addend, Workspace& workspace) const override;
+  void do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
+                      const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
+                      std::span<const GadgetTerm> terms, Workspace& workspace) const override;
+
+  void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                std::uint64_t generator, const RnsBase& base, Workspace& workspace) const override;
+  void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
+                  std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                  double* largest) const override;
+  void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
+  void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
+
+  void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                         std::uint64_t generator, const RnsBase& base) const override;
+  void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
+                           std::uint64_t generator, bool is_signed, const RnsBase& base) const override;
+  void do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
+                        std::span<const std::uint64_t> scalars, const BaseConversion& lift,
+                        Workspace& workspace) const override;
+
   /// Throws MismatchError unless the queue is this backend's.
   void check_queue(const Queue& queue) const;
   [[nodiscard]] Launcher launcher(Queue& queue) const;
@@ -175,9 +137,6 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Launcher host_launcher(Queue& queue, const char* operation) const;
   [[nodiscard]] Launcher random_launcher(Queue& queue) const;
   [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const;
-  /// Shapes of an element-wise operation of two inputs.
-  void run_binary(const char* name, Binary operation, Queue& queue, const PolyView& out,
-                  const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
   /// Scaled residues of the limbs of `in`, or of products with `factor`, at these positions, and room for
   /// the extra rows, in scratch of `limbs` limbs; `shape` has the batch and the components.
@@ -196,12 +155,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] bool fuses_encryption(const RnsBase& base, const Division* division) const;
   void fused_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,
                     const ModUp& up, const Division& down, Workspace& workspace) const;
-  [[nodiscard]] std::size_t fused_switch_workspace(std::size_t count, PolyShape in, const ModUp& up,
-                                                   const Division& down) const;
   void cluster_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,
                       const ModUp& up, const Division& down, Workspace& workspace) const;
-  [[nodiscard]] std::size_t cluster_switch_workspace(std::size_t count, PolyShape in, const ModUp& up,
-                                                     const Division& down) const;
   /// In how many parts the sums over the special limbs are made.
   [[nodiscard]] unsigned remainder_parts(std::size_t keys, std::size_t batch, const ModUp& up,
                                          const Division& down) const;
@@ -209,15 +164,11 @@ class CudaBackend final : public Backend {
   void run_switch(Way way, const Launcher& where, const SwitchInput& input,
                   std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
                   Workspace& workspace) const;
-  [[nodiscard]] std::size_t run_switch_workspace(Way way, std::size_t count, const PolyShape& in,
-                                                 const ModUp& up, const Division& down) const;
 
-  std::shared_ptr<const Ring> ring_;
   std::optional<Arithmetic> forced_;
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   std::size_t cluster_shared_bytes_;  // shared memory that a block may have; 0: the device has no clusters
-  std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;
-  std::shared_ptr<runtime::Memory> memory_;  // the same
+  std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;  // memory()
   RingTables tables_;
   PlanTables plans_;
   FusedTables fused_;

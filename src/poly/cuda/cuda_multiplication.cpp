@@ -20,9 +20,6 @@ struct LiftShapes {
     residues = with_limbs(two, tables.scratch_limbs);
     between = with_limbs(two, 2 * limbs);
   }
-  [[nodiscard]] std::size_t bytes() const {
-    return bytes_of(lifted) + bytes_of(residues) + bytes_of(between);
-  }
 };
 
 // And the rest of the product, in the place of all but what is lifted.
@@ -35,7 +32,6 @@ struct SumShapes {
     remainders = with_limbs(three, division.scratch_limbs);
     delta = with_limbs(three, plan.base().size());
   }
-  [[nodiscard]] std::size_t bytes() const { return bytes_of(sums) + bytes_of(remainders) + bytes_of(delta); }
 };
 
 // Lazy columns of a over P, and of t b' over Q and P, one after the other.
@@ -46,6 +42,7 @@ void lift(const Launcher& where, const PolyView& lifted, const ConstPolyView& a,
   const Arithmetic chosen = fused.arithmetic;
   const PolyView residues = take(workspace, shapes.residues);
   const PolyView between = take(workspace, shapes.between);
+  if (workspace.measures()) return;
   const std::size_t limbs = plan.base().size();
   const std::span inputs(fused.inputs);
   if (same_view(a, b)) {
@@ -61,19 +58,11 @@ void lift(const Launcher& where, const PolyView& lifted, const ConstPolyView& a,
 
 }  // namespace
 
-std::size_t CudaBackend::lift_operands_workspace(const PolyShape& out, const ScaledProduct& plan) const {
+void CudaBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                                   const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
+                                   Workspace& workspace) const {
   const FusedProduct& fused = fused_.of(plan);
-  if (!fused.usable) return Backend::lift_operands_workspace(out, plan);
-  return LiftShapes(out, plan, fused).bytes();
-}
-
-void CudaBackend::lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
-                                const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
-                                Workspace& workspace) const {
-  const FusedProduct& fused = fused_.of(plan);
-  if (!fused.usable) return Backend::lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
-  check_transform("lift_operands", ring_, plan.all());
-  check_lift_operands(a_lifted, b_lifted, a, b, plan);
+  if (!fused.usable) return Backend::do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   PolyShape out = a.shape;
@@ -81,6 +70,7 @@ void CudaBackend::lift_operands(Queue& queue, const PolyView& a_lifted, const Po
   const LiftShapes shapes(out, plan, fused);
   const PolyView lifted = take(workspace, shapes.lifted);
   lift(where, lifted, a, b, plan, fused, shapes, workspace);
+  if (workspace.measures()) return;
   const std::size_t added = plan.auxiliary().size();
   const auto rows = [&](const PolyView& to, std::size_t first, const RnsBase& base) {
     forward_rows(where, fused.arithmetic, to, lifted.batches(0, to.shape.batch).limbs(first, base.size()),
@@ -90,22 +80,11 @@ void CudaBackend::lift_operands(Queue& queue, const PolyView& a_lifted, const Po
   rows(b_lifted, added, plan.all());
 }
 
-std::size_t CudaBackend::scaled_product_workspace(const PolyShape& out, const ScaledProduct& plan) const {
+void CudaBackend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                    const ConstPolyView& b, const ScaledProduct& plan,
+                                    Workspace& workspace) const {
   const FusedProduct& fused = fused_.of(plan);
-  const std::size_t unfused = Backend::scaled_product_workspace(out, plan);
-  if (!fused.usable) return unfused;
-  const LiftShapes lifts(out, plan, fused);
-  const SumShapes sums(out, plan, fused_.of(plan.division()));
-  return std::max({unfused, lifts.bytes(), bytes_of(lifts.lifted) + sums.bytes()});
-}
-
-void CudaBackend::scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
-                                 const ConstPolyView& b, const ScaledProduct& plan,
-                                 Workspace& workspace) const {
-  const FusedProduct& fused = fused_.of(plan);
-  if (!fused.usable) return Backend::scaled_product(queue, out, a, b, plan, workspace);
-  check_transform("scaled_product", ring_, plan.all());
-  check_scaled_product(out, a, b, plan);
+  if (!fused.usable) return Backend::do_scaled_product(queue, out, a, b, plan, workspace);
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   const Arithmetic chosen = fused.arithmetic;
@@ -117,6 +96,7 @@ void CudaBackend::scaled_product(Queue& queue, const PolyView& out, const ConstP
   const PolyView sums = take(workspace, shapes.sums);
   const PolyView remainders = take(workspace, shapes.remainders);
   const PolyView delta = take(workspace, shapes.delta);
+  if (workspace.measures()) return;
   rows_product(where, chosen, sums, lifted, plan, fused);
   scaled_columns(where, chosen, remainders, sums, fused.sums, fused.scaled_sums);
   extra_rows(where, remainders, division.extra);

@@ -14,7 +14,7 @@ bool CudaBackend::prefers_clusters(std::size_t limbs_of_batch, bool passes_too) 
 CudaBackend::Way CudaBackend::way(const ModUp& up, std::size_t batch) const {
   const bool passes = fused_.of(up).usable;
   if (cluster_shared_bytes_ != 0 && fused_.in_clusters(up).usable &&
-      cluster_has_room(ring_->log_degree() - 8, up.digits().size(), cluster_shared_bytes_) &&
+      cluster_has_room(ring()->log_degree() - 8, up.digits().size(), cluster_shared_bytes_) &&
       prefers_clusters(batch * up.extended().size(), passes)) {
     return Way::clusters;
   }

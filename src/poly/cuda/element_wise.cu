@@ -306,15 +306,14 @@ void for_each_factors(const PolyShape& shape, std::span<const ConstPolyView> a,
 }
 
 template <unsigned left, unsigned right>
-void inner_product_of(const Launcher& launcher, const char* operation, const PolyView& out,
-                      std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                      const RnsBase& base) {
+void inner_product_of(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
+                      std::span<const ConstPolyView> b, const RnsBase& base) {
   PolyShape shape = out.shape;
   shape.components = 1;
   const auto run = [&]<unsigned most>(const Factors<most>& factors, unsigned count, bool adds,
                                       const Part& part) {
-    launch(operation, launcher.stream, inner_product_kernel<left, right, most>, grid(launcher, shape, part),
-           {threads}, 0, device_view(part.of(out)), factors, count, adds,
+    launch("inner_product", launcher.stream, inner_product_kernel<left, right, most>,
+           grid(launcher, shape, part), {threads}, 0, device_view(part.of(out)), factors, count, adds,
            limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
   };
   if (a.size() == 1) return for_each_factors<1>(shape, a, b, run);
@@ -323,18 +322,18 @@ void inner_product_of(const Launcher& launcher, const char* operation, const Pol
 
 }  // namespace
 
-void inner_product(const Launcher& launcher, const char* operation, const PolyView& out,
-                   std::span<const ConstPolyView> a, std::span<const ConstPolyView> b, const RnsBase& base) {
+void inner_product(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
+                   std::span<const ConstPolyView> b, const RnsBase& base) {
   const auto left = static_cast<unsigned>(a.front().shape.components);
   const auto right = static_cast<unsigned>(b.front().shape.components);
-  if (left < right) return inner_product(launcher, operation, out, b, a, base);
-  if (left == 1) return inner_product_of<1, 1>(launcher, operation, out, a, b, base);
-  if (left == 2 && right == 1) return inner_product_of<2, 1>(launcher, operation, out, a, b, base);
-  if (left == 2) return inner_product_of<2, 2>(launcher, operation, out, a, b, base);
+  if (left < right) return inner_product(launcher, out, b, a, base);
+  if (left == 1) return inner_product_of<1, 1>(launcher, out, a, b, base);
+  if (left == 2 && right == 1) return inner_product_of<2, 1>(launcher, out, a, b, base);
+  if (left == 2) return inner_product_of<2, 2>(launcher, out, a, b, base);
   for_each_factors<factors_per_launch>(
       out.shape, a, b,
       [&](const Factors<factors_per_launch>& factors, unsigned count, bool adds, const Part& part) {
-        launch(operation, launcher.stream, any_inner_product_kernel, grid(launcher, out.shape, part),
+        launch("inner_product", launcher.stream, any_inner_product_kernel, grid(launcher, out.shape, part),
                {threads}, 0, device_view(part.of(out)), factors, count, adds, left, right,
                limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
       });

@@ -9,8 +9,7 @@
 #include <span>
 #include <type_traits>
 
-#include "hemera/poly/plans.hpp"
-#include "hemera/poly/poly.hpp"
+#include "hemera/poly/backend.hpp"
 #include "poly/cuda/tables.hpp"
 #include "poly/cuda/views.cuh"
 
@@ -90,7 +89,6 @@ void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
                   const ConstPolyView& in, const RnsBase& base);
 
 // --- element_wise.cu ---
-enum class Binary : std::uint8_t { add, subtract, multiply, multiply_add };
 void binary(const Launcher& launcher, Binary operation, const PolyView& out, const ConstPolyView& a,
             const ConstPolyView& b, const RnsBase& base);
 void negate(const Launcher& launcher, const PolyView& out, const ConstPolyView& a, const RnsBase& base);
@@ -99,9 +97,9 @@ void multiply_scalar(const Launcher& launcher, const PolyView& out, const ConstP
 /// Adds to every entry, or to entry 0 of each limb alone.
 void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                 std::span<const std::uint64_t> scalars, bool every_entry, const RnsBase& base);
-/// A sum of tensor products, for the operation of this name. One launch for up to 56 of them.
-void inner_product(const Launcher& launcher, const char* operation, const PolyView& out,
-                   std::span<const ConstPolyView> a, std::span<const ConstPolyView> b, const RnsBase& base);
+/// A sum of tensor products. One launch for up to 56 of them.
+void inner_product(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
+                   std::span<const ConstPolyView> b, const RnsBase& base);
 /// Broadcasts.
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
 void fill_zero(const Launcher& launcher, const PolyView& out);

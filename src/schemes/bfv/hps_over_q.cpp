@@ -25,7 +25,7 @@ class HpsOverQMultiplier final : public Multiplier {
     // The backend makes the whole product, unless a ring multiplier makes its tensor products.
     if (context.multiplier() != nullptr) return sum_lifted(context, out, std::span(&operands, 1));
     const poly::Backend& backend = context.backend();
-    auto workspace = context.make_workspace(backend.scaled_product_workspace(out.shape, plan_));
+    auto workspace = context.make_workspace();
     backend.scaled_product(context.queue(), out, operands.a, operands.b, plan_, workspace);
   }
 
@@ -69,8 +69,7 @@ class HpsOverQMultiplier final : public Multiplier {
       lift_and_multiply(context, more.view(), part);
       backend.add(context.queue(), total.view(), total.view(), std::as_const(more).view(), plan_.all());
     }
-    auto workspace =
-        context.make_workspace(backend.divide_and_round_workspace(total.shape(), plan_.division()));
+    auto workspace = context.make_workspace();
     backend.divide_and_round(context.queue(), out, std::as_const(total).view(), plan_.division(),
                              Form::evaluation, workspace);
   }
@@ -85,10 +84,7 @@ class HpsOverQMultiplier final : public Multiplier {
     for (const auto& [a, b] : products) {
       poly::Poly left = context.make_poly(a.shape.batch, 2, auxiliary, Form::evaluation);
       poly::Poly right = context.make_poly(b.shape.batch, 2, plan_.all(), Form::evaluation);
-      poly::PolyShape shape = out.shape;
-      shape.batch = std::max(a.shape.batch, b.shape.batch);
-      shape.limbs = base().size();
-      auto workspace = context.make_workspace(backend.lift_operands_workspace(shape, plan_));
+      auto workspace = context.make_workspace();
       backend.lift_operands(context.queue(), left.view(), right.view(), a, b, plan_, workspace);
       const poly::ConstPolyView whole = std::as_const(right).view();
       a_base.push_back(a);

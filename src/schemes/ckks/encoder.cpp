@@ -45,24 +45,6 @@ void require_range(const rlwe::Context& context, const rlwe::Metadata& meta, dou
                    "or with the bound of your values, largest=, or with a smaller scale");
 }
 
-// The embedding numbers slots by powers of 5; with another generator they go by way of all N/2 slots.
-bool is_reordered(const rlwe::Context& context) {
-  return context.parameters().literal().galois_generator != 5;
-}
-
-// All slots in the order of the embedding, in the context's memory.
-class EmbeddedSlots {
- public:
-  EmbeddedSlots(const rlwe::Context& context, std::size_t batch, runtime::Secrecy secrecy)
-      : buffer_(context.memory(), batch * context.degree() / 2 * sizeof(Complex), secrecy),
-        view_{reinterpret_cast<Complex*>(buffer_.data()), batch, context.degree() / 2} {}
-  [[nodiscard]] const poly::SlotView& view() const { return view_; }
-
- private:
-  runtime::Buffer buffer_;
-  poly::SlotView view_;
-};
-
 }  // namespace
 
 Encoder::Encoder(std::shared_ptr<const rlwe::Context> context) : context_(std::move(context)) {
@@ -156,17 +138,10 @@ rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta
   const poly::Backend& backend = context.backend();
   rlwe::Plaintext plaintext{context_, std::move(meta),
                             context.make_poly(values.batch, 1, base, poly::Form::evaluation)};
-  poly::SlotView slots = values;
-  std::optional<EmbeddedSlots> reordered;
-  if (is_reordered(context)) {
-    reordered.emplace(context, values.batch, runtime::Secrecy::open);
-    slots = reordered->view();
-    backend.slots_to_embedding(context.queue(), slots, values,
-                               context.parameters().literal().galois_generator);
-  }
-  auto workspace = context.make_workspace(backend.embed_workspace(slots.batch, slots.slots, base));
+  auto workspace = context.make_workspace();
   const poly::PolyView out = plaintext.poly.view();
-  backend.embed(context.queue(), out, slots, plaintext.meta.scale, base, workspace);
+  backend.embed(context.queue(), out, values, plaintext.meta.scale,
+                context.parameters().literal().galois_generator, base, workspace);
   backend.forward_transform(context.queue(), out, out, base);
   return plaintext;
 }
@@ -217,18 +192,9 @@ void Encoder::unembed(const poly::SlotView& values, double* largest, const rlwe:
     backend.inverse_transform(context.queue(), coefficients.view(), in, base);
     in = std::as_const(coefficients).view();
   }
-  poly::SlotView slots = values;
-  std::optional<EmbeddedSlots> reordered;
-  if (is_reordered(context)) {
-    reordered.emplace(context, count, secrecy);
-    slots = reordered->view();
-  }
-  auto workspace = context.make_workspace(backend.embed_workspace(count, slots.slots, base), secrecy);
-  backend.unembed(context.queue(), slots, in, plaintext.meta.scale, base, workspace, largest);
-  if (reordered) {
-    backend.slots_from_embedding(context.queue(), values, slots,
-                                 context.parameters().literal().galois_generator);
-  }
+  auto workspace = context.make_workspace(secrecy);
+  backend.unembed(context.queue(), values, in, plaintext.meta.scale,
+                  context.parameters().literal().galois_generator, base, workspace, largest);
 }
 
 }  // namespace hemera::ckks

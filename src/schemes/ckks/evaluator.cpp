@@ -88,7 +88,7 @@ Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   const rlwe::Context& ctx = *context();
   Ciphertext result = rlwe::make_ciphertext(context(), ctx.scales().rescaled(a.meta), a.size());
   const poly::Division& plan = ctx.rescale(a.meta.level);
-  auto workspace = ctx.make_workspace(ctx.backend().divide_and_round_workspace(a.poly.shape(), plan));
+  auto workspace = ctx.make_workspace();
   ctx.backend().divide_and_round(ctx.queue(), result.poly.view(), a.poly.view(), plan, poly::Form::evaluation,
                                  workspace);
   return result;

@@ -134,7 +134,7 @@ Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   const poly::Backend& backend = own.backend();
   const poly::Division& plan = own.rescale(a.meta.level);
   Ciphertext result = rlwe::make_ciphertext(context(), std::move(meta), a.size());
-  auto workspace = own.make_workspace(backend.divide_and_round_workspace(a.poly.shape(), plan));
+  auto workspace = own.make_workspace();
   backend.divide_and_round(own.queue(), result.poly.view(), a.poly.view(), plan, Form::evaluation, workspace);
   return result;
 }

@@ -35,7 +35,7 @@ poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext,
   const poly::RnsBase& base = context.base(level);
   const poly::PolyShape shape = plaintext.poly.shape();
   poly::Poly placed = context.make_poly(shape.batch, 1, base, poly::Form::evaluation, secrecy);
-  auto workspace = context.make_workspace(backend.lift_integers_workspace(shape), secrecy);
+  auto workspace = context.make_workspace(secrecy);
   backend.lift_integers(context.queue(), placed.view(), plaintext.poly.view(), placement.factor,
                         placement.scalars, context.exact_conversion(context.plain_base(), base), workspace);
   return placed;

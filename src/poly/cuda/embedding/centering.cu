@@ -275,11 +275,12 @@ Centering::~Centering() = default;
 void Centering::center(const Launcher& launcher, Complex* values, const ConstPolyView& in, std::size_t batch,
                        unsigned log_n, unsigned log_gap, const RnsBase& base, int divisor_exponent,
                        double divisor, unsigned long long* largest, Workspace& workspace) const {
-  const CenteringTables tables = of(base).tables();
   const std::size_t limbs = base.size(), coefficients = std::size_t{2} << log_n;
   const Workspace::Frame frame(workspace);
   auto* const scratch = reinterpret_cast<std::uint64_t*>(
       workspace.take(scratch_words(batch, coefficients / 2, limbs) * sizeof(std::uint64_t)));
+  if (workspace.measures()) return;
+  const CenteringTables tables = of(base).tables();
   for_each_batch(batch, [&](std::size_t first, unsigned count) {
     const ConstDeviceView source = device_view(in.shape.batch == 1 ? in : in.batches(first, count));
     const dim3 grid((static_cast<unsigned>(coefficients) + threads - 1) / threads, count);
@@ -296,10 +297,6 @@ void Centering::center(const Launcher& launcher, Complex* values, const ConstPol
              source, log_n, log_gap, tables, divisor_exponent, divisor, own);
     });
   });
-}
-
-std::size_t Centering::workspace(std::size_t batch, std::size_t slots, std::size_t limbs) {
-  return Workspace::aligned(scratch_words(batch, slots, limbs) * sizeof(std::uint64_t));
 }
 
 }  // namespace hemera::poly::cuda

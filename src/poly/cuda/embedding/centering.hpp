@@ -29,8 +29,6 @@ class Centering {
   void center(const Launcher& launcher, Complex* values, const ConstPolyView& in, std::size_t batch,
               unsigned log_n, unsigned log_gap, const RnsBase& base, int divisor_exponent, double divisor,
               unsigned long long* largest, runtime::Workspace& workspace) const;
-  /// Bytes of scratch for it, for so many limbs and for fewer.
-  [[nodiscard]] static std::size_t workspace(std::size_t batch, std::size_t slots, std::size_t limbs);
 
  private:
   struct Base;

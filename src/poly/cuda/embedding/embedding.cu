@@ -81,12 +81,12 @@ Embedding::Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory
 
 void Embedding::embed(const Launcher& launcher, const PolyView& out, const SlotView& slots, double scale,
                       const RnsBase& base, Workspace& workspace) const {
-  check_embed(degree_, out.shape, slots, scale, base);
   const std::size_t n = slots.slots;
   const unsigned log_gap = log2_exact(degree_ / (2 * n));
   const Workspace::Frame frame(workspace);
   auto* const values = take<Complex>(workspace, n * slots.batch);
   auto* const largest = take<unsigned long long>(workspace, slots.batch);
+  if (workspace.measures()) return;
   slots_to_values(launcher.stream, values, slots, roots_.data(), largest);
 
   const Scale scale_over_n = divided_scale(scale, n);
@@ -105,7 +105,6 @@ void Embedding::embed(const Launcher& launcher, const PolyView& out, const SlotV
 
 void Embedding::unembed(const Launcher& launcher, const SlotView& slots, const ConstPolyView& in,
                         double scale, const RnsBase& base, Workspace& workspace, double* largest) const {
-  check_unembed(degree_, slots, in.shape, scale, base);
   const std::size_t n = slots.slots;
   int exponent = 0;
   const double divisor = 2 * std::frexp(scale, &exponent);
@@ -115,13 +114,8 @@ void Embedding::unembed(const Launcher& launcher, const SlotView& slots, const C
   auto* const patterns = reinterpret_cast<unsigned long long*>(largest);
   centering_.center(launcher, values, in, slots.batch, log2_exact(n), log2_exact(degree_ / (2 * n)), base,
                     exponent - 1, divisor, patterns, workspace);
+  if (workspace.measures()) return;
   values_to_slots(launcher.stream, slots, values, roots_.data(), patterns);
-}
-
-std::size_t Embedding::workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const {
-  return Workspace::aligned(batch * slots * sizeof(Complex)) +
-         std::max(Workspace::aligned(batch * sizeof(unsigned long long)),
-                  Centering::workspace(batch, slots, base.size()));
 }
 
 }  // namespace hemera::poly::cuda

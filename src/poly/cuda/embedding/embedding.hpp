@@ -21,15 +21,13 @@ class Embedding {
   Embedding(std::size_t degree, std::shared_ptr<runtime::Memory> memory,
             std::shared_ptr<const runtime::cuda::Streams> streams);
 
-  /// As hemera/poly/backend.hpp says; the checks are those of poly/embedding_checks.hpp. The time depends on
+  /// As hemera/poly/backend.hpp says, for slots numbered by powers of 5; checked. The time depends on
   /// the words of the largest coefficient * scale of a polynomial, not otherwise on the values.
   void embed(const Launcher& launcher, const PolyView& out, const SlotView& slots, double scale,
              const RnsBase& base, runtime::Workspace& workspace) const;
   /// Takes the same time for all residues.
   void unembed(const Launcher& launcher, const SlotView& slots, const ConstPolyView& in, double scale,
                const RnsBase& base, runtime::Workspace& workspace, double* largest) const;
-  /// Bytes of scratch that both take, for `base` and every smaller base.
-  [[nodiscard]] std::size_t workspace(std::size_t batch, std::size_t slots, const RnsBase& base) const;
 
  private:
   std::size_t degree_;

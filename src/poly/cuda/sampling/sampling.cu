@@ -381,7 +381,6 @@ Error error_of(const ErrorDistribution& distribution) {
 
 void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                     const RnsBase& base) {
-  check_sampling(out, stream, base);
   leaving_no_secrets([&] {
     for_each_launch(out.shape, [&](const Part& part) {
       launch("sample_uniform", launcher.stream, uniform_kernel, grid(launcher, out, part, part.limbs),
@@ -390,24 +389,6 @@ void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomS
              static_cast<unsigned>(part.first_limb), limb_moduli(base, part.first_limb, part.limbs),
              launcher.tables->moduli());
     });
-  });
-}
-
-void sample_ternary(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                    const RnsBase& base) {
-  check_sampling(out, stream, base);
-  leaving_no_secrets([&] {
-    Ternary ternary{};
-    sample_small("sample_ternary", launcher, out, ternary, stream, Purpose::ternary, base);
-  });
-}
-
-void sample_error(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                  const ErrorDistribution& distribution, const RnsBase& base) {
-  check_sampling(out, stream, base);
-  leaving_no_secrets([&] {
-    Error error = error_of(distribution);
-    sample_small("sample_error", launcher, out, error, stream, Purpose::error, base);
   });
 }
 
@@ -426,10 +407,34 @@ void sample_error_integers(const Launcher& launcher, const PolyView& out, const 
   });
 }
 
+void choose_lowest(const Launcher& launcher, const PolyView& entries, std::size_t weight) {
+  const PolyShape& shape = entries.shape;
+  launch("sample_fixed_weight", launcher.stream, choose_lowest_kernel,
+         {1, static_cast<unsigned>(shape.batch * shape.components)}, {choice_threads}, 0,
+         device_view(entries), static_cast<unsigned>(shape.components), launcher.degree(),
+         static_cast<std::uint64_t>(weight));
+}
+
+namespace {
+
+void sample_ternary(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                    const RnsBase& base) {
+  leaving_no_secrets([&] {
+    Ternary ternary{};
+    sample_small("sample_ternary", launcher, out, ternary, stream, Purpose::ternary, base);
+  });
+}
+
+void sample_error(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+                  const ErrorDistribution& distribution, const RnsBase& base) {
+  leaving_no_secrets([&] {
+    Error error = error_of(distribution);
+    sample_small("sample_error", launcher, out, error, stream, Purpose::error, base);
+  });
+}
+
 void sample_flooding(const Launcher& launcher, const PolyView& out, const RandomStream& stream, int bits,
                      const RnsBase& base) {
-  check_flooding(bits);
-  check_sampling(out, stream, base);
   const uint128 half = static_cast<uint128>(1) << (bits - 1);
   leaving_no_secrets([&] {
     for_each_launch(out.shape, [&](const Part& part) {
@@ -446,18 +451,9 @@ void sample_flooding(const Launcher& launcher, const PolyView& out, const Random
   });
 }
 
-void choose_lowest(const Launcher& launcher, const PolyView& entries, std::size_t weight) {
-  const PolyShape& shape = entries.shape;
-  launch("sample_fixed_weight", launcher.stream, choose_lowest_kernel,
-         {1, static_cast<unsigned>(shape.batch * shape.components)}, {choice_threads}, 0,
-         device_view(entries), static_cast<unsigned>(shape.components), launcher.degree(),
-         static_cast<std::uint64_t>(weight));
-}
-
+// The random keys stand in the first limb of `out` until they are replaced: that takes no scratch.
 void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                         std::size_t weight, const RnsBase& base, runtime::Workspace& /*workspace*/) {
-  check_sampling(out, stream, base);
-  check_weight(weight, out.shape.degree);
+                         std::size_t weight, const RnsBase& base) {
   const auto components = static_cast<unsigned>(out.shape.components);
   PolyShape first_limb = out.shape;
   first_limb.limbs = 1;
@@ -483,6 +479,22 @@ void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const Ra
   });
 }
 
-std::size_t sample_fixed_weight_workspace(std::size_t /*degree*/) { return 0; }
+}  // namespace
+
+void sample(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+            const Distribution& distribution, const RnsBase& base) {
+  switch (distribution.purpose()) {
+    case Purpose::uniform:
+      return sample_uniform(launcher, out, stream, base);
+    case Purpose::ternary:
+      return sample_ternary(launcher, out, stream, base);
+    case Purpose::fixed_weight:
+      return sample_fixed_weight(launcher, out, stream, distribution.weight(), base);
+    case Purpose::error:
+      return sample_error(launcher, out, stream, distribution.errors(), base);
+    case Purpose::flooding:
+      return sample_flooding(launcher, out, stream, distribution.bits(), base);
+  }
+}
 
 }  // namespace hemera::poly::cuda

@@ -1,10 +1,10 @@
 // Random polynomials on the device: the rule of hemera/poly/random.hpp.
 //
-// A thread works out one ChaCha20 block and the four coefficients that it gives. All but sample_uniform
-// handle secrets: no branch and no address depends on them. Seeds travel in kernel parameters; what is
-// zeroed, and what can not be, is in docs/randomness.md.
+// A thread works out one ChaCha20 block and the four coefficients that it gives. All but the uniform
+// distribution are of secrets: no branch and no address depends on them. Seeds travel in kernel parameters;
+// what is zeroed, and what can not be, is in docs/randomness.md.
 //
-// Checks as on the CPU: see poly/sampling_checks.hpp.
+// Arguments are checked.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,18 @@
 
 namespace hemera::poly::cuda {
 
+void sample(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
+            const Distribution& distribution, const RnsBase& base);
 /// Evaluation form in the backend's order: position p gets the stream's coefficient transposed(p).
 void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                     const RnsBase& base);
-void sample_ternary(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                    const RnsBase& base);
-void sample_error(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                  const ErrorDistribution& distribution, const RnsBase& base);
-/// The integers of sample_ternary and sample_error themselves, as signed words: out has one limb.
+/// The integers of the ternary distribution and of errors themselves, as signed words: out has one limb.
 void sample_ternary_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream);
 void sample_error_integers(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                            const ErrorDistribution& distribution);
-void sample_flooding(const Launcher& launcher, const PolyView& out, const RandomStream& stream, int bits,
-                     const RnsBase& base);
-/// The random keys stand in the first limb of `out` until they are replaced: no workspace is taken.
-void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
-                         std::size_t weight, const RnsBase& base, runtime::Workspace& workspace);
-std::size_t sample_fixed_weight_workspace(std::size_t degree);
-/// Its middle step, in the first limb of all polynomials: entries 2 key + sign (key < 2^62) become words 1 -
-/// 2 sign where the key is among the `weight` lowest, of equal keys those that come first, and 0 elsewhere.
+/// The middle step of a fixed weight, in the first limb of all polynomials: entries 2 key + sign (key < 2^62)
+/// become words 1 - 2 sign where the key is among the `weight` lowest, of equal keys those that come first,
+/// and 0 elsewhere.
 void choose_lowest(const Launcher& launcher, const PolyView& entries, std::size_t weight);
 
 }  // namespace hemera::poly::cuda

@@ -1,0 +1,374 @@
+// The fused operations in terms of the simpler ones: what a backend gets without overriding them, and what
+// its overrides are checked against. Each takes all scratch before it runs, or asks first whether the
+// workspace only measures.
+#include <algorithm>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+#include "hemera/runtime/error.hpp"
+#include "poly/scratch.hpp"
+#include "poly/shapes.hpp"
+
+namespace hemera::poly {
+namespace {
+
+std::vector<std::uint64_t> residues_of(std::uint64_t value, const RnsBase& base) {
+  std::vector<std::uint64_t> residues;
+  residues.reserve(base.size());
+  for (std::size_t i = 0; i < base.size(); ++i) residues.push_back(base.modulus(i).reduce(value));
+  return residues;
+}
+
+std::vector<std::uint64_t> operands(const std::vector<arith::ShoupFactor>& factors) {
+  std::vector<std::uint64_t> values;
+  values.reserve(factors.size());
+  for (const arith::ShoupFactor& factor : factors) values.push_back(factor.operand);
+  return values;
+}
+
+// Calls body(first, position, count) for each longest run first, first + 1, ... whose positions follow each
+// other.
+template <typename Body>
+void for_each_run(const std::vector<std::uint32_t>& positions, const Body& body) {
+  for (std::size_t first = 0; first < positions.size();) {
+    std::size_t count = 1;
+    while (first + count < positions.size() && positions[first + count] == positions[first] + count) ++count;
+    body(first, std::size_t{positions[first]}, count);
+    first += count;
+  }
+}
+
+std::size_t largest(const std::vector<std::vector<std::uint32_t>>& positions) {
+  std::size_t largest = 0;
+  for (const auto& list : positions) largest = std::max(largest, list.size());
+  return largest;
+}
+
+}  // namespace
+
+ConstPolyView Backend::gather(Queue& queue, const ConstPolyView& in,
+                              const std::vector<std::uint32_t>& positions, const PolyView& scratch) const {
+  if (positions.back() - positions.front() + 1 == positions.size() &&
+      std::is_sorted(positions.begin(), positions.end())) {
+    return in.limbs(positions.front(), positions.size());
+  }
+  for_each_run(positions, [&](std::size_t first, std::size_t position, std::size_t count) {
+    do_copy(queue, scratch.limbs(first, count), in.limbs(position, count));
+  });
+  return scratch.limbs(0, positions.size());
+}
+
+void Backend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                           const ConstPolyView& in, Form form) const {
+  std::vector<std::uint64_t> host(in.shape.words());
+  source.do_download(source_queue, host, in, form);
+  source_queue.synchronize();
+  do_upload(queue, out, host, form);
+  // It may be a key.
+  runtime::secure_zero(host.data(), host.size() * sizeof(std::uint64_t));
+}
+
+void Backend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                               std::span<const ConstPolyView> b, const RnsBase& base) const {
+  const std::size_t right = b.front().shape.components;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < a[i].shape.components; ++j) {
+      for (std::size_t k = 0; k < right; ++k) {
+        const bool is_first = i == 0 && (j == 0 || k + 1 == right);  // product of this component
+        do_binary(queue, is_first ? Binary::multiply : Binary::multiply_add, out.components(j + k, 1),
+                  a[i].components(j, 1), b[i].components(k, 1), base);
+      }
+    }
+  }
+}
+
+void Backend::do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                  const Division& plan, Form form, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const std::size_t targets = plan.target().size();
+  const bool has_plaintext = !plan.plaintext().empty();
+  const PolyView scratch = take(workspace, with_limbs(in.shape, plan.dropped().size()));
+  const PolyView converted = take(workspace, with_limbs(in.shape, plan.conversion().target().size()));
+  const PolyView correction = has_plaintext ? take(workspace, with_limbs(in.shape, targets)) : PolyView();
+  if (workspace.measures()) return;
+
+  // E x modulo the dropped moduli, coefficient form.
+  ConstPolyView dropped = gather(queue, in, plan.dropped_positions(), scratch);
+  if (form == Form::evaluation) {
+    do_transform(queue, scratch, dropped, Form::coefficient, plan.dropped());
+    dropped = scratch;
+  }
+  if (plan.adds_primes()) {
+    do_multiply_scalar(queue, scratch, dropped, operands(plan.added_product_dropped()), plan.dropped());
+    dropped = scratch;
+  }
+
+  // delta modulo the target moduli, and modulo t.
+  const PolyView delta = converted.limbs(0, targets);
+  do_convert(queue, converted, dropped, plan.conversion());
+  if (has_plaintext) {
+    const PolyView plain = converted.limbs(targets, 1);
+    do_multiply_scalar(queue, plain, plain, std::vector{plan.negative_inverse_plain()}, plan.plaintext());
+    do_convert(queue, correction, plain, plan.plaintext_conversion());
+    do_multiply_scalar(queue, correction, correction, operands(plan.dropped_product()), plan.target());
+    do_binary(queue, Binary::add, delta, delta, correction, plan.target());
+  }
+  if (form == Form::evaluation) do_transform(queue, delta, delta, Form::evaluation, plan.target());
+  do_finish_division(queue, out, in, delta, plan);
+}
+
+void Backend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
+                        Form form, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyView other_form = take(workspace, in.shape);
+  const PolyView digit_scratch = take(workspace, with_limbs(in.shape, largest(plan.own_positions())));
+  const PolyView conversion_scratch = take(workspace, with_limbs(in.shape, largest(plan.other_positions())));
+  if (workspace.measures()) return;
+
+  do_transform(queue, other_form, in, form == Form::evaluation ? Form::coefficient : Form::evaluation,
+               plan.base());
+  const ConstPolyView coefficients = form == Form::evaluation ? ConstPolyView(other_form) : in;
+  const ConstPolyView values = form == Form::evaluation ? in : ConstPolyView(other_form);
+
+  for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+    const GadgetDigit& digit = plan.digits()[d];
+    const PolyView extended = out.components(d, 1);
+    // The base comes first in `extended`, so an own limb has the same position in both.
+    const std::vector<std::uint32_t>& own = plan.own_positions()[d];
+    const ConstPolyView moduli =
+        gather(queue, coefficients, plan.base().positions(digit.moduli), digit_scratch);
+    if (digit.width != 0) {
+      do_extract_window(queue, extended, moduli, digit.shift, digit.width, plan.extended());
+      do_transform(queue, extended, extended, Form::evaluation, plan.extended());
+      continue;
+    }
+    const std::vector<std::uint32_t>& others = plan.other_positions()[d];
+    if (!others.empty()) {
+      const PolyView converted = conversion_scratch.limbs(0, others.size());
+      do_convert(queue, converted, moduli, plan.conversions()[d]);
+      do_transform(queue, converted, converted, Form::evaluation, plan.conversions()[d].target());
+      for_each_run(others, [&](std::size_t first, std::size_t position, std::size_t count) {
+        do_copy(queue, extended.limbs(position, count), converted.limbs(first, count));
+      });
+    }
+    for_each_run(own, [&](std::size_t /*first*/, std::size_t position, std::size_t count) {
+      do_copy(queue, extended.limbs(position, count), values.limbs(position, count));
+    });
+  }
+}
+
+void Backend::do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                                   const ConstPolyView& key, const ModUp& plan) const {
+  const RnsBase& extended = plan.extended();
+  for_each_run(plan.key_positions(), [&](std::size_t first, std::size_t position, std::size_t count) {
+    const auto indices = extended.indices().subspan(first, count);
+    const RnsBase base(extended.ring(), {indices.begin(), indices.end()});
+    const PolyView sum = out.limbs(first, count);
+    for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+      const ConstPolyView digit = digits.components(d, 1).limbs(first, count);
+      const ConstPolyView factor = key.batches(plan.digits()[d].key_digit, 1).limbs(position, count);
+      if (d == 0) {
+        do_binary(queue, Binary::multiply, sum, digit, factor, base);
+      } else {
+        do_binary(queue, Binary::multiply_add, sum, digit, factor, base);
+      }
+    }
+  });
+}
+
+void Backend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                      const ConstPolyView& key, const ModUp& plan,
+                                      Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyView digits = take(workspace, digits_shape(in.shape, plan));
+  do_mod_up(queue, digits, in, plan, Form::evaluation, workspace);
+  if (!workspace.measures()) do_key_inner_product(queue, out, digits, key, plan);
+}
+
+void Backend::end_switch(Queue& queue, const PolyView& out, const PolyView& sum, const ModUp& up,
+                         const Division* down, const ConstPolyView& addend, std::uint64_t galois_element,
+                         Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  if (galois_element != 1) {
+    const PolyView switched = take(workspace, out.shape);
+    end_switch(queue, switched, sum, up, down, addend, 1, workspace);
+    if (workspace.measures()) return;
+    return do_automorphism(queue, out, switched, galois_element, Form::evaluation, up.base());
+  }
+  const bool adds = addend.data != nullptr;
+  PolyView quotient = sum;
+  if (down != nullptr) {
+    quotient = adds && addend.data == out.data ? take(workspace, out.shape) : out;
+    do_divide_and_round(queue, quotient, sum, *down, Form::evaluation, workspace);
+  }
+  if (workspace.measures()) return;
+  const std::size_t added = adds ? addend.shape.components : 0;
+  if (added != 0) {
+    do_binary(queue, Binary::add, out.components(0, added), quotient.components(0, added), addend, up.base());
+  }
+  if (added < out.shape.components && quotient.data != out.data) {
+    const std::size_t rest = out.shape.components - added;
+    do_copy(queue, out.components(added, rest), quotient.components(added, rest));
+  }
+}
+
+void Backend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
+                             const ModUp& up, const Division* down, const ConstPolyView& addend,
+                             Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyShape sum_shape = with_limbs(switches.front().out.shape, up.extended().size());
+  if (switches.size() == 1) {
+    const KeySwitch& only = switches.front();
+    const PolyView sum = take(workspace, sum_shape);
+    do_mod_up_inner_product(queue, sum, in, only.key, up, workspace);
+    return end_switch(queue, only.out, sum, up, down, addend, only.galois_element, workspace);
+  }
+  const PolyView digits = take(workspace, digits_shape(in.shape, up));
+  do_mod_up(queue, digits, in, up, Form::evaluation, workspace);
+  const PolyView sum = take(workspace, sum_shape);
+  for (const KeySwitch& each : switches) {
+    if (!workspace.measures()) do_key_inner_product(queue, sum, digits, each.key, up);
+    end_switch(queue, each.out, sum, up, down, addend, each.galois_element, workspace);
+  }
+}
+
+void Backend::do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                      const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
+                                      const Division* down, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyView product = take(workspace, with_components(out.shape, 3));
+  if (!workspace.measures()) {
+    do_inner_product(queue, product, std::span(&a, 1), std::span(&b, 1), up.base());
+  }
+  const KeySwitch only{out, key, 1};
+  do_switch_keys(queue, std::span(&only, 1), product.components(2, 1), up, down, product.components(0, 2),
+                 workspace);
+}
+
+void Backend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
+                              const RandomStream& stream, const ErrorDistribution& distribution,
+                              std::uint64_t factor, const RnsBase& base, const Division* division,
+                              const ConstPolyView& addend, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyShape shape = with_limbs(out.shape, base.size());
+  const PolyView masked = division == nullptr ? out : take(workspace, shape);
+  {
+    const Workspace::Frame inner(workspace);
+    const PolyView u = take(workspace, with_components(shape, 1)), errors = take(workspace, shape);
+    do_sample(queue, u, stream, Distribution::ternary(), base, workspace);
+    do_sample(queue, errors, stream, Distribution::error(distribution), base, workspace);
+    if (!workspace.measures()) {
+      do_transform(queue, u, u, Form::evaluation, base);
+      do_binary(queue, Binary::multiply, masked, key, u, base);
+      if (factor != 1) do_multiply_scalar(queue, errors, errors, residues_of(factor, base), base);
+      do_transform(queue, errors, errors, Form::evaluation, base);
+      do_binary(queue, Binary::add, masked, masked, errors, base);
+    }
+  }
+  if (division != nullptr) {
+    do_divide_and_round(queue, out, masked, *division, Form::evaluation, workspace);
+  }
+  if (addend.data == nullptr || workspace.measures()) return;
+  const PolyView first = out.components(0, 1);
+  do_binary(queue, Binary::add, first, first, addend, division == nullptr ? base : division->target());
+}
+
+void Backend::do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
+                             const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
+                             std::span<const GadgetTerm> terms, Workspace& workspace) const {
+  const PolyView b = out.components(0, 1), a = out.components(1, 1);
+  do_sample(queue, a, from.uniform, Distribution::uniform(), base, workspace);
+  do_sample(queue, b, from.errors, Distribution::error(from.distribution), base, workspace);
+  {
+    const Workspace::Frame frame(workspace);
+    const PolyView negated = take(workspace, secret.shape);
+    if (!workspace.measures()) {
+      if (from.factor != 1) do_multiply_scalar(queue, b, b, residues_of(from.factor, base), base);
+      do_transform(queue, b, b, Form::evaluation, base);
+      do_negate(queue, negated, secret, base);
+      do_binary(queue, Binary::multiply_add, b, a, negated, base);
+    }
+  }
+  if (!terms.empty()) return add_terms(queue, b, addend, terms, base, workspace);
+  if (addend.data != nullptr && !workspace.measures()) do_binary(queue, Binary::add, b, b, addend, base);
+}
+
+void Backend::add_terms(Queue& queue, const PolyView& out, const ConstPolyView& addend,
+                        std::span<const GadgetTerm> terms, const RnsBase& base, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyView scaled = take(workspace, with_limbs(addend.shape, 1));
+  if (workspace.measures()) return;
+  for (const GadgetTerm& term : terms) {
+    const RnsBase single(base.ring(), {base.index(term.limb)});
+    const PolyView target = out.batches(term.batch, 1).limbs(term.limb, 1);
+    do_multiply_scalar(queue, scaled, addend.limbs(term.limb, 1), std::span(&term.factor, 1), single);
+    do_binary(queue, Binary::add, target, target, scaled, single);
+  }
+}
+
+void Backend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                               std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                               const BaseConversion& lift, Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyView scaled = factor == 1 ? PolyView() : take(workspace, in.shape);
+  if (workspace.measures()) return;
+  if (factor != 1) do_multiply_scalar(queue, scaled, in, std::span(&factor, 1), lift.source());
+  do_convert(queue, out, factor == 1 ? in : ConstPolyView(scaled), lift);
+  if (!scalars.empty()) do_multiply_scalar(queue, out, out, scalars, lift.target());
+  do_transform(queue, out, out, Form::evaluation, lift.target());
+}
+
+void Backend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                               const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
+                               Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const bool square = same_view(a, b);
+  PolyShape shape = a.shape;
+  shape.batch = std::max(a.shape.batch, b.shape.batch);
+  const PolyView scratch = take(workspace, shape);
+  const PolyView over_base = b_lifted.limbs(0, plan.base().size());
+  const PolyView over_auxiliary = b_lifted.limbs(plan.base().size(), plan.auxiliary().size());
+  const auto coefficients_of = [&](const ConstPolyView& x) {
+    const PolyView coefficients = scratch.batches(0, x.shape.batch);
+    do_transform(queue, coefficients, x, Form::coefficient, plan.base());
+    return coefficients;
+  };
+  PolyView coefficients = scratch.batches(0, b.shape.batch);
+
+  // a, centred, over P.
+  if (!workspace.measures()) {
+    coefficients = coefficients_of(a);
+    do_convert(queue, a_lifted, coefficients, plan.to_auxiliary());
+    do_transform(queue, a_lifted, a_lifted, Form::evaluation, plan.auxiliary());
+    if (!square) coefficients = coefficients_of(b);
+  }
+  // round(P b / Q) modulo P, then its centred value over Q too, times t.
+  do_divide_and_round(queue, over_auxiliary, coefficients, plan.rounding(), Form::coefficient, workspace);
+  if (workspace.measures()) return;
+  do_convert(queue, over_base, over_auxiliary, plan.to_base());
+  do_multiply_scalar(queue, b_lifted, b_lifted, plan.factors(), plan.all());
+  do_transform(queue, b_lifted, b_lifted, Form::evaluation, plan.all());
+}
+
+void Backend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                                const ConstPolyView& b, const ScaledProduct& plan,
+                                Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const std::size_t limbs = plan.base().size(), added = plan.auxiliary().size();
+  const PolyView a_lifted = take(workspace, with_limbs(a.shape, added));
+  const PolyView b_lifted = take(workspace, with_limbs(b.shape, limbs + added));
+  do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
+  // In evaluation form only the limbs of P are transformed back.
+  const PolyView product = take(workspace, with_limbs(out.shape, limbs + added));
+  if (!workspace.measures()) {
+    const auto multiply = [&](const PolyView& to, const ConstPolyView& x, const ConstPolyView& y,
+                              const RnsBase& base) {
+      do_inner_product(queue, to, std::span(&x, 1), std::span(&y, 1), base);
+    };
+    multiply(product.limbs(0, limbs), a, b_lifted.limbs(0, limbs), plan.base());
+    multiply(product.limbs(limbs, added), a_lifted, b_lifted.limbs(limbs, added), plan.auxiliary());
+  }
+  do_divide_and_round(queue, out, product, plan.division(), Form::evaluation, workspace);
+}
+
+}  // namespace hemera::poly

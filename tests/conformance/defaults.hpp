@@ -1,0 +1,124 @@
+// The interface's default for every fused operation, over the simple operations of a backend: what its
+// overrides are compared with, bit for bit.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+
+namespace hemera::conformance {
+
+class Defaults final : public poly::Backend {
+ public:
+  explicit Defaults(std::shared_ptr<const poly::Backend> backend)
+      : Backend(backend->ring(), backend->memory()), backend_(std::move(backend)) {}
+
+  [[nodiscard]] std::string description() const override { return backend_->description() + ", defaults"; }
+  [[nodiscard]] std::unique_ptr<Queue> make_queue() const override { return backend_->make_queue(); }
+
+ private:
+  void do_upload(Queue& queue, const poly::PolyView& out, std::span<const std::uint64_t> host,
+                 poly::Form form) const override {
+    backend_->upload(queue, out, host, form);
+  }
+  void do_download(Queue& queue, std::span<std::uint64_t> host, const poly::ConstPolyView& in,
+                   poly::Form form) const override {
+    backend_->download(queue, host, in, form);
+  }
+  void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
+                      Transfer transfer) const override {
+    if (transfer == Transfer::upload) return backend_->upload_values(queue, out, in);
+    backend_->download_values(queue, out, in);
+  }
+  void do_copy(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in) const override {
+    backend_->copy(queue, out, in);
+  }
+  void do_fill_zero(Queue& queue, const poly::PolyView& out) const override {
+    backend_->fill_zero(queue, out);
+  }
+  void do_transform(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in, poly::Form to,
+                    const poly::RnsBase& base) const override {
+    if (to == poly::Form::evaluation) return backend_->forward_transform(queue, out, in, base);
+    backend_->inverse_transform(queue, out, in, base);
+  }
+  void do_binary(Queue& queue, poly::Binary operation, const poly::PolyView& out,
+                 const poly::ConstPolyView& a, const poly::ConstPolyView& b,
+                 const poly::RnsBase& base) const override {
+    using Operation = decltype(&Backend::add);
+    constexpr Operation operations[] = {&Backend::add, &Backend::subtract, &Backend::multiply,
+                                        &Backend::multiply_add};
+    ((*backend_).*operations[static_cast<std::size_t>(operation)])(queue, out, a, b, base);
+  }
+  void do_negate(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& a,
+                 const poly::RnsBase& base) const override {
+    backend_->negate(queue, out, a, base);
+  }
+  void do_multiply_scalar(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& a,
+                          std::span<const std::uint64_t> scalars, const poly::RnsBase& base) const override {
+    backend_->multiply_scalar(queue, out, a, scalars, base);
+  }
+  void do_add_scalar(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& a,
+                     std::span<const std::uint64_t> scalars, poly::Form form,
+                     const poly::RnsBase& base) const override {
+    backend_->add_scalar(queue, out, a, scalars, form, base);
+  }
+  void do_automorphism(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
+                       std::uint64_t galois_element, poly::Form form,
+                       const poly::RnsBase& base) const override {
+    backend_->automorphism(queue, out, in, galois_element, form, base);
+  }
+  void do_convert(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
+                  const poly::BaseConversion& plan) const override {
+    backend_->convert(queue, out, in, plan);
+  }
+  void do_scale_and_round(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
+                          const poly::ScaleAndRound& plan) const override {
+    backend_->scale_and_round(queue, out, in, plan);
+  }
+  /// By the host, from the definition: (E in_j - delta_j) / D.
+  void do_finish_division(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
+                          const poly::ConstPolyView& delta, const poly::Division& plan) const override;
+  /// By the host, too.
+  void do_extract_window(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in, int shift,
+                         int width, const poly::RnsBase& base) const override;
+  void do_sample(Queue& queue, const poly::PolyView& out, const poly::RandomStream& stream,
+                 const poly::Distribution& distribution, const poly::RnsBase& base,
+                 Workspace& workspace) const override {
+    backend_->sample(queue, out, stream, distribution, base, workspace);
+  }
+  void do_embed(Queue& queue, const poly::PolyView& out, const poly::SlotView& slots, double scale,
+                std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace) const override {
+    backend_->embed(queue, out, slots, scale, generator, base, workspace);
+  }
+  void do_unembed(Queue& queue, const poly::SlotView& slots, const poly::ConstPolyView& in, double scale,
+                  std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace) const override {
+    backend_->unembed(queue, slots, in, scale, generator, base, workspace);
+  }
+  void do_place_slots(Queue& queue, const poly::SlotView& out,
+                      const poly::NumberView& values) const override {
+    backend_->place_slots(queue, out, values);
+  }
+  void do_collect_slots(Queue& queue, const poly::NumberView& values,
+                        const poly::SlotView& in) const override {
+    backend_->collect_slots(queue, values, in);
+  }
+  void do_place_integers(Queue& queue, const poly::PolyView& out, const poly::IntegerView& values,
+                         poly::Form form, std::uint64_t generator, const poly::RnsBase& base) const override {
+    backend_->place_integers(queue, out, values, form, generator, base);
+  }
+  void do_collect_integers(Queue& queue, const poly::IntegerView& values, const poly::ConstPolyView& in,
+                           poly::Form form, std::uint64_t generator, bool is_signed,
+                           const poly::RnsBase& base) const override {
+    backend_->collect_integers(queue, values, in, form, generator, is_signed, base);
+  }
+
+  /// The residues of a view, [batch, component, limb, N].
+  [[nodiscard]] std::vector<std::uint64_t> words(Queue& queue, const poly::ConstPolyView& view) const;
+
+  std::shared_ptr<const poly::Backend> backend_;
+};
+
+}  // namespace hemera::conformance
