@@ -23,9 +23,9 @@ std::vector<std::uint64_t> residues(std::uint64_t value, const poly::RnsBase& ba
 }  // namespace
 
 WideGaussian::Shape WideGaussian::shape_for(double sigma) {
-  if (!(sigma >= 1 && sigma <= 0x1p116)) {
+  if (!(sigma >= 1 && sigma <= 0x1p240)) {
     throw ParameterError("a Gaussian of deviation " + std::to_string(sigma) +
-                         " is outside 1 to 2^116; use a smaller scale or noise bound");
+                         " is outside 1 to 2^240; use a smaller scale or noise bound");
   }
   // The fewest layers that reach it, then the smallest factor of the last one: the narrow deviation is above
   // 20 / sqrt(5/2).

@@ -15,7 +15,7 @@ namespace hemera::rlwe {
 /// <= a: close to the discrete Gaussian of deviation `sigma`.
 class WideGaussian {
  public:
-  /// 1 <= sigma <= 2^116; ParameterError otherwise.
+  /// 1 <= sigma <= 2^240; ParameterError otherwise.
   explicit WideGaussian(double sigma);
 
   [[nodiscard]] const poly::ErrorDistribution& narrow() const { return narrow_; }

@@ -306,6 +306,34 @@ TEST(EmulationCounts, EncodingCopiesOnce) {
   EXPECT_EQ(counts.allocations, 0U);
 }
 
+// The range is checked in the kernels and the copy that decoding takes anyway.
+TEST(EmulationCounts, CheckingTheRangeCostsNoKernelAndNoCopy) {
+  auto literal =
+      ckks::parameters_for({.depth = 1, .slots = 512, .degree = 4096, .security = std::nullopt}).literal();
+  std::vector<Counts> found;
+  for (const int range_bits : {20, 60}) {
+    literal.range_bits = range_bits;
+    const auto context = tests::make_context(rlwe::Parameters(literal));
+    EXPECT_EQ(ckks::checks_range(context->parameters()), range_bits == 20);
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+    const ckks::Encoder encoder(context);
+    for (const std::size_t slots : {512, 2048}) {
+      const std::vector<std::complex<double>> values(2 * slots, 0.5);
+      const Ciphertext x = ckks::encrypt(encoder.encode(values, {2}), secret);
+      const auto run = [&] { static_cast<void>(encoder.decode(ckks::decrypt(x, secret))); };
+      run();
+      found.push_back(counted(run));
+    }
+  }
+  for (const std::size_t i : {0, 1}) {
+    EXPECT_EQ(found[i].kernels, found[i + 2].kernels);
+    EXPECT_EQ(found[i].copies_to_host, 1U);
+    EXPECT_EQ(found[i].copies_to_device, 0U);
+    EXPECT_EQ(found[i].synchronizations, found[i + 2].synchronizations);
+    EXPECT_EQ(found[i].allocations, 0U);
+  }
+}
+
 struct Fused {
   std::shared_ptr<const rlwe::Context> context;
   rlwe::SecretKey secret;

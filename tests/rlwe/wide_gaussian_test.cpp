@@ -28,8 +28,8 @@ double deviation_of(const WideGaussian& gaussian) {
 }
 
 TEST(WideGaussian, LayersGiveTheDeviation) {
-  for (double sigma = 1; sigma <= 0x1p116; sigma *= 1.0625) {
-    const WideGaussian gaussian(std::min(sigma, 0x1p116));
+  for (double sigma = 1; sigma <= 0x1p240; sigma *= 1.25) {
+    const WideGaussian gaussian(std::min(sigma, 0x1p240));
     EXPECT_NEAR(deviation_of(gaussian) / sigma, 1, 1e-12) << sigma;
     EXPECT_GE(gaussian.top_factor(), 1U);
     EXPECT_LE(gaussian.top_factor(), 8U);
@@ -38,7 +38,7 @@ TEST(WideGaussian, LayersGiveTheDeviation) {
   }
   EXPECT_EQ(WideGaussian(20).layers(), 1U);
   EXPECT_EQ(WideGaussian(20.5).layers(), 2U);
-  for (const double sigma : {0.0, 0.9, 0x1p117, std::nan("")}) {
+  for (const double sigma : {0.0, 0.9, 0x1p241, std::nan("")}) {
     EXPECT_THROW(WideGaussian{sigma}, ParameterError) << sigma;
   }
 }

@@ -93,6 +93,10 @@ TEST(CkksSharing, ResultsOfACircuitCanBeShown) {
   EXPECT_LT(largest_difference(shown, expected), 0x1p-12);
   EXPECT_GT(root_mean_square(shown, expected), 0x1p-30);
   EXPECT_NEAR(root_mean_square(shown, expected) / sharing_deviation(result, bound, 40), 1, 0.1);
+  // A product that waits for its rescale, at the square of the scale.
+  const auto product = evaluator.multiply(x, y);
+  EXPECT_LT(largest_difference(shared(session, product, bound, 40), map2(a, b, std::multiplies<>())),
+            0x1p-12);
 }
 
 TEST(CkksSharing, TheDeviationIsTheOnePromised) {
