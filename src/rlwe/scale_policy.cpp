@@ -312,6 +312,10 @@ int ScalePolicy::product_degree(int a, int b) const {
   return a;
 }
 
+int ScalePolicy::plain_product_degree(int degree) const {
+  return policy_.degree_of_products == DegreeOfProducts::adds ? degree + 1 : degree;
+}
+
 ScaleProduct ScalePolicy::product(const Metadata& a, const Metadata& b,
                                   std::optional<std::size_t> level) const {
   ScaleProduct result{.a = before_product(a), .b = before_product(b), .meta = {}};
@@ -340,7 +344,7 @@ ScaleWay ScalePolicy::before_product(const Metadata& a) const {
 
 Metadata ScalePolicy::number_product(Metadata a, double scale) const {
   a.scale *= scale;
-  a.noise_scale_degree = product_degree(a.noise_scale_degree, 1);
+  a.noise_scale_degree = plain_product_degree(a.noise_scale_degree);
   return a;
 }
 
@@ -373,7 +377,7 @@ ScaleProduct ScalePolicy::plain_product(const Metadata& a, const Metadata& plain
     result.meta = x.meta;
     if (plain_) result.meta.correction = plain_->multiply(x.meta.correction, level_factor(x.meta.level));
   }
-  result.meta.noise_scale_degree = product_degree(x.meta.noise_scale_degree, 1);
+  result.meta.noise_scale_degree = plain_product_degree(x.meta.noise_scale_degree);
   return result;
 }
 

@@ -94,8 +94,9 @@ class Defaults final : public poly::Backend {
     backend_->embed(queue, out, slots, scale, generator, base, workspace);
   }
   void do_unembed(Queue& queue, const poly::SlotView& slots, const poly::ConstPolyView& in, double scale,
-                  std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace) const override {
-    backend_->unembed(queue, slots, in, scale, generator, base, workspace);
+                  std::uint64_t generator, const poly::RnsBase& base, Workspace& workspace,
+                  double* largest) const override {
+    backend_->unembed(queue, slots, in, scale, generator, base, workspace, largest);
   }
   void do_place_slots(Queue& queue, const poly::SlotView& out,
                       const poly::NumberView& values) const override {

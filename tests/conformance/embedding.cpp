@@ -454,8 +454,8 @@ TEST_P(BackendTest, DecodingFindsTheLargestCoefficients) {
     for (const std::size_t n : {std::size_t{1}, std::size_t{4}, in.shape.degree / 2}) {
       const DeviceSlots slots(rig, Slots(3 * n), 3);
       const DeviceSlots numbers(rig, Slots(2, {7, 7}), 1);
-      Workspace workspace = rig.workspace(rig.backend->embed_workspace(3, n, in.base));
-      rig.backend->unembed(*rig.queue, slots.view, polynomials.view(), 0x1p40, in.base, workspace,
+      Workspace workspace(rig.backend->memory());
+      rig.backend->unembed(*rig.queue, slots.view, polynomials.view(), 0x1p40, 5, in.base, workspace,
                            reinterpret_cast<double*>(numbers.view.data));
       Slots pairs(2);
       rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(pairs)),

@@ -33,7 +33,7 @@ enum class Alignment : std::uint8_t {
 enum class DegreeOfProducts : std::uint8_t {
   stays = 0,  ///< that of the first operand: degrees say nothing
   adds = 1,   ///< the sum of both
-  larger_plus_one = 2,
+  larger_plus_one = 2,  ///< of ciphertexts; one with a plaintext stays
 };
 
 /// CKKS: the scales of a level.

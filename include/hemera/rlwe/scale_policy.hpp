@@ -124,6 +124,7 @@ class ScalePolicy {
   [[noreturn]] void refuse_levels(const Metadata& a, const Metadata& b, const char* operation) const;
   [[noreturn]] static void refuse_scales(const Metadata& a, const Metadata& b);
   [[nodiscard]] int product_degree(int a, int b) const;
+  [[nodiscard]] int plain_product_degree(int degree) const;
 
   RescalingPolicy policy_;
   std::size_t lowest_user_level_;

@@ -1,0 +1,64 @@
+// Key-switching in parts: digits that serve many keys, and sums over Q u P that are divided once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/gadget.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+/// A ciphertext of size 2 ready for keys of one gadget: its second component split into digits, which are
+/// extended to Q u P (ModUp), and its first one as it is. (S. Halevi and V. Shoup, "Faster homomorphic linear
+/// transformations in HElib", 2018/244: hoisting.)
+struct Digits {
+  std::shared_ptr<const Context> context;
+  std::shared_ptr<const Gadget> gadget;
+  Metadata meta;
+  poly::Poly first;   // [batch, 1, limb of Q, N], evaluation form
+  poly::Poly digits;  // [batch, digit, limb of Q u P, N], evaluation form
+};
+
+/// P times a ciphertext of size 2, over Q u P in evaluation form: sums and products with plaintexts are taken
+/// here, and divided by P once. (J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza, J.-P. Hubaux, 2020/1203,
+/// section 4: double hoisting.) The metadata is that of the ciphertext after the division.
+struct ExtendedCiphertext {
+  std::shared_ptr<const Context> context;
+  std::shared_ptr<const Gadget> gadget;
+  Metadata meta;
+  poly::Poly poly;  // [batch, 2, limb of Q u P, N]
+};
+
+/// Errors of all that follows: MismatchError for other contexts, sizes, gadgets, levels or batches than
+/// needed, LevelError for a level that the gadget does not serve.
+
+/// One ModUp, for keys with this gadget.
+Digits decompose(const Ciphertext& ciphertext, std::shared_ptr<const Gadget> gadget);
+
+/// P (c_0, c_1): nothing is switched.
+ExtendedCiphertext extend(const Ciphertext& ciphertext, std::shared_ptr<const Gadget> gadget);
+
+/// The automorphism X -> X^g of the ciphertext switched by `key`, not yet divided: phi_g(sum_d digit_d key_d
+/// + (P c_0, 0)). mod_down of it is apply_galois, bit for bit.
+ExtendedCiphertext switch_extended(const Digits& digits, const SwitchingKey& key,
+                                   std::uint64_t galois_element = 1);
+/// The same of an extended ciphertext, of which only the second component is divided by P before it is split
+/// again: the giant step of a baby-step giant-step sum.
+ExtendedCiphertext switch_extended(const ExtendedCiphertext& in, const SwitchingKey& key,
+                                   std::uint64_t galois_element);
+
+/// a += b. Levels must agree, and scales but for rounding (ScaleError).
+void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b);
+/// The product with a plaintext over Q u P (ckks::Encoder::encode_over of gadget.mod_up(level).extended()).
+ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& b);
+/// sum += a b. An empty sum becomes the product.
+void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, const Plaintext& b);
+
+/// The division by P.
+Ciphertext mod_down(const ExtendedCiphertext& extended);
+/// The division by P and the rescale (modulus switch) to the next lower level, as one.
+Ciphertext mod_down_rescaled(const ExtendedCiphertext& extended);
+
+}  // namespace hemera::rlwe
