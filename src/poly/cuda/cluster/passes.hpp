@@ -33,8 +33,8 @@ struct alignas(16) LimbConversion {
   };
   Source source[max_cluster_sources];
   std::uint64_t minus_shift;
-  std::uint64_t minus_product;      // what a quotient counts
-  std::uint64_t correction_weight;  // what the correction counts
+  std::uint64_t minus_product;      // the factor of the quotient
+  std::uint64_t correction_weight;  // the factor of the correction
   std::uint64_t factor;             // of a single source, see reduce_word
   std::uint32_t sources;            // 0: the limb is the digit's own
   std::uint32_t single;  // one source of weight 1, shifted before it is multiplied, and no correction
@@ -88,9 +88,10 @@ struct ClusterRemainders {
   std::size_t part_stride;
 };
 
-/// The same over limbs first ... first + out.shape.limbs - 1, in evaluation form: stored (no `down`), or
-/// divided with the remainders, which are `delta` of each switch, and added to, and the automorphism of that.
-/// Begins before the kernel before has ended: what it reads but the remainders was there before that.
+/// Inner products of all digits with keys, over limbs first ... first + out.shape.limbs - 1, in evaluation
+/// form: stored (no `down`), or divided with the remainders, which are `delta` of each switch, and added to,
+/// and the automorphism of that. Begins before the kernel before has ended: what it reads but the remainders
+/// was there before that.
 void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& residues,
                            const SwitchInput& input, std::span<const SwitchRows> switches,
                            const ClusterModUp& up, const RnsBase& extended, std::size_t first,

@@ -44,7 +44,7 @@ struct ColumnJob {
     std::uint32_t limb;       // of the output
     std::uint32_t stored;     // 0: filled up to four
     std::uint64_t minus_shift;
-    std::uint64_t minus_product;  // what a quotient counts
+    std::uint64_t minus_product;  // the factor of the quotient
     std::uint64_t factor;         // of a single source, see reduce_word
   };
   std::uint32_t quotient_limb;  // of the scratch, where it is stored
@@ -92,7 +92,7 @@ struct ScaledTables {
 /// BGV's correction of a division by D: the centred -delta / D modulo t.
 struct Correction {
   arith::Modulus plain;                // t
-  std::uint64_t minus_product = 0;     // what a quotient counts
+  std::uint64_t minus_product = 0;     // the factor of the quotient
   std::uint64_t minus_shift = 0;       // of delta
   std::uint64_t negative_inverse = 0;  // -D^-1
 };
