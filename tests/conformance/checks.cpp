@@ -123,15 +123,16 @@ class Table {
                             queue().synchronize();
                           },
                           false});
-    operations.push_back({"upload_values",
-                          {},
-                          [this](const auto&, const Plans&, Workspace&) {
-                            backend().upload_values(queue(), bytes(64), std::as_bytes(std::span(words).first(8)));
-                          },
-                          false,
-                          {{"other sizes", [this](const auto&, Workspace&) {
-                              backend().upload_values(queue(), bytes(64), std::as_bytes(std::span(words).first(9)));
-                            }}}});
+    operations.push_back(
+        {"upload_values",
+         {},
+         [this](const auto&, const Plans&, Workspace&) {
+           backend().upload_values(queue(), bytes(64), std::as_bytes(std::span(words).first(8)));
+         },
+         false,
+         {{"other sizes", [this](const auto&, Workspace&) {
+             backend().upload_values(queue(), bytes(64), std::as_bytes(std::span(words).first(9)));
+           }}}});
     operations.push_back(
         {"download_values",
          {},
