@@ -129,13 +129,7 @@ void add_benchmark(const char* name, Body body, const Kernels& kernels, int log_
 }
 
 bool add_all() {
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
-    const Kernels* kernels = nullptr;
-    try {
-      kernels = &select_kernels(name);
-    } catch (const DeviceError&) {
-      continue;  // this processor lacks it
-    }
+  for (const Kernels* kernels : available_kernels()) {
     for (const int log_degree : {12, 13, 14, 15, 16}) {
       for (const int bits : {44, 49, 50, 60}) {
         add_benchmark("forward_transform", forward_transform, *kernels, log_degree, bits, 1, 0);

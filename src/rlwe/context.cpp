@@ -106,7 +106,7 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     }
     backend_ = poly::make_cpu_backend(ring, options.threads);
   }
-  queue_ = backend_->make_queue();
+  queue_ = backend_->make_thread_queue();
 
   const auto range = [&](std::size_t begin, std::size_t end) {
     std::vector<std::uint32_t> indices;

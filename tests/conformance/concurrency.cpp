@@ -1,14 +1,12 @@
 // One backend from many threads, each with its own queue and workspace: the bits do not depend on it.
 #include <array>
-#include <condition_variable>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "conformance/suite.hpp"
 #include "hemera/runtime/error.hpp"
+#include "worker.hpp"
 
 namespace hemera::conformance {
 namespace {
@@ -56,43 +54,6 @@ TEST_P(BackendTest, ServesManyThreadsAtOnce) {
   for (const Host& result : results) EXPECT_TRUE(same(result, expected));
 }
 
-// Runs its jobs one at a time, all in one thread.
-class Worker {
- public:
-  void run(const std::function<void()>& job) {
-    std::unique_lock lock(mutex_);
-    job_ = &job;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return job_ == nullptr; });
-  }
-  ~Worker() {
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return ended_ || job_ != nullptr; });
-      if (ended_) return;
-      (*job_)();
-      job_ = nullptr;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  const std::function<void()>* job_ = nullptr;
-  bool ended_ = false;
-  std::thread thread_{[this] { work(); }};
-};
-
 TEST_P(BackendTest, OrdersWhatThreadsDoWithOneAnothersArrays) {
   // Arrays pass from thread to thread as soon as the calls have returned: read by several, overwritten,
   // released and made anew. A backend whose threads have streams of their own must order them on the device.
@@ -122,7 +83,7 @@ TEST_P(BackendTest, OrdersWhatThreadsDoWithOneAnothersArrays) {
                 base);
   }
 
-  std::array<Worker, 3> workers;
+  std::array<tests::Worker, 3> workers;
   std::array<std::unique_ptr<runtime::Queue>, 3> queues;
   for (auto& queue : queues) queue = backend.make_queue();
   poly::Poly value = rig.upload(start);

@@ -6,7 +6,6 @@
 
 #include "conformance/checks.hpp"
 #include "conformance/switching.hpp"
-#include "hemera/runtime/error.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 
 namespace hemera::conformance {
@@ -14,15 +13,10 @@ namespace {
 
 std::vector<BackendCase> cpu_cases() {
   std::vector<BackendCase> cases;
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
-    try {
-      const poly::cpu::Kernels& kernels = poly::cpu::select_kernels(name);
-      cases.push_back({name, [&kernels](std::shared_ptr<const poly::Ring> ring) {
-                         return std::make_shared<const poly::cpu::CpuBackend>(std::move(ring), kernels, 3);
-                       }});
-    } catch (const DeviceError&) {
-      // This machine or this build does not have it.
-    }
+  for (const poly::cpu::Kernels* kernels : poly::cpu::available_kernels()) {
+    cases.push_back({kernels->name, [kernels](std::shared_ptr<const poly::Ring> ring) {
+                       return std::make_shared<const poly::cpu::CpuBackend>(std::move(ring), *kernels, 3);
+                     }});
   }
   return cases;
 }

@@ -47,7 +47,7 @@ Rig::Rig(const BackendCase& backend_case, std::size_t degree, const std::vector<
   ring = poly::Ring::make(degree, std::move(moduli));
   backend = backend_case.make(ring);
   defaults = std::make_shared<const Defaults>(backend);
-  queue = backend->make_queue();
+  queue = backend->make_thread_queue();
 }
 
 poly::RnsBase Rig::primes(std::size_t first, std::size_t count) const {

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -86,6 +88,21 @@ struct Counts {
 };
 Counts counts();
 void count(std::size_t Counts::*what);
+
+/// How many kernels of each stream come before a place in a stream, which streams and events guarantee.
+using Clock = std::map<const void*, std::size_t>;
+/// A kernel's place: the streams it is in and those before it, itself included.
+struct Launch {
+  const void* stream = nullptr;
+  Clock clock;
+
+  [[nodiscard]] bool comes_before(const Launch& other) const {
+    const auto known = other.clock.find(stream);
+    return known != other.clock.end() && known->second >= clock.at(stream);
+  }
+};
+/// Of the last kernel that the calling thread gave, outside captures.
+inline thread_local Launch last_launch;
 
 }  // namespace hemera::emulation
 
@@ -204,7 +221,11 @@ inline const char* cudaGetErrorName(cudaError_t error) { return cudaGetErrorStri
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 
-using cudaStream_t = struct hemera_emulation_stream*;
+struct hemera_emulation_stream {
+  std::mutex mutex;
+  hemera::emulation::Clock clock;
+};
+using cudaStream_t = hemera_emulation_stream*;
 
 // A graph is a list of steps. What a capturing thread gives to any stream becomes one.
 struct hemera_emulation_graph {
@@ -307,9 +328,14 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaS
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  return *stream = nullptr, cudaSuccess;
+  return *stream = new hemera_emulation_stream, cudaSuccess;
 }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
+// The one that is no pointer.
+inline hemera_emulation_stream& hemera_emulation_of(cudaStream_t stream) {
+  static hemera_emulation_stream default_stream;
+  return stream == nullptr ? default_stream : *stream;
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
   hemera::emulation::count(&hemera::emulation::Counts::synchronizations);
   return cudaSuccess;
@@ -319,17 +345,29 @@ inline cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullpt
 // Events tell the time of the host.
 struct hemera_emulation_event {
   double milliseconds = 0;
+  hemera::emulation::Clock clock;
 };
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
   return *event = new hemera_emulation_event, cudaSuccess;
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   hemera::emulation::count(&hemera::emulation::Counts::stream_waits);
+  hemera_emulation_stream& waiting = hemera_emulation_of(stream);
+  const std::lock_guard lock(waiting.mutex);
+  for (const auto& [other, kernels] : event->clock) {
+    std::size_t& known = waiting.clock[other];
+    known = std::max(known, kernels);
+  }
   return cudaSuccess;
 }
 inline cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
-inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr) {
+  {
+    hemera_emulation_stream& recorded = hemera_emulation_of(stream);
+    const std::lock_guard lock(recorded.mutex);
+    event->clock = recorded.clock;
+  }
   using Milliseconds = std::chrono::duration<double, std::milli>;
   event->milliseconds = Milliseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   return cudaSuccess;
@@ -382,6 +420,12 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
   } else {
+    {
+      hemera_emulation_stream& stream = hemera_emulation_of(config->stream);
+      const std::lock_guard lock(stream.mutex);
+      ++stream.clock[&stream];
+      hemera::emulation::last_launch = {&stream, stream.clock};
+    }
     step();
   }
   return cudaSuccess;

@@ -2,13 +2,17 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <random>
 #include <thread>
 #include <vector>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/poly/backend.hpp"
+#include "hemera/runtime/error.hpp"
+#include "worker.hpp"
 
 namespace hemera::testing {
 namespace {
@@ -22,7 +26,7 @@ struct Emulation {
       1024, {{arith::Modulus(12289), arith::minimal_primitive_root(2048, arith::Modulus(12289))}});
   poly::RnsBase base{ring, {0}};
   std::shared_ptr<const poly::Backend> backend = poly::make_cuda_backend(ring);
-  std::unique_ptr<runtime::Queue> queue = backend->make_queue();
+  std::unique_ptr<runtime::Queue> queue = backend->make_thread_queue();
 
   [[nodiscard]] Poly make(Secrecy secrecy = Secrecy::open) const {
     return {backend->memory(), 1, 1, base, Form::evaluation, secrecy};
@@ -106,7 +110,7 @@ TEST(EmulationStreams, ABlockIsReusedAfterTheUsesOfOtherThreads) {
 TEST(EmulationStreams, TheUsersStreamIsEveryThreads) {
   Emulation e;
   e.backend = poly::make_cuda_backend(e.ring, {.stream = 0});
-  e.queue = e.backend->make_queue();
+  e.queue = e.backend->make_thread_queue();
   Poly written = e.make();
   e.zero(written);
   in_a_thread([&] {
@@ -144,6 +148,108 @@ TEST(EmulationStreams, ARecordingReusesNoBlockThatWaits) {
     found |= std::as_const(others.back()).view().data == block;
   }
   EXPECT_TRUE(found) << "the block is lost";
+}
+
+// --- Queues ---
+
+using emulation::last_launch;
+using emulation::Launch;
+
+TEST(EmulationQueues, TwoQueuesAreTwoStreams) {
+  const Emulation e;
+  const auto first = e.backend->make_queue(), second = e.backend->make_queue();
+  EXPECT_NE(first->stream(), second->stream());
+  EXPECT_NE(first->stream(), e.queue->stream());
+  Poly a = e.make(), b = e.make();
+  // The buffers are this thread's own until they are used in the queue's stream.
+  e.backend->copy(*first, b.view(), std::as_const(a).view());
+  e.backend->fill_zero(*first, a.view());
+  e.backend->fill_zero(*first, b.view());
+  const Launch written = last_launch;
+  EXPECT_EQ(waits([&] { e.backend->copy(*first, b.view(), std::as_const(a).view()); }), 0U);
+  // Into another queue: after all that this thread gave, once.
+  EXPECT_EQ(waits([&] { e.backend->copy(*second, b.view(), std::as_const(a).view()); }), 1U);
+  const Launch copied = last_launch;
+  EXPECT_NE(written.stream, copied.stream);
+  EXPECT_TRUE(written.comes_before(copied));
+  e.backend->fill_zero(*second, b.view());
+  EXPECT_EQ(waits([&] { e.backend->fill_zero(*second, b.view()); }), 0U);
+  e.zero(a);
+  EXPECT_TRUE(copied.comes_before(last_launch));
+}
+
+TEST(EmulationQueues, ThreadsShareAQueuesStream) {
+  const Emulation e;
+  const auto queue = e.backend->make_queue();
+  Poly a = e.make();
+  e.backend->fill_zero(*queue, a.view());
+  const Launch written = last_launch;
+  const std::uintptr_t stream = queue->stream();
+  in_a_thread([&] {
+    EXPECT_EQ(queue->stream(), stream);
+    EXPECT_NE(e.queue->stream(), stream);
+    e.backend->fill_zero(*queue, a.view());
+    EXPECT_EQ(last_launch.stream, written.stream);
+  });
+}
+
+TEST(EmulationQueues, QueuesOfAnotherBackendAreRefused) {
+  const Emulation e, other;
+  Poly a = e.make();
+  for (const auto& queue : {other.backend->make_queue(), other.backend->make_thread_queue()}) {
+    EXPECT_THROW(e.backend->fill_zero(*queue, a.view()), MismatchError);
+  }
+}
+
+TEST(EmulationQueues, ReplaysRunInTheirQueue) {
+  const Emulation e;
+  const auto queue = e.backend->make_queue();
+  Poly a = e.make(), b = e.make();
+  e.zero(a);
+  const auto recording = e.backend->record(*queue, [&] { e.copy(b, a); });
+  EXPECT_EQ(waits([&] { recording->replay(*queue); }), 0U);
+  EXPECT_EQ(waits([&] { recording->replay(*e.queue); }), 1U);
+}
+
+// Whoever reads comes after the last writer, and whoever writes after all users since, whichever threads and
+// queues they are of.
+TEST(EmulationQueues, ConflictingUsesAreOrdered) {
+  const Emulation e;
+  std::array<tests::Worker, 3> threads;
+  std::vector<std::unique_ptr<runtime::Queue>> queues;
+  queues.push_back(e.backend->make_thread_queue());
+  for (int i = 0; i < 3; ++i) queues.push_back(e.backend->make_queue());
+  struct Used {
+    Poly poly;
+    Launch writer;
+    std::vector<Launch> readers;
+  };
+  std::vector<Used> buffers(4);
+  for (Used& buffer : buffers) {
+    buffer.poly = e.make();
+    e.zero(buffer.poly);
+    buffer.writer = last_launch;
+  }
+  std::mt19937 random(11);
+  for (int step = 0; step < 500; ++step) {
+    const std::size_t thread = random() % threads.size(), queue = random() % queues.size();
+    Used &out = buffers[random() % 4], &in = buffers[random() % 4];
+    if (&out == &in) continue;
+    threads[thread].run([&] {
+      if (random() % 8 == 0) {  // a new buffer in place of one that is released
+        out.poly = Poly();
+        out.poly = e.make();
+      }
+      e.backend->copy(*queues[queue], out.poly.view(), std::as_const(in.poly).view());
+      const Launch now = last_launch;
+      EXPECT_TRUE(in.writer.comes_before(now)) << step;
+      EXPECT_TRUE(out.writer.comes_before(now)) << step;
+      for (const Launch& reader : out.readers) EXPECT_TRUE(reader.comes_before(now)) << step;
+      in.readers.push_back(now);
+      out.writer = now;
+      out.readers.clear();
+    });
+  }
 }
 
 }  // namespace

@@ -3,8 +3,18 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {
+
+/// The instruction sets that this processor has, by name.
+inline std::vector<const char*> instruction_sets() {
+  std::vector<const char*> names;
+  for (const poly::cpu::Kernels* kernels : poly::cpu::available_kernels()) names.push_back(kernels->name);
+  return names;
+}
 
 /// Forces an instruction set for as long as it lives; none if the name is empty.
 class ForcedIsa {

@@ -42,14 +42,6 @@ Words product(const GaloisTransform& transform, const Words& a, const Words& b) 
 
 class GaloisTransformTest : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    try {
-      (void)poly::cpu::select_kernels(GetParam());
-    } catch (const DeviceError& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-
   void check(std::size_t degree, std::uint64_t p, Form form) {
     const auto transform = make_galois_transform(degree, p);
     ASSERT_EQ(transform->form(), form) << p;
@@ -187,7 +179,7 @@ TEST_P(GaloisTransformTest, BadInputIsAnErrorWithTheWayOut) {
   EXPECT_THROW(transform->tensor_product({}, from, from, scratch), MismatchError);
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, GaloisTransformTest, testing::Values("scalar", "avx2", "avx512"),
+INSTANTIATE_TEST_SUITE_P(InstructionSets, GaloisTransformTest, testing::ValuesIn(instruction_sets()),
                          [](const auto& set) { return std::string(set.param); });
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "hemera/runtime/thread_pool.hpp"
 #include "poly/cpu/embedding.hpp"
 #include "poly/cpu/embedding_kernels.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::embedding_tests {
 
@@ -30,14 +31,7 @@ inline constexpr double unit = 0x1p-53;
 
 inline std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
-    try {
-      cpu::select_embedding_kernels(name);
-      names.emplace_back(name);
-    } catch (const DeviceError&) {
-      // This processor lacks it.
-    }
-  }
+  for (const cpu::Kernels* kernels : cpu::available_kernels()) names.emplace_back(kernels->name);
   return names;
 }
 

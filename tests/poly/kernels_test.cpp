@@ -41,17 +41,8 @@ class Row {
   std::size_t count_;
 };
 
-class KernelsTest : public testing::TestWithParam<const char*> {
+class KernelsTest : public testing::TestWithParam<const Kernels*> {
  protected:
-  void SetUp() override {
-    try {
-      kernels_ = &select_kernels(GetParam());
-    } catch (const DeviceError&) {
-      GTEST_SKIP() << "this processor lacks " << GetParam();
-    }
-    ASSERT_STREQ(kernels_->name, GetParam());
-  }
-
   // Words below `bound`.
   void fill(std::uint64_t* words, std::size_t count, std::uint64_t bound, Fill how) {
     std::uniform_int_distribution<std::uint64_t> uniform(0, bound - 1);
@@ -81,12 +72,11 @@ class KernelsTest : public testing::TestWithParam<const char*> {
   }
 
   const Kernels& scalar() { return scalar_kernels(); }
-  const Kernels& kernels() { return *kernels_; }
+  const Kernels& kernels() { return *GetParam(); }
 
   std::mt19937_64 random_{20240607};
 
  private:
-  const Kernels* kernels_ = nullptr;
 };
 
 // Moduli of all sizes for the element-wise kernels: at both ends of each number of bits, powers of two,
@@ -436,10 +426,20 @@ TEST_P(TransformTest, AllDegrees) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Vector, KernelsTest, testing::Values("avx2", "avx512"),
-                         [](const auto& instance) { return std::string(instance.param); });
-INSTANTIATE_TEST_SUITE_P(Vector, TransformTest, testing::Values("avx2", "avx512"),
-                         [](const auto& instance) { return std::string(instance.param); });
+// All but the scalar ones, which they are compared with.
+std::vector<const Kernels*> vector_kernels() {
+  const auto available = available_kernels();
+  return {available.begin() + 1, available.end()};
+}
+std::string kernels_name(const testing::TestParamInfo<const Kernels*>& instance) {
+  return instance.param->name;
+}
+
+// A processor may have no other.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KernelsTest);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(TransformTest);
+INSTANTIATE_TEST_SUITE_P(Vector, KernelsTest, testing::ValuesIn(vector_kernels()), kernels_name);
+INSTANTIATE_TEST_SUITE_P(Vector, TransformTest, testing::ValuesIn(vector_kernels()), kernels_name);
 
 }  // namespace
 }  // namespace hemera::poly::cpu

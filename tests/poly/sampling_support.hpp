@@ -26,13 +26,7 @@ using arith::BigInteger;
 /// The sampling kernels of every instruction set that this processor and build have, the scalar ones first.
 inline std::vector<const cpu::SamplingKernels*> available_sampling_kernels() {
   std::vector<const cpu::SamplingKernels*> result;
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
-    try {
-      result.push_back(cpu::select_kernels(name).sampling);
-    } catch (const DeviceError&) {
-      continue;
-    }
-  }
+  for (const cpu::Kernels* kernels : cpu::available_kernels()) result.push_back(kernels->sampling);
   return result;
 }
 

@@ -94,7 +94,10 @@ class Backend {
   [[nodiscard]] const std::shared_ptr<runtime::Memory>& memory() const { return memory_; }
   /// What runs, for people: "cpu (avx512, 2 threads)".
   [[nodiscard]] virtual std::string description() const = 0;
+  /// A queue of its own: on CUDA, with a stream of its own, which several threads may give to.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue() const = 0;
+  /// The queue of whichever thread gives to it: on CUDA, with that thread's stream. Contexts have one.
+  [[nodiscard]] virtual std::unique_ptr<Queue> make_thread_queue() const { return make_queue(); }
 
   // --- Recording: a sequence of operations that is noted once and run many times. ---
   /// What was recorded. It uses the memory that its operations were given: contents may change between
@@ -105,7 +108,8 @@ class Backend {
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
     virtual ~Recording() = default;
-    /// As an operation that the calling thread gives. What it wrote is to be read by that thread.
+    /// As an operation that the calling thread gives to the queue. What it wrote is to be read by that
+    /// thread.
     virtual void replay(Queue& queue) const = 0;
   };
   /// Whether `record` does anything but throw.
@@ -413,7 +417,7 @@ struct CudaSettings {
   /// Bytes of device memory that may be taken, those kept for reuse included; 0: as many as there are.
   std::size_t memory_limit = 0;
   /// A cudaStream_t of that device as a number: all operations run in it, and it must outlive the backend.
-  /// Without one each host thread has a stream of its own (docs/gpu.md).
+  /// Without one each host thread, and each queue, has a stream of its own (docs/gpu.md).
   std::optional<std::uintptr_t> stream = std::nullopt;
 };
 

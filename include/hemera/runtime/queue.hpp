@@ -11,8 +11,9 @@
 
 namespace hemera::runtime {
 
-/// Operations that a thread gives to a queue run one after the other. On the CPU they have run when the call
-/// returns; on CUDA each thread has a stream.
+/// Operations that a thread gives, to one queue or to several, run one after the other; those of several
+/// threads in any order that buffers do not forbid. On the CPU they have run when the call returns; on CUDA a
+/// queue is a stream, its own or that of the thread that gives to it.
 class Queue {
  public:
   Queue() = default;
@@ -26,7 +27,7 @@ class Queue {
 
   // --- Other users of the device, whose streams are told as numbers (a cudaStream_t): for data that they
   // made on the device, or will read. DeviceError where a device has no streams. ---
-  /// The calling thread's own.
+  /// The queue's, as the calling thread gives to it.
   [[nodiscard]] virtual std::uintptr_t stream() const;
   /// What the calling thread gives from now on runs after what the stream was given.
   virtual void wait_for_stream(std::uintptr_t stream);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "hemera/arith/modulus.hpp"
 #include "poly/cpu/limb_tables.hpp"
@@ -89,6 +90,9 @@ const Kernels& scalar_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 #endif
+
+/// The tables that this processor can run: the scalar one, which is the reference, first, the best one last.
+std::span<const Kernels* const> available_kernels();
 
 /// The table for `name` ("scalar", "avx2", "avx512"), or the best one if empty. Throws DeviceError if the
 /// name is unknown or the processor lacks the instruction set.

@@ -138,6 +138,7 @@ void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std:
       if (first != 0) sum = q.reduce(sum);
       const std::size_t last = std::min(terms, first + terms_per_sum);
       for (std::size_t term = first; term < last; ++term) {
+        assert(a[term][i] < q.value() && b[term][i] < q.value());
         sum += static_cast<uint128>(a[term][i]) * b[term][i];
       }
     }
@@ -176,7 +177,9 @@ void quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64
 void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
                   std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
                   std::uint64_t product, std::uint64_t shift, std::size_t count, const Modulus& q) {
-  (void)source_bound;  // any residue below 2^61 will do here
+  // Any residue below 2^61 will do here.
+  assert(source_bound <= std::uint64_t{1} << 61);
+  (void)source_bound;
   const std::uint64_t minus_product = q.value() - product;
   const std::uint64_t minus_shift = q.value() - shift;
   for (std::size_t n = 0; n < count; ++n) {
@@ -184,7 +187,10 @@ void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::
     for (std::size_t first = 0; first < sources; first += terms_per_sum) {
       if (first != 0) sum = q.reduce(sum);
       const std::size_t last = std::min(sources, first + terms_per_sum);
-      for (std::size_t i = first; i < last; ++i) sum += static_cast<uint128>(y[i][n]) * weights[i];
+      for (std::size_t i = first; i < last; ++i) {
+        assert(y[i][n] < source_bound && weights[i] < q.value());
+        sum += static_cast<uint128>(y[i][n]) * weights[i];
+      }
     }
     if (v != nullptr) sum += static_cast<uint128>(v[n]) * minus_product;  // v <= sources
     out[n] = q.reduce(sum);

@@ -1,5 +1,6 @@
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/kernels.hpp"
@@ -19,22 +20,30 @@ bool has_avx512() {
 }
 #endif
 
+std::vector<const Kernels*> find_kernels() {
+  std::vector<const Kernels*> found = {&scalar_kernels()};
+#if defined(HEMERA_X86_KERNELS)
+  if (has_avx2()) found.push_back(&avx2_kernels());
+  if (has_avx512()) found.push_back(&avx512_kernels());
+#endif
+  return found;
+}
+
 }  // namespace
+
+std::span<const Kernels* const> available_kernels() {
+  static const std::vector<const Kernels*> found = find_kernels();
+  return found;
+}
 
 const Kernels& select_kernels(const char* name) {
   const std::string_view wanted = name == nullptr ? "" : name;
-  std::string available = "scalar";
-#if defined(HEMERA_X86_KERNELS)
-  if (has_avx512()) {
-    if (wanted.empty() || wanted == "avx512") return avx512_kernels();
-    available = "avx512, " + available;
+  if (wanted.empty()) return *available_kernels().back();
+  std::string available;
+  for (const Kernels* kernels : available_kernels()) {
+    if (wanted == kernels->name) return *kernels;
+    available += (available.empty() ? "" : ", ") + std::string(kernels->name);
   }
-  if (has_avx2()) {
-    if (wanted.empty() || wanted == "avx2") return avx2_kernels();
-    available = "avx2, " + available;
-  }
-#endif
-  if (wanted.empty() || wanted == "scalar") return scalar_kernels();
   if (wanted == "avx2" || wanted == "avx512") {
     throw DeviceError("this processor or this build of Hemera lacks the instruction set " +
                       std::string(wanted) + " that HEMERA_ISA asks for; available: " + available);

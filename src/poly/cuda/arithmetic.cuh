@@ -54,7 +54,9 @@ struct IntegerArithmetic {
   static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Twiddle& w,
                                                            const Modulus& m) {
     constexpr bool reduces = first ? stage >= 3 : stage % 2 == 0;
+    assert(a <= 8 * m.q && b <= 8 * m.q);
     const Value u = reduces ? reduce_once<4>(a, m.q) : a;
+    assert(u <= 6 * m.q);
     const Value product = Arithmetic::multiply(b, w, m);
     a = u + product;
     b = u + 2 * m.q - product;
@@ -76,6 +78,7 @@ struct IntegerArithmetic {
                                                            const Twiddle& scale, const Modulus& m) {
     constexpr int before = inverse_bound(stage, index);
     constexpr unsigned bound = before > 4 ? 4 : before;
+    assert(a <= before * m.q && b <= before * m.q);
     const Value u = before > 4 ? reduce_once<4>(a, m.q) : a;
     const Value v = before > 4 ? reduce_once<4>(b, m.q) : b;
     const Value sum = u + v;
@@ -338,6 +341,7 @@ struct F64 {
     return static_cast<std::uint64_t>(__double_as_longlong(value));
   }
   static __device__ __forceinline__ Value multiply(Value a, const Factor& w, const Modulus& m) {
+    assert(a <= 4 * m.q && a >= -4 * m.q);
     const double product = __dmul_rn(a, w.operand);
     const double multiple = __dadd_rn(__fma_rn(a, w.quotient, round), -round);
     const double error = __fma_rn(a, w.operand, -product);

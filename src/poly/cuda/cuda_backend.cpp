@@ -21,6 +21,7 @@ using runtime::Buffer;
 using runtime::Secrecy;
 using runtime::cuda::check;
 using runtime::cuda::DeviceScope;
+using runtime::cuda::StreamQueue;
 
 std::shared_ptr<const runtime::cuda::Streams> open_streams(const CudaSettings& settings) {
   runtime::cuda::require_device(settings.device);
@@ -61,13 +62,14 @@ CudaBackend::Opened CudaBackend::open(const CudaSettings& settings) {
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
-                         std::optional<Arithmetic> arithmetic)
-    : CudaBackend(std::move(ring), open(settings), arithmetic) {}
+                         std::optional<Arithmetic> arithmetic, std::optional<Way> way)
+    : CudaBackend(std::move(ring), open(settings), arithmetic, way) {}
 
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device,
-                         std::optional<Arithmetic> arithmetic)
+                         std::optional<Arithmetic> arithmetic, std::optional<Way> way)
     : Backend(std::move(given), device.memory),
       forced_(arithmetic),
+      forced_way_(way),
       streams_(std::move(device.streams)),
       cluster_shared_bytes_(cluster_shared_bytes(streams_->device())),
       stream_memory_(std::move(device.memory)),
@@ -87,23 +89,31 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device,
 CudaBackend::~CudaBackend() { streams_->drain(); }
 
 std::string CudaBackend::description() const {
-  return device().name() + " (" + properties_of(streams_->device()).name + ")";
+  constexpr const char* ways[] = {", unfused", ", in passes", ", in clusters"};
+  return device().name() + " (" + properties_of(streams_->device()).name +
+         (forced_way_ ? ways[static_cast<std::size_t>(*forced_way_)] : "") + ")";
 }
 
 std::unique_ptr<runtime::Queue> CudaBackend::make_queue() const {
-  return std::make_unique<runtime::cuda::StreamQueue>(streams_);
+  return std::make_unique<StreamQueue>(streams_, StreamQueue::Kind::own_stream);
 }
 
-void CudaBackend::check_queue(const Queue& queue) const {
-  const auto* own = dynamic_cast<const runtime::cuda::StreamQueue*>(&queue);
-  if (own == nullptr || &own->streams() != streams_.get()) {
+std::unique_ptr<runtime::Queue> CudaBackend::make_thread_queue() const {
+  return std::make_unique<StreamQueue>(streams_, StreamQueue::Kind::of_thread);
+}
+
+void CudaBackend::enter(const runtime::cuda::Streams& streams, const Queue& queue) {
+  const auto* own = dynamic_cast<const StreamQueue*>(&queue);
+  if (own == nullptr || &own->streams() != &streams) {
     throw MismatchError("a queue of device " + queue.device().name() + " was given to a backend of " +
-                        device().name() + "; use a queue that this backend made");
+                        runtime::Device{runtime::Device::Kind::cuda, streams.device()}.name() +
+                        "; use a queue that this backend made");
   }
+  own->enter();
 }
 
 Launcher CudaBackend::launcher(Queue& queue) const {
-  check_queue(queue);
+  enter(*streams_, queue);
   // A thread's current device is its own business; kernels need the stream's.
   check(cudaSetDevice(streams_->device()), "select the device");
   return {streams_->current().get(), &tables_, static_cast<unsigned>(ring()->log_degree())};
@@ -124,11 +134,16 @@ namespace {
 
 class CudaRecording final : public Backend::Recording {
  public:
-  explicit CudaRecording(std::unique_ptr<runtime::cuda::Recording> recording)
-      : recording_(std::move(recording)) {}
-  void replay(runtime::Queue& /*queue*/) const override { recording_->replay(); }
+  CudaRecording(std::function<void(const runtime::Queue&)> enter,
+                std::unique_ptr<runtime::cuda::Recording> recording)
+      : enter_(std::move(enter)), recording_(std::move(recording)) {}
+  void replay(runtime::Queue& queue) const override {
+    enter_(queue);
+    recording_->replay();
+  }
 
  private:
+  std::function<void(const runtime::Queue&)> enter_;
   std::unique_ptr<runtime::cuda::Recording> recording_;
 };
 
@@ -136,10 +151,11 @@ class CudaRecording final : public Backend::Recording {
 
 std::unique_ptr<Backend::Recording> CudaBackend::record(Queue& queue,
                                                         const std::function<void()>& operations) const {
-  check_queue(queue);
+  enter(*streams_, queue);
   runtime::cuda::Recorder recorder(streams_, stream_memory_);
   operations();
-  return std::make_unique<CudaRecording>(recorder.finish());
+  return std::make_unique<CudaRecording>([streams = streams_](const Queue& given) { enter(*streams, given); },
+                                         recorder.finish());
 }
 
 Arithmetic CudaBackend::arithmetic(const RnsBase& base) const {
@@ -208,7 +224,7 @@ void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend&
     return;
   }
   streams_->refuse_recording("a copy between devices", "do it before, and pass the result in");
-  other->check_queue(source_queue);
+  enter(*other->streams_, source_queue);
   const Launcher where = launcher(queue);
   const runtime::cuda::Stream& stream = streams_->current();
   const runtime::cuda::Stream& other_stream = other->streams_->current();

@@ -18,18 +18,28 @@
 
 namespace hemera::poly::cuda {
 
+/// How operations of a plan run: one by one; fused, in two passes a transform; or each transform in a cluster
+/// of thread blocks.
+enum class Way : std::uint8_t { unfused, passes, clusters };
+
+/// What HEMERA_CUDA_WAY in the environment asks for: "unfused", "passes" or "clusters", wherever a plan and
+/// the device have that way open, else the next one below. Throws DeviceError for other names.
+std::optional<Way> forced_way();
+
 /// Evaluation order: within each 256 values, entry 16 t + k of the standard order stands at 16 k + t.
 ///
-/// All queues of a backend are alike: an operation runs in the stream of the thread that gives it.
+/// An operation runs in the stream of the queue that it is given to.
 class CudaBackend final : public Backend {
  public:
   /// `arithmetic`: transforms run in it wherever it takes all moduli of a base; else the best one is chosen.
+  /// `way`: as forced_way says; else the quickest one is chosen.
   CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
-              std::optional<Arithmetic> arithmetic = {});
+              std::optional<Arithmetic> arithmetic = {}, std::optional<Way> way = forced_way());
   ~CudaBackend() override;
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
+  [[nodiscard]] std::unique_ptr<Queue> make_thread_queue() const override;
 
   [[nodiscard]] bool records() const override { return true; }
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
@@ -42,7 +52,8 @@ class CudaBackend final : public Backend {
     std::shared_ptr<runtime::cuda::StreamMemory> memory;
   };
   static Opened open(const CudaSettings& settings);
-  CudaBackend(std::shared_ptr<const Ring> ring, Opened device, std::optional<Arithmetic> arithmetic);
+  CudaBackend(std::shared_ptr<const Ring> ring, Opened device, std::optional<Arithmetic> arithmetic,
+              std::optional<Way> way);
 
   void do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
                  Form form) const override;
@@ -130,8 +141,9 @@ class CudaBackend final : public Backend {
                         std::span<const std::uint64_t> scalars, const BaseConversion& lift,
                         Workspace& workspace) const override;
 
-  /// Throws MismatchError unless the queue is this backend's.
-  void check_queue(const Queue& queue) const;
+  /// What the calling thread gives from now on is given to this queue. Throws MismatchError unless it belongs
+  /// to these streams.
+  static void enter(const runtime::cuda::Streams& streams, const Queue& queue);
   [[nodiscard]] Launcher launcher(Queue& queue) const;
   /// For operations that a recording may not have.
   [[nodiscard]] Launcher host_launcher(Queue& queue, const char* operation) const;
@@ -144,10 +156,10 @@ class CudaBackend final : public Backend {
                            const ConstPolyView& factor, std::span<const std::uint32_t> positions,
                            const RnsBase& base, const ScaledTables& tables, std::size_t limbs,
                            Workspace& workspace) const;
-  /// How operations of a plan run: one by one; fused, in two passes a transform; or each transform in a
-  /// cluster of thread blocks. The one place that chooses, by plan, device and size.
-  enum class Way : std::uint8_t { unfused, passes, clusters };
-  [[nodiscard]] static bool prefers_clusters(std::size_t limbs_of_batch, bool passes_too);
+  // The one place that chooses a way, by plan, device and size.
+  /// Whether a way is open that is not above the forced one.
+  [[nodiscard]] bool allows(Way way) const { return !forced_way_ || way <= *forced_way_; }
+  [[nodiscard]] bool takes_clusters(bool clusters, bool passes, std::size_t limbs_of_batch) const;
   [[nodiscard]] Way way(const ModUp& up, std::size_t batch) const;
   [[nodiscard]] Way way(const Division& down, const PolyShape& in) const;
   [[nodiscard]] Way way(const ModUp& up, const Division* down, std::size_t batch) const;
@@ -166,6 +178,7 @@ class CudaBackend final : public Backend {
                   Workspace& workspace) const;
 
   std::optional<Arithmetic> forced_;
+  std::optional<Way> forced_way_;
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   std::size_t cluster_shared_bytes_;  // shared memory that a block may have; 0: the device has no clusters
   std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;  // memory()

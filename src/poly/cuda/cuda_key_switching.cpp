@@ -7,6 +7,7 @@
 #include "poly/cuda/cuda_backend.hpp"
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/key_switching.hpp"
+#include "poly/cuda/tuning.hpp"
 #include "poly/scratch.hpp"
 
 namespace hemera::poly::cuda {
@@ -18,10 +19,9 @@ PolyShape pair_of(PolyShape in, std::size_t limbs) {
   return in;
 }
 
-// How many of `count` keys go together: enough to fill a device, while three blocks' rows of digits and
-// deltas fit a multiprocessor's shared memory.
+// How many of `count` keys go together.
 std::size_t keys_together(std::size_t count, std::size_t batch, const ModUp& plan) {
-  constexpr std::size_t polynomials = 8, groups = 18;
+  constexpr std::size_t polynomials = tuning::polynomials_together, groups = tuning::row_groups_together;
   const std::size_t digits = plan.digits().size();
   const std::size_t most =
       std::min(polynomials / std::min(batch, polynomials), groups > digits ? (groups - digits) / 2 : 1);
@@ -125,11 +125,10 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
                             up.base(), fused.scaled_product, limbs, workspace)
           : scaled_residues(where, shape, input.in, {}, {}, up.base(), fused.scaled, limbs, workspace);
   if (!workspace.measures()) convert_columns(where, of_special, digits, residues, 1, fused.special);
-  // The digits' other limbs are for the last kernel only. A conversion that is small (of 32 blocks of threads
-  // a job) fills what the one before leaves idle; another one what the special limbs' rows leave idle, which
-  // then find their digits in the cache.
-  constexpr std::size_t few_jobs = 16;
-  const bool small = batch * fused.base.job_count <= few_jobs;
+  // The digits' other limbs are for the last kernel only. A conversion that is small fills what the one
+  // before leaves idle; another one what the special limbs' rows leave idle, which then find their digits in
+  // the cache.
+  const bool small = batch * fused.base.job_count <= tuning::most_jobs_beside_conversion;
   const auto convert_others = [&] {
     if (workspace.measures()) return;
     convert_columns(where, of_base, digits, residues, 1, fused.base, Begin::beside);
@@ -221,22 +220,13 @@ void CudaBackend::run_switch(Way way, const Launcher& where, const SwitchInput& 
   fused_switch(where, input, switches, up, down, workspace);
 }
 
-namespace {
-
-/// Fused, the rows of all digits are transformed for every four keys. With Shoup's products, and many digits,
-/// it is quicker to read them for each key: measured at 4 digits (a quarter faster fused), 14 (4 % slower)
-/// and 15 (40 % slower).
-constexpr std::size_t most_digits_of_u64 = 8;
-
-}  // namespace
-
 void CudaBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
                                  const ModUp& up, const Division* down, const ConstPolyView& addend,
                                  Workspace& workspace) const {
   const bool pairs = std::all_of(switches.begin(), switches.end(),
                                  [](const KeySwitch& each) { return each.key.shape.components == 2; });
   const bool reads_digits = switches.size() > 1 && arithmetic(up.base()) == Arithmetic::u64 &&
-                            up.digits().size() > most_digits_of_u64;
+                            up.digits().size() > tuning::most_digits_transformed_again;
   const Way chosen = way(up, down, in.shape.batch);
   if (!pairs || chosen == Way::unfused || (chosen == Way::passes && reads_digits)) {
     return Backend::do_switch_keys(queue, switches, in, up, down, addend, workspace);

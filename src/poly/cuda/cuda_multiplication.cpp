@@ -62,7 +62,8 @@ void CudaBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const
                                    const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
                                    Workspace& workspace) const {
   const FusedProduct& fused = fused_.of(plan);
-  if (!fused.usable) return Backend::do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
+  if (!fused.usable || !allows(Way::passes))
+    return Backend::do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   PolyShape out = a.shape;
@@ -84,7 +85,8 @@ void CudaBackend::do_scaled_product(Queue& queue, const PolyView& out, const Con
                                     const ConstPolyView& b, const ScaledProduct& plan,
                                     Workspace& workspace) const {
   const FusedProduct& fused = fused_.of(plan);
-  if (!fused.usable) return Backend::do_scaled_product(queue, out, a, b, plan, workspace);
+  if (!fused.usable || !allows(Way::passes))
+    return Backend::do_scaled_product(queue, out, a, b, plan, workspace);
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   const Arithmetic chosen = fused.arithmetic;

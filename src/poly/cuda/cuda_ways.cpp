@@ -1,38 +1,49 @@
-// Which way key switches and divisions run.
+// Which way key switches, divisions and what else is fused run.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "hemera/runtime/error.hpp"
 #include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/cuda_backend.hpp"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 
-// Where both ways are open, clusters are quicker while they fill the device once: measured at N = 2^13 with
-// batches of 8 ciphertexts of four primes (a tenth quicker) and of 16 (level).
-bool CudaBackend::prefers_clusters(std::size_t limbs_of_batch, bool passes_too) {
-  constexpr std::size_t most = 48;
-  return !passes_too || limbs_of_batch <= most;
+std::optional<Way> forced_way() {
+  const char* given = std::getenv("HEMERA_CUDA_WAY");
+  const std::string_view name = given == nullptr ? "" : given;
+  if (name.empty()) return std::nullopt;
+  if (name == "unfused") return Way::unfused;
+  if (name == "passes") return Way::passes;
+  if (name == "clusters") return Way::clusters;
+  throw DeviceError("HEMERA_CUDA_WAY names an unknown way \"" + std::string(name) +
+                    "\"; use one of: unfused, passes, clusters");
 }
 
-CudaBackend::Way CudaBackend::way(const ModUp& up, std::size_t batch) const {
-  const bool passes = fused_.of(up).usable;
-  if (cluster_shared_bytes_ != 0 && fused_.in_clusters(up).usable &&
-      cluster_has_room(ring()->log_degree() - 8, up.digits().size(), cluster_shared_bytes_) &&
-      prefers_clusters(batch * up.extended().size(), passes)) {
-    return Way::clusters;
-  }
+bool CudaBackend::takes_clusters(bool clusters, bool passes, std::size_t limbs_of_batch) const {
+  if (!clusters || !allows(Way::clusters)) return false;
+  return forced_way_.has_value() || !passes || limbs_of_batch <= tuning::most_cluster_limbs;
+}
+
+Way CudaBackend::way(const ModUp& up, std::size_t batch) const {
+  const bool passes = allows(Way::passes) && fused_.of(up).usable;
+  const bool clusters = cluster_shared_bytes_ != 0 && fused_.in_clusters(up).usable &&
+                        cluster_has_room(ring()->log_degree() - 8, up.digits().size(), cluster_shared_bytes_);
+  if (takes_clusters(clusters, passes, batch * up.extended().size())) return Way::clusters;
   return passes ? Way::passes : Way::unfused;
 }
 
-CudaBackend::Way CudaBackend::way(const Division& down, const PolyShape& in) const {
-  const bool passes = fused_.of(down).usable;
-  if (cluster_shared_bytes_ != 0 && fused_.in_clusters(down).usable &&
-      prefers_clusters(in.batch * in.components / 2 * in.limbs, passes)) {
-    return Way::clusters;
-  }
+Way CudaBackend::way(const Division& down, const PolyShape& in) const {
+  const bool passes = allows(Way::passes) && fused_.of(down).usable;
+  const bool clusters = cluster_shared_bytes_ != 0 && fused_.in_clusters(down).usable;
+  if (takes_clusters(clusters, passes, in.batch * in.components / 2 * in.limbs)) return Way::clusters;
   return passes ? Way::passes : Way::unfused;
 }
 
-CudaBackend::Way CudaBackend::way(const ModUp& up, const Division* down, std::size_t batch) const {
+Way CudaBackend::way(const ModUp& up, const Division* down, std::size_t batch) const {
   if (down == nullptr) return Way::unfused;
-  const bool passes = fused_.of(up).usable && fused_.of(*down).usable;
+  const bool passes = allows(Way::passes) && fused_.of(up).usable && fused_.of(*down).usable;
   if (way(up, batch) == Way::clusters && fused_.in_clusters(*down).usable) return Way::clusters;
   return passes ? Way::passes : Way::unfused;
 }

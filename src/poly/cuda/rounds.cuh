@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "poly/cuda/arithmetic.cuh"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 
@@ -295,11 +296,10 @@ struct RowShare {
   }
 };
 
-/// Whether so many rows are few: then each may have a warp where it would have half of one. In FP64 a round
-/// takes too little for that to be worth the exchanges.
+/// Whether so many rows are few: then each may have a warp where it would have half of one.
 template <class A>
 constexpr bool few_rows(std::size_t rows) {
-  return rows < 512 && !std::is_same_v<A, F64>;
+  return rows < tuning::few_rows && !std::is_same_v<A, F64>;
 }
 
 /// Scaled residues stand in tiles of 8 columns and in pairs of rows that are 16 apart: [tile, row % 16,

@@ -1,5 +1,7 @@
 #include "runtime/cuda/stream.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <string>
 
 #include "hemera/runtime/error.hpp"
@@ -14,6 +16,8 @@ unsigned thread_number() {
   thread_local const unsigned number = next++;
   return number;
 }
+
+std::uint32_t bit(unsigned index) { return std::uint32_t{1} << index; }
 
 }  // namespace
 
@@ -43,9 +47,75 @@ void Stream::wait_for(const Stream& other) const {
 
 void Stream::synchronize() const { check(cudaStreamSynchronize(stream_), "synchronize"); }
 
+unsigned Streams::own_index() const {
+  if (only_) return 0;
+  const unsigned number = thread_number();
+  if (number >= of_threads) shared_.fetch_or(bit(number % of_threads));
+  return number % of_threads;
+}
+
 unsigned Streams::index() const {
   if (records_here()) return recording;
-  return only_ ? 0 : thread_number() % most;
+  if (has_queues_) {
+    const std::lock_guard lock(entering_);
+    const auto entered = entered_.find(thread_number());
+    if (entered != entered_.end()) return entered->second;
+  }
+  return own_index();
+}
+
+void Streams::enter(unsigned index) const {
+  if (records_here()) return;
+  const unsigned before = this->index();
+  if (before == index) return;
+  at(index).wait_for(at(before));
+  followers_[before].fetch_or(bit(index));
+  // Not its id, which another thread may have later.
+  const unsigned thread = thread_number() + 1;
+  unsigned first = 0;
+  if (!first_[index].compare_exchange_strong(first, thread) && first != thread) {
+    shared_.fetch_or(bit(index));
+  }
+  {
+    const std::lock_guard lock(entering_);
+    entered_[thread_number()] = index;
+  }
+  has_queues_ = true;
+}
+
+std::uint32_t Streams::with_followers(std::uint32_t streams) const {
+  if (!has_queues_) return streams;
+  for (std::uint32_t added = streams; added != 0;) {
+    std::uint32_t followers = 0;
+    for (; added != 0; added &= added - 1) followers |= followers_[std::countr_zero(added)];
+    added = followers & ~streams;
+    streams |= followers;
+  }
+  return streams;
+}
+
+std::uint32_t Streams::waits(unsigned own, std::uint32_t others) const {
+  if (has_queues_) {
+    // Another thread in this stream may have announced a use here, and gone on.
+    if ((shared_.load() & bit(own)) != 0) others |= bit(own);
+    others = with_followers(others);
+  }
+  return others & ~bit(own) & ~bit(recording);
+}
+
+unsigned Streams::lend() const {
+  if (only_) return 0;
+  const std::lock_guard lock(making_);
+  const auto first = lent_.begin() + recording + 1;
+  const auto fewest = std::min_element(first, lent_.end());
+  ++*fewest;
+  return static_cast<unsigned>(fewest - lent_.begin());
+}
+
+void Streams::give_back(unsigned index) const {
+  if (only_) return;
+  const std::lock_guard lock(making_);
+  --lent_[index];
 }
 
 const Stream& Streams::at(unsigned index) const {
@@ -64,17 +134,27 @@ void Streams::refuse_recording(const char* operation, const char* reason) const 
 
 void Streams::drain() const noexcept {
   for (unsigned index = 0; index < most; ++index) {
+    if (index == recording) continue;
     if (const Stream* stream = streams_[index].load()) cudaStreamSynchronize(stream->get());
   }
 }
 
+StreamQueue::StreamQueue(std::shared_ptr<const Streams> streams, Kind kind) : streams_(std::move(streams)) {
+  if (kind == Kind::own_stream) lent_ = streams_->lend();
+}
+
+StreamQueue::~StreamQueue() {
+  if (lent_) streams_->give_back(*lent_);
+}
+
 void StreamQueue::synchronize() {
   streams_->refuse_recording("waiting for the device", "nothing runs while a graph is captured");
-  streams_->current().synchronize();
+  own().synchronize();
 }
 
 std::uintptr_t StreamQueue::stream() const {
-  return reinterpret_cast<std::uintptr_t>(streams_->current().get());
+  const Stream& stream = streams_->records_here() ? streams_->current() : own();
+  return reinterpret_cast<std::uintptr_t>(stream.get());
 }
 
 namespace {
@@ -90,12 +170,12 @@ constexpr const char* no_foreign = "a graph does not wait for others; do it befo
 
 void StreamQueue::wait_for_stream(std::uintptr_t stream) {
   streams_->refuse_recording("waiting for a stream", no_foreign);
-  streams_->current().wait_for(foreign(streams_->device(), stream));
+  own().wait_for(foreign(streams_->device(), stream));
 }
 
 void StreamQueue::make_stream_wait(std::uintptr_t stream) {
   streams_->refuse_recording("making a stream wait", no_foreign);
-  foreign(streams_->device(), stream).wait_for(streams_->current());
+  foreign(streams_->device(), stream).wait_for(own());
 }
 
 void StreamQueue::synchronize_device() {

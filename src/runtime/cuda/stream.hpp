@@ -1,4 +1,5 @@
-// CUDA's streams: one for each host thread that uses a backend, or the one that the user gave.
+// CUDA's streams: one for each host thread that uses a backend, and for each queue; or the one that the user
+// gave.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "hemera/runtime/queue.hpp"
@@ -44,23 +46,41 @@ class Stream {
 };
 
 /// The streams that the operations of one backend run in. Each host thread has one of its own, made when it
-/// is first used; from `most` threads on they share. A thread that records a graph does it in a further
-/// stream, so that the others go on.
+/// is first used; from `of_threads` threads on they share. A thread that records a graph does it in a further
+/// stream, so that the others go on. The rest are those of queues, which share when there are more.
+///
+/// What a thread gives to several queues runs in its order: entering a queue's stream waits for the one that
+/// the thread was in. That one may have announced uses of buffers for what the new one then does, so whoever
+/// waits for a stream also waits for those that went on from it.
 class Streams {
  public:
-  static constexpr unsigned most = 16;
+  static constexpr unsigned of_threads = 16;
   /// Index of the stream that graphs are recorded in, where nothing runs.
-  static constexpr unsigned recording = most;
+  static constexpr unsigned recording = of_threads;
+  /// One bit each in BufferUses.
+  static constexpr unsigned most = 32;
 
   /// `only`: the stream of all threads, which stays its owner's.
   explicit Streams(int device, std::optional<cudaStream_t> only = {}) : device_(device), only_(only) {}
 
   [[nodiscard]] int device() const { return device_; }
-  /// Which stream is the calling thread's.
+  /// Which stream the calling thread is in: that of the queue that it gave to last.
   [[nodiscard]] unsigned index() const;
+  /// Which stream is the calling thread's own.
+  [[nodiscard]] unsigned own_index() const;
   [[nodiscard]] const Stream& at(unsigned index) const;
-  /// The calling thread's.
+  /// The one that the calling thread is in.
   [[nodiscard]] const Stream& current() const { return at(index()); }
+  /// What the calling thread gives from now on, recordings aside, runs in this stream, after what it gave
+  /// before.
+  void enter(unsigned index) const;
+  /// A set of streams, a bit each, with all that went on from them.
+  [[nodiscard]] std::uint32_t with_followers(std::uint32_t streams) const;
+  /// What a thread in stream `own` waits for that has to wait for `others`, a bit each.
+  [[nodiscard]] std::uint32_t waits(unsigned own, std::uint32_t others) const;
+  /// The index of a stream for a queue, to be given back.
+  [[nodiscard]] unsigned lend() const;
+  void give_back(unsigned index) const;
   /// Whether the calling thread records.
   [[nodiscard]] bool records_here() const { return recorder_.load() == std::this_thread::get_id(); }
   /// Throws DeviceError that names the operation if the calling thread records.
@@ -73,22 +93,33 @@ class Streams {
 
   int device_;
   std::optional<cudaStream_t> only_;
-  mutable std::array<std::atomic<const Stream*>, most + 1> streams_{};
+  mutable std::array<std::atomic<const Stream*>, most> streams_{};
+  mutable std::array<std::atomic<std::uint32_t>, most> followers_{};  // a bit each
+  mutable std::atomic<bool> has_queues_{false};                       // some thread has entered a queue's
+  mutable std::array<std::atomic<unsigned>, most> first_{};           // number of the thread, plus one
+  mutable std::atomic<std::uint32_t> shared_{0};                      // a bit each: by several threads
+  mutable std::mutex entering_;
+  mutable std::unordered_map<unsigned, unsigned> entered_;  // by thread: the stream it is in
+  mutable std::array<unsigned, most> lent_{};               // queues that have it
   mutable std::mutex making_;
   mutable std::vector<std::unique_ptr<const Stream>> made_;
   mutable std::mutex recording_mutex_;  // one recording at a time
   mutable std::atomic<std::thread::id> recorder_{};
 };
 
-/// Operations that a thread gives to a queue run one after the other, in the thread's stream.
+/// A queue with a stream of its own, or that of whichever thread gives to it.
 class StreamQueue final : public Queue {
  public:
-  explicit StreamQueue(std::shared_ptr<const Streams> streams) : streams_(std::move(streams)) {}
+  enum class Kind : std::uint8_t { own_stream, of_thread };
+  StreamQueue(std::shared_ptr<const Streams> streams, Kind kind);
+  ~StreamQueue() override;
 
   [[nodiscard]] Device device() const override { return {Device::Kind::cuda, streams_->device()}; }
   /// Throws DeviceError when an operation has failed on the device.
   void synchronize() override;
   [[nodiscard]] const Streams& streams() const { return *streams_; }
+  /// What the calling thread gives from now on is given to this queue.
+  void enter() const { streams_->enter(index()); }
 
   [[nodiscard]] std::uintptr_t stream() const override;
   void wait_for_stream(std::uintptr_t stream) override;
@@ -96,7 +127,11 @@ class StreamQueue final : public Queue {
   void synchronize_device() override;
 
  private:
+  [[nodiscard]] unsigned index() const { return lent_ ? *lent_ : streams_->own_index(); }
+  [[nodiscard]] const Stream& own() const { return streams_->at(index()); }
+
   std::shared_ptr<const Streams> streams_;
+  std::optional<unsigned> lent_;
 };
 
 }  // namespace hemera::runtime::cuda

@@ -32,13 +32,11 @@ void StreamMemory::before_use(BufferUses& uses, Access access) const {
   std::uint32_t others = 0;
   if (access == Access::read) {
     const std::uint32_t seen = uses.streams.load();
-    if ((seen & bit(own)) != 0) return;
-    if (seen != 0) others = bit(uses.writer.load());
+    if (seen != 0 && (seen & bit(own)) == 0) others = bit(uses.writer.load());
   } else {
-    if (uses.streams.load() == bit(own)) return;
     others = uses.streams.load() & ~bit(own);
   }
-  for_each_stream(others & ~bit(Streams::recording), [&](unsigned other) {
+  for_each_stream(streams_->waits(own, others), [&](unsigned other) {
     if (own == Streams::recording) {
       // A graph can not wait for what is not in it.
       streams_->at(other).synchronize();
@@ -47,8 +45,8 @@ void StreamMemory::before_use(BufferUses& uses, Access access) const {
     }
   });
   if (access == Access::read) {
-    if (uses.streams.fetch_or(bit(own)) == 0) uses.writer = own;
-  } else {
+    if ((uses.streams.load() & bit(own)) == 0 && uses.streams.fetch_or(bit(own)) == 0) uses.writer = own;
+  } else if (uses.streams.load() != bit(own)) {
     uses.streams = bit(own);
     uses.writer = own;
   }
@@ -125,7 +123,7 @@ std::byte* StreamMemory::allocate_block(std::size_t bytes, std::size_t block_byt
 void StreamMemory::keep(std::byte* pointer, std::size_t bytes, Secrecy secrecy, std::uint32_t uses) {
   const unsigned own = streams_->index();
   const Stream& stream = streams_->at(own);
-  for_each_stream(uses & ~bit(own) & ~bit(Streams::recording),
+  for_each_stream(streams_->waits(own, streams_->with_followers(uses)),
                   [&](unsigned other) { stream.wait_for(streams_->at(other)); });
   if (secrecy == Secrecy::secret) check(cudaMemsetAsync(pointer, 0, bytes, stream.get()), "zero a secret");
   const std::size_t block_bytes = size_class(bytes, alignment);

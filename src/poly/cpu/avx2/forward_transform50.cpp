@@ -16,6 +16,7 @@ namespace {
 
 [[gnu::always_inline]] inline void butterfly(Doubles& x, Doubles& y, const Factor50& w, const Modulus50& q) {
   const Doubles product = multiply50(y, w, q.q);
+  assert(all_within(x, 0x1p53) && all_within(y, 0x1p53) && all_within(product, 0x1p52));
   y = subtract(x, product);
   x = add(x, product);
 }

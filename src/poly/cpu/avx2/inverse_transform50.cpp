@@ -33,6 +33,7 @@ struct Constants {
   const Doubles difference = subtract(x, y);
   x = add(x, y);
   y = multiply50(difference, w, q.q);
+  assert(all_within(difference, 0x1p53) && all_within(x, 0x1p53));
 }
 
 // `stages` stages on 2^stages vectors, from the smallest distance to the largest. The last one of all takes

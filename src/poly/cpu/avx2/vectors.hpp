@@ -54,6 +54,12 @@ HEMERA_VECTOR_FUNCTION Doubles nearest(Doubles a) {
   return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
+/// Whether no lane is larger in size: for assertions.
+HEMERA_VECTOR_FUNCTION bool all_within(Doubles x, double bound) {
+  const Doubles size = _mm256_andnot_pd(broadcast(-0.0), x);
+  return _mm256_movemask_pd(_mm256_cmp_pd(size, broadcast(bound), _CMP_GT_OQ)) == 0;
+}
+
 /// Words below 2^52 to doubles and back, by the mantissa of 2^52 + x.
 HEMERA_VECTOR_FUNCTION Doubles to_doubles(Vector x) {
   const Doubles power = broadcast(0x1p52);

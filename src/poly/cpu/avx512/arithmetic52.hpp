@@ -4,6 +4,8 @@
 // them: such a value is "modulo 2^52". It stands for the integer in [0, 2^52) that its low bits are.
 #pragma once
 
+#include <cassert>
+
 #include "hemera/arith/modulus.hpp"
 #include "poly/cpu/avx512/vectors.hpp"
 
@@ -39,6 +41,7 @@ struct Modulus52 {
 /// high * 2^52 + low mod q, canonical; high < 2^52, low any word with high + low / 2^52 < 2^52.
 HEMERA_VECTOR_FUNCTION Vector reduce_sum52(Vector high, Vector low, const Modulus52& q) {
   high = add(high, shift_right<52>(low));
+  assert(all_below(high, add(q.mask, broadcast(1))));
   Vector quotient = add_high52(zero(), high, q.radix_quotient);
   quotient = add_high52(quotient, low, q.ratio);
   // Each of the two quotients is less than two too small.
@@ -50,6 +53,7 @@ HEMERA_VECTOR_FUNCTION Vector reduce_sum52(Vector high, Vector low, const Modulu
 /// The same, but in [0, 4q).
 HEMERA_VECTOR_FUNCTION Vector reduce_sum52_lazy(Vector high, Vector low, const Modulus52& q) {
   high = add(high, shift_right<52>(low));
+  assert(all_below(high, add(q.mask, broadcast(1))));
   Vector quotient = add_high52(zero(), high, q.radix_quotient);
   quotient = add_high52(quotient, low, q.ratio);
   const Vector x = add_low52(low, high, q.radix);

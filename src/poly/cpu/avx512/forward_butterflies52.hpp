@@ -12,6 +12,8 @@
 // the S0 stages before the first reduction, to which S0 q is added at the start.
 #pragma once
 
+#include <cassert>
+
 #include "poly/cpu/avx512/transform52.hpp"
 
 namespace hemera::poly::cpu::avx512::forward52 {
@@ -76,6 +78,8 @@ template <Kind kind>
   }
   const Vector quotient = add_high52(c.one, y, w_quotient);
   const Vector sum = add_low52(add_low52(x, y, w), quotient, c.negative_q);
+  // t = sum - x is in [-q, q), modulo 2^52.
+  assert(all_below(bit_and(add(subtract(sum, x), c.q), c.mask), add(c.q, c.q)));
   y = subtract(add(x, x), sum);
   x = sum;
 }

@@ -61,7 +61,10 @@ struct Constants {
 
 // Any value to one below 2 Q.
 [[gnu::always_inline]] inline Vector reduce(Vector x, const Constants& c) {
-  return subtract(x, _mm512_permutex2var_epi64(c.multiples_low, shift_right<48>(x), c.multiples_high));
+  const Vector reduced =
+      subtract(x, _mm512_permutex2var_epi64(c.multiples_low, shift_right<48>(x), c.multiples_high));
+  assert(all_below(bit_and(reduced, c.mask), add(c.q, broadcast(Word{1} << 48))));
+  return reduced;
 }
 
 // The bounds of the values of one sweep through its stages, and what they ask for. Counted in Q / 64, rounded
@@ -122,6 +125,7 @@ template <bool reduce_inputs, bool add_four>
   x = add(x, y);
   const Vector quotient = add_high52(zero(), difference, w_quotient);
   y = add_low52(add_low52(zero(), difference, w), quotient, c.negative_q);
+  assert(all_below(bit_and(y, c.mask), add(c.q, c.q)));
 }
 
 // The last stage of all, with N^-1: canonical.

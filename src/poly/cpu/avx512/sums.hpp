@@ -1,6 +1,8 @@
 // Sums of products modulo q, accumulated without reduction in 52-bit pieces.
 #pragma once
 
+#include <cassert>
+
 #include "poly/cpu/avx512/arithmetic52.hpp"
 #include "poly/cpu/avx512/arithmetic64.hpp"
 
@@ -63,6 +65,7 @@ struct Sum64 {
     const Vector mask = broadcast(mask52);
     const Vector second = add(middle, shift_right<52>(low));
     const Vector third = add(high, shift_right<52>(second));
+    assert(all_below(third, broadcast(Word{1} << 24)));  // the sum is below 2^128
     const Vector first_word = bit_or(bit_and(low, mask), shift_left<52>(second));
     const Vector second_word = add(shift_right<12>(bit_and(second, mask)), shift_left<40>(third));
     return reduce_wide64(second_word, first_word, q);

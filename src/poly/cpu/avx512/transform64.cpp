@@ -36,6 +36,8 @@ struct Twiddles64 {
 // x, y in [0, 8q), and so are the results.
 [[gnu::always_inline]] inline void forward_butterfly(Vector& x, Vector& y, const Factor64& w,
                                                      const Constants& c) {
+  assert(all_below(x, add(c.modulus.four_q, c.modulus.four_q)) &&
+         all_below(y, add(c.modulus.four_q, c.modulus.four_q)));
   const Vector reduced = fold(x, c.modulus.four_q);
   const Vector product = multiply64_lazy(y, w, c.modulus.q);
   x = add(reduced, product);
@@ -45,12 +47,14 @@ struct Twiddles64 {
 // x, y in [0, 4q), and so are the results.
 [[gnu::always_inline]] inline void inverse_butterfly(Vector& x, Vector& y, const Factor64& w,
                                                      const Constants& c) {
+  assert(all_below(x, c.modulus.four_q) && all_below(y, c.modulus.four_q));
   const Vector difference = subtract(add(x, c.modulus.four_q), y);
   x = fold(add(x, y), c.modulus.four_q);
   y = multiply64_lazy(difference, w, c.modulus.q);
 }
 
 [[gnu::always_inline]] inline void last_inverse_butterfly(Vector& x, Vector& y, const Constants& c) {
+  assert(all_below(x, c.modulus.four_q) && all_below(y, c.modulus.four_q));
   const Vector difference = subtract(add(x, c.modulus.four_q), y);
   x = canonical64(multiply64_lazy(add(x, y), c.last_sum, c.modulus.q), c.modulus);
   y = canonical64(multiply64_lazy(difference, c.last_difference, c.modulus.q), c.modulus);

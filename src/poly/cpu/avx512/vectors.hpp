@@ -57,6 +57,11 @@ HEMERA_VECTOR_FUNCTION Vector add_high52(Vector sum, Vector a, Vector b) {
   return _mm512_madd52hi_epu64(sum, a, b);
 }
 
+/// Whether all lanes are below the bound, without signs: for assertions.
+HEMERA_VECTOR_FUNCTION bool all_below(Vector x, Vector bound) {
+  return _mm512_cmpge_epu64_mask(x, bound) == 0;
+}
+
 /// x in [0, 2 bound) to [0, bound). Also x in [-bound, bound) with bound added, if that is what is given.
 HEMERA_VECTOR_FUNCTION Vector fold(Vector x, Vector bound) { return _mm512_min_epu64(x, subtract(x, bound)); }
 /// x in [-bound, bound), modulo 2^64, to [0, bound).

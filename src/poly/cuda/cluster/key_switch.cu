@@ -4,6 +4,7 @@
 
 #include "poly/cuda/cluster/conversion.cuh"
 #include "poly/cuda/fused/key_products.cuh"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -359,20 +360,13 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
 #endif
 }
 
-// Most results of a cluster; blocks that a device runs at a time, and how many of them the sums over the
-// special limbs may have, beside which those over the base run.
-constexpr unsigned most_results = 4;
-constexpr unsigned device_blocks = 128;
-constexpr unsigned remainder_blocks = 64;
-constexpr std::size_t most_key_bytes = 32 * 1024;
-
 unsigned groups_of(unsigned count, unsigned together) { return (count + together - 1) / together; }
 
 // How many results a cluster takes: few while there are multiprocessors left.
 unsigned results_together(unsigned results, std::size_t clusters, unsigned blocks) {
   unsigned together = 1;
-  while (together < std::min(results, most_results) &&
-         clusters * groups_of(results, together) * blocks > device_blocks) {
+  while (together < std::min(results, tuning::most_cluster_results) &&
+         clusters * groups_of(results, together) * blocks > tuning::cluster_blocks_of_device) {
     together *= 2;
   }
   return together;
@@ -420,7 +414,7 @@ void launch_switch(const char* operation, const Launcher& launcher, const Part& 
     const SwitchMemory<A, log_rows, end> memory{pass.cluster_digits, pass.cluster_results};
     pass.keys_in_shared =
         std::size_t{memory.digits} * memory.results * Shape::block_words * sizeof(std::uint64_t) <=
-                most_key_bytes
+                tuning::most_cluster_key_bytes
             ? 1
             : 0;
     const unsigned groups = groups_of(pass.results, pass.cluster_results) * digit_groups;
@@ -442,9 +436,9 @@ bool cluster_has_room(int log_rows, std::size_t digits, std::size_t shared_bytes
   std::size_t most = 0;
   with_cluster_rows(log_rows, [&]<int rows>(std::integral_constant<int, rows>) {
     const auto count = static_cast<unsigned>(digits);
-    const SwitchMemory<U64, rows, End::remainders> remainders{count, most_results};
-    const SwitchMemory<U64, rows, End::division> division{count, most_results};
-    most = std::max(remainders.bytes(false) + most_key_bytes, division.bytes(false));
+    const SwitchMemory<U64, rows, End::remainders> remainders{count, tuning::most_cluster_results};
+    const SwitchMemory<U64, rows, End::division> division{count, tuning::most_cluster_results};
+    most = std::max(remainders.bytes(false) + tuning::most_cluster_key_bytes, division.bytes(false));
   });
   return most <= shared_bytes;
 }
@@ -454,7 +448,8 @@ unsigned cluster_parts(int log_rows, std::size_t digits, std::size_t polynomials
   with_cluster_rows(log_rows, [&]<int rows>(std::integral_constant<int, rows>) {
     const std::size_t blocks = polynomials * ClusterShape<rows>::blocks;
     const auto most = static_cast<unsigned>(std::min<std::size_t>(digits, max_parts));
-    const auto room = static_cast<unsigned>(std::min<std::size_t>(most, remainder_blocks / blocks));
+    const auto room =
+        static_cast<unsigned>(std::min<std::size_t>(most, tuning::cluster_blocks_of_remainders / blocks));
     // Groups of equal size, but for the last one.
     const auto count = static_cast<unsigned>(digits);
     if (room > 1) parts = groups_of(count, groups_of(count, room));

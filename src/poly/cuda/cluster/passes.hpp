@@ -88,9 +88,10 @@ struct ClusterRemainders {
   std::size_t part_stride;
 };
 
-/// The same over limbs first ... first + out.shape.limbs - 1, in evaluation form: stored (no `down`), or
-/// divided with the remainders, which are `delta` of each switch, and added to, and the automorphism of that.
-/// Begins before the kernel before has ended: what it reads but the remainders was there before that.
+/// Inner products of all digits with keys, over limbs first ... first + out.shape.limbs - 1, in evaluation
+/// form: stored (no `down`), or divided with the remainders, which are `delta` of each switch, and added to,
+/// and the automorphism of that. Begins before the kernel before has ended: what it reads but the remainders
+/// was there before that.
 void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& residues,
                            const SwitchInput& input, std::span<const SwitchRows> switches,
                            const ClusterModUp& up, const RnsBase& extended, std::size_t first,

@@ -6,6 +6,7 @@
 #include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -319,11 +320,9 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
       const unsigned groups = pass.digit_count + (down != nullptr ? 2 * pass.key_count : 0);
       const unsigned warps = std::min(groups, 8U);
       const std::size_t row_pairs = (std::size_t{1} << launcher.log_rows()) / rows_per_block;
-      // Where rounds are many, a fourth block at a time is worth its registers: 2 % of a rotation.
-      // Montgomery's products gain nothing.
-      constexpr std::size_t many_blocks = 1024;
+      // Where rounds are many, a fourth block at a time is worth its registers.
       constexpr int most_blocks = std::is_same_v<A, M64> ? 3 : 4;
-      const bool crowd = part.batches * part.limbs * row_pairs >= many_blocks;
+      const bool crowd = part.batches * part.limbs * row_pairs >= tuning::least_blocks_of_four;
       const auto kernel = down == nullptr      ? rows_inner_product_kernel<A, End::sums>
                           : input.is_product() ? rows_inner_product_kernel<A, End::product>
                           : crowd              ? rows_inner_product_kernel<A, End::division, most_blocks>

@@ -3,6 +3,7 @@
 
 #include "poly/cuda/arithmetic.cuh"
 #include "poly/cuda/fused/tables.hpp"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -179,8 +180,10 @@ bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
 }
 
 Quotient FusedTables::quotient_of(std::size_t sources) const {
-  // Elsewhere working it out for every four targets takes more than a kernel of its own.
-  return sources <= 4 || (sources <= 8 && ring_->log_degree() <= 14) ? Quotient::computed : Quotient::stored;
+  const std::size_t most = ring_->log_degree() <= tuning::largest_log_degree_of_small_rings
+                               ? tuning::most_sources_of_computed_quotients_in_small_rings
+                               : tuning::most_sources_of_computed_quotients;
+  return sources <= most ? Quotient::computed : Quotient::stored;
 }
 
 ScaledTables FusedTables::scaled(Arithmetic arithmetic, const RnsBase& base,

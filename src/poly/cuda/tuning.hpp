@@ -1,0 +1,57 @@
+// The sizes at which the CUDA backend goes another way, each with the measurement that set it: microseconds
+// on an H200 (docs/performance.md), graphs unless it says otherwise. They change times, never results; sizes
+// that kernels are built around stand with the kernels.
+#pragma once
+
+#include <cstddef>
+
+namespace hemera::poly::cuda::tuning {
+
+/// Where clusters and two passes are both open (N = 2^13), clusters take batches of up to so many limbs in
+/// all, special ones included: they are quicker while they fill the device once. A rotation of BFV 2^13,
+/// 3 x 54 + 1: 59.9 in clusters for 74.7 in passes with 8 ciphertexts (32 limbs), 108.7 for 108.0 with 16.
+inline constexpr std::size_t most_cluster_limbs = 48;
+
+/// Keys of a hoisted switch go together until so many polynomials fill the device, and while so many groups
+/// of rows (digits, and two deltas a key) leave room for three blocks' shared memory on a multiprocessor.
+/// Eight hoisted rotations: 1,010 for 1,802 one by one (CKKS 2^16, log Q 1373), 148 for 277 (2^14, 8 x 40).
+inline constexpr std::size_t polynomials_together = 8;
+inline constexpr std::size_t row_groups_together = 18;
+
+/// Hoisted switches in Shoup's products transform the rows of up to so many digits again for every four keys;
+/// with more, each key reads the extended digits. Transforming again is a quarter faster at 4 digits, 4 %
+/// slower at 14, 40 % slower at 15 (1,327 for BFV 2^15, 15 x 55; reading takes 919).
+inline constexpr std::size_t most_digits_transformed_again = 8;
+
+/// Up to so many jobs (of 32 blocks each), the digits' conversion to the base runs beside that to the special
+/// limbs: both fit the device in two rounds, which saves 5 of 124 at 12 limbs. More run beside the special
+/// limbs' rows, which saves 2 to 6.
+inline constexpr std::size_t most_jobs_beside_conversion = 16;
+
+/// From so many blocks on, a switch's last kernel runs four blocks on a multiprocessor at 64 registers
+/// instead of three: a rotation 236.9 for 239.0 (CKKS 2^16, log Q 1373), 87.4 for 89.1 (BFV 2^15, 16 x 36),
+/// eight hoisted ones 999 for 1,017. Montgomery's products gain nothing, products with their relinearization
+/// spill.
+inline constexpr std::size_t least_blocks_of_four = 1024;
+
+/// Quotients of exact conversions are worked out for every four targets, instead of by a kernel of their own,
+/// from up to so many sources; in rings of up to 2^14 from more. Set with the kernels of BFV's product
+/// (73614c6), where the kernel of their own takes 8.5 at 2^15, 15 x 55; the bounds were not measured alone.
+inline constexpr std::size_t most_sources_of_computed_quotients = 4;
+inline constexpr std::size_t most_sources_of_computed_quotients_in_small_rings = 8;
+inline constexpr int largest_log_degree_of_small_rings = 14;
+
+/// Below so many rows each has a warp where it would have half of one (not in FP64, whose rounds take too
+/// little). Set with the kernels of BFV's product (73614c6); not measured alone.
+inline constexpr std::size_t few_rows = 512;
+
+/// What clusters share a device by: blocks that it runs at a time (132 multiprocessors), those of them that
+/// the sums over the special limbs may take, beside which the sums over the base begin, and the most results
+/// of one cluster. Three kernels of 6.7, 14.4 and 15.6 alone are a rotation of 24.0 (BFV 2^13, 3 x 54 + 1).
+inline constexpr unsigned cluster_blocks_of_device = 128;
+inline constexpr unsigned cluster_blocks_of_remainders = 64;
+inline constexpr unsigned most_cluster_results = 4;
+/// Key words wait in shared memory while digits are transformed, if they take up to so many bytes.
+inline constexpr std::size_t most_cluster_key_bytes = 32 * 1024;
+
+}  // namespace hemera::poly::cuda::tuning

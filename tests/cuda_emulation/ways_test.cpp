@@ -1,0 +1,158 @@
+// The ways of key switches, divisions, products and encryption give the same bits, by kernels of their own,
+// and can be forced.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "conformance/suite.hpp"
+#include "hemera/runtime/error.hpp"
+#include "poly/cuda/cuda_backend.hpp"
+
+namespace hemera::poly::cuda {
+namespace {
+
+using conformance::Host;
+using conformance::Rig;
+
+struct Forced {
+  const char* name;
+  std::optional<Way> way;
+};
+constexpr Forced ways[] = {{"chosen", std::nullopt},
+                           {"unfused", Way::unfused},
+                           {"passes", Way::passes},
+                           {"clusters", Way::clusters}};
+
+conformance::BackendCase case_of(const Forced& forced) {
+  return {.name = forced.name,
+          .make =
+              [way = forced.way](std::shared_ptr<const Ring> ring) {
+                return std::make_shared<const CudaBackend>(std::move(ring), CudaSettings{}, std::nullopt,
+                                                           way);
+              },
+          .emulated = true};
+}
+
+struct Outcome {
+  Host result;
+  std::size_t kernels;
+};
+
+// The operation into an output over the first `limbs` primes, and how many kernels it took.
+Outcome outcome(Rig& rig, std::size_t limbs, std::size_t components,
+                const std::function<void(const PolyView& out, runtime::Workspace& space)>& operation) {
+  Poly out = rig.output(rig.primes(0, limbs), 1, components);
+  rig.with_scratch([&](runtime::Workspace& space) { operation(out.view(), space); });  // makes the tables
+  runtime::Workspace space(rig.backend->memory());
+  const std::size_t before = emulation::counts().kernels;
+  operation(out.view(), space);
+  const std::size_t kernels = emulation::counts().kernels - before;
+  return {rig.download(out), kernels};
+}
+
+// By way: the same bits, and how many kernels each took.
+std::vector<std::size_t> kernels_by_way(std::size_t degree, const std::function<Outcome(Rig&)>& run) {
+  std::vector<std::size_t> kernels;
+  std::optional<Host> first;
+  for (const Forced& forced : ways) {
+    SCOPED_TRACE(forced.name);
+    Rig rig(case_of(forced), degree, {50, 50, 50, 50});
+    const Outcome outcome = run(rig);
+    if (!first) first = outcome.result;
+    EXPECT_EQ(outcome.result.words, first->words);
+    kernels.push_back(outcome.kernels);
+  }
+  return kernels;
+}
+
+TEST(EmulationWays, KeySwitchesHaveThree) {
+  const auto run = [](Rig& rig) {
+    const RnsBase base = rig.primes(0, 3);
+    const ModUp up(base, rig.primes(3, 1), {{0, rig.primes(0, 2)}, {1, rig.primes(2, 1)}}, rig.all());
+    const Division down(rig.all(), base);
+    const Poly in = rig.upload(rig.random(base, 1, 1)), key = rig.upload(rig.random(rig.all(), 2, 2));
+    return outcome(rig, 3, 2, [&](const PolyView& out, runtime::Workspace& space) {
+      const Backend::KeySwitch only{out, key.view(), 5};
+      rig.backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), up, &down, {}, space);
+    });
+  };
+  // N = 2^13 has all ways open, smaller rings no passes, larger ones no clusters.
+  const std::vector<std::size_t> small = kernels_by_way(1024, run);
+  EXPECT_EQ(small[0], 3U);
+  EXPECT_EQ(small[2], small[1]);
+  EXPECT_EQ(small[3], 3U);
+  const std::vector<std::size_t> middle = kernels_by_way(8192, run);
+  EXPECT_EQ(middle[0], 3U);
+  EXPECT_GT(middle[2], 3U);
+  EXPECT_GT(middle[1], middle[2]);
+  EXPECT_EQ(middle[3], 3U);
+  const std::vector<std::size_t> large = kernels_by_way(16384, run);
+  EXPECT_EQ(large[0], large[2]);
+  EXPECT_GT(large[1], large[2]);
+  EXPECT_EQ(large[3], large[2]);
+}
+
+TEST(EmulationWays, DivisionsHaveThree) {
+  const auto kernels = kernels_by_way(8192, [](Rig& rig) {
+    const Division plan(rig.all(), rig.primes(0, 3));
+    const Poly in = rig.upload(rig.random(rig.all(), 1, 2));
+    return outcome(rig, 3, 2, [&](const PolyView& out, runtime::Workspace& space) {
+      rig.backend->divide_and_round(*rig.queue, out, in.view(), plan, Form::evaluation, space);
+    });
+  });
+  EXPECT_EQ(kernels[0], 2U);
+  EXPECT_GT(kernels[2], 2U);
+  EXPECT_GT(kernels[1], kernels[2]);
+  EXPECT_EQ(kernels[3], 2U);
+}
+
+TEST(EmulationWays, ProductsAndEncryptionHaveTwo) {
+  const auto product = kernels_by_way(8192, [](Rig& rig) {
+    const ScaledProduct plan(rig.primes(0, 2), rig.primes(2, 2), 65537);
+    const Poly a = rig.upload(rig.random(plan.base(), 1, 2)), b = rig.upload(rig.random(plan.base(), 1, 2));
+    return outcome(rig, 2, 3, [&](const PolyView& out, runtime::Workspace& space) {
+      rig.backend->scaled_product(*rig.queue, out, a.view(), b.view(), plan, space);
+    });
+  });
+  const auto encryption = kernels_by_way(8192, [](Rig& rig) {
+    const Division plan(rig.all(), rig.primes(0, 3));
+    const Poly key = rig.upload(rig.random(rig.all(), 1, 2));
+    const ErrorDistribution errors(3.19);
+    return outcome(rig, 3, 2, [&](const PolyView& out, runtime::Workspace& space) {
+      rig.backend->encrypt_zero(*rig.queue, out, key.view(), {}, errors, 1, rig.all(), &plan, {}, space);
+    });
+  });
+  for (const auto& kernels : {product, encryption}) {
+    EXPECT_EQ(kernels[0], kernels[2]);
+    EXPECT_GT(kernels[1], kernels[2]);
+    EXPECT_EQ(kernels[3], kernels[2]);
+  }
+}
+
+TEST(EmulationWays, EnvironmentForcesTheBackend) {
+  const Rig rig(case_of(ways[0]), 1024, {50});
+  const auto description = [&] { return make_cuda_backend(rig.ring)->description(); };
+  const std::string chosen = description();
+  EXPECT_EQ(chosen, rig.backend->description());
+  for (const char* name : {"unfused", "passes", "clusters"}) {
+    setenv("HEMERA_CUDA_WAY", name, 1);
+    EXPECT_NE(description().find(name), std::string::npos);
+  }
+  setenv("HEMERA_CUDA_WAY", "quickly", 1);
+  try {
+    (void)description();
+    ADD_FAILURE() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("quickly"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("clusters"), std::string::npos);
+  }
+  unsetenv("HEMERA_CUDA_WAY");
+  EXPECT_EQ(description(), chosen);
+}
+
+}  // namespace
+}  // namespace hemera::poly::cuda
