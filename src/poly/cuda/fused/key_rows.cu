@@ -101,54 +101,53 @@ constexpr unsigned block_words = rows_per_block * row_size;
 
 enum class End : std::uint8_t { sums, division, product };
 
-// Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
-// A warp takes one digit's two rows at a time, or those of a component of a key's delta; the digit that is
-// not transformed comes last. Then the block takes the products.
-template <class A, End end, int blocks = 3>
-__global__ void __launch_bounds__(256, blocks)
-    rows_inner_product_kernel(const __grid_constant__ ProductPass<A> pass, int log_rows) {
+// Where a block of threads works.
+struct Place {
+  unsigned batch;
+  unsigned limb;           // of the output
+  unsigned extended_limb;  // the same of the extended base
+  unsigned index;          // of its modulus in the ring
+  std::uint32_t own;       // the digit that has the limb as it stands, or no_digit
+};
+
+// The block's rows of all digits, and of the deltas where the switch ends, to shared memory: [group, row,
+// entry]. A warp takes one group at a time; the digit that is not transformed comes last.
+template <class A, End end>
+__device__ __forceinline__ void rows_to_shared(const ProductPass<A>& pass, typename A::Value* shared,
+                                               const Place& place, const TableLayout& layout,
+                                               const arith::Modulus& q, const typename A::Modulus& m) {
   using Value = typename A::Value;
   constexpr bool ends = end != End::sums;
-  const unsigned limb = blockIdx.z, extended_limb = pass.first + limb, index = pass.limbs.ring_index[limb];
-  const typename A::Modulus m = pass.moduli[index];
-  const arith::Modulus q = pass.ring_moduli[index];
-  const std::uint32_t own = pass.own_digits[extended_limb];
-  const unsigned key_limb = pass.key_limbs[extended_limb];
-  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
-  const TableLayout layout(log_rows);
-  begin_kernel();
-  const unsigned batch = blockIdx.x;
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 16, local_row = lane / 16;
   const unsigned row = blockIdx.y * rows_per_block + local_row, first = row_size * row + t;
   const unsigned groups = pass.digit_count + (ends ? 2 * pass.key_count : 0);
-  auto* shared = dynamic_shared<Value>();  // [group, row, entry]
   for (unsigned number = warp; number < groups; number += blockDim.x / 32) {
-    const unsigned other = number + (number >= own ? 1 : 0);
-    const unsigned group = own != no_digit && number + 1 == groups ? own : other;
+    const unsigned other = number + (number >= place.own ? 1 : 0);
+    const unsigned group = place.own != no_digit && number + 1 == groups ? place.own : other;
     Value* values = shared + group * block_words + local_row * row_size;
     Value x[16];
-    if (group == own) {
+    if (group == place.own) {
       if constexpr (end == End::product) {
-        const std::uint64_t* left = pass.left.limb(batch, 1, extended_limb) + first;
-        const std::uint64_t* right = pass.right.limb(batch, 1, extended_limb) + first;
+        const std::uint64_t* left = pass.left.limb(place.batch, 1, place.extended_limb) + first;
+        const std::uint64_t* right = pass.right.limb(place.batch, 1, place.extended_limb) + first;
 #pragma unroll
         for (unsigned k = 0; k < 16; ++k) x[k] = own_digit<A>(left[16 * k], right[16 * k], q, m);
       } else {
-        const std::uint64_t* in = pass.in.limb(batch, 0, extended_limb) + first;
+        const std::uint64_t* in = pass.in.limb(place.batch, 0, place.extended_limb) + first;
 #pragma unroll
         for (unsigned k = 0; k < 16; ++k) x[k] = own_digit<A>(in[16 * k], m);
       }
     } else {
       const std::uint64_t* lazy;
       if (!ends || group < pass.digit_count) {
-        lazy = pass.digits.limb(batch, group, extended_limb) + first;
+        lazy = pass.digits.limb(place.batch, group, place.extended_limb) + first;
       } else {
         const unsigned delta = group - pass.digit_count;
-        lazy = pass.keys[delta / 2].delta.limb(batch, delta % 2, limb) + first;
+        lazy = pass.keys[delta / 2].delta.limb(place.batch, delta % 2, place.limb) + first;
       }
 #pragma unroll
       for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(lazy[16 * k]);
-      forward_row<A>(x, values, row, t, pass.tables + std::size_t{index} * layout.size(), layout, m);
+      forward_row<A>(x, values, row, t, pass.tables + std::size_t{place.index} * layout.size(), layout, m);
       __syncwarp();
     }
     values += t;
@@ -161,6 +160,94 @@ __global__ void __launch_bounds__(256, blocks)
       }
     }
   }
+}
+
+// Two neighbours of one component of a key's sum.
+struct Unit {
+  unsigned number;  // of the key
+  unsigned component;
+  unsigned entry;     // in the block's rows
+  unsigned position;  // in the limb
+};
+
+// What is added to a unit: the factors of the tensor product's component, or the words themselves.
+struct Added {
+  ulonglong2 a0{}, a1{}, b0{}, b1{};
+};
+
+template <class A, End end>
+__device__ __forceinline__ Added read_added(const ProductPass<A>& pass, const Place& place,
+                                            const Unit& unit) {
+  const auto pair = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
+    return *reinterpret_cast<const ulonglong2*>(view.limb(place.batch, c, of_limb) + unit.position);
+  };
+  Added added;
+  if constexpr (end == End::product) {
+    added.a0 = pair(pass.left, 0, place.extended_limb);
+    added.b0 = pair(pass.right, 0, place.extended_limb);
+    if (unit.component != 0) {
+      added.a1 = pair(pass.left, 1, place.extended_limb);
+      added.b1 = pair(pass.right, 1, place.extended_limb);
+    }
+  } else if (end == End::division && unit.component < pass.addend_components) {
+    added.a0 = pair(pass.addend, unit.component, place.limb);
+  }
+  return added;
+}
+
+// A unit's sums, with their delta and what is added where the switch ends, to the output.
+template <class A, End end>
+__device__ __forceinline__ void end_unit(const ProductPass<A>& pass, const typename A::Value* shared,
+                                         const Place& place, const Unit& unit, const Sum<A> (&sums)[2],
+                                         const Added& given, const typename A::Twiddle& inverse,
+                                         const arith::Modulus& q, const typename A::Modulus& m) {
+  using Value = typename A::Value;
+  constexpr bool ends = end != End::sums;
+  const KeyPart& part = pass.keys[unit.number];
+  const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+  ulonglong2 result;
+  if constexpr (ends) {
+    Value added[2];
+    if constexpr (end == End::product) {
+      added[0] = product_component<A>(unit.component, given.a0.x, given.a1.x, given.b0.x, given.b1.x, q, m);
+      added[1] = product_component<A>(unit.component, given.a0.y, given.a1.y, given.b0.y, given.b1.y, q, m);
+    } else {
+      added[0] = A::load(given.a0.x, m);
+      added[1] = A::load(given.a0.y, m);
+    }
+    const Value* delta =
+        shared + (pass.digit_count + 2 * unit.number + unit.component) * block_words + unit.entry;
+    result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, added[0], m),
+                             end_division<A>(sum[1], delta[1], inverse, added[1], m));
+  } else {
+    result = make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
+  }
+  std::uint64_t* out = part.out.limb(place.batch, unit.component, place.limb);
+  if (ends && part.inverse_element != 1) {
+    // Rows go to rows.
+    out[permuted(unit.position, part.inverse_element, pass.log_degree)] = result.x;
+    out[permuted(unit.position + 1, part.inverse_element, pass.log_degree)] = result.y;
+  } else {
+    *reinterpret_cast<ulonglong2*>(out + unit.position) = result;
+  }
+}
+
+// Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
+// The block transforms its rows, then takes the products.
+template <class A, End end, int blocks = 3>
+__global__ void __launch_bounds__(256, blocks)
+    rows_inner_product_kernel(const __grid_constant__ ProductPass<A> pass, int log_rows) {
+  using Value = typename A::Value;
+  const unsigned limb = blockIdx.z, extended_limb = pass.first + limb, index = pass.limbs.ring_index[limb];
+  const typename A::Modulus m = pass.moduli[index];
+  const arith::Modulus q = pass.ring_moduli[index];
+  const Place place{blockIdx.x, limb, extended_limb, index, pass.own_digits[extended_limb]};
+  const unsigned key_limb = pass.key_limbs[extended_limb];
+  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
+  const TableLayout layout(log_rows);
+  begin_kernel();
+  auto* shared = dynamic_shared<Value>();
+  rows_to_shared<A, end>(pass, shared, place, layout, q, m);
 
   // A thread takes two neighbours in one component of a sum. The next four key words are on their way while
   // four are multiplied.
@@ -181,29 +268,16 @@ __global__ void __launch_bounds__(256, blocks)
   ulonglong2 words[4] = {};
   load_key(words, threadIdx.x, 0);
   __syncthreads();
-  for (unsigned unit = threadIdx.x; unit < units; unit += blockDim.x) {
-    const unsigned number = unit / block_words, component = unit / (block_words / 2) % 2;
-    const unsigned entry = unit % (block_words / 2) * 2, position = blockIdx.y * block_words + entry;
-    const KeyPart& part = pass.keys[number];
-    const auto pair = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
-      return *reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position);
-    };
-    [[maybe_unused]] ulonglong2 a0{}, a1{}, b0{}, b1{};  // factors of what is added, or that itself
-    if constexpr (end == End::product) {
-      a0 = pair(pass.left, 0, extended_limb);
-      b0 = pair(pass.right, 0, extended_limb);
-      if (component != 0) {
-        a1 = pair(pass.left, 1, extended_limb);
-        b1 = pair(pass.right, 1, extended_limb);
-      }
-    } else if (ends && component < pass.addend_components) {
-      a0 = pair(pass.addend, component, limb);
-    }
+  for (unsigned number = threadIdx.x; number < units; number += blockDim.x) {
+    const unsigned entry = number % (block_words / 2) * 2;
+    const Unit unit{number / block_words, number / (block_words / 2) % 2, entry,
+                    blockIdx.y * block_words + entry};
+    const Added added = read_added<A, end>(pass, place, unit);
     Sum<A> sums[2];
     for (unsigned first_digit = 0; first_digit < pass.digit_count; first_digit += 4) {
       ulonglong2 next[4] = {};
       const bool more = first_digit + 4 < pass.digit_count;
-      load_key(next, more ? unit : unit + blockDim.x, more ? first_digit + 4 : 0);
+      load_key(next, more ? number : number + blockDim.x, more ? first_digit + 4 : 0);
       if (first_digit != 0 && first_digit % Sum<A>::terms == 0) {
         sums[0].reduce(q, m);
         sums[1].reduce(q, m);
@@ -218,31 +292,7 @@ __global__ void __launch_bounds__(256, blocks)
         words[i] = next[i];
       }
     }
-    const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
-    ulonglong2 result;
-    if constexpr (ends) {
-      Value added[2];
-      if constexpr (end == End::product) {
-        added[0] = product_component<A>(component, a0.x, a1.x, b0.x, b1.x, q, m);
-        added[1] = product_component<A>(component, a0.y, a1.y, b0.y, b1.y, q, m);
-      } else {
-        added[0] = A::load(a0.x, m);
-        added[1] = A::load(a0.y, m);
-      }
-      const Value* delta = shared + (pass.digit_count + 2 * number + component) * block_words + entry;
-      result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, added[0], m),
-                               end_division<A>(sum[1], delta[1], inverse, added[1], m));
-    } else {
-      result = make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
-    }
-    std::uint64_t* out = part.out.limb(batch, component, limb);
-    if (ends && part.inverse_element != 1) {
-      // Rows go to rows.
-      out[permuted(position, part.inverse_element, pass.log_degree)] = result.x;
-      out[permuted(position + 1, part.inverse_element, pass.log_degree)] = result.y;
-    } else {
-      *reinterpret_cast<ulonglong2*>(out + position) = result;
-    }
+    end_unit<A, end>(pass, shared, place, unit, sums, added, inverse, q, m);
   }
 }
 
