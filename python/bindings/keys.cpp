@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bindings.hpp"
@@ -72,12 +73,19 @@ void bind_keys(nb::module_& m) {
                    [](const EvaluationKeys& self) { return self.has(rlwe::KeyRole::relinearization()); })
       .def_prop_ro("galois_elements", &EvaluationKeys::galois_elements)
       .def_prop_ro("memory_bytes", &EvaluationKeys::memory_bytes)
+      .def_prop_ro("security",
+                   [](const EvaluationKeys& self) -> std::optional<std::string> {
+                     const auto security = self.security();
+                     return security ? std::optional(rlwe::name(*security)) : std::nullopt;
+                   })
       .def("public_only", &public_only)
       .def("merged", &merged, "other"_a);
 
   nb::class_<SwitchingKeyHandle>(m, "SwitchingKey")
       .def_prop_ro("context", [](const SwitchingKeyHandle& self) { return ContextHandle{self.key->context}; })
-      .def_prop_ro("level", [](const SwitchingKeyHandle& self) { return self.key->level(); });
+      .def_prop_ro("level", [](const SwitchingKeyHandle& self) { return self.key->level(); })
+      .def_prop_ro("security",
+                   [](const SwitchingKeyHandle& self) { return rlwe::name(self.key->security()); });
 
   m.def("generate_secret_key", &generate_secret_key, "context"_a, ReleaseGil());
   m.def("generate_keys", &generate_keys, "secret"_a, "public_key"_a, "relinearization"_a, "rotations"_a,

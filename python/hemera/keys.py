@@ -75,6 +75,12 @@ class Keys(Stored):
         """Bytes that the keys take in the device's memory."""
         return self._native.memory_bytes
 
+    @property
+    def security(self) -> str | None:
+        """Class of classical security of the weakest of the keys, by the modulus that each is over (see
+        `Parameters.security`), or None without keys."""
+        return self._native.security
+
     def has_rotation(self, steps: int) -> bool:
         """Whether there is a key for exactly this rotation."""
         return self._context._native.galois_element(steps) in self._native.galois_elements
@@ -130,6 +136,11 @@ class SwitchingKey(Stored):
     def level(self) -> int:
         """Highest level of the ciphertexts that it switches."""
         return self._native.level
+
+    @property
+    def security(self) -> str:
+        """Class of classical security of the modulus that the key is over (see `Parameters.security`)."""
+        return self._native.security
 
     def __repr__(self) -> str:
         return f"<SwitchingKey up to level {self.level} of {self._context!r}>"

@@ -176,3 +176,14 @@ def test_base_class_makes_no_parameters() -> None:
         hm.Parameters.load(bytes(hm.ckks.Parameters.for_circuit(1)))
     with pytest.raises(ParameterError, match="level 9"):
         make_params("ckks").level_bits(9)
+
+
+def test_security_is_told_for_keys() -> None:
+    params = hm.ckks.Parameters.for_circuit(depth=1, slots=512)
+    ctx = hm.Context(params, device="cpu", threads=1)
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk, rotations=[1])
+    assert keys.security == params.security
+    assert ctx.generate_switching_key(sk, sk, level=0).security >= ">=128"
+    without = ctx.generate_keys(sk, public_key=False, relinearization=False)
+    assert without.security is None

@@ -1,5 +1,6 @@
 #include "hemera/rlwe/keys.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,6 +103,16 @@ std::size_t EvaluationKeys::memory_bytes() const {
     for (const auto& [gadget, key] : keys) bytes += key->poly.bytes();
   }
   return bytes;
+}
+
+std::optional<Security> EvaluationKeys::security() const {
+  std::optional<Security> weakest;
+  const auto add = [&](Security security) { weakest = std::min(weakest.value_or(security), security); };
+  if (public_key) add(public_key->security());
+  for (const auto& [role, keys] : switching) {
+    for (const auto& [gadget, key] : keys) add(key->security());
+  }
+  return weakest;
 }
 
 void expand_uniform_half(const Context& context, poly::Poly& poly, const poly::RandomStream& seed) {

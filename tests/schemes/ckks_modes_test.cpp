@@ -87,6 +87,74 @@ TEST(CkksRationalRescaling, DroppingLevelsKeepsTheValues) {
   EXPECT_LT(largest_difference(session.decrypt(x), a), tolerance);
 }
 
+// Two 56-bit levels above a scale of 2^40: the recursion from the top would give 2^24, then 2^-8.
+TEST(CkksScales, LevelsOfOtherSizesThanTheScaleKeepTheirPrecision) {
+  const Session session(parameters_from_bits({.degree = 1024,
+                                              .prime_bits = {50, 40, 40, 56, 56},
+                                              .special_bits = {58},
+                                              .scale = 0x1p40,
+                                              .security = std::nullopt}));
+  const rlwe::ScalePolicy& scales = session.context->scales();
+  EXPECT_NEAR(std::log2(scales.level_scale(0)), 40, 0.1);
+  EXPECT_NEAR(std::log2(scales.level_scale(3)), 48, 0.1);
+  EXPECT_NEAR(std::log2(scales.level_scale(4)), 52, 0.1);
+  const Values a = random_values(512, 31);
+  const Evaluator& ev = *session.evaluator;
+  const auto x = session.encrypt(a);
+  auto power = ev.square(ev.square(x));
+  power = ev.add(power, x);  // aligned over two levels of other scales
+  power = ev.multiply(power, x);
+  const Values expected = map2(a, a, [](auto u, auto) { return (u * u * u * u + u) * u; });
+  EXPECT_LT(largest_difference(session.decrypt(power), expected), tolerance);
+}
+
+TEST(CkksScales, ChainsFromDropsUseFullPrimesAndKeepTheScale) {
+  // Levels of a circuit above and below the user's.
+  using rlwe::LevelPurpose;
+  const auto parameters = parameters_from_drops(
+      {.degree = 1024,
+       .last_bits = 62,
+       .drops = {34, 40, 40, 40, 40, 55},
+       .purposes = {LevelPurpose::slots_to_coefficients, LevelPurpose::user, LevelPurpose::user,
+                    LevelPurpose::user, LevelPurpose::user, LevelPurpose::user, LevelPurpose::eval_mod},
+       .scale = 0x1p40,
+       .security = std::nullopt});
+  EXPECT_EQ(parameters.literal().levels[4].size(), 5U);  // 216 bits
+  const Session session(parameters);
+  const Values a = random_values(512, 32);
+  auto x = session.encrypt(a);
+  EXPECT_EQ(x.meta.level, 5U);
+  Values expected = a;
+  for (int i = 0; i < 4; ++i) {
+    x = session.evaluator->square(x);
+    expected = map2(expected, expected, std::multiplies<>());
+  }
+  EXPECT_EQ(x.meta.level, 2U);
+  EXPECT_LT(largest_difference(session.decrypt(x), expected), tolerance * 16);
+  EXPECT_NEAR(std::log2(x.meta.scale), 80, 0.1);
+  // The circuit's level below is not entered by itself: products wait there for whoever owns it.
+  const auto shrunk = session.evaluator->shrink(x);
+  EXPECT_EQ(shrunk.meta.level, 1U);
+}
+
+TEST(CkksScales, ANumberMayHaveTheScaleThatTheProductNeeds) {
+  const Session session(small_parameters(3));
+  const Values a = random_values(512, 33);
+  for (const Complex factor : {Complex(0.3, 0), Complex(-0.2, 0.7)}) {
+    auto x = session.encrypt(a);
+    session.evaluator->multiply_scalar_inplace(x, {.value = factor}, 0x1.234p39);
+    session.evaluator->rescale_inplace(x);
+    EXPECT_NEAR(x.meta.scale / 0x1.234p39, 1, 0x1p-50);
+    const Values expected = map2(a, a, [&](auto u, auto) { return u * factor; });
+    EXPECT_LT(largest_difference(session.decrypt(x), expected), tolerance);
+  }
+  auto last = session.encrypt(a);
+  session.evaluator->adjust_to_level_inplace(last, 0, 0x1.8p38);
+  EXPECT_NEAR(last.meta.scale / 0x1.8p38, 1, 0x1p-30);
+  EXPECT_LT(largest_difference(session.decrypt(last), a), tolerance);
+  EXPECT_THROW(session.evaluator->multiply_scalar_inplace(last, {.value = 0.5}, 0x1p40), LevelError);
+}
+
 TEST(CkksGenerator, SlotsOfSealsGeneratorRotateAndConjugate) {
   const Session session(changed(small_parameters(2), [](auto& l) { l.galois_generator = 3; }),
                         {.rotations = {1, 2, 4, 8, 16, 32, 64, 128, 256}, .conjugation = true});

@@ -91,6 +91,8 @@ struct EvaluationKeys {
   [[nodiscard]] std::vector<std::uint64_t> galois_elements() const;
   /// Bytes that the keys take in memory.
   [[nodiscard]] std::size_t memory_bytes() const;
+  /// That of the weakest key; empty without keys.
+  [[nodiscard]] std::optional<Security> security() const;
 };
 
 /// A fresh secret of the context's distribution.

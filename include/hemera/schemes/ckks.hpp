@@ -68,7 +68,28 @@ struct ChainRequest {
   std::size_t digits = 0;
   std::optional<int> security = 128;
 };
+/// Where scales that follow from the top would leave it by more than two bits (primes of other sizes than the
+/// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
+
+/// Parameters from what levels drop, for scales and circuits that no prime's size fits
+/// (rlwe/chain_builder.hpp).
+struct DropRequest {
+  std::size_t degree = 0;
+  /// Bits of the last base, and those that each level above it has more, lowest first.
+  double last_bits = 0;
+  std::vector<double> drops;
+  /// Of each level, last one first; empty: all are the user's.
+  std::vector<rlwe::LevelPurpose> purposes = {};
+  /// The scale of the user's lowest level; above, S_l = sqrt(S_(l-1) r_l), r_l the quotient of the moduli: a
+  /// level that drops about the scale's bits keeps it.
+  double scale = 0;
+  int range_bits = default_range_bits;
+  /// Digits of the default gadget over the user's primes; 0: chosen.
+  std::size_t digits = 0;
+  std::optional<int> security = 128;
+};
+rlwe::Parameters parameters_from_drops(const DropRequest& request);
 
 /// Whether decoding a decryption checks that values did not wrap (Encoder::decode): for the Galois generator
 /// 5, where the last base has spare_bits above scale and range_bits. So it is for parameters_for, unless

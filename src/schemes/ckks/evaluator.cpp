@@ -247,7 +247,7 @@ std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
                            ? std::log2(std::max(1.0, a.meta.largest)) + 1 + spare_bits
                            : ctx.parameters().literal().range_bits;
   const double needed = std::log2(a.meta.scale) + range - 0.5;
-  for (std::size_t level = 0; level < a.meta.level; ++level) {
+  for (std::size_t level = ctx.parameters().lowest_user_level(); level < a.meta.level; ++level) {
     const bool is_part = ctx.base(level).without(ctx.base(a.meta.level)).empty();
     if (ctx.base(level).log2() >= needed && is_part) return level;
   }

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/poly/modulus_chain.hpp"
+#include "hemera/rlwe/chain_builder.hpp"
 #include "hemera/rlwe/gadget_choice.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -86,6 +88,31 @@ std::vector<Primes> chain_of(const Primes& last, const std::vector<Primes>& drop
     levels.back().insert(levels.back().end(), primes->begin(), primes->end());
   }
   return levels;
+}
+
+// Scales from the lowest of the user's levels up: S_l = sqrt(S_(l-1) r_l), which halves every deviation where
+// the recursion from the top doubles it. The scales of a circuit's levels are its own business: they get
+// those of the nearest user's level.
+std::vector<rlwe::LevelScale> scales_from_below(const std::vector<Primes>& levels, double scale,
+                                                std::size_t lowest, std::size_t highest) {
+  std::vector<rlwe::LevelScale> scales(levels.size());
+  double current = scale;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    const double ratio = level == 0 ? 0 : poly::modulus_ratio(levels[level], levels[level - 1]);
+    if (level > lowest && level <= highest) current = std::sqrt(current * ratio);
+    scales[level] = {.scale = current, .product_scale = current * current, .divisor = ratio};
+  }
+  return scales;
+}
+
+// Whether the scales that follow from the top of a chain leave the scale by more than two bits.
+bool drifts(const std::vector<Primes>& levels, double scale) {
+  double current = scale;
+  for (std::size_t level = levels.size(); level-- > 1;) {
+    current = current * current / poly::modulus_ratio(levels[level], levels[level - 1]);
+    if (!(std::abs(std::log2(current / scale)) <= 2)) return true;
+  }
+  return false;
 }
 
 // Bits of the scale at this degree, with room for the flooding of results that are shown.
@@ -246,6 +273,71 @@ rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
                                   primes.begin() + static_cast<std::ptrdiff_t>(end));
     }
   }
+  if (drifts(literal.levels, request.scale)) {
+    const std::size_t top = literal.levels.size() - 1;
+    literal.rescaling = rlwe::RescalingPolicy::automatic(rlwe::Scheme::ckks);
+    literal.rescaling->scales = scales_from_below(literal.levels, request.scale, 0, top);
+    literal.scale = literal.rescaling->scales[top].scale;
+  }
+  return rlwe::Parameters(std::move(literal));
+}
+
+rlwe::Parameters parameters_from_drops(const DropRequest& request) {
+  rlwe::ParametersLiteral literal;
+  literal.scheme = rlwe::Scheme::ckks;
+  literal.degree = request.degree;
+  if (!std::has_single_bit(request.degree) || request.degree < poly::min_degree ||
+      request.degree > poly::max_degree) {
+    throw ParameterError("degree " + std::to_string(request.degree) +
+                         " is not a power of two from 2^10 to 2^17");
+  }
+  literal.levels = rlwe::build_chain(request.degree, request.last_bits, request.drops);
+  literal.purposes = request.purposes;
+  if (!literal.purposes.empty() && literal.purposes.size() != literal.levels.size()) {
+    throw ParameterError("there are " + std::to_string(literal.purposes.size()) + " purposes for " +
+                         std::to_string(literal.levels.size()) + " levels; give one for each, or none");
+  }
+  const auto is_user = [&](std::size_t level) {
+    return literal.purposes.empty() || literal.purposes[level] == rlwe::LevelPurpose::user;
+  };
+  std::size_t lowest = 0, highest = literal.levels.size() - 1;
+  while (lowest < highest && !is_user(lowest)) ++lowest;
+  while (highest > lowest && !is_user(highest)) --highest;
+
+  // The default gadget serves the user's levels; its security is theirs.
+  const auto primes_of = [&](std::size_t up_to) {
+    Primes all;
+    for (std::size_t level = up_to + 1; level-- > 0;) {
+      for (const std::uint64_t prime : literal.levels[level]) {
+        if (std::find(all.begin(), all.end(), prime) == all.end()) all.push_back(prime);
+      }
+    }
+    return all;
+  };
+  const Primes users = primes_of(highest);
+  Primes others = primes_of(literal.levels.size() - 1);
+  const Primes every = others;
+  std::erase_if(others, [&](std::uint64_t prime) {
+    return std::find(users.begin(), users.end(), prime) != users.end();
+  });
+  const double limit =
+      request.security ? rlwe::max_log_modulus(request.degree, *request.security).value_or(0) : HUGE_VAL;
+  const auto gadget = rlwe::choose_gadget(request.degree, users, limit, request.digits, every);
+  if (!gadget) {
+    throw ParameterError("no gadget for the user's levels is secure at degree " +
+                         std::to_string(request.degree) +
+                         "; use a larger degree, smaller levels or more digits");
+  }
+  literal.special_primes = gadget->special_primes;
+  literal.digits = gadget->digits;
+  for (auto& digit : rlwe::consecutive_digits(others, literal.special_primes)) {
+    literal.digits.push_back(std::move(digit));
+  }
+  literal.rescaling = rlwe::RescalingPolicy::automatic(rlwe::Scheme::ckks);
+  literal.rescaling->scales = scales_from_below(literal.levels, request.scale, lowest, highest);
+  literal.scale = literal.rescaling->scales[highest].scale;
+  literal.range_bits = request.range_bits;
+  literal.security = request.security;
   return rlwe::Parameters(std::move(literal));
 }
 

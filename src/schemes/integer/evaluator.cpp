@@ -197,7 +197,7 @@ std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {
   const double half_range = rules_->switching_half_range(t);
   const double room = rules_->room_log2(t);
   // The lowest level at which the noise bound leaves a bit of budget; the ciphertext's own if none does.
-  for (std::size_t level = 0; level < a.meta.level; ++level) {
+  for (std::size_t level = own.parameters().lowest_user_level(); level < a.meta.level; ++level) {
     if (switched_noise_log2(a, level, half_range) + 1 <= own.base(level).log2() - room) return level;
   }
   return a.meta.level;
