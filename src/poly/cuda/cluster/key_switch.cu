@@ -150,6 +150,137 @@ __device__ __forceinline__ void for_each_part(unsigned first, unsigned count, un
   }
 }
 
+// Where a block works: a limb of some results of one polynomial, with a group of its digits.
+struct SwitchPlace {
+  unsigned batch, limb, extended_limb, rank;
+  unsigned key_limb;
+  unsigned first_digit, digits;
+  unsigned first_result, results;
+};
+
+// The words of a key that a block's rows of a digit are multiplied by.
+template <class A, int log_rows>
+__device__ __forceinline__ const std::uint64_t* key_words(const ClusterSwitchPass<A>& pass,
+                                                          const SwitchPlace& place, unsigned result,
+                                                          unsigned digit) {
+  const ConstDeviceView& key = pass.keys[result / 2].key;
+  return key.limb(pass.key_digits[place.first_digit + digit], result % 2, place.key_limb) +
+         ClusterShape<log_rows>::block_words * place.rank;
+}
+
+// The digits' products with the keys, two neighbours at a time: to the output, or to shared memory with what
+// is added where the switch ends.
+template <class A, int log_rows, End end>
+__device__ __forceinline__ void make_products(const ClusterSwitchPass<A>& pass,
+                                              const SwitchMemory<A, log_rows, end>& memory,
+                                              const SwitchPlace& place, const arith::Modulus& q,
+                                              const typename A::Modulus& m) {
+  using Value = typename A::Value;
+  constexpr unsigned block_words = ClusterShape<log_rows>::block_words, pairs = block_words / 2;
+  const unsigned batch = place.batch, limb = place.limb, extended_limb = place.extended_limb;
+  const unsigned digits = place.digits;
+  for (unsigned unit = threadIdx.x; unit < place.results * pairs; unit += blockDim.x) {
+    const unsigned number = unit / pairs, entry = unit % pairs * 2, result = place.first_result + number;
+    const unsigned component = result % 2, position = block_words * place.rank + entry;
+    Sum<A> sums[2];
+    const Value* values = memory.polynomial(0) + entry;
+    const auto key = [&](unsigned digit) {
+      const bool copied = end == End::remainders && pass.keys_in_shared != 0;
+      return copied ? reinterpret_cast<const ulonglong2*>(
+                          memory.polynomial(memory.others() + number * digits + digit) + entry)
+                    : reinterpret_cast<const ulonglong2*>(key_words<A, log_rows>(pass, place, result, digit) +
+                                                          entry);
+    };
+    digit_products<A>(sums, key, values, block_words, digits, q, m);
+    const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+    if constexpr (end == End::sums) {
+      *reinterpret_cast<ulonglong2*>(pass.keys[result / 2].out.limb(batch, component, limb) + position) =
+          make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
+      continue;
+    }
+    Value* to = memory.polynomial(memory.sums() + number) + entry;
+    if constexpr (end == End::remainders) {
+      to[0] = A::load(canonical<A>(sum[0], m), m);
+      to[1] = A::load(canonical<A>(sum[1], m), m);
+    } else {
+      // What is added after the division is added times D before.
+      const auto given = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
+        return __ldcg(reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position));
+      };
+      Value added[2] = {};
+      if constexpr (end == End::product) {
+        const ulonglong2 a0 = given(pass.left, 0, extended_limb), b0 = given(pass.right, 0, extended_limb);
+        const ulonglong2 a1 = given(pass.left, 1, extended_limb), b1 = given(pass.right, 1, extended_limb);
+        added[0] = product_component<A>(component, a0.x, a1.x, b0.x, b1.x, q, m);
+        added[1] = product_component<A>(component, a0.y, a1.y, b0.y, b1.y, q, m);
+      } else if (component < pass.addend_components) {
+        const ulonglong2 words = given(pass.addend, component, limb);
+        added[0] = A::load(words.x, m);
+        added[1] = A::load(words.y, m);
+      }
+      const auto product = A::expand(factor_of<A>(pass.products, limb), m);
+      to[0] = sum[0] + A::multiply(added[0], product, m);
+      to[1] = sum[1] + A::multiply(added[1], product, m);
+    }
+  }
+}
+
+// Sums and deltas in shared memory to the output.
+template <class A, int log_rows, End end>
+__device__ __forceinline__ void end_switch(const ClusterSwitchPass<A>& pass,
+                                           const SwitchMemory<A, log_rows, end>& memory,
+                                           const SwitchPlace& place, const typename A::Modulus& m) {
+  constexpr unsigned block_words = ClusterShape<log_rows>::block_words;
+  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, place.limb);
+  for (unsigned unit = threadIdx.x; unit < place.results * block_words; unit += blockDim.x) {
+    const unsigned number = unit / block_words, entry = unit % block_words;
+    const unsigned result = place.first_result + number, position = block_words * place.rank + entry;
+    const ClusterKey& key = pass.keys[result / 2];
+    // Rows go to rows.
+    const unsigned to = key.inverse_element == 1
+                            ? position
+                            : permuted(position, key.inverse_element, log_rows + log_row_size);
+    key.out.limb(place.batch, result % 2, place.limb)[to] =
+        end_division<A>(memory.polynomial(memory.sums())[unit], memory.polynomial(memory.others())[unit],
+                        inverse, typename A::Value{}, m);
+  }
+}
+
+// Sums in shared memory to scaled residues in the output.
+template <class A, int log_rows, End end>
+__device__ __forceinline__ void scale_sums(typename A::Value (&x)[8], const ClusterSwitchPass<A>& pass,
+                                           const SwitchMemory<A, log_rows, end>& memory,
+                                           const SwitchPlace& place, unsigned digit_group,
+                                           typename A::Value* scratch, const typename A::Modulus& m) {
+  using Ring = ClusterTransform<A, log_rows>;
+  using Value = typename A::Value;
+  // The digits are not needed any more: when all blocks say so, the columns take their place.
+  cluster_arrive();
+  __syncthreads();
+  bool waited = false;
+  for_each_part<log_rows>(0, place.results, no_digit, [&](unsigned number, unsigned part) {
+    Value* row = memory.polynomial(memory.sums() + number) + row_size * part;
+    Ring::take_values(x, row);
+    __syncwarp();
+    Ring::inverse_row(x, row, part, memory.inverse(), m);
+    if (!waited) cluster_wait();
+    waited = true;
+    Ring::give_columns(x, memory.polynomial(number), place.rank, part);
+  });
+  if (!waited) cluster_wait();
+  cluster_arrive();
+  cluster_wait();
+  // The centre is shifted once.
+  const std::uint64_t shift = digit_group == 0 ? pass.shifts[place.limb] : 0;
+  for_each_part<log_rows>(0, place.results, no_digit, [&](unsigned number, unsigned part) {
+    const unsigned result = place.first_result + number;
+    std::uint64_t* out =
+        pass.keys[result / 2].out.limb(place.batch, result % 2, place.limb) + digit_group * pass.part_stride;
+    scaled_columns_of<A, log_rows>(out, memory.polynomial(number), scratch, memory.inverse(), shift,
+                                   place.rank, part, m);
+  });
+}
+
 // Grid [block of the cluster and group of results and of digits, batch, limb]. A result is a component of a
 // key's switch.
 template <class A, int log_rows, End end>
@@ -172,13 +303,10 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
   const typename A::Modulus m = pass.moduli[index];
   const arith::Modulus q = pass.ring_moduli[index];
   const std::uint32_t own = end == End::remainders ? no_digit : pass.own_digits[extended_limb];
-  const unsigned key_limb = pass.key_limbs[extended_limb];
   const Memory memory{digits, results};
   Value* const scratch = memory.scratch(threadIdx.x / 32);
-  const auto key_words = [&](unsigned result, unsigned digit) {
-    const ConstDeviceView& key = pass.keys[result / 2].key;
-    return key.limb(pass.key_digits[first_digit + digit], result % 2, key_limb) + Ring::block_words * rank;
-  };
+  const SwitchPlace place{batch,       limb,   extended_limb, rank,   pass.key_limbs[extended_limb],
+                          first_digit, digits, first_result,  results};
   {
     const std::size_t table = std::size_t{index} * TableLayout(log_rows).size();
     Ring::load_factors(memory.forward(), pass.forward + table, rank, pass.forward + table);
@@ -193,9 +321,11 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
     if (end == End::remainders && pass.keys_in_shared != 0) {
       for (unsigned i = threadIdx.x; i < digits * results * pairs; i += blockDim.x) {
         const unsigned number = i / pairs, entry = i % pairs * 2;
-        copy_to_shared(reinterpret_cast<ulonglong2*>(memory.polynomial(memory.others()) + 2 * i),
-                       reinterpret_cast<const ulonglong2*>(
-                           key_words(first_result + number / digits, number % digits) + entry));
+        copy_to_shared(
+            reinterpret_cast<ulonglong2*>(memory.polynomial(memory.others()) + 2 * i),
+            reinterpret_cast<const ulonglong2*>(
+                key_words<A, log_rows>(pass, place, first_result + number / digits, number % digits) +
+                entry));
       }
     }
   }
@@ -271,91 +401,11 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
     __syncthreads();
     if (phase == 1) break;
 
-    // Products, two neighbours at a time.
-    for (unsigned unit = threadIdx.x; unit < results * pairs; unit += blockDim.x) {
-      const unsigned number = unit / pairs, entry = unit % pairs * 2, result = first_result + number;
-      const unsigned component = result % 2, position = Ring::block_words * rank + entry;
-      Sum<A> sums[2];
-      const Value* values = memory.polynomial(0) + entry;
-      const auto key = [&](unsigned digit) {
-        const bool copied = end == End::remainders && pass.keys_in_shared != 0;
-        return copied ? reinterpret_cast<const ulonglong2*>(
-                            memory.polynomial(memory.others() + number * digits + digit) + entry)
-                      : reinterpret_cast<const ulonglong2*>(key_words(result, digit) + entry);
-      };
-      digit_products<A>(sums, key, values, Ring::block_words, digits, q, m);
-      const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
-      if constexpr (end == End::sums) {
-        *reinterpret_cast<ulonglong2*>(pass.keys[result / 2].out.limb(batch, component, limb) + position) =
-            make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
-        continue;
-      }
-      Value* to = memory.polynomial(memory.sums() + number) + entry;
-      if constexpr (end == End::remainders) {
-        to[0] = A::load(canonical<A>(sum[0], m), m);
-        to[1] = A::load(canonical<A>(sum[1], m), m);
-      } else {
-        // What is added after the division is added times D before.
-        const auto given = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
-          return __ldcg(reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position));
-        };
-        Value added[2] = {};
-        if constexpr (end == End::product) {
-          const ulonglong2 a0 = given(pass.left, 0, extended_limb), b0 = given(pass.right, 0, extended_limb);
-          const ulonglong2 a1 = given(pass.left, 1, extended_limb), b1 = given(pass.right, 1, extended_limb);
-          added[0] = product_component<A>(component, a0.x, a1.x, b0.x, b1.x, q, m);
-          added[1] = product_component<A>(component, a0.y, a1.y, b0.y, b1.y, q, m);
-        } else if (component < pass.addend_components) {
-          const ulonglong2 words = given(pass.addend, component, limb);
-          added[0] = A::load(words.x, m);
-          added[1] = A::load(words.y, m);
-        }
-        const auto product = A::expand(factor_of<A>(pass.products, limb), m);
-        to[0] = sum[0] + A::multiply(added[0], product, m);
-        to[1] = sum[1] + A::multiply(added[1], product, m);
-      }
-    }
+    make_products<A, log_rows, end>(pass, memory, place, q, m);
   }
-  if constexpr (Memory::divides) {
-    const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
-    for (unsigned unit = threadIdx.x; unit < results * Ring::block_words; unit += blockDim.x) {
-      const unsigned number = unit / Ring::block_words, entry = unit % Ring::block_words;
-      const unsigned result = first_result + number, position = Ring::block_words * rank + entry;
-      const ClusterKey& key = pass.keys[result / 2];
-      // Rows go to rows.
-      const unsigned to = key.inverse_element == 1
-                              ? position
-                              : permuted(position, key.inverse_element, log_rows + log_row_size);
-      key.out.limb(batch, result % 2, limb)[to] = end_division<A>(
-          memory.polynomial(memory.sums())[unit], memory.polynomial(deltas)[unit], inverse, Value{}, m);
-    }
-  }
+  if constexpr (Memory::divides) end_switch<A, log_rows, end>(pass, memory, place, m);
   if constexpr (end == End::remainders) {
-    // The digits are not needed any more: when all blocks say so, the columns take their place.
-    cluster_arrive();
-    __syncthreads();
-    bool waited = false;
-    for_each_part<log_rows>(0, results, no_digit, [&](unsigned number, unsigned part) {
-      Value* row = memory.polynomial(memory.sums() + number) + row_size * part;
-      Ring::take_values(x, row);
-      __syncwarp();
-      Ring::inverse_row(x, row, part, memory.inverse(), m);
-      if (!waited) cluster_wait();
-      waited = true;
-      Ring::give_columns(x, memory.polynomial(number), rank, part);
-    });
-    if (!waited) cluster_wait();
-    cluster_arrive();
-    cluster_wait();
-    // The centre is shifted once.
-    const std::uint64_t shift = digit_group == 0 ? pass.shifts[limb] : 0;
-    for_each_part<log_rows>(0, results, no_digit, [&](unsigned number, unsigned part) {
-      const unsigned result = first_result + number;
-      std::uint64_t* out =
-          pass.keys[result / 2].out.limb(batch, result % 2, limb) + digit_group * pass.part_stride;
-      scaled_columns_of<A, log_rows>(out, memory.polynomial(number), scratch, memory.inverse(), shift, rank,
-                                     part, m);
-    });
+    scale_sums<A, log_rows, end>(x, pass, memory, place, digit_group, scratch, m);
   }
 #endif
 }
