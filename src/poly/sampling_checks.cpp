@@ -25,10 +25,6 @@ void check_distribution(const Distribution& distribution, std::size_t degree) {
                          " non-zero coefficients of " + std::to_string(degree) +
                          "; choose a Hamming weight from 1 to the degree");
   }
-  if (distribution.purpose() == Purpose::flooding && (distribution.bits() < 1 || distribution.bits() > 120)) {
-    throw ParameterError("flooding with integers of " + std::to_string(distribution.bits()) +
-                         " bits; choose 1 to 120");
-  }
 }
 
 __attribute__((noinline)) void zero_stack_below() {

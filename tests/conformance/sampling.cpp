@@ -117,10 +117,6 @@ int128 error(uint128 r, const poly::ErrorDistribution& distribution) {
   return (r >> 127) != 0 ? -magnitude : magnitude;
 }
 
-int128 flooding(uint128 r, int bits) {
-  return static_cast<int128>(r >> (128 - bits)) - (static_cast<int128>(1) << (bits - 1));
-}
-
 std::vector<int128> fixed_weight(const poly::Seed& seed, std::uint32_t k, std::size_t degree,
                                  std::size_t weight) {
   std::vector<uint128> r;
@@ -167,8 +163,6 @@ void check_all(Rig& rig, const RnsBase& base, std::size_t batch, std::size_t com
   draws(Distribution::ternary(), expected_of(base, batch, components, stream, Purpose::ternary, ternary));
   draws(Distribution::error(errors), expected_of(base, batch, components, stream, Purpose::error,
                                                  [&](uint128 r) { return error(r, errors); }));
-  draws(Distribution::flooding(75), expected_of(base, batch, components, stream, Purpose::flooding,
-                                                [&](uint128 r) { return flooding(r, 75); }));
   draws(Distribution::fixed_weight(100), expected_of(base, batch, components, stream, [&](std::uint32_t k) {
           return fixed_weight(stream.seed, k, degree, 100);
         }));
@@ -226,17 +220,6 @@ TEST_P(BackendTest, ErrorsHaveAnyDeviation) {
   }
 }
 
-TEST_P(BackendTest, FloodingHasAnyNumberOfBits) {
-  Rig rig(GetParam(), 1024, mixed_bits);
-  const RandomStream stream = stream_of(10, 0);
-  for (const int bits : {1, 2, 29, 31, 59, 63, 64, 65, 100, 119, 120}) {
-    EXPECT_TRUE(same(drawn(rig, rig.all(), 1, 1, stream, Distribution::flooding(bits)),
-                     expected_of(rig.all(), 1, 1, stream, Purpose::flooding,
-                                 [&](uint128 r) { return flooding(r, bits); })))
-        << bits;
-  }
-}
-
 TEST_P(BackendTest, FixedWeightIsAnyFromOneToTheDegree) {
   for (const std::size_t degree : degrees) {
     Rig rig(GetParam(), degree, {60, 30});
@@ -273,8 +256,6 @@ TEST_P(BackendTest, SamplersTouchNothingBesideTheirView) {
   };
   check(Distribution::uniform(), expected_uniform(part, 2, 2, stream));
   check(Distribution::ternary(), expected_of(part, 2, 2, stream, Purpose::ternary, ternary));
-  check(Distribution::flooding(40),
-        expected_of(part, 2, 2, stream, Purpose::flooding, [](uint128 r) { return flooding(r, 40); }));
   check(Distribution::fixed_weight(300), expected_of(part, 2, 2, stream, [&](std::uint32_t k) {
           return fixed_weight(stream.seed, k, 1024, 300);
         }));

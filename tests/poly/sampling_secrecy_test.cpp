@@ -56,12 +56,8 @@ class SamplingSecrecy : public ::testing::TestWithParam<const cpu::SamplingKerne
              [&](const RandomStream& stream) {
                sample(pool_, kernels, poly_.view(), stream, Distribution::error(narrow_), base_);
              }},
-            {Purpose::error,
-             [&](const RandomStream& stream) {
+            {Purpose::error, [&](const RandomStream& stream) {
                sample(pool_, kernels, poly_.view(), stream, Distribution::error(wide_), base_);
-             }},
-            {Purpose::flooding, [&](const RandomStream& stream) {
-               sample(pool_, kernels, poly_.view(), stream, Distribution::flooding(100), base_);
              }}};
   }
 

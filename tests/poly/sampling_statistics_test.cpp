@@ -198,26 +198,6 @@ TEST_F(SamplingStatistics, FixedWeightPositionsAndSigns) {
   EXPECT_LT(uniform_p_value(histogram(signs, 2, itself)), rejected);
 }
 
-TEST_F(SamplingStatistics, Flooding) {
-  for (const int bits : {1, 6, 40, 59}) {
-    Poly poly = make_poly(base_);
-    sample(pool_, kernels_, poly.view(), {make_seed(106), 0}, Distribution::flooding(bits), base_);
-    const std::int64_t half = std::int64_t{1} << (bits - 1);
-    const int bin_bits = std::min(bits, 6);
-    const std::size_t bins = std::size_t{1} << bin_bits;
-    const std::vector<std::int64_t> values = centered(poly);
-    for (const std::int64_t value : values) ASSERT_TRUE(value >= -half && value < half);
-    const auto bin = [&](std::int64_t x) { return (x + half) >> (bits - bin_bits); };
-    EXPECT_GT(uniform_p_value(histogram(values, bins, bin)), rejected) << bits;
-
-    // One value in thirty folded onto the lower half.
-    std::vector<std::int64_t> folded = values;
-    for (std::size_t i = 0; i < folded.size(); i += 30)
-      folded[i] = folded[i] < 0 ? folded[i] : folded[i] - half;
-    EXPECT_LT(uniform_p_value(histogram(folded, bins, bin)), rejected) << bits;
-  }
-}
-
 // Pairs of coefficients from neighbouring places of the stream are independent: next coefficient, next
 // ChaCha20 block, next polynomial, next limb, other purpose, other seed.
 TEST_F(SamplingStatistics, NeighboursAreIndependent) {

@@ -101,10 +101,6 @@ inline int error_coefficient(const BigInteger& r, const ErrorDistribution& distr
   return r >= power_of_two(127) ? -magnitude : magnitude;
 }
 
-inline BigInteger flooding_coefficient(const BigInteger& r, unsigned bits) {
-  return r / power_of_two(128 - bits) - power_of_two(bits - 1);
-}
-
 /// The coefficients of a polynomial of fixed weight from the r of all coefficients.
 inline std::vector<int> fixed_weight_coefficients(const std::vector<BigInteger>& r, std::size_t weight) {
   std::vector<std::size_t> order(r.size());

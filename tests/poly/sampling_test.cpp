@@ -39,7 +39,6 @@ struct Sampler {
 
 constexpr double sigma = 3.19;
 constexpr std::size_t weight = 192;
-constexpr int flooding_bits = 100;
 
 std::vector<Sampler> samplers() {
   using Pool = runtime::ThreadPool;
@@ -52,7 +51,7 @@ std::vector<Sampler> samplers() {
   };
   static const ErrorDistribution errors(sigma);
   return {of(Distribution::uniform()), of(Distribution::ternary()), of(Distribution::fixed_weight(weight)),
-          of(Distribution::error(errors)), of(Distribution::flooding(flooding_bits))};
+          of(Distribution::error(errors))};
 }
 
 class Sampling : public ::testing::TestWithParam<const cpu::SamplingKernels*> {
@@ -88,9 +87,6 @@ std::vector<BigInteger> coefficients_by_rule(Purpose purpose, const Seed& seed, 
         break;
       case Purpose::error:
         result[i] = error_coefficient(r[i], distribution);
-        break;
-      case Purpose::flooding:
-        result[i] = flooding_coefficient(r[i], flooding_bits);
         break;
     }
   }
@@ -241,26 +237,6 @@ TEST_P(Sampling, EqualKeysAreTakenInOrder) {
     for (std::size_t i = 0; i < degree; ++i) {
       ASSERT_EQ(actual[i], arith::modulo(expected[i], two_60 - 93))
           << "weight " << h << ", coefficient " << i;
-    }
-  }
-}
-
-TEST_P(Sampling, FloodingOfAllSizes) {
-  const std::size_t degree = 1024;
-  const RnsBase base = make_base(degree, mixed_moduli);
-  for (const int bits : {1, 2, 31, 32, 60, 61, 63, 64, 65, 119, 120}) {
-    Poly poly = make_poly(1, 1, base);
-    sample(pool_, kernels(), poly.view(), {make_seed(7), 3}, Distribution::flooding(bits), base);
-    for (std::size_t i = 0; i < degree; ++i) {
-      const BigInteger expected = flooding_coefficient(random_bits(make_seed(7), Purpose::flooding, 3, 0, i),
-                                                       static_cast<unsigned>(bits));
-      ASSERT_GE(expected, -power_of_two(static_cast<unsigned>(bits - 1)));
-      ASSERT_LT(expected, power_of_two(static_cast<unsigned>(bits - 1)));
-      for (std::size_t limb = 0; limb < base.size(); ++limb) {
-        ASSERT_EQ(poly.view().limb<std::uint64_t>(0, 0, limb)[i],
-                  arith::modulo(expected, base.modulus(limb).value()))
-            << bits << " bits, coefficient " << i;
-      }
     }
   }
 }

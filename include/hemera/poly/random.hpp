@@ -26,7 +26,7 @@ struct Seed {
 };
 
 /// What a stream is for; streams of one seed with different purposes are independent.
-enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3, error = 4, flooding = 5 };
+enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3, error = 4 };
 
 /// The random bits of coefficient i of limb j of polynomial k of one (seed, purpose) are r, a 128-bit
 /// integer.
@@ -44,7 +44,6 @@ enum class Purpose : std::uint32_t { uniform = 1, ternary = 2, fixed_weight = 3,
 ///   ternary:  floor(3 (r mod 2^64) / 2^64) - 1.
 ///   error:    a discrete Gaussian by inversion: with u = r mod 2^63 and the table of ErrorDistribution,
 ///             |e| is the number of entries <= u; e = -|e| if bit 127 of r is set.
-///   flooding: floor(r / 2^(128 - b)) - 2^(b - 1), uniform in [-2^(b - 1), 2^(b - 1)), 1 <= b <= 120.
 ///   fixed_weight: coefficient i has the key r mod 2^62. Of the N keys the h lowest are chosen (of equal keys
 ///             those with lower i first), 1 <= h <= N: their coefficients are -1 if bit 127 of their r is set
 ///             and +1 if not. All other coefficients are 0.
@@ -94,18 +93,10 @@ class Distribution {
     distribution.errors_ = &errors;
     return distribution;
   }
-  /// Uniform integers of `bits` bits, 1 <= bits <= 120.
-  static Distribution flooding(int bits) {
-    Distribution distribution(Purpose::flooding);
-    distribution.bits_ = bits;
-    return distribution;
-  }
-
   [[nodiscard]] Purpose purpose() const { return purpose_; }
-  /// Of a fixed weight, an error and flooding alone.
+  /// Of a fixed weight and an error alone.
   [[nodiscard]] std::size_t weight() const { return weight_; }
   [[nodiscard]] const ErrorDistribution& errors() const { return *errors_; }
-  [[nodiscard]] int bits() const { return bits_; }
 
  private:
   explicit Distribution(Purpose purpose) : purpose_(purpose) {}
@@ -113,7 +104,6 @@ class Distribution {
   Purpose purpose_;
   std::size_t weight_ = 0;
   const ErrorDistribution* errors_ = nullptr;
-  int bits_ = 0;
 };
 
 }  // namespace hemera::poly

@@ -111,16 +111,6 @@ void sample_small(runtime::ThreadPool& pool, const SamplingKernels& kernels, con
                  });
 }
 
-// top = floor(wide / 2^(128 - bits)) for a chunk of wide integers, 1 <= bits <= 127.
-void keep_top_bits(std::uint64_t* top, const std::uint64_t* wide, int bits) {
-  for (std::size_t n = 0; n < chunk; ++n) {
-    const arith::uint128 r = (static_cast<arith::uint128>(wide[2 * n + 1]) << 64) | wide[2 * n];
-    const arith::uint128 shifted = r >> (128 - bits);
-    top[2 * n] = static_cast<std::uint64_t>(shifted);
-    top[2 * n + 1] = static_cast<std::uint64_t>(shifted >> 64);
-  }
-}
-
 // Each entry is 2 key + sign; it becomes the coefficient 1 - 2 sign if its key is among the `weight` lowest,
 // else 0.
 __attribute__((noinline)) void choose_lowest(const SamplingKernels& kernels, std::uint64_t* entries,
@@ -143,14 +133,6 @@ __attribute__((noinline)) void choose_lowest(const SamplingKernels& kernels, std
     const std::uint64_t fills = equal & ((0 - missing) >> 63);
     missing -= fills;
     entries[i] = ((below | fills) ^ negative) - negative;
-  }
-}
-
-// residues - constant modulo q for a chunk. By the sign bit: of a comparison, Clang 14 makes a branch.
-void subtract_constant(std::uint64_t* residues, std::uint64_t constant, std::uint64_t q) {
-  for (std::size_t n = 0; n < chunk; ++n) {
-    const std::uint64_t difference = residues[n] - constant;
-    residues[n] = difference + (q & (0 - (difference >> 63)));
   }
 }
 
@@ -182,26 +164,6 @@ void sample_error(runtime::ThreadPool& pool, const SamplingKernels& kernels, con
                [&](std::int64_t* values, const std::uint64_t* wide) {
                  kernels.error_values(values, wide, chunk, distribution.table(), distribution.size());
                });
-}
-
-void sample_flooding(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
-                     const RandomStream& stream, int bits, const RnsBase& base) {
-  const arith::uint128 half = static_cast<arith::uint128>(1) << (bits - 1);
-  for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
-                 [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
-                   RandomBits random(kernels, stream.seed, Purpose::flooding, number(stream, polynomial), 0);
-                   SecretArray<std::uint64_t, 2 * chunk> top;  // wide integers of `bits` bits
-                   for (std::size_t i = first; i < first + count; i += chunk) {
-                     keep_top_bits(top.data, random.at(i), bits);
-                     for (std::size_t limb = 0; limb < base.size(); ++limb) {
-                       const arith::Modulus& q = base.modulus(limb);
-                       const std::uint64_t offset = q.reduce(half);
-                       std::uint64_t* target = limb_of(out, polynomial, limb) + i;
-                       kernels.reduce_wide(target, top.data, chunk, q);
-                       subtract_constant(target, offset, q.value());
-                     }
-                   }
-                 });
 }
 
 void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
@@ -251,8 +213,6 @@ void sample(runtime::ThreadPool& pool, const SamplingKernels& kernels, const Pol
       return sample_ternary(pool, kernels, out, stream, base);
     case Purpose::error:
       return sample_error(pool, kernels, out, stream, distribution.errors(), base);
-    case Purpose::flooding:
-      return sample_flooding(pool, kernels, out, stream, distribution.bits(), base);
     case Purpose::fixed_weight:
       break;
   }

@@ -138,39 +138,6 @@ __global__ void __launch_bounds__(threads)
   store(out.limb(blockIdx.y / components, blockIdx.y % components, 0), words);
 }
 
-// --- Wide integers ---
-
-// `offsets`: 2^(bits - 1) modulo each limb.
-__global__ void __launch_bounds__(threads)
-    flooding_kernel(DeviceView out, unsigned components, unsigned limbs,
-                    const __grid_constant__ StreamKey stream, int bits,
-                    const __grid_constant__ LimbWords offsets, const __grid_constant__ LimbModuli moduli_of,
-                    const Modulus* moduli) {
-  const RandomBlock random = random_block(stream, blockIdx.y, 0, block_counter());
-  unsigned long long top_low[per_block], top_high[per_block];
-#pragma unroll
-  for (unsigned k = 0; k < per_block; ++k) {
-    const uint128 top = random.r[k] >> (128 - bits);
-    top_low[k] = low(top);
-    top_high[k] = high(top);
-  }
-  exchange(top_low);
-  exchange(top_high);
-  begin_kernel();
-  std::uint64_t* limb = out.limb(blockIdx.y / components, blockIdx.y % components, 0);
-  for (unsigned l = 0; l < limbs; ++l, limb += out.limb_stride) {
-    const Modulus q = moduli[moduli_of.ring_index[l]];
-    const std::uint64_t offset = offsets.word[l];
-    std::uint64_t words[per_block];
-#pragma unroll
-    for (unsigned k = 0; k < per_block; ++k) {
-      const uint128 top = static_cast<uint128>(top_high[k]) << 64 | top_low[k];
-      words[k] = q.subtract(q.reduce(top), offset);
-    }
-    store(limb, words);
-  }
-}
-
 // grid [tile, polynomial, limb]. Block 4 h + g of a row of 256 gives entries 16 h + 4 g + k, which stand at
 // 16 (4 g + k) + h: 16 lanes of one g write neighbours.
 __global__ void __launch_bounds__(threads)
@@ -433,24 +400,6 @@ void sample_error(const Launcher& launcher, const PolyView& out, const RandomStr
   });
 }
 
-void sample_flooding(const Launcher& launcher, const PolyView& out, const RandomStream& stream, int bits,
-                     const RnsBase& base) {
-  const uint128 half = static_cast<uint128>(1) << (bits - 1);
-  leaving_no_secrets([&] {
-    for_each_launch(out.shape, [&](const Part& part) {
-      LimbWords offsets{};
-      for (std::size_t l = 0; l < part.limbs; ++l) {
-        offsets.word[l] = base.modulus(part.first_limb + l).reduce(half);
-      }
-      launch("sample_flooding", launcher.stream, flooding_kernel, grid(launcher, out, part), {threads}, 0,
-             device_view(part.of(out)), static_cast<unsigned>(out.shape.components),
-             static_cast<unsigned>(part.limbs),
-             stream_key(stream, Purpose::flooding, part.first_batch * out.shape.components), bits, offsets,
-             limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
-    });
-  });
-}
-
 // The random keys stand in the first limb of `out` until they are replaced: that takes no scratch.
 void sample_fixed_weight(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                          std::size_t weight, const RnsBase& base) {
@@ -492,8 +441,6 @@ void sample(const Launcher& launcher, const PolyView& out, const RandomStream& s
       return sample_fixed_weight(launcher, out, stream, distribution.weight(), base);
     case Purpose::error:
       return sample_error(launcher, out, stream, distribution.errors(), base);
-    case Purpose::flooding:
-      return sample_flooding(launcher, out, stream, distribution.bits(), base);
   }
 }
 
