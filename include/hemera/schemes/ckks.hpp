@@ -92,8 +92,8 @@ struct DropRequest {
 rlwe::Parameters parameters_from_drops(const DropRequest& request);
 
 /// Whether decoding a decryption checks that values did not wrap (Encoder::decode): for the Galois generator
-/// 5, where the last base has spare_bits above scale and range_bits. So it is for parameters_for, unless
-/// range_bits is small, and not for parameters of other libraries.
+/// 5, where range_bits is not 0 (unknown) and the last base has spare_bits above scale and range_bits. So it
+/// is for parameters_for, unless range_bits is small, and not for parameters of other libraries.
 bool checks_range(const rlwe::Parameters& parameters);
 
 /// Slots to plaintexts and back.

@@ -153,10 +153,13 @@ Range range_of(const CircuitRequest& request) {
 }  // namespace
 
 bool checks_range(const rlwe::Parameters& parameters) {
-  if (parameters.scheme() != rlwe::Scheme::ckks || parameters.literal().galois_generator != 5) return false;
+  const rlwe::ParametersLiteral& literal = parameters.literal();
+  if (parameters.scheme() != rlwe::Scheme::ckks || literal.galois_generator != 5 || literal.range_bits == 0) {
+    return false;
+  }
   // Primes are up to half a bit short in all.
   return parameters.log_modulus(0) >=
-         std::log2(parameters.scale()) + parameters.literal().range_bits + spare_bits - 0.5;
+         std::log2(parameters.scale()) + literal.range_bits + spare_bits - 0.5;
 }
 
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
