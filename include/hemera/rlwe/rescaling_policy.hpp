@@ -31,8 +31,8 @@ enum class Alignment : std::uint8_t {
 
 /// The noise-scale degree of a product.
 enum class DegreeOfProducts : std::uint8_t {
-  stays = 0,  ///< that of the first operand: degrees say nothing
-  adds = 1,   ///< the sum of both
+  stays = 0,            ///< that of the first operand: degrees say nothing
+  adds = 1,             ///< the sum of both
   larger_plus_one = 2,  ///< of ciphertexts; one with a plaintext stays
 };
 

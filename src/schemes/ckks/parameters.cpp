@@ -158,8 +158,7 @@ bool checks_range(const rlwe::Parameters& parameters) {
     return false;
   }
   // Primes are up to half a bit short in all.
-  return parameters.log_modulus(0) >=
-         std::log2(parameters.scale()) + literal.range_bits + spare_bits - 0.5;
+  return parameters.log_modulus(0) >= std::log2(parameters.scale()) + literal.range_bits + spare_bits - 0.5;
 }
 
 rlwe::Parameters parameters_for(const CircuitRequest& request) {
