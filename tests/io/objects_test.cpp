@@ -107,6 +107,14 @@ TEST_P(ObjectsTest, SavingWhatWasLoadedGivesTheSameBytes) {
   }
 }
 
+TEST_P(ObjectsTest, UnknownNoiseIsSaved) {
+  rlwe::Ciphertext ciphertext = samples_.ciphertext.clone();
+  ciphertext.meta.noise_log2 = rlwe::unknown_noise;
+  const auto file = save(ciphertext);
+  EXPECT_EQ(load_ciphertext(samples_.context, file).meta.noise_log2, rlwe::unknown_noise);
+  EXPECT_EQ(read_header(file).version, GetParam().version);
+}
+
 TEST_P(ObjectsTest, ASetMayHoldAnyKeys) {
   rlwe::EvaluationKeys keys = samples_.keys;
   keys.public_key.reset();

@@ -2,6 +2,7 @@
 // 4, from their documented behaviour and from objects that they wrote.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 

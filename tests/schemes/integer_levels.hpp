@@ -200,6 +200,30 @@ TYPED_TEST_P(IntegerLevels, EveryGadget) {
   }
 }
 
+// 18. A noise of which nothing is known stays unknown: no budget, no NaN, and the values are as right as
+// ever.
+TYPED_TEST_P(IntegerLevels, UnknownNoiseIsAValue) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 3));
+  const Values a = session.uniform();
+  const Values b = session.uniform();
+  rlwe::Ciphertext x = session.encrypt(a);
+  const rlwe::Ciphertext y = session.encrypt(b);
+  x.meta.noise_log2 = rlwe::unknown_noise;
+  rlwe::Ciphertext low = y.clone();
+  session.evaluator.drop_to_level_inplace(low, 1);
+  const rlwe::Ciphertext sum = session.evaluator.add(x, low);  // levels and factors are brought together
+  const rlwe::Ciphertext product = session.evaluator.multiply(x, y);
+  const rlwe::Ciphertext small = session.evaluator.shrink(sum);
+  for (const rlwe::Ciphertext* result : {&std::as_const(x), &sum, &product, &small}) {
+    EXPECT_EQ(result->meta.noise_log2, rlwe::unknown_noise);
+    EXPECT_EQ(S::guaranteed(*result), 0);
+  }
+  EXPECT_EQ(session.decrypt(sum), session.add(a, b));
+  EXPECT_EQ(session.decrypt(product), session.multiply(a, b));
+  EXPECT_EQ(session.decrypt(small), session.add(a, b));
+}
+
 // 15. Sharing a decryption asks for a margin of the guaranteed budget, not of the measured one.
 TYPED_TEST_P(IntegerLevels, SharingNeedsAMargin) {
   using S = TypeParam;
@@ -383,7 +407,7 @@ TYPED_TEST_P(IntegerLevels, OneEvaluatorFromManyThreads) {
 
 REGISTER_TYPED_TEST_SUITE_P(IntegerLevels, ModulusSwitchingKeepsValues, ChainsUntilTheBudgetIsSpent,
                             ShrinkKeepsWhatIsNeeded, BoundsHoldForChosenPlaintexts, EveryGadget,
-                            SharingNeedsAMargin, ParametersHoldTheirCircuit, ImpossibleRequests, Mistakes,
-                            ManualMode, OneEvaluatorFromManyThreads);
+                            SharingNeedsAMargin, UnknownNoiseIsAValue, ParametersHoldTheirCircuit,
+                            ImpossibleRequests, Mistakes, ManualMode, OneEvaluatorFromManyThreads);
 
 }  // namespace hemera::testing

@@ -39,6 +39,8 @@ double noise_at_level(const LevelSetting& setting, const Operand& operand, std::
 
 std::size_t multiplication_level(const LevelSetting& setting, const Operand& a, const Operand& b) {
   const std::size_t highest = std::min(a.level, b.level);
+  // Without a bound no level is better than another.
+  if (std::isinf(a.noise_log2) || std::isinf(b.noise_log2)) return highest;
   Operand x{highest, noise_at_level(setting, a, highest)};
   Operand y{highest, noise_at_level(setting, b, highest)};
   double best = -std::numeric_limits<double>::infinity();
