@@ -5,6 +5,7 @@
 
 #include "hemera/io/objects.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/ckks.hpp"
 #include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
 #include "io/polynomials.hpp"
@@ -123,10 +124,13 @@ rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const st
   const bool ckks = context->scheme() == rlwe::Scheme::ckks;
   const ExpectedResidues expected{ckks ? context->base(fields.meta.level) : context->plain_base(),
                                   ckks ? poly::Form::evaluation : poly::Form::coefficient,
-                                  rlwe::batch_count(fields.meta.batch), 1U};
+                                  rlwe::batch_count(fields.meta.batch), 1U,
+                                  ckks ? ckks::period_entries(fields.meta.slots) : 0};
   auto poly = read_polynomials(reader.next(residues_tag), *context, expected, {});
   reader.expect_end();
-  return {context, std::move(fields.meta), std::move(poly)};
+  rlwe::Plaintext plaintext{context, std::move(fields.meta), std::move(poly)};
+  require_version(reader, plaintext);
+  return plaintext;
 }
 
 rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const std::byte> file) {
@@ -139,7 +143,9 @@ rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const 
   }
   auto poly = read_polynomials(reader.next(residues_tag), *context, expected, fields.seed);
   reader.expect_end();
-  return {context, std::move(fields.meta), std::move(poly), fields.seed};
+  rlwe::Ciphertext ciphertext{context, std::move(fields.meta), std::move(poly), fields.seed};
+  require_version(reader, ciphertext);
+  return ciphertext;
 }
 
 rlwe::SecretKey load_secret_key(const ContextPointer& context, std::span<const std::byte> file) {

@@ -134,7 +134,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
       in.fail("values of at most " + std::to_string(fields.meta.largest));
     }
   }
-  if (fields.version() != version) {
+  if (fields.version() > version) {
     in.fail("a noise-scale degree of " + std::to_string(fields.meta.noise_scale_degree) +
             ", which is written in another version of the format than " + std::to_string(version));
   }

@@ -30,6 +30,7 @@ struct MessageFields {
   rlwe::Metadata meta;
   std::optional<poly::RandomStream> seed;
 
+  /// Of these fields alone: a plaintext's residues may need more.
   [[nodiscard]] std::uint16_t version() const;
   void write(runtime::ByteWriter& out, std::uint16_t version) const;
   static MessageFields read(std::span<const std::byte> section, std::uint16_t version);

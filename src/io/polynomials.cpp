@@ -36,7 +36,7 @@ void fill(ResidueWriter& writer, const rlwe::Context& context, const poly::Poly&
 std::string text(poly::Form form) { return form == poly::Form::evaluation ? "evaluation" : "coefficient"; }
 
 void require(const ResidueLayout& layout, const ExpectedResidues& expected) {
-  if (layout.degree != expected.base.ring()->degree()) {
+  if (layout.degree != expected.base.ring()->degree() && layout.degree != expected.fewer_entries) {
     throw FormatError("polynomials of degree " + std::to_string(layout.degree) +
                       " where the parameters have " + std::to_string(expected.base.ring()->degree()));
   }
@@ -104,8 +104,8 @@ poly::Poly read_polynomials(const Section& section, const rlwe::Context& context
                       " elements do");
   }
 
-  poly::Poly poly =
-      context.make_poly(layout.batch, layout.components + (seed ? 1U : 0U), expected.base, expected.form);
+  poly::Poly poly = context.make_poly(layout.batch, layout.components + (seed ? 1U : 0U), expected.base,
+                                      expected.form, runtime::Secrecy::open, layout.degree);
   const poly::PolyView view = poly.view();
   std::vector<std::uint64_t> host(layout.element_words());
   for (std::size_t b = 0; b < layout.batch; ++b) {

@@ -17,6 +17,8 @@ struct ExpectedResidues {
   std::size_t batch = 1;
   /// Components in the file; empty: any number from 2 on.
   std::optional<std::size_t> components;
+  /// Fewer entries of a limb than all, which may be stored instead (poly::PolyShape); 0: not.
+  std::size_t fewer_entries = 0;
 };
 
 /// Components [0, components) of a polynomial array as the next section of a file.

@@ -18,9 +18,8 @@ constexpr std::uint64_t modulus_end = std::uint64_t{1} << arith::max_modulus_bit
 
 // Why no file may have this layout, or nothing. Moduli and degree first: `element_bytes` relies on them.
 std::optional<std::string> problem(const ResidueLayout& layout) {
-  if (!std::has_single_bit(layout.degree) || layout.degree < poly::min_degree ||
-      layout.degree > poly::max_degree) {
-    return "degree " + std::to_string(layout.degree) + " is no power of two from 2^10 to 2^17";
+  if (!poly::is_entry_count(layout.degree, poly::max_degree)) {
+    return "degree " + std::to_string(layout.degree) + " is no power of two from 2^6 to 2^17";
   }
   if (layout.batch == 0 || layout.components == 0 || layout.moduli.empty()) {
     return "an extent of the array is zero";

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hemera/io/container.hpp"
-#include "hemera/poly/ring.hpp"
+#include "hemera/poly/poly.hpp"
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/memory.hpp"
 

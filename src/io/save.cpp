@@ -97,7 +97,7 @@ void save(Sink& sink, const rlwe::Plaintext& plaintext, const SaveOptions& optio
     throw MismatchError(
         "a plaintext over another base than its level's can not be saved; encode it at the level alone");
   }
-  Writer writer(sink, fields.version(), Kind::plaintext, fingerprint(context), 2);
+  Writer writer(sink, version_of(plaintext), Kind::plaintext, fingerprint(context), 2);
   write_fields(writer, message_tag, fields, context.parameters());
   write_polynomials(writer, context, plaintext.poly, 1, options);
   writer.finish();
@@ -107,7 +107,7 @@ void save(Sink& sink, const rlwe::Ciphertext& ciphertext, const SaveOptions& opt
   const rlwe::Context& context = *ciphertext.context;
   require_evaluation_form(ciphertext.poly, "ciphertext");
   const MessageFields fields{context.scheme(), ciphertext.meta, kept_seed(ciphertext.seed, options)};
-  Writer writer(sink, fields.version(), Kind::ciphertext, fingerprint(context), 2);
+  Writer writer(sink, version_of(ciphertext), Kind::ciphertext, fingerprint(context), 2);
   write_fields(writer, message_tag, fields, context.parameters());
   write_polynomials(writer, context, ciphertext.poly, stored_components(ciphertext.poly, fields.seed),
                     options);

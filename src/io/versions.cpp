@@ -7,6 +7,22 @@
 
 namespace hemera::io {
 
+namespace {
+
+std::uint16_t version_of(const rlwe::Context& context, const rlwe::Metadata& meta) {
+  return MessageFields{context.scheme(), meta, {}}.version();
+}
+
+}  // namespace
+
+std::uint16_t version_of(const rlwe::Plaintext& plaintext) {
+  return plaintext.poly.is_whole() ? version_of(*plaintext.context, plaintext.meta) : second_format;
+}
+
+std::uint16_t version_of(const rlwe::Ciphertext& ciphertext) {
+  return version_of(*ciphertext.context, ciphertext.meta);
+}
+
 std::uint16_t version_of(const rlwe::SecretKey& key) {
   return key.context->parameters().literal().secret.deviation == 0 ? first_format : second_format;
 }

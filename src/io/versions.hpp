@@ -1,12 +1,17 @@
-// The first version of the format that can express a key.
+// The first version of the format that can express an object.
 #pragma once
 
 #include <cstdint>
 
+#include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
 
 namespace hemera::io {
 
+/// Periods that are stored once need version 2, and so may the metadata.
+std::uint16_t version_of(const rlwe::Plaintext& plaintext);
+/// The metadata may need version 2.
+std::uint16_t version_of(const rlwe::Ciphertext& ciphertext);
 /// Secrets that are not ternary need version 2.
 std::uint16_t version_of(const rlwe::SecretKey& key);
 /// Bases other than the context's need version 2.

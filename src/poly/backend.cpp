@@ -1,6 +1,8 @@
 // The public operations: what each checks, once for every backend, and how it gets its scratch.
 #include "hemera/poly/backend.hpp"
 
+#include <algorithm>
+
 #include "hemera/runtime/error.hpp"
 #include "poly/embedding_checks.hpp"
 #include "poly/sampling_checks.hpp"
@@ -32,14 +34,14 @@ std::unique_ptr<Backend::Recording> Backend::record(Queue& /*queue*/,
 
 void Backend::upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
                      Form form) const {
-  check_degree("upload", "output", out, *ring_);
+  check_entries("upload", "output", out, *ring_);
   check_host("upload", host.size(), out.shape);
   do_upload(queue, out, host, form);
 }
 
 void Backend::download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                        Form form) const {
-  check_degree("download", "input", in, *ring_);
+  check_entries("download", "input", in, *ring_);
   check_host("download", host.size(), in.shape);
   do_download(queue, host, in, form);
 }
@@ -55,7 +57,8 @@ void Backend::download_values(Queue& queue, std::span<std::byte> host, std::span
 }
 
 void Backend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
-  check_degree("copy", "output", out, *ring_);
+  check_entries("copy", "output", out, *ring_);
+  check_entries("copy", "input", in, *ring_);
   check_copy("copy", out, in);
   check_broadcast("copy", "input", in.shape, out.shape);
   do_copy(queue, out, in);
@@ -63,8 +66,8 @@ void Backend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) c
 
 void Backend::copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                         const ConstPolyView& in, Form form) const {
-  check_degree("copy_from", "output", out, *ring_);
-  check_degree("copy_from", "input", in, *source.ring_);
+  check_entries("copy_from", "output", out, *ring_);
+  check_entries("copy_from", "input", in, *source.ring_);
   if (in.shape != out.shape) {
     throw MismatchError("copy_from: the input " + describe(in.shape) + " and the output " +
                         describe(out.shape) + " have different shapes");
@@ -146,7 +149,11 @@ void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const C
                             std::span<const ConstPolyView> b, const RnsBase& base) const {
   check_ring("inner_product", ring_, base);
   check_inner_product(out, a, b, base);
-  do_inner_product(queue, out, a, b, base);
+  const auto is_whole = [&](const ConstPolyView& view) { return view.shape.degree == out.shape.degree; };
+  if (std::ranges::all_of(b, is_whole)) return do_inner_product(queue, out, a, b, base);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    do_binary(queue, i == 0 ? Binary::multiply : Binary::multiply_add, out, a[i], b[i], base);
+  }
 }
 
 void Backend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,

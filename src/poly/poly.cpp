@@ -9,11 +9,19 @@
 namespace hemera::poly {
 
 Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
-           RnsBase base, Form form, runtime::Secrecy secrecy)
+           RnsBase base, Form form, runtime::Secrecy secrecy, std::size_t entries)
     : base_(std::move(base)), form_(form) {
   if (base_.empty()) throw ParameterError("a polynomial needs an RNS base of at least one modulus");
-  shape_ = {
-      .batch = batch, .components = components, .limbs = base_.size(), .degree = base_.ring()->degree()};
+  const std::size_t degree = base_.ring()->degree();
+  shape_ = {.batch = batch,
+            .components = components,
+            .limbs = base_.size(),
+            .degree = entries == 0 ? degree : entries};
+  if (!is_entry_count(shape_.degree, degree) || (shape_.degree != degree && form == Form::coefficient)) {
+    throw ParameterError("a limb of " + std::to_string(degree) + " entries can not be stored by " +
+                         std::to_string(shape_.degree) + "; a power of two from " +
+                         std::to_string(min_entries) + " on of values in evaluation form can");
+  }
   // A product that wraps would ask for little memory and be overrun later.
   const std::size_t word = static_cast<std::size_t>(base_.word());
   std::size_t room = std::numeric_limits<std::size_t>::max() / word;

@@ -18,6 +18,12 @@ void check_word(const char* operation, const char* operand, Word actual, Word ex
                       std::to_string(static_cast<int>(expected)));
 }
 
+// The view as if all entries were there, where fewer may be.
+ConstPolyView as_whole(ConstPolyView view, std::size_t degree) {
+  if (is_entry_count(view.shape.degree, degree)) view.shape.degree = degree;
+  return view;
+}
+
 }  // namespace
 
 void check_view(const char* operation, const char* operand, const ConstPolyView& view, const RnsBase& base) {
@@ -84,10 +90,15 @@ void check_degree(const char* operation, const char* operand, const ConstPolyVie
   check_word(operation, operand, view.word, Word::u64);
 }
 
+void check_entries(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring) {
+  if (!is_entry_count(view.shape.degree, ring.degree())) check_degree(operation, operand, view, ring);
+  check_word(operation, operand, view.word, Word::u64);
+}
+
 void check_copy(const char* operation, const PolyView& out, const ConstPolyView& in) {
-  if (in.shape.limbs != out.shape.limbs || in.shape.degree != out.shape.degree) {
+  if (in.shape.limbs != out.shape.limbs) {
     throw MismatchError(std::string(operation) + ": the input " + describe(in.shape) + " and the output " +
-                        describe(out.shape) + " have different limbs or degrees");
+                        describe(out.shape) + " have different limbs");
   }
   check_word(operation, "input", in.word, out.word);
 }
@@ -102,7 +113,7 @@ void check_unary(const char* operation, const std::shared_ptr<const Ring>& ring,
 void check_binary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
                   const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base) {
   check_unary(operation, ring, out, a, base);
-  check_input(operation, "b", b, out.shape, base);
+  check_input(operation, "b", as_whole(b, out.shape.degree), out.shape, base);
 }
 
 void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
@@ -115,7 +126,7 @@ void check_inner_product(const PolyView& out, std::span<const ConstPolyView> a,
   check_count(operation, "components of the output", out.shape.components, left + right - 1);
   for (std::size_t i = 0; i < a.size(); ++i) {
     check_view(operation, "a", a[i], base);
-    check_view(operation, "b", b[i], base);
+    check_view(operation, "b", right == 1 ? as_whole(b[i], out.shape.degree) : b[i], base);
     check_count(operation, "components of a left factor", a[i].shape.components, left);
     check_count(operation, "components of a right factor", b[i].shape.components, right);
     check_batch(operation, "a", a[i].shape, out.shape);

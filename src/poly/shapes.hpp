@@ -41,12 +41,16 @@ void check_host(const char* operation, std::size_t host_words, const PolyShape& 
 /// The view has the ring's degree, and stores residues in words of 64 bits; MismatchError otherwise.
 void check_degree(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring);
 
-/// Output and input of a copy have equally many limbs of one degree; MismatchError otherwise.
+/// The same, or the view is stored by fewer entries (PolyShape).
+void check_entries(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring);
+
+/// Output and input of a copy have equally many limbs; MismatchError otherwise.
 void check_copy(const char* operation, const PolyView& out, const ConstPolyView& in);
 
 /// Output and inputs of an operation entry by entry, over a base of this ring; MismatchError otherwise.
 void check_unary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
                  const ConstPolyView& a, const RnsBase& base);
+/// The same with a `b` that may be stored by fewer entries (PolyShape).
 void check_binary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
                   const ConstPolyView& a, const ConstPolyView& b, const RnsBase& base);
 

@@ -61,9 +61,10 @@ Ciphertext make_like(const Ciphertext& a, Metadata meta) {
 }
 Plaintext make_like(const Plaintext& a, Metadata meta) {
   const std::size_t count = batch_count(meta.batch);
-  return {
-      a.context, std::move(meta),
-      a.context->make_poly(count, a.poly.shape().components, a.poly.base(), a.poly.form(), a.poly.secrecy())};
+  const poly::PolyShape& shape = a.poly.shape();
+  return {a.context, std::move(meta),
+          a.context->make_poly(count, shape.components, a.poly.base(), a.poly.form(), a.poly.secrecy(),
+                               shape.degree)};
 }
 
 template <typename Object>

@@ -75,6 +75,12 @@ Gadget::Gadget(const poly::ModulusChain& chain, const GadgetPrimes& primes, poly
   base_ = base_of(chain_, primes_.base);
   special_ = base_of(chain_, primes_.special);
   modulus_ = base_.united(special_);
+  for (std::size_t i = 0; i < base_.size(); ++i) {
+    const arith::Modulus& q = base_.modulus(i);
+    std::uint64_t product = 1;
+    for (const std::uint64_t prime : primes_.special) product = q.multiply(product, q.reduce(prime));
+    special_residues_.push_back(product);
+  }
   for (const Primes& digit : primes_.digits) {
     const poly::RnsBase moduli = base_of(chain_, digit);
     const int width = primes_.window_bits;
@@ -135,6 +141,15 @@ const poly::Division* Gadget::mod_down(std::size_t level, std::size_t target) co
                                                   plain_);
   }
   return plan.get();
+}
+
+std::vector<std::uint64_t> Gadget::special_residues(std::size_t level) const {
+  require(level);
+  std::vector<std::uint64_t> residues;
+  for (const std::uint32_t position : base_.positions(chain_.base(level))) {
+    residues.push_back(special_residues_[position]);
+  }
+  return residues;
 }
 
 std::size_t Gadget::cost(std::size_t level) const {

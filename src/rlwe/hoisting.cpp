@@ -31,18 +31,19 @@ void require_gadget(const Gadget& a, const Gadget& b, const char* operation) {
                       ": the operands have different gadgets; take keys and digits of one gadget");
 }
 
-// P modulo each prime of the level.
-std::vector<std::uint64_t> special_residues(const Context& context, const Gadget& gadget, std::size_t level) {
-  const poly::RnsBase& base = context.base(level);
-  std::vector<std::uint64_t> residues;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    const arith::Modulus& q = base.modulus(i);
-    std::uint64_t product = 1;
-    for (const std::uint64_t prime : gadget.special().values())
-      product = q.multiply(product, q.reduce(prime));
-    residues.push_back(product);
-  }
-  return residues;
+// The digits of one component, in evaluation form over the extended base.
+poly::Poly extended_digits(const Context& context, const poly::ConstPolyView& in, const poly::ModUp& up) {
+  poly::Poly digits = context.make_poly(in.shape.batch, up.digits().size(), up.extended(), Form::evaluation);
+  auto workspace = context.make_workspace();
+  context.backend().mod_up(context.queue(), digits.view(), in, up, Form::evaluation, workspace);
+  return digits;
+}
+
+poly::Poly key_sums(const Context& context, const poly::Poly& digits, const SwitchingKey& key,
+                    const poly::ModUp& up) {
+  poly::Poly sums = context.make_poly(digits.shape().batch, 2, up.extended(), Form::evaluation);
+  context.backend().key_inner_product(context.queue(), sums.view(), digits.view(), key.poly.view(), up);
+  return sums;
 }
 
 Metadata switched(const Context& context, const Gadget& gadget, Metadata meta) {
@@ -84,17 +85,11 @@ Digits decompose(const Ciphertext& ciphertext, GadgetPointer gadget) {
   require_size_two(ciphertext, "decompose");
   const Context& context = *ciphertext.context;
   const std::size_t level = ciphertext.meta.level;
-  const poly::ModUp& up = gadget->mod_up(level);
-  const std::size_t batch = ciphertext.poly.shape().batch;
   const poly::ConstPolyView c = ciphertext.poly.view();
-  Digits result{ciphertext.context, gadget, ciphertext.meta,
-                context.make_poly(batch, 1, context.base(level), Form::evaluation),
-                context.make_poly(batch, up.digits().size(), up.extended(), Form::evaluation)};
-  context.backend().copy(context.queue(), result.first.view(), c.components(0, 1));
-  auto workspace = context.make_workspace();
-  context.backend().mod_up(context.queue(), result.digits.view(), c.components(1, 1), up, Form::evaluation,
-                           workspace);
-  return result;
+  poly::Poly first = context.make_poly(c.shape.batch, 1, context.base(level), Form::evaluation);
+  context.backend().copy(context.queue(), first.view(), c.components(0, 1));
+  poly::Poly digits = extended_digits(context, c.components(1, 1), gadget->mod_up(level));
+  return {ciphertext.context, std::move(gadget), ciphertext.meta, std::move(first), std::move(digits)};
 }
 
 ExtendedCiphertext extend(const Ciphertext& ciphertext, GadgetPointer gadget) {
@@ -107,7 +102,7 @@ ExtendedCiphertext extend(const Ciphertext& ciphertext, GadgetPointer gadget) {
                             context.make_poly(ciphertext.poly.shape().batch, 2, extended, Form::evaluation)};
   const poly::PolyView out = result.poly.view();
   context.backend().multiply_scalar(context.queue(), out.limbs(0, base.size()), ciphertext.poly.view(),
-                                    special_residues(context, *gadget, level), base);
+                                    gadget->special_residues(level), base);
   if (extended.size() != base.size()) {
     context.backend().fill_zero(context.queue(), out.limbs(base.size(), extended.size() - base.size()));
   }
@@ -123,12 +118,10 @@ ExtendedCiphertext switch_extended(const Digits& digits, const SwitchingKey& key
   const std::size_t level = digits.meta.level;
   const poly::RnsBase& base = context.base(level);
   const poly::ModUp& up = key.gadget->mod_up(level);
-  const std::size_t batch = digits.digits.shape().batch;
-  poly::Poly sums = context.make_poly(batch, 2, up.extended(), Form::evaluation);
-  backend.key_inner_product(context.queue(), sums.view(), digits.digits.view(), key.poly.view(), up);
-  poly::Poly scaled = context.make_poly(batch, 1, base, Form::evaluation);
+  poly::Poly sums = key_sums(context, digits.digits, key, up);
+  poly::Poly scaled = context.make_poly(digits.first.shape().batch, 1, base, Form::evaluation);
   backend.multiply_scalar(context.queue(), scaled.view(), digits.first.view(),
-                          special_residues(context, *key.gadget, level), base);
+                          key.gadget->special_residues(level), base);
   const poly::PolyView first = sums.view().components(0, 1).limbs(0, base.size());
   backend.add(context.queue(), first, first, std::as_const(scaled).view(), base);
   return turned(digits.context, digits.gadget, digits.meta, std::move(sums), galois_element);
@@ -144,20 +137,17 @@ ExtendedCiphertext switch_extended(const ExtendedCiphertext& in, const Switching
   const poly::ModUp& up = key.gadget->mod_up(level);
   const std::size_t batch = in.poly.shape().batch;
   const poly::ConstPolyView view = in.poly.view();
-  auto workspace = context.make_workspace();
 
   poly::Poly divided_second;
   poly::ConstPolyView second = view.components(1, 1);
   if (const poly::Division* down = key.gadget->mod_down(level)) {
     divided_second = context.make_poly(batch, 1, context.base(level), Form::evaluation);
+    auto workspace = context.make_workspace();
     backend.divide_and_round(context.queue(), divided_second.view(), second, *down, Form::evaluation,
                              workspace);
     second = std::as_const(divided_second).view();
   }
-  poly::Poly digits = context.make_poly(batch, up.digits().size(), up.extended(), Form::evaluation);
-  backend.mod_up(context.queue(), digits.view(), second, up, Form::evaluation, workspace);
-  poly::Poly sums = context.make_poly(batch, 2, up.extended(), Form::evaluation);
-  backend.key_inner_product(context.queue(), sums.view(), std::as_const(digits).view(), key.poly.view(), up);
+  poly::Poly sums = key_sums(context, extended_digits(context, second, up), key, up);
   const poly::PolyView first = sums.view().components(0, 1);
   backend.add(context.queue(), first, first, view.components(0, 1), up.extended());
   return turned(in.context, in.gadget, in.meta, std::move(sums), galois_element);

@@ -146,10 +146,9 @@ SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, 
   for (const poly::GadgetDigit& digit : gadget->digits()) {
     for (std::size_t limb = 0; limb < digit.moduli.size(); ++limb) {
       const arith::Modulus& q = digit.moduli.modulus(limb);
-      std::uint64_t factor = q.power(2, static_cast<std::uint64_t>(digit.shift));
-      for (const std::uint64_t prime : gadget->special().values())
-        factor = q.multiply(factor, q.reduce(prime));
-      terms.push_back({digit.key_digit, base.position(digit.moduli.index(limb)), factor});
+      const std::size_t position = base.position(digit.moduli.index(limb));  // the gadget's base comes first
+      const std::uint64_t power = q.power(2, static_cast<std::uint64_t>(digit.shift));
+      terms.push_back({digit.key_digit, position, q.multiply(power, gadget->special_residues()[position])});
     }
   }
   poly::Poly pairs = context.make_poly(gadget->digits().size(), 2, base, Form::evaluation);

@@ -1,11 +1,14 @@
 #include "rlwe/restriction.hpp"
 
+#include <utility>
+
 namespace hemera::rlwe {
 
 poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base) {
   const auto positions = whole.base().positions(base);
+  const poly::PolyShape& shape = whole.shape();
   poly::Poly part =
-      context.make_poly(whole.shape().batch, whole.shape().components, base, whole.form(), whole.secrecy());
+      context.make_poly(shape.batch, shape.components, base, whole.form(), whole.secrecy(), shape.degree);
   // One copy for each run of limbs that are neighbours in `whole`.
   for (std::size_t first = 0, last = 0; first < positions.size(); first = last) {
     for (last = first + 1; last < positions.size() && positions[last] == positions[last - 1] + 1;) ++last;
@@ -23,6 +26,16 @@ void with_restricted(const Context& context, const poly::Poly& whole, const poly
   if (prefix == positions.size()) return use(whole.view().limbs(0, prefix));
   const poly::Poly part = restrict_to(context, whole, base);
   use(part.view());
+}
+
+void with_all_entries(const Context& context, const poly::Poly& poly,
+                      const std::function<void(const poly::ConstPolyView&)>& use) {
+  if (poly.is_whole()) return use(poly.view());
+  const poly::PolyShape& shape = poly.shape();
+  poly::Poly whole =
+      context.make_poly(shape.batch, shape.components, poly.base(), poly.form(), poly.secrecy());
+  context.backend().copy(context.queue(), whole.view(), poly.view());
+  use(std::as_const(whole).view());
 }
 
 }  // namespace hemera::rlwe

@@ -1,4 +1,4 @@
-// Polynomials as seen over a part of their base.
+// Polynomials as seen over a part of their base, or with all their entries.
 #pragma once
 
 #include <functional>
@@ -15,5 +15,9 @@ poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const po
 /// Calls use(view of `whole` over `base`), without a copy where its limbs stand first in `whole`.
 void with_restricted(const Context& context, const poly::Poly& whole, const poly::RnsBase& base,
                      const std::function<void(const poly::ConstPolyView&)>& use);
+
+/// Calls use(view with all N entries of a limb), without a copy where these are stored.
+void with_all_entries(const Context& context, const poly::Poly& poly,
+                      const std::function<void(const poly::ConstPolyView&)>& use);
 
 }  // namespace hemera::rlwe

@@ -17,8 +17,9 @@ poly::Poly copy_to(const Context& target, const Context& source, const poly::Pol
   // Contexts of the same parameters number the moduli of their rings alike.
   const auto indices = poly.base().indices();
   const poly::RnsBase base(target.backend().ring(), {indices.begin(), indices.end()});
+  const poly::PolyShape& shape = poly.shape();
   poly::Poly result =
-      target.make_poly(poly.shape().batch, poly.shape().components, base, poly.form(), poly.secrecy());
+      target.make_poly(shape.batch, shape.components, base, poly.form(), poly.secrecy(), shape.degree);
   target.backend().copy_from(target.queue(), result.view(), source.backend(), source.queue(), poly.view(),
                              poly.form());
   return result;

@@ -45,8 +45,40 @@ struct Plans {
 };
 
 // What of a view can be wrong, and must be found.
-enum Mistake : unsigned { limbs = 1, wrong_degree = 2, wrong_batch = 4, components = 8, word = 16 };
-constexpr unsigned any = 31;
+enum Mistake : unsigned {
+  limbs = 1,
+  wrong_degree = 2,
+  wrong_batch = 4,
+  components = 8,
+  word = 16,
+  fewer_entries = 32,
+};
+constexpr unsigned any = 63;
+// Where fewer entries may be stored.
+constexpr unsigned of_stored = any & ~fewer_entries;
+
+PolyView made_wrong(PolyView view, unsigned mistake) {
+  switch (mistake) {
+    case limbs:
+      ++view.shape.limbs;
+      break;
+    case wrong_degree:
+      view.shape.degree *= 2;
+      break;
+    case wrong_batch:
+      ++view.shape.batch;
+      break;
+    case components:
+      ++view.shape.components;
+      break;
+    case fewer_entries:
+      view.shape.degree /= 2;
+      break;
+    default:
+      view.word = poly::Word::u32;
+  }
+  return view;
+}
 
 struct Operand {
   const char* name;
@@ -146,7 +178,7 @@ class Table {
            }}}});
     operations.push_back(
         {"copy",
-         {{"output", q, batch, 2, any}, {"input", q, batch, 2, any}},
+         {{"output", q, batch, 2, of_stored}, {"input", q, batch, 2, of_stored}},
          [this](const auto& v, const Plans&, Workspace&) { backend().copy(queue(), v[0], v[1]); },
          false});
     operations.push_back({"copy_from",
@@ -157,7 +189,7 @@ class Table {
                           false});
     operations.push_back(
         {"fill_zero",
-         {{"output", q, batch, 2, wrong_degree | word}},
+         {{"output", q, batch, 2, wrong_degree | word | fewer_entries}},
          [this](const auto& v, const Plans&, Workspace&) { backend().fill_zero(queue(), v[0]); },
          false});
   }
@@ -175,7 +207,7 @@ class Table {
     operations.push_back({name,
                           {{"output", plans.base, batch, 2, any},
                            {"a", plans.base, batch, 2, any},
-                           {"b", plans.base, batch, 2, any}},
+                           {"b", plans.base, batch, 2, of_stored}},
                           [this, operation](const auto& v, const Plans& p, Workspace&) {
                             (backend().*operation)(queue(), v[0], v[1], v[2], p.base);
                           }});
@@ -343,7 +375,7 @@ class Table {
   void samplers() {
     const RnsBase &q = plans.base, &qp = plans.extended;
     operations.push_back({"sample",
-                          {{"output", q, batch, 2, limbs | wrong_degree | word}},
+                          {{"output", q, batch, 2, limbs | wrong_degree | word | fewer_entries}},
                           [this](const auto& v, const Plans& p, Workspace& space) {
                             backend().sample(queue(), v[0], {}, Distribution::fixed_weight(64), p.base,
                                              space);
@@ -477,26 +509,6 @@ class Table {
   runtime::Buffer values;
   poly::ErrorDistribution errors{3.19};
 };
-
-PolyView made_wrong(PolyView view, unsigned mistake) {
-  switch (mistake) {
-    case limbs:
-      ++view.shape.limbs;
-      break;
-    case wrong_degree:
-      view.shape.degree *= 2;
-      break;
-    case wrong_batch:
-      ++view.shape.batch;
-      break;
-    case components:
-      ++view.shape.components;
-      break;
-    default:
-      view.word = poly::Word::u32;
-  }
-  return view;
-}
 
 template <typename ErrorType, typename Call>
 void expect_error(const Call& call, const std::vector<std::string>& parts) {

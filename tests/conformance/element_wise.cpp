@@ -173,6 +173,75 @@ TEST_P(BackendTest, CopyBroadcastsAndZeroFills) {
   EXPECT_TRUE(same(rig.download(out), expected));
 }
 
+// Values of polynomials in X^(N/n), stored by one of each run: as if all N entries were there.
+TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
+  const std::vector<std::pair<decltype(&poly::Backend::add), Function>> operations = {
+      {&poly::Backend::add, [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + b) % q; }},
+      {&poly::Backend::subtract,
+       [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + q - b) % q; }},
+      {&poly::Backend::multiply,
+       [](std::uint64_t a, std::uint64_t b, std::uint64_t q) {
+         return static_cast<std::uint64_t>(static_cast<uint128>(a) * b % q);
+       }},
+  };
+  const Function product = operations.back().second, sum = operations.front().second;
+  const auto repeated = [](const Host& stored) {
+    Host whole(stored.base, stored.shape.batch, stored.shape.components);
+    const std::size_t run = whole.shape.degree / stored.shape.degree;
+    for (std::size_t i = 0; i < whole.words.size(); ++i) whole.words[i] = stored.words[i / run];
+    return whole;
+  };
+  for (const std::size_t degree : {std::size_t{1} << 10, std::size_t{1} << 15}) {
+    for (const std::size_t entries : {std::size_t{64}, std::size_t{128}, degree / 2}) {
+      SCOPED_TRACE(std::to_string(entries) + " of " + std::to_string(degree));
+      Rig rig(GetParam(), degree, {60, 30, 50});
+      const RnsBase base = rig.all();
+      const Host a = rig.random(base, 3, 2);
+      const Host stored = rig.random(base, 3, 1, entries);
+      const Host b = repeated(stored);
+      const poly::Poly device_a = rig.upload(a);
+      const poly::Poly device_b = rig.upload(stored);
+      EXPECT_TRUE(same(rig.download(device_b), stored));
+
+      poly::Poly whole = rig.output(base, 3, 1);
+      rig.backend->copy(*rig.queue, whole.view(), device_b.view());
+      EXPECT_TRUE(same(rig.download(whole), b));
+      for (const poly::Poly* from : {&device_b, static_cast<const poly::Poly*>(&whole)}) {
+        poly::Poly again = rig.upload(rig.random(base, 3, 1, entries));
+        rig.backend->copy(*rig.queue, again.view(), from->view());
+        EXPECT_TRUE(same(rig.download(again), stored));
+      }
+      poly::Poly moved = rig.upload(rig.random(base, 3, 1, entries));
+      rig.backend->copy_from(*rig.queue, moved.view(), *rig.backend, *rig.queue, device_b.view(),
+                             Form::evaluation);
+      EXPECT_TRUE(same(rig.download(moved), stored));
+
+      poly::Poly out = rig.output(base, 3, 2);
+      for (const auto& [operation, function] : operations) {
+        ((*rig.backend).*operation)(*rig.queue, out.view(), device_a.view(), device_b.view(), base);
+        EXPECT_TRUE(same(rig.download(out), apply(a, b, 3, 2, function)));
+      }
+      const Host once = apply(a, b, 3, 2, product);
+      rig.backend->multiply_add(*rig.queue, out.view(), device_a.view(), device_b.view(), base);
+      EXPECT_TRUE(same(rig.download(out), apply(once, once, 3, 2, sum)));
+      const ConstPolyView left = device_a.view(), right = device_b.view();
+      rig.backend->inner_product(*rig.queue, out.view(), std::vector{left, left, left},
+                                 std::vector{right, ConstPolyView(whole.view()), right}, base);
+      EXPECT_TRUE(same(rig.download(out), apply(apply(once, once, 3, 2, sum), once, 3, 2, sum)));
+      // A part of one array to a part of another.
+      rig.backend->subtract(*rig.queue, out.view().batches(1, 1).limbs(1, 2), left.batches(1, 1).limbs(1, 2),
+                            right.batches(2, 1).limbs(1, 2), rig.primes(1, 2));
+      const Host difference = rig.download(out);
+      for (std::size_t l = 1; l < 3; ++l) {
+        const std::uint64_t q = base.modulus(l).value();
+        for (std::size_t n = 0; n < degree; n += degree / 64 - 1) {
+          ASSERT_EQ(difference.at(1, 1, l, n), (a.at(1, 1, l, n) + q - b.at(2, 0, l, n)) % q) << n;
+        }
+      }
+    }
+  }
+}
+
 // A strided part of an array as output and input: the neighbours stay as they are.
 TEST_P(BackendTest, ViewsOfPartsTouchNothingElse) {
   Rig rig(GetParam(), 1024, {60, 30, 50, 45});

@@ -10,9 +10,12 @@ namespace hemera::conformance {
 
 using poly::Form;
 
-Host::Host(poly::RnsBase over, std::size_t batch, std::size_t components)
+Host::Host(poly::RnsBase over, std::size_t batch, std::size_t components, std::size_t entries)
     : base(std::move(over)),
-      shape{.batch = batch, .components = components, .limbs = base.size(), .degree = base.ring()->degree()},
+      shape{.batch = batch,
+            .components = components,
+            .limbs = base.size(),
+            .degree = entries == 0 ? base.ring()->degree() : entries},
       words(shape.words()) {}
 
 std::vector<std::uint64_t> Host::residues(std::size_t b, std::size_t c, std::size_t n) const {
@@ -60,8 +63,8 @@ poly::RnsBase Rig::plaintext(std::size_t index) const {
   return {ring, {static_cast<std::uint32_t>(prime_count_ + index)}};
 }
 
-Host Rig::random(const poly::RnsBase& base, std::size_t batch, std::size_t components) {
-  Host host(base, batch, components);
+Host Rig::random(const poly::RnsBase& base, std::size_t batch, std::size_t components, std::size_t entries) {
+  Host host(base, batch, components, entries);
   for (std::size_t i = 0; i < host.words.size(); ++i) {
     const std::uint64_t q = base.modulus(i / host.shape.degree % host.shape.limbs).value();
     const std::uint64_t bits = generator();
@@ -73,13 +76,14 @@ Host Rig::random(const poly::RnsBase& base, std::size_t batch, std::size_t compo
 }
 
 poly::Poly Rig::upload(const Host& host, Form form) {
-  poly::Poly result(backend->memory(), host.shape.batch, host.shape.components, host.base, form);
+  poly::Poly result(backend->memory(), host.shape.batch, host.shape.components, host.base, form,
+                    runtime::Secrecy::open, host.shape.degree);
   backend->upload(*queue, result.view(), host.words, form);
   return result;
 }
 
 Host Rig::download(const poly::Poly& poly) {
-  Host host(poly.base(), poly.shape().batch, poly.shape().components);
+  Host host(poly.base(), poly.shape().batch, poly.shape().components, poly.shape().degree);
   backend->download(*queue, host.words, poly.view(), poly.form());
   queue->synchronize();
   return host;

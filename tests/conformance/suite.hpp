@@ -42,7 +42,8 @@ struct Host {
   poly::PolyShape shape;
   std::vector<std::uint64_t> words;
 
-  Host(poly::RnsBase over, std::size_t batch, std::size_t components);
+  /// `entries` of a limb are stored (0: all).
+  Host(poly::RnsBase over, std::size_t batch, std::size_t components, std::size_t entries = 0);
 
   [[nodiscard]] std::size_t index(std::size_t b, std::size_t c, std::size_t l, std::size_t n) const {
     const std::size_t batch = shape.batch == 1 ? 0 : b;
@@ -78,7 +79,7 @@ class Rig {
   [[nodiscard]] poly::RnsBase plaintext(std::size_t index) const;
 
   /// Uniform residues with about one in eight at an edge: 0, 1, q - 1 and the two next to q / 2.
-  Host random(const poly::RnsBase& base, std::size_t batch, std::size_t components);
+  Host random(const poly::RnsBase& base, std::size_t batch, std::size_t components, std::size_t entries = 0);
 
   [[nodiscard]] poly::Poly upload(const Host& host, poly::Form form = poly::Form::evaluation);
   [[nodiscard]] Host download(const poly::Poly& poly);

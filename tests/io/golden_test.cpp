@@ -12,6 +12,7 @@
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/sha256.hpp"
+#include "hemera/schemes/ckks.hpp"
 #include "io/samples.hpp"
 #include "test_device.hpp"
 
@@ -166,6 +167,12 @@ TEST_P(GoldenFiles, DISABLED_Write) {
   files.emplace_back("words-ciphertext", save(samples.seeded, {.packed = false, .seeded = false}));
   files.emplace_back("compressed-plaintext",
                      save(samples.plaintext, {.compression_level = 3, .packed = false}));
+  if (GetParam() == Scheme::ckks) {
+    const std::vector<std::complex<double>> values(2 * 64, {0.5, -0.25});
+    files.emplace_back("period-plaintext",
+                       save(ckks::Encoder(context).encode_over(context->base(0), values, {2}, 0, 0x1p20,
+                                                               ckks::Stored::one_period)));
+  }
   std::ofstream digests(folder / "digests.txt");
   for (const auto& [name, file] : files) {
     save_file(folder / (name + ".hemera"), std::span<const std::byte>(file));

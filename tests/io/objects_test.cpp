@@ -7,6 +7,7 @@
 #include "hemera/io/describe.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/ckks.hpp"
 #include "io/reseal.hpp"
 #include "io/samples.hpp"
 #include "test_device.hpp"
@@ -166,6 +167,34 @@ TEST_P(ObjectsTest, SizesAreThoseOfThePackedResidues) {
   EXPECT_TRUE(near(size(samples_.secret), first ? 1024 / 4 : 1024));
   EXPECT_TRUE(near(size(samples_.public_key), (first ? 3 : 2) * limb));
   EXPECT_TRUE(near(size(samples_.switching), (first ? 1 : 5) * 2 * limb));
+}
+
+// A plaintext that is stored by one period is stored so in files, which version 1 can not.
+TEST_P(ObjectsTest, PeriodsAreSavedOnce) {
+  if (GetParam().scheme != rlwe::Scheme::ckks) return;
+  const rlwe::Context& context = *samples_.context;
+  const ckks::Encoder encoder(samples_.context);
+  const std::vector<std::complex<double>> values(2 * 64, {0.5, -0.25});
+  const auto encode = [&](std::size_t slots) {
+    return encoder.encode_over(context.base(0), std::span(values).first(2 * slots), {2}, 0, 0x1p20,
+                               ckks::Stored::one_period);
+  };
+  for (const std::size_t slots : {1, 64}) {
+    const rlwe::Plaintext plaintext = encode(slots);
+    for (const SaveOptions& options :
+         {SaveOptions{}, SaveOptions{.packed = false}, SaveOptions{.compression_level = 3}}) {
+      const auto file = save(plaintext, options);
+      EXPECT_EQ(read_header(file).version, second_format);
+      EXPECT_LT(file.size(), 2 * 128 * 8 * context.base(0).size() + 400);
+      const auto loaded = load_plaintext(samples_.context, file);
+      expect_equal(loaded.meta, plaintext.meta);
+      expect_equal(loaded.poly, context, plaintext.poly, context);
+    }
+  }
+  // As many entries as the slots' period has, and no others.
+  rlwe::Plaintext plaintext = encode(64);
+  plaintext.meta.slots = 128;
+  EXPECT_THROW(static_cast<void>(load_plaintext(samples_.context, save(plaintext))), FormatError);
 }
 
 TEST_P(ObjectsTest, ZerosCompress) {

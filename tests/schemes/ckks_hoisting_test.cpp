@@ -6,6 +6,7 @@
 #include <map>
 
 #include "hemera/rlwe/hoisting.hpp"
+#include "hemera/rlwe/transfer.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::ckks {
@@ -13,7 +14,14 @@ namespace {
 
 // y = M x by its diagonals: y = sum_j rot_(j b)( sum_i p_(j, i) rot_i(x) ), p_(j, i) the diagonal j b + i
 // turned back by j b.
-TEST(CkksDoubleHoisting, AMatrixTimesAVectorWithOneDivision) {
+class CkksDoubleHoisting : public testing::TestWithParam<Stored> {};
+
+INSTANTIATE_TEST_SUITE_P(Plaintexts, CkksDoubleHoisting, testing::Values(Stored::whole, Stored::one_period),
+                         [](const auto& stored) {
+                           return stored.param == Stored::whole ? "Whole" : "OnePeriod";
+                         });
+
+TEST_P(CkksDoubleHoisting, AMatrixTimesAVectorWithOneDivision) {
   constexpr std::size_t slots = 16, baby = 4;
   const Session session(small_parameters(3, 2));
   const rlwe::Context& context = *session.context;
@@ -56,7 +64,8 @@ TEST(CkksDoubleHoisting, AMatrixTimesAVectorWithOneDivision) {
         const std::size_t row = (k + slots - giant) % slots;
         diagonal[k] = matrix[row * slots + (row + giant + i) % slots];
       }
-      const rlwe::Plaintext plain = session.encoder->encode_over(extended, diagonal, {}, level, scale);
+      const rlwe::Plaintext plain =
+          session.encoder->encode_over(extended, diagonal, {}, level, scale, GetParam());
       rlwe::multiply_plain_add(inner, rotated[i], plain);
     }
     if (giant != 0) inner = rlwe::switch_extended(inner, keys.at(giant), element(giant));
@@ -81,6 +90,62 @@ TEST(CkksDoubleHoisting, AMatrixTimesAVectorWithOneDivision) {
   // Divided first and rescaled afterwards: the same values.
   const Ciphertext apart = session.evaluator->rescale(rlwe::mod_down(sum));
   EXPECT_LT(largest_difference(session.decrypt(apart), session.decrypt(result)), tolerance);
+}
+
+// A plaintext that is stored by one period is the same one to every operation.
+TEST(CkksPeriodicPlaintext, IsTheSameToEveryOperation) {
+  for (const std::size_t slots : {std::size_t{1}, std::size_t{64}, std::size_t{256}}) {
+    const Session session(small_parameters(2, 2));
+    const rlwe::Context& context = *session.context;
+    const std::size_t level = context.top_level();
+    const rlwe::Metadata fresh = session.encrypt(Values{1}).meta;
+    const Values values = random_values(2 * slots, 51);
+    const auto encode = [&](Stored stored) {
+      return session.encoder->encode_over(context.base(level), values, {2}, level, fresh.scale, stored);
+    };
+    const rlwe::Plaintext whole = encode(Stored::whole), period = encode(Stored::one_period);
+    EXPECT_EQ(period.poly.bytes() * context.degree(), whole.poly.bytes() * period_entries(slots));
+    EXPECT_EQ(session.encoder->decode(period), session.encoder->decode(whole));
+    const auto gathered = [](const rlwe::Plaintext& plain) {
+      return rlwe::gather(plain, std::vector<std::size_t>{1, 0}, {2});
+    };
+    EXPECT_EQ(session.encoder->decode(gathered(period)), session.encoder->decode(gathered(whole)));
+    EXPECT_EQ(session.encoder->decode(rlwe::copy_to(session.context, period)),
+              session.encoder->decode(whole));
+    EXPECT_LT(largest_difference(session.decrypt(encrypt(period, session.secret)), values), tolerance);
+
+    const auto same = [&](const Ciphertext& a, const Ciphertext& b) {
+      EXPECT_EQ(a.meta.scale, b.meta.scale);
+      EXPECT_EQ(session.decrypt(a), session.decrypt(b)) << slots;
+    };
+    const auto sum = [&](const Ciphertext& a, const rlwe::Plaintext& b) {
+      Ciphertext result = a.clone();
+      session.evaluator->add_plain_inplace(result, b);
+      return result;
+    };
+    const Ciphertext x = session.encrypt(values, {2});
+    const Ciphertext lower = session.evaluator->multiply_plain(x, whole);
+    same(sum(x, period), sum(x, whole));
+    for (const Ciphertext* operand : {&x, &lower}) {
+      same(session.evaluator->multiply_plain(*operand, period),
+           session.evaluator->multiply_plain(*operand, whole));
+      same(session.evaluator->dot(std::vector{operand, operand}, std::vector{&period, &period}),
+           session.evaluator->dot(std::vector{operand, operand}, std::vector{&whole, &whole}));
+    }
+    // Some stored by one period, some whole.
+    same(session.evaluator->dot(std::vector{&x, &x}, std::vector{&period, &whole}),
+         session.evaluator->dot(std::vector{&x, &x}, std::vector{&whole, &whole}));
+  }
+}
+
+// Full slots have no shorter period.
+TEST(CkksPeriodicPlaintext, OfAllSlotsIsWhole) {
+  const Session session(small_parameters(2, 2));
+  const rlwe::Context& context = *session.context;
+  const Values values = random_values(context.degree() / 2, 52);
+  const rlwe::Plaintext plain =
+      session.encoder->encode_over(context.base(0), values, {}, 0, 0x1p30, Stored::one_period);
+  EXPECT_TRUE(plain.poly.is_whole());
 }
 
 }  // namespace

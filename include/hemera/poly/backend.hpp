@@ -121,13 +121,15 @@ class Backend {
                                                           const std::function<void()>& operations) const;
 
   // --- Copies. Host arrays are contiguous [batch, component, limb, N] in standard order. What is uploaded
-  // may be freed when the call returns, what is downloaded is there after the queue's synchronize(). ---
+  // may be freed when the call returns, what is downloaded is there after the queue's synchronize(). Arrays
+  // may be stored by fewer entries (PolyShape), in evaluation form. ---
   void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host, Form form) const;
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in, Form form) const;
   /// Values that are no residues, as they are: the bytes of a SlotView or an IntegerView, equally many on
   /// both sides.
   void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const;
   void download_values(Queue& queue, std::span<std::byte> host, std::span<const std::byte> in) const;
+  /// Where one of the two is stored by fewer entries: the first value of each run, or each value repeated.
   void copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const;
   /// `in`, of another backend for a ring of the same degree, which may be on another device: between CUDA
   /// devices without the host, otherwise by way of it. The calling thread's operations in both backends wait
@@ -142,7 +144,8 @@ class Backend {
   void inverse_transform(Queue& queue, const PolyView& out, const ConstPolyView& in,
                          const RnsBase& base) const;
 
-  // --- Element by element. ---
+  // --- Element by element. The b of two operands may be stored by fewer entries (PolyShape) where all are in
+  // evaluation form. ---
   void add(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
            const RnsBase& base) const;
   void subtract(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
@@ -164,7 +167,8 @@ class Backend {
   // --- Ring structure. ---
   /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
   /// a[i][j] * b[i][k]. As many a as b, at least one; all a have the same number of components, and all b;
-  /// out has components a + b - 1 and is none of the inputs.
+  /// out has components a + b - 1 and is none of the inputs. A b of one component may be stored by fewer
+  /// entries (PolyShape).
   void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                      std::span<const ConstPolyView> b, const RnsBase& base) const;
   /// X -> X^galois_element (odd, below 2N); out is not `in`.

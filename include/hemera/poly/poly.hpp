@@ -1,6 +1,7 @@
 // Polynomials in residue form: views for backends, and the owning array.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,7 +11,17 @@
 
 namespace hemera::poly {
 
-/// Extents of an array of polynomials, [batch, component, limb, N].
+/// The fewest entries that a limb is stored by.
+inline constexpr std::size_t min_entries = 64;
+/// Whether a limb of `degree` entries may be stored by `entries` (PolyShape).
+constexpr bool is_entry_count(std::size_t entries, std::size_t degree) {
+  return std::has_single_bit(entries) && entries >= min_entries && entries <= degree;
+}
+
+/// Extents of an array of polynomials, [batch, component, limb, N]. A polynomial in X^(N/n), n a power of two
+/// from min_entries on, has in standard evaluation order runs of N/n equal values: it may be stored by n
+/// entries, one of each run, in standard order on every backend. Its `degree` is then n. Only the operations
+/// that say so take such arrays.
 struct PolyShape {
   std::size_t batch = 1;
   std::size_t components = 1;
@@ -92,9 +103,11 @@ using ConstPolyView = BasicPolyView<const std::byte>;
 class Poly {
  public:
   Poly() = default;
-  /// Contents unspecified. Throws OutOfMemoryError.
+  /// Contents unspecified; `entries` of a limb are stored (0: all N). Throws OutOfMemoryError, and
+  /// ParameterError for entries that are no power of two from min_entries to N, or too few for the
+  /// coefficient form.
   Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
-       RnsBase base, Form form, runtime::Secrecy secrecy = runtime::Secrecy::open);
+       RnsBase base, Form form, runtime::Secrecy secrecy = runtime::Secrecy::open, std::size_t entries = 0);
 
   [[nodiscard]] const PolyShape& shape() const { return shape_; }
   [[nodiscard]] const RnsBase& base() const { return base_; }
@@ -102,6 +115,8 @@ class Poly {
   void set_form(Form form) { form_ = form; }
   [[nodiscard]] std::size_t bytes() const { return buffer_.size(); }
   [[nodiscard]] runtime::Secrecy secrecy() const { return buffer_.secrecy(); }
+  /// Whether a limb has all its N entries.
+  [[nodiscard]] bool is_whole() const { return shape_.degree == base_.ring()->degree(); }
   [[nodiscard]] explicit operator bool() const { return static_cast<bool>(buffer_); }
 
   [[nodiscard]] PolyView view() { return {buffer_.data(), shape_, base_.word()}; }

@@ -97,11 +97,11 @@ class Context {
   /// The rules for scales and levels of this context's ciphertexts.
   [[nodiscard]] const ScalePolicy& scales() const { return scales_; }
 
-  /// A new polynomial in this context's memory.
+  /// A new polynomial in this context's memory; `entries` of a limb are stored (0: all).
   [[nodiscard]] poly::Poly make_poly(std::size_t batch, std::size_t components, const poly::RnsBase& base,
-                                     poly::Form form,
-                                     runtime::Secrecy secrecy = runtime::Secrecy::open) const {
-    return {memory(), batch, components, base, form, secrecy};
+                                     poly::Form form, runtime::Secrecy secrecy = runtime::Secrecy::open,
+                                     std::size_t entries = 0) const {
+    return {memory(), batch, components, base, form, secrecy, entries};
   }
   /// Scratch in this context's memory, as much as each operation needs that is given it.
   [[nodiscard]] runtime::Workspace make_workspace(runtime::Secrecy secrecy = runtime::Secrecy::open) const {

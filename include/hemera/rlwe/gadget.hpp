@@ -69,6 +69,10 @@ class Gadget {
   /// The same division, and the rescale to `target` <= level in it. Null if there is nothing to divide.
   [[nodiscard]] const poly::Division* mod_down(std::size_t level, std::size_t target) const;
 
+  /// P modulo each prime of the base, and of the level's base (LevelError as above).
+  [[nodiscard]] const std::vector<std::uint64_t>& special_residues() const { return special_residues_; }
+  [[nodiscard]] std::vector<std::uint64_t> special_residues(std::size_t level) const;
+
   /// Digits times limbs of a switch at `level`: the fewer, the cheaper.
   [[nodiscard]] std::size_t cost(std::size_t level) const;
 
@@ -81,6 +85,7 @@ class Gadget {
   poly::RnsBase special_;
   poly::RnsBase modulus_;
   poly::RnsBase plain_;
+  std::vector<std::uint64_t> special_residues_;  // P modulo each prime of the base
   std::vector<poly::GadgetDigit> digits_;
   std::vector<bool> serves_;  // [level]
   std::size_t highest_level_ = 0;

@@ -96,6 +96,12 @@ rlwe::Parameters parameters_from_drops(const DropRequest& request);
 /// is for parameters_for, unless range_bits is small, and not for parameters of other libraries.
 bool checks_range(const rlwe::Parameters& parameters);
 
+/// How much of a plaintext is stored: values of n < N/2 slots repeat, so each limb is one period of
+/// period_entries(n) values, repeated.
+enum class Stored : std::uint8_t { whole, one_period };
+/// Entries of a limb that is stored by one period: 2 slots, and at least poly::min_entries.
+std::size_t period_entries(std::size_t slots);
+
 /// Slots to plaintexts and back.
 class Encoder {
  public:
@@ -110,11 +116,12 @@ class Encoder {
                                        std::optional<double> scale = {},
                                        std::optional<double> largest = {}) const;
   /// The same over another base of the context's ring than the level's, such as Q u P: a factor of extended
-  /// ciphertexts (rlwe/hoisting.hpp). MismatchError for a base of another context.
+  /// ciphertexts (rlwe/hoisting.hpp). Stored as one period it takes less memory, and products read less; the
+  /// values are the same. MismatchError for a base of another context.
   [[nodiscard]] rlwe::Plaintext encode_over(const poly::RnsBase& base,
                                             std::span<const std::complex<double>> values,
-                                            const rlwe::BatchShape& batch, std::size_t level,
-                                            double scale) const;
+                                            const rlwe::BatchShape& batch, std::size_t level, double scale,
+                                            Stored stored = Stored::whole) const;
   /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. A check of
   /// the values would have to wait for the device: where one is not finite, or too large for the base, its
   /// element of the batch is unspecified. The parameters' bound is declared, and not enforced.

@@ -3,6 +3,7 @@
 #include "poly/cpu/cpu_backend.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,14 @@ namespace {
 constexpr std::size_t addition_weight = 1;
 constexpr std::size_t product_weight = 2;
 constexpr std::size_t transform_weight = 8;
+
+// Entries first, first + 1, ... of a limb that is stored by one of each `run` (a power of two).
+void repeat(std::span<Limb> out, const Limb* stored, std::size_t run, std::size_t first = 0) {
+  const std::size_t length = std::min(run, out.size());
+  for (std::size_t i = 0; i < out.size(); i += length) {
+    std::fill_n(out.data() + i, length, stored[(first + i) / run]);
+  }
+}
 
 }  // namespace
 
@@ -80,7 +89,14 @@ void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView&
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     Limb* to = out.limb<Limb>(b, c, l);
     const Limb* from = in.limb<Limb>(b, c, l);
-    if (to != from) std::memcpy(to, from, out.shape.degree * sizeof(Limb));
+    if (in.shape.degree < out.shape.degree) {
+      repeat(std::span(to, out.shape.degree), from, out.shape.degree / in.shape.degree);
+    } else if (in.shape.degree > out.shape.degree) {
+      const std::size_t run = in.shape.degree / out.shape.degree;
+      for (std::size_t i = 0; i < out.shape.degree; ++i) to[i] = from[i * run];
+    } else if (to != from) {
+      std::memcpy(to, from, out.shape.degree * sizeof(Limb));
+    }
   });
 }
 
@@ -106,8 +122,19 @@ void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, 
                            const ConstPolyView& b, const RnsBase& base) const {
   const auto run = [&](const auto& kernel, std::size_t weight) {
     for_each_limb(queue, out.shape, weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-      kernel(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), b.limb<Limb>(i, c, l), out.shape.degree,
-             base.modulus(l));
+      const Limb* right = b.limb<Limb>(i, c, l);
+      const std::size_t degree = out.shape.degree, length = degree / b.shape.degree;
+      if (length == 1) {
+        return kernel(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), right, degree, base.modulus(l));
+      }
+      // In blocks, whose repeated values stay in a near cache.
+      std::array<Limb, 1024> values;
+      static_assert(min_degree % values.size() == 0);
+      for (std::size_t first = 0; first < degree; first += values.size()) {
+        repeat(values, right, length, first);
+        kernel(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first, values.data(), values.size(),
+               base.modulus(l));
+      }
     });
   };
   switch (operation) {

@@ -182,12 +182,13 @@ void CudaBackend::do_upload(Queue& queue, const PolyView& out, std::span<const s
     check(cudaMemcpyAsync(data, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, where.stream),
           "upload");
   };
-  if (form == Form::coefficient && contiguous(out)) return copy_to(out.data);
+  const bool reorders = form == Form::evaluation && out.shape.degree == ring()->degree();
+  if (!reorders && contiguous(out)) return copy_to(out.data);
   // It may be a plaintext or a key.
   Buffer staging(memory(), host.size_bytes(), Secrecy::secret);
   copy_to(staging.data());
   const ConstPolyView staged(staging.data(), out.shape, Word::u64);
-  if (form == Form::evaluation) {
+  if (reorders) {
     reorder(where, out, staged);
   } else {
     cuda::copy(where, out, staged);
@@ -201,10 +202,11 @@ void CudaBackend::do_download(Queue& queue, std::span<std::uint64_t> host, const
     check(cudaMemcpyAsync(host.data(), data, host.size_bytes(), cudaMemcpyDeviceToHost, where.stream),
           "download");
   };
-  if (form == Form::coefficient && contiguous(in)) return copy_from(in.data);
+  const bool reorders = form == Form::evaluation && in.shape.degree == ring()->degree();
+  if (!reorders && contiguous(in)) return copy_from(in.data);
   Buffer staging(memory(), host.size_bytes(), Secrecy::secret);
   const PolyView staged(staging.data(), in.shape, Word::u64);
-  if (form == Form::evaluation) {
+  if (reorders) {
     reorder(where, staged, in);
   } else {
     cuda::copy(where, staged, in);

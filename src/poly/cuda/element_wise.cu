@@ -1,4 +1,6 @@
 // Operations entry by entry, copies included: each reads and writes memory once.
+#include <bit>
+
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
@@ -37,8 +39,12 @@ struct Place {
         entry((blockIdx.x * threads + threadIdx.x) * words_per_thread) {}
 
   template <typename W>
+  __device__ W* limb_of(const BasicDeviceView<W>& view) const {
+    return view.limb(batch, component, limb);
+  }
+  template <typename W>
   __device__ W* in(const BasicDeviceView<W>& view) const {
-    return view.limb(batch, component, limb) + entry;
+    return limb_of(view) + entry;
   }
 };
 
@@ -68,6 +74,25 @@ __global__ void __launch_bounds__(threads)
   Pair old{0, 0};
   if constexpr (operation == Binary::multiply_add) old = read(to);
   write(to, apply<operation>(old.x, x.x, y.x, q), apply<operation>(old.y, x.y, y.y, q));
+}
+
+// The same, with a `b` that is stored by one of each 2^log_run entries in standard order.
+template <Binary operation>
+__global__ void __launch_bounds__(threads)
+    repeated_binary_kernel(DeviceView out, ConstDeviceView a, ConstDeviceView b, unsigned components,
+                           unsigned log_run, const __grid_constant__ LimbModuli limbs,
+                           const Modulus* moduli) {
+  const Place place(components);
+  const Modulus q = moduli[limbs.ring_index[place.limb]];
+  begin_kernel();
+  std::uint64_t* to = place.in(out);
+  const Pair x = read(place.in(a));
+  const std::uint64_t* stored = place.limb_of(b);
+  const std::uint64_t first = stored[transposed(place.entry) >> log_run];
+  const std::uint64_t second = stored[transposed(place.entry + 1) >> log_run];
+  Pair old{0, 0};
+  if constexpr (operation == Binary::multiply_add) old = read(to);
+  write(to, apply<operation>(old.x, x.x, first, q), apply<operation>(old.y, x.y, second, q));
 }
 
 __global__ void __launch_bounds__(threads)
@@ -123,8 +148,30 @@ __global__ void __launch_bounds__(threads)
     reorder_kernel(DeviceView out, ConstDeviceView in, unsigned components) {
   const Place place(components);
   begin_kernel();
-  const std::uint64_t* from = place.in(in)-place.entry;
+  const std::uint64_t* from = place.limb_of(in);
   write(place.in(out), from[transposed(place.entry)], from[transposed(place.entry + 1)]);
+}
+
+// From what is stored by one of each 2^log_run entries in standard order.
+__global__ void __launch_bounds__(threads)
+    repeat_kernel(DeviceView out, ConstDeviceView in, unsigned components, unsigned log_run) {
+  const Place place(components);
+  begin_kernel();
+  const std::uint64_t* from = place.limb_of(in);
+  write(place.in(out), from[transposed(place.entry) >> log_run],
+        from[transposed(place.entry + 1) >> log_run]);
+}
+
+// To that, from all entries or (log_run 0) from what is stored so already. Grid [tile, polynomial, limb].
+__global__ void __launch_bounds__(threads)
+    shorten_kernel(DeviceView out, ConstDeviceView in, unsigned components, unsigned entries,
+                   unsigned log_run) {
+  const unsigned entry = blockIdx.x * threads + threadIdx.x;
+  begin_kernel();
+  if (entry >= entries) return;
+  const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
+  const unsigned from = log_run == 0 ? entry : transposed(entry << log_run);
+  out.limb(batch, component, blockIdx.z)[entry] = in.limb(batch, component, blockIdx.z)[from];
 }
 
 // Factors of one launch. Kernels take 4 KiB of parameters on every device.
@@ -236,25 +283,45 @@ LimbWords limb_words(std::span<const std::uint64_t> words, std::size_t first, st
   return result;
 }
 
+namespace {
+
+// log2 of how many entries one of `stored` stands for in `whole`.
+unsigned log_run_of(const PolyShape& stored, const PolyShape& whole) {
+  return static_cast<unsigned>(std::countr_zero(whole.degree / stored.degree));
+}
+
+}  // namespace
+
 void binary(const Launcher& launcher, Binary operation, const PolyView& out, const ConstPolyView& a,
             const ConstPolyView& b, const RnsBase& base) {
-  const auto run = [&](const char* name, auto kernel) {
+  const unsigned log_run = log_run_of(b.shape, out.shape);
+  const auto run = [&](const char* name, auto kernel, auto repeated_kernel) {
     for_each_launch(out.shape, [&](const Part& part) {
-      launch(name, launcher.stream, kernel, grid(launcher, out.shape, part), {threads}, 0,
-             device_view(part.of(out)), device_view(part.of(a)), device_view(part.of(b)),
-             static_cast<unsigned>(out.shape.components), limb_moduli(base, part.first_limb, part.limbs),
-             launcher.tables->moduli());
+      const dim3 blocks = grid(launcher, out.shape, part);
+      const DeviceView to = device_view(part.of(out));
+      const ConstDeviceView left = device_view(part.of(a)), right = device_view(part.of(b));
+      const auto components = static_cast<unsigned>(out.shape.components);
+      const LimbModuli limbs = limb_moduli(base, part.first_limb, part.limbs);
+      const Modulus* moduli = launcher.tables->moduli();
+      if (log_run == 0) {
+        launch(name, launcher.stream, kernel, blocks, {threads}, 0, to, left, right, components, limbs,
+               moduli);
+      } else {
+        launch(name, launcher.stream, repeated_kernel, blocks, {threads}, 0, to, left, right, components,
+               log_run, limbs, moduli);
+      }
     });
   };
   switch (operation) {
     case Binary::add:
-      return run("add", binary_kernel<Binary::add>);
+      return run("add", binary_kernel<Binary::add>, repeated_binary_kernel<Binary::add>);
     case Binary::subtract:
-      return run("subtract", binary_kernel<Binary::subtract>);
+      return run("subtract", binary_kernel<Binary::subtract>, repeated_binary_kernel<Binary::subtract>);
     case Binary::multiply:
-      return run("multiply", binary_kernel<Binary::multiply>);
+      return run("multiply", binary_kernel<Binary::multiply>, repeated_binary_kernel<Binary::multiply>);
     case Binary::multiply_add:
-      return run("multiply_add", binary_kernel<Binary::multiply_add>);
+      return run("multiply_add", binary_kernel<Binary::multiply_add>,
+                 repeated_binary_kernel<Binary::multiply_add>);
   }
 }
 
@@ -340,9 +407,22 @@ void inner_product(const Launcher& launcher, const PolyView& out, std::span<cons
 }
 
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in) {
+  const auto components = static_cast<unsigned>(out.shape.components);
+  const auto entries = static_cast<unsigned>(out.shape.degree);
   for_each_launch(out.shape, [&](const Part& part) {
-    launch("copy", launcher.stream, copy_kernel, grid(launcher, out.shape, part), {threads}, 0,
-           device_view(part.of(out)), device_view(part.of(in)), static_cast<unsigned>(out.shape.components));
+    dim3 blocks = grid(launcher, out.shape, part);
+    const DeviceView to = device_view(part.of(out));
+    const ConstDeviceView from = device_view(part.of(in));
+    if (entries < launcher.degree()) {
+      blocks.x = (entries + threads - 1) / threads;
+      launch("copy", launcher.stream, shorten_kernel, blocks, {threads}, 0, to, from, components, entries,
+             log_run_of(out.shape, in.shape));
+    } else if (in.shape.degree < out.shape.degree) {
+      launch("copy", launcher.stream, repeat_kernel, blocks, {threads}, 0, to, from, components,
+             log_run_of(in.shape, out.shape));
+    } else {
+      launch("copy", launcher.stream, copy_kernel, blocks, {threads}, 0, to, from, components);
+    }
   });
 }
 

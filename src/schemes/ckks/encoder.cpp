@@ -6,6 +6,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/device_values.hpp"
+#include "rlwe/restriction.hpp"
 
 namespace hemera::ckks {
 namespace {
@@ -46,6 +47,8 @@ void require_range(const rlwe::Context& context, const rlwe::Metadata& meta, dou
 }
 
 }  // namespace
+
+std::size_t period_entries(std::size_t slots) { return std::max(poly::min_entries, 2 * slots); }
 
 Encoder::Encoder(std::shared_ptr<const rlwe::Context> context) : context_(std::move(context)) {
   if (context_->scheme() != rlwe::Scheme::ckks) {
@@ -98,11 +101,19 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
 }
 
 rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const Complex> values,
-                                     const rlwe::BatchShape& batch, std::size_t level, double scale) const {
+                                     const rlwe::BatchShape& batch, std::size_t level, double scale,
+                                     Stored stored) const {
   if (base.ring() != context_->key_base().ring()) {
     throw MismatchError("encode: the base belongs to another context");
   }
-  return encode(values, metadata(values.size(), batch, level, scale), base);
+  rlwe::Plaintext whole = encode(values, metadata(values.size(), batch, level, scale), base);
+  const std::size_t entries = period_entries(whole.meta.slots);
+  if (stored == Stored::whole || entries >= context_->degree()) return whole;
+  poly::Poly period = context_->make_poly(whole.poly.shape().batch, 1, base, poly::Form::evaluation,
+                                          runtime::Secrecy::open, entries);
+  context_->backend().copy(context_->queue(), period.view(), std::as_const(whole.poly).view());
+  whole.poly = std::move(period);
+  return whole;
 }
 
 rlwe::Plaintext Encoder::encode(std::span<const Complex> values, rlwe::Metadata meta,
@@ -189,7 +200,9 @@ void Encoder::unembed(const poly::SlotView& values, double* largest, const rlwe:
   poly::ConstPolyView in = plaintext.poly.view();
   if (plaintext.poly.form() == poly::Form::evaluation) {
     coefficients = context.make_poly(count, 1, base, poly::Form::coefficient, secrecy);
-    backend.inverse_transform(context.queue(), coefficients.view(), in, base);
+    rlwe::with_all_entries(context, plaintext.poly, [&](const poly::ConstPolyView& entries) {
+      backend.inverse_transform(context.queue(), coefficients.view(), entries, base);
+    });
     in = std::as_const(coefficients).view();
   }
   auto workspace = context.make_workspace(secrecy);

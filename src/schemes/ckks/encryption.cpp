@@ -1,4 +1,5 @@
 #include "hemera/schemes/ckks.hpp"
+#include "rlwe/restriction.hpp"
 
 namespace hemera::ckks {
 namespace {
@@ -6,7 +7,10 @@ namespace {
 template <typename Key>
 rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) {
   rlwe::require_same_context(*plaintext.context, *key.context, "encrypt");
-  rlwe::Ciphertext result = rlwe::encrypt_zero(key, plaintext.meta, plaintext.poly.view());
+  rlwe::Ciphertext result;
+  rlwe::with_all_entries(*key.context, plaintext.poly, [&](const poly::ConstPolyView& message) {
+    result = rlwe::encrypt_zero(key, plaintext.meta, message);
+  });
   result.meta.noise_log2 = 0;
   return result;
 }
