@@ -4,48 +4,25 @@
 
 #include "poly/cuda/cluster/conversion.cuh"
 #include "poly/cuda/fused/key_products.cuh"
+#include "poly/cuda/fused/switch_pass.cuh"
 #include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
 
-// One key, and what belongs to it.
-struct ClusterKey {
-  DeviceView out;
-  ConstDeviceView key;
-  ConstDeviceView remainders;
-  unsigned inverse_element;  // of the automorphism's Galois element, modulo 2N; 1: none
-};
-
 template <class A>
-struct ClusterSwitchPass {
+struct ClusterSwitchPass : SwitchPass<A> {
   ConstDeviceView residues;
-  ConstDeviceView in;
-  ConstDeviceView addend;
-  ConstDeviceView left;
-  ConstDeviceView right;
-  ClusterKey keys[keys_per_launch];
   unsigned results;          // components of all keys
   unsigned cluster_results;  // at most so many of a cluster
   unsigned cluster_digits;   // the same of digits; else all
   unsigned keys_in_shared;   // whether a cluster's words of the keys fit its shared memory
   unsigned parts;            // of the remainders that are divided by
   std::uint64_t part_stride;
-  unsigned digit_count;
-  unsigned first;  // limb of the extended base that is limb 0 of the output
-  unsigned addend_components;
-  std::uint16_t key_digits[max_fused_digits];
   const LimbConversion* digit_conversions;     // [limb of the extended base, digit]
   const LimbConversion* division_conversions;  // [limb]
-  const std::uint32_t* key_limbs;
-  const std::uint32_t* own_digits;
-  LimbModuli limbs;
-  LimbFactors inverses;  // of the division
   LimbFactors products;
   Correction correction;
-  const arith::Modulus* ring_moduli;
-  const typename A::Modulus* moduli;
-  const typename A::Twiddle* forward;
   const typename A::Twiddle* inverse;
   const typename A::Twiddle* roots;  // [limb, 2], of the inverse transform
   const std::uint64_t* shifts;       // [limb]
@@ -99,44 +76,6 @@ struct SwitchMemory {
   }
 };
 
-// As sums of products and the end of a division take it.
-template <class A>
-__device__ __forceinline__ typename A::Value row_value(typename A::Value x, const typename A::Modulus& m) {
-  if constexpr (std::is_same_v<A, F64>) {
-    return F64::reduce(x, m);
-  } else {
-    return x;
-  }
-}
-
-// Sums of the digits' products with a key, for two neighbours of a row. key(digit) points to the key's words.
-template <class A, typename Key>
-__device__ __forceinline__ void digit_products(Sum<A> (&sums)[2], const Key& key,
-                                               const typename A::Value* values, unsigned digit_words,
-                                               unsigned digits, const arith::Modulus& q,
-                                               const typename A::Modulus& m) {
-  // Four key words are on their way at a time.
-  for (unsigned first = 0; first < digits; first += 4) {
-    ulonglong2 words[4] = {};
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      if (first + i < digits) words[i] = *key(first + i);
-    }
-    if (first != 0 && first % Sum<A>::terms == 0) {
-      sums[0].reduce(q, m);
-      sums[1].reduce(q, m);
-    }
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      if (first + i < digits) {
-        const typename A::Value* x = values + (first + i) * digit_words;
-        sums[0].add(x[0], words[i].x, m);
-        sums[1].add(x[1], words[i].y, m);
-      }
-    }
-  }
-}
-
 // A warp's part of columns or rows of the polynomials first, first + 1, ...: run(polynomial, part).
 template <int log_rows, typename Run>
 __device__ __forceinline__ void for_each_part(unsigned first, unsigned count, unsigned left_out,
@@ -150,164 +89,39 @@ __device__ __forceinline__ void for_each_part(unsigned first, unsigned count, un
   }
 }
 
-// Where a block works: a limb of some results of one polynomial, with a group of its digits.
-struct SwitchPlace {
-  unsigned batch, limb, extended_limb, rank;
-  unsigned key_limb;
-  unsigned first_digit, digits;
-  unsigned first_result, results;
-};
-
-// The words of a key that a block's rows of a digit are multiplied by.
-template <class A, int log_rows>
-__device__ __forceinline__ const std::uint64_t* key_words(const ClusterSwitchPass<A>& pass,
-                                                          const SwitchPlace& place, unsigned result,
-                                                          unsigned digit) {
-  const ConstDeviceView& key = pass.keys[result / 2].key;
-  return key.limb(pass.key_digits[place.first_digit + digit], result % 2, place.key_limb) +
-         ClusterShape<log_rows>::block_words * place.rank;
-}
-
-// The digits' products with the keys, two neighbours at a time: to the output, or to shared memory with what
-// is added where the switch ends.
+// What a block of a cluster does with its part of a limb: it transforms the digits, takes their products with
+// the keys for some results (a result is a component of a key's switch), and ends these.
 template <class A, int log_rows, End end>
-__device__ __forceinline__ void make_products(const ClusterSwitchPass<A>& pass,
-                                              const SwitchMemory<A, log_rows, end>& memory,
-                                              const SwitchPlace& place, const arith::Modulus& q,
-                                              const typename A::Modulus& m) {
-  using Value = typename A::Value;
-  constexpr unsigned block_words = ClusterShape<log_rows>::block_words, pairs = block_words / 2;
-  const unsigned batch = place.batch, limb = place.limb, extended_limb = place.extended_limb;
-  const unsigned digits = place.digits;
-  for (unsigned unit = threadIdx.x; unit < place.results * pairs; unit += blockDim.x) {
-    const unsigned number = unit / pairs, entry = unit % pairs * 2, result = place.first_result + number;
-    const unsigned component = result % 2, position = block_words * place.rank + entry;
-    Sum<A> sums[2];
-    const Value* values = memory.polynomial(0) + entry;
-    const auto key = [&](unsigned digit) {
-      const bool copied = end == End::remainders && pass.keys_in_shared != 0;
-      return copied ? reinterpret_cast<const ulonglong2*>(
-                          memory.polynomial(memory.others() + number * digits + digit) + entry)
-                    : reinterpret_cast<const ulonglong2*>(key_words<A, log_rows>(pass, place, result, digit) +
-                                                          entry);
-    };
-    digit_products<A>(sums, key, values, block_words, digits, q, m);
-    const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
-    if constexpr (end == End::sums) {
-      *reinterpret_cast<ulonglong2*>(pass.keys[result / 2].out.limb(batch, component, limb) + position) =
-          make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
-      continue;
-    }
-    Value* to = memory.polynomial(memory.sums() + number) + entry;
-    if constexpr (end == End::remainders) {
-      to[0] = A::load(canonical<A>(sum[0], m), m);
-      to[1] = A::load(canonical<A>(sum[1], m), m);
-    } else {
-      // What is added after the division is added times D before.
-      const auto given = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
-        return __ldcg(reinterpret_cast<const ulonglong2*>(view.limb(batch, c, of_limb) + position));
-      };
-      Value added[2] = {};
-      if constexpr (end == End::product) {
-        const ulonglong2 a0 = given(pass.left, 0, extended_limb), b0 = given(pass.right, 0, extended_limb);
-        const ulonglong2 a1 = given(pass.left, 1, extended_limb), b1 = given(pass.right, 1, extended_limb);
-        added[0] = product_component<A>(component, a0.x, a1.x, b0.x, b1.x, q, m);
-        added[1] = product_component<A>(component, a0.y, a1.y, b0.y, b1.y, q, m);
-      } else if (component < pass.addend_components) {
-        const ulonglong2 words = given(pass.addend, component, limb);
-        added[0] = A::load(words.x, m);
-        added[1] = A::load(words.y, m);
-      }
-      const auto product = A::expand(factor_of<A>(pass.products, limb), m);
-      to[0] = sum[0] + A::multiply(added[0], product, m);
-      to[1] = sum[1] + A::multiply(added[1], product, m);
-    }
-  }
-}
-
-// Sums and deltas in shared memory to the output.
-template <class A, int log_rows, End end>
-__device__ __forceinline__ void end_switch(const ClusterSwitchPass<A>& pass,
-                                           const SwitchMemory<A, log_rows, end>& memory,
-                                           const SwitchPlace& place, const typename A::Modulus& m) {
-  constexpr unsigned block_words = ClusterShape<log_rows>::block_words;
-  const typename A::Twiddle inverse = factor_of<A>(pass.inverses, place.limb);
-  for (unsigned unit = threadIdx.x; unit < place.results * block_words; unit += blockDim.x) {
-    const unsigned number = unit / block_words, entry = unit % block_words;
-    const unsigned result = place.first_result + number, position = block_words * place.rank + entry;
-    const ClusterKey& key = pass.keys[result / 2];
-    // Rows go to rows.
-    const unsigned to = key.inverse_element == 1
-                            ? position
-                            : permuted(position, key.inverse_element, log_rows + log_row_size);
-    key.out.limb(place.batch, result % 2, place.limb)[to] =
-        end_division<A>(memory.polynomial(memory.sums())[unit], memory.polynomial(memory.others())[unit],
-                        inverse, typename A::Value{}, m);
-  }
-}
-
-// Sums in shared memory to scaled residues in the output.
-template <class A, int log_rows, End end>
-__device__ __forceinline__ void scale_sums(typename A::Value (&x)[8], const ClusterSwitchPass<A>& pass,
-                                           const SwitchMemory<A, log_rows, end>& memory,
-                                           const SwitchPlace& place, unsigned digit_group,
-                                           typename A::Value* scratch, const typename A::Modulus& m) {
-  using Ring = ClusterTransform<A, log_rows>;
-  using Value = typename A::Value;
-  // The digits are not needed any more: when all blocks say so, the columns take their place.
-  cluster_arrive();
-  __syncthreads();
-  bool waited = false;
-  for_each_part<log_rows>(0, place.results, no_digit, [&](unsigned number, unsigned part) {
-    Value* row = memory.polynomial(memory.sums() + number) + row_size * part;
-    Ring::take_values(x, row);
-    __syncwarp();
-    Ring::inverse_row(x, row, part, memory.inverse(), m);
-    if (!waited) cluster_wait();
-    waited = true;
-    Ring::give_columns(x, memory.polynomial(number), place.rank, part);
-  });
-  if (!waited) cluster_wait();
-  cluster_arrive();
-  cluster_wait();
-  // The centre is shifted once.
-  const std::uint64_t shift = digit_group == 0 ? pass.shifts[place.limb] : 0;
-  for_each_part<log_rows>(0, place.results, no_digit, [&](unsigned number, unsigned part) {
-    const unsigned result = place.first_result + number;
-    std::uint64_t* out =
-        pass.keys[result / 2].out.limb(place.batch, result % 2, place.limb) + digit_group * pass.part_stride;
-    scaled_columns_of<A, log_rows>(out, memory.polynomial(number), scratch, memory.inverse(), shift,
-                                   place.rank, part, m);
-  });
-}
-
-// Grid [block of the cluster and group of results and of digits, batch, limb]. A result is a component of a
-// key's switch.
-template <class A, int log_rows, End end>
-__global__ void __launch_bounds__(32 * switch_warps, 1)
-    cluster_switch_kernel(const __grid_constant__ ClusterSwitchPass<A> pass) {
-#if defined(HEMERA_HAS_CLUSTERS)
+struct ClusterSwitchAgent {
   using Ring = ClusterTransform<A, log_rows>;
   using Memory = SwitchMemory<A, log_rows, end>;
   using Value = typename A::Value;
-  constexpr unsigned pairs = Ring::block_words / 2;
-  const unsigned limb = blockIdx.z, extended_limb = pass.first + limb, batch = blockIdx.y;
-  const unsigned index = pass.limbs.ring_index[limb], rank = cluster_rank();
+  static constexpr bool divides = Memory::divides, of_product = end == End::product;
+  static constexpr unsigned block_words = Ring::block_words, pairs = block_words / 2;
+
+  const ClusterSwitchPass<A>& pass;
+  const unsigned batch = blockIdx.y;
+  const unsigned limb = blockIdx.z;                  // of the output
+  const unsigned extended_limb = pass.first + limb;  // the same of the extended base
+  const unsigned rank = cluster_rank();
+  // Of blockIdx.x, the groups of results are counted within those of digits.
   const unsigned result_groups = (pass.results + pass.cluster_results - 1) / pass.cluster_results;
-  const unsigned group = blockIdx.x / Ring::blocks, digit_group = group / result_groups;
+  const unsigned group = blockIdx.x / Ring::blocks;
+  const unsigned digit_group = group / result_groups;
   const unsigned first_result = group % result_groups * pass.cluster_results;
   const unsigned first_digit = digit_group * pass.cluster_digits;
-  const unsigned t = threadIdx.x % 16;
   const unsigned digits = min(pass.cluster_digits, pass.digit_count - first_digit);
   const unsigned results = min(pass.cluster_results, pass.results - first_result);
+  const unsigned index = pass.limbs.ring_index[limb];
   const typename A::Modulus m = pass.moduli[index];
   const arith::Modulus q = pass.ring_moduli[index];
+  const unsigned key_limb = pass.key_limbs[extended_limb];
   const std::uint32_t own = end == End::remainders ? no_digit : pass.own_digits[extended_limb];
   const Memory memory{digits, results};
   Value* const scratch = memory.scratch(threadIdx.x / 32);
-  const SwitchPlace place{batch,       limb,   extended_limb, rank,   pass.key_limbs[extended_limb],
-                          first_digit, digits, first_result,  results};
-  {
+
+  // Begins to copy factors and conversions to shared memory, and the keys' words where they fit it.
+  __device__ __forceinline__ void load_tables() const {
     const std::size_t table = std::size_t{index} * TableLayout(log_rows).size();
     Ring::load_factors(memory.forward(), pass.forward + table, rank, pass.forward + table);
     if constexpr (end == End::remainders) {
@@ -315,69 +129,131 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
     }
     load_table(memory.conversion(),
                pass.digit_conversions + std::size_t{extended_limb} * pass.digit_count + first_digit, digits);
-    if constexpr (Memory::divides) {
+    if constexpr (divides) {
       load_table(memory.conversion() + digits, pass.division_conversions + limb, 1);
     }
-    if (end == End::remainders && pass.keys_in_shared != 0) {
-      for (unsigned i = threadIdx.x; i < digits * results * pairs; i += blockDim.x) {
-        const unsigned number = i / pairs, entry = i % pairs * 2;
-        copy_to_shared(
-            reinterpret_cast<ulonglong2*>(memory.polynomial(memory.others()) + 2 * i),
-            reinterpret_cast<const ulonglong2*>(
-                key_words<A, log_rows>(pass, place, first_result + number / digits, number % digits) +
-                entry));
-      }
-    }
+    if (end == End::remainders && pass.keys_in_shared != 0) load_keys();
   }
-  // What is read before begin_kernel was there before the scaled residues were made; it is read past the
-  // first-level cache, which may have words of before.
-  if (own != no_digit) {
-    Value* values = memory.polynomial(own);
-    for (unsigned i = threadIdx.x; i < Ring::block_words; i += blockDim.x) {
-      const unsigned position = Ring::block_words * rank + i;
-      if constexpr (end == End::product) {
-        values[i] =
-            row_value<A>(own_digit<A>(__ldcg(pass.left.limb(batch, 1, extended_limb) + position),
-                                      __ldcg(pass.right.limb(batch, 1, extended_limb) + position), q, m),
-                         m);
-      } else {
-        values[i] =
-            row_value<A>(own_digit<A>(__ldcg(pass.in.limb(batch, 0, extended_limb) + position), m), m);
-      }
-    }
-  }
-  finish_copies();
-  cluster_arrive();
-  cluster_wait();
-  // A division's digits need the scaled residues alone, which the kernel before that of the remainders has
-  // made.
-  if constexpr (!Memory::divides) begin_kernel();
 
-  // First the digits, then the deltas. Both run the same code, so that the second pass finds its instructions
-  // in the cache.
-  Value x[8];
-  const unsigned deltas = memory.others();
-  const ScaledSource residues{pass.residues.limb(batch, 0, 0), pass.residues.limb_stride, 1, 0};
-#pragma unroll 1
-  for (unsigned phase = 0; phase < (Memory::divides ? 2 : 1); ++phase) {
-    const unsigned first = phase == 0 ? 0 : deltas, count = phase == 0 ? digits : results;
-    const unsigned left_out = phase == 0 ? own : no_digit;
-    if (Memory::divides && phase == 1) {
-      // All threads take part in the deltas' conversions.
-      __syncthreads();
-      begin_kernel();
-#pragma unroll 1
-      for (unsigned number = 0; number < results; ++number) {
-        const unsigned result = first_result + number;
-        const ConstDeviceView& remainders = pass.keys[result / 2].remainders;
-        convert_block<A, log_rows>(
-            memory.polynomial(number), memory.conversion()[digits], pass.correction,
-            {remainders.limb(batch, result % 2, 0), remainders.limb_stride, pass.parts, pass.part_stride},
-            rank, q, m);
-      }
-      __syncthreads();
+  // The digit that has the limb as it stands. What is read before begin_kernel was there before the scaled
+  // residues were made; it is read past the first-level cache, which may have words of before.
+  __device__ __forceinline__ void copy_own_digit() const {
+    if (own == no_digit) return;
+    Value* values = memory.polynomial(own);
+    for (unsigned i = threadIdx.x; i < block_words; i += blockDim.x) {
+      const auto word = [&](const ConstDeviceView& view, unsigned component) {
+        return __ldcg(view.limb(batch, component, extended_limb) + block_words * rank + i);
+      };
+      values[i] = row_value<A>(own_digit<A, of_product>(pass, word, q, m), m);
     }
+  }
+
+  // Until all blocks of the cluster have what they copied.
+  __device__ __forceinline__ void finish_loads() const {
+    finish_copies();
+    cluster_arrive();
+    cluster_wait();
+  }
+
+  // The products, then the rows of the deltas where the switch ends. Digits and deltas run the same code, so
+  // that the second pass finds its instructions in the cache.
+  __device__ __forceinline__ void transform_and_multiply() const {
+    const ScaledSource residues{pass.residues.limb(batch, 0, 0), pass.residues.limb_stride, 1, 0};
+#pragma unroll 1
+    for (unsigned phase = 0; phase < (divides ? 2 : 1); ++phase) {
+      transform(phase, residues);
+      if (phase == 1) break;
+      make_products();
+    }
+  }
+
+  // Sums and deltas in shared memory to the output.
+  __device__ __forceinline__ void end_switch() const {
+    const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
+    for (unsigned unit = threadIdx.x; unit < results * block_words; unit += blockDim.x) {
+      const unsigned result = first_result + unit / block_words;
+      const unsigned position = block_words * rank + unit % block_words;
+      const KeyPart& part = pass.keys[result / 2];
+      // Rows go to rows.
+      const unsigned to = part.inverse_element == 1
+                              ? position
+                              : permuted(position, part.inverse_element, log_rows + log_row_size);
+      part.out.limb(batch, result % 2, limb)[to] =
+          end_division<A>(memory.polynomial(memory.sums())[unit], memory.polynomial(memory.others())[unit],
+                          inverse, Value{}, m);
+    }
+  }
+
+  // Sums in shared memory to scaled residues in the output.
+  __device__ __forceinline__ void scale_sums() const {
+    // The digits are not needed any more: when all blocks say so, the columns take their place.
+    cluster_arrive();
+    __syncthreads();
+    bool waited = false;
+    Value x[8];
+    for_each_part<log_rows>(0, results, no_digit, [&](unsigned number, unsigned part) {
+      Value* row = memory.polynomial(memory.sums() + number) + row_size * part;
+      Ring::take_values(x, row);
+      __syncwarp();
+      Ring::inverse_row(x, row, part, memory.inverse(), m);
+      if (!waited) cluster_wait();
+      waited = true;
+      Ring::give_columns(x, memory.polynomial(number), rank, part);
+    });
+    if (!waited) cluster_wait();
+    cluster_arrive();
+    cluster_wait();
+    // The centre is shifted once.
+    const std::uint64_t shift = digit_group == 0 ? pass.shifts[limb] : 0;
+    for_each_part<log_rows>(0, results, no_digit, [&](unsigned number, unsigned part) {
+      const unsigned result = first_result + number;
+      std::uint64_t* out =
+          pass.keys[result / 2].out.limb(batch, result % 2, limb) + digit_group * pass.part_stride;
+      scaled_columns_of<A, log_rows>(out, memory.polynomial(number), scratch, memory.inverse(), shift, rank,
+                                     part, m);
+    });
+  }
+
+ private:
+  // The words of a key that the block's rows of a digit are multiplied by.
+  __device__ __forceinline__ const std::uint64_t* key_words(unsigned number, unsigned digit) const {
+    const unsigned result = first_result + number;
+    const ConstDeviceView& key = pass.keys[result / 2].key;
+    return key.limb(pass.key_digits[first_digit + digit], result % 2, key_limb) + block_words * rank;
+  }
+
+  // Begins to copy them to shared memory: [result, digit, entry].
+  __device__ __forceinline__ void load_keys() const {
+    for (unsigned i = threadIdx.x; i < digits * results * pairs; i += blockDim.x) {
+      const unsigned number = i / pairs, entry = i % pairs * 2;
+      copy_to_shared(
+          reinterpret_cast<ulonglong2*>(memory.polynomial(memory.others()) + 2 * i),
+          reinterpret_cast<const ulonglong2*>(key_words(number / digits, number % digits) + entry));
+    }
+  }
+
+  // Columns of the deltas to shared memory. All threads take part.
+  __device__ __forceinline__ void convert_deltas() const {
+    __syncthreads();
+    begin_kernel();
+#pragma unroll 1
+    for (unsigned number = 0; number < results; ++number) {
+      const unsigned result = first_result + number;
+      const ConstDeviceView& delta = pass.keys[result / 2].delta;
+      convert_block<A, log_rows>(
+          memory.polynomial(number), memory.conversion()[digits], pass.correction,
+          {delta.limb(batch, result % 2, 0), delta.limb_stride, pass.parts, pass.part_stride}, rank, q, m);
+    }
+    __syncthreads();
+  }
+
+  // Rows of the digits (phase 0) or of the deltas to shared memory.
+  __device__ __forceinline__ void transform(unsigned phase, const ScaledSource& residues) const {
+    const unsigned first = phase == 0 ? 0 : memory.others(), count = phase == 0 ? digits : results;
+    const unsigned left_out = phase == 0 ? own : no_digit;
+    if (divides && phase == 1) convert_deltas();
     for_each_part<log_rows>(first, count, left_out, [&](unsigned number, unsigned part) {
+      Value x[8];
       if (phase == 0) {
         convert_columns_of<A, log_rows>(x, memory.conversion()[number], pass.correction, residues,
                                         Ring::first_column(rank, part), q, m);
@@ -391,22 +267,84 @@ __global__ void __launch_bounds__(32 * switch_warps, 1)
     cluster_wait();
     for_each_part<log_rows>(first, count, left_out, [&](unsigned number, unsigned part) {
       Value* row = memory.polynomial(number) + row_size * part;
+      Value x[8];
       Ring::take_row(x, row);
       __syncwarp();
       Ring::forward_row(x, row, part, memory.forward(), m);
       __syncwarp();
 #pragma unroll
-      for (unsigned i = 0; i < 8; ++i) row[16 * Ring::Share::together(i) + t] = row_value<A>(x[i], m);
+      for (unsigned i = 0; i < 8; ++i) {
+        row[16 * Ring::Share::together(i) + threadIdx.x % 16] = row_value<A>(x[i], m);
+      }
     });
     __syncthreads();
-    if (phase == 1) break;
+  }
 
-    make_products<A, log_rows, end>(pass, memory, place, q, m);
+  // The digits' products with the keys, two neighbours at a time.
+  __device__ __forceinline__ void make_products() const {
+    for (unsigned unit = threadIdx.x; unit < results * pairs; unit += blockDim.x) {
+      const unsigned number = unit / pairs, entry = unit % pairs * 2;
+      const auto word = [&](unsigned digit) {
+        const bool copied = end == End::remainders && pass.keys_in_shared != 0;
+        return copied ? *reinterpret_cast<const ulonglong2*>(
+                            memory.polynomial(memory.others() + number * digits + digit) + entry)
+                      : *reinterpret_cast<const ulonglong2*>(key_words(number, digit) + entry);
+      };
+      Sum<A> sums[2];
+      for (unsigned first = 0; first < digits; first += digits_at_once) {
+        ulonglong2 words[digits_at_once] = {};
+        read_key(words, first, digits, word);
+        add_products<A>(sums, words, memory.polynomial(0) + entry, block_words, first, digits, q, m);
+      }
+      end_unit(number, entry, sums);
+    }
   }
-  if constexpr (Memory::divides) end_switch<A, log_rows, end>(pass, memory, place, m);
-  if constexpr (end == End::remainders) {
-    scale_sums<A, log_rows, end>(x, pass, memory, place, digit_group, scratch, m);
+
+  // Sums of two neighbours to the output, or to shared memory with what is added where the switch ends.
+  __device__ __forceinline__ void end_unit(unsigned number, unsigned entry, const Sum<A> (&sums)[2]) const {
+    const unsigned result = first_result + number, component = result % 2;
+    const unsigned position = block_words * rank + entry;
+    const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+    Value* to = memory.polynomial(memory.sums() + number) + entry;
+    if constexpr (end == End::sums) {
+      std::uint64_t* out = pass.keys[result / 2].out.limb(batch, component, limb) + position;
+      *reinterpret_cast<ulonglong2*>(out) = make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
+    } else if constexpr (end == End::remainders) {
+      to[0] = A::load(canonical<A>(sum[0], m), m);
+      to[1] = A::load(canonical<A>(sum[1], m), m);
+    } else {
+      // What is added after the division is added times D before.
+      Added<A, of_product> added;
+      added.read(pass, component, limb, extended_limb,
+                 [&](const ConstDeviceView& view, unsigned of_component, unsigned of_limb) {
+                   return __ldcg(reinterpret_cast<const ulonglong2*>(view.limb(batch, of_component, of_limb) +
+                                                                     position));
+                 });
+      Value addend[2];
+      added.values(addend, component, q, m);
+      const auto product = A::expand(factor_of<A>(pass.products, limb), m);
+      to[0] = sum[0] + A::multiply(addend[0], product, m);
+      to[1] = sum[1] + A::multiply(addend[1], product, m);
+    }
   }
+};
+
+// Grid [block of the cluster and group of results and of digits, batch, limb].
+template <class A, int log_rows, End end>
+__global__ void __launch_bounds__(32 * switch_warps, 1)
+    cluster_switch_kernel(const __grid_constant__ ClusterSwitchPass<A> pass) {
+#if defined(HEMERA_HAS_CLUSTERS)
+  using Agent = ClusterSwitchAgent<A, log_rows, end>;
+  const Agent agent{pass};
+  agent.load_tables();
+  agent.copy_own_digit();
+  agent.finish_loads();
+  // A division's digits need the scaled residues alone, which the kernel before that of the remainders has
+  // made.
+  if constexpr (!Agent::divides) begin_kernel();
+  agent.transform_and_multiply();
+  if constexpr (Agent::divides) agent.end_switch();
+  if constexpr (end == End::remainders) agent.scale_sums();
 #endif
 }
 
@@ -425,31 +363,17 @@ unsigned results_together(unsigned results, std::size_t clusters, unsigned block
 // What all launches have.
 template <class A>
 ClusterSwitchPass<A> make_pass(const Launcher& launcher, const Part& part, const ConstPolyView& residues,
-                               std::span<const SwitchRows> switches, const ClusterModUp& up,
-                               const RnsBase& extended, std::size_t first) {
-  const TransformTables<A>& tables = launcher.tables->transforms<A>();
+                               const SwitchInput& input, std::span<const SwitchRows> switches,
+                               const ClusterModUp& up, const RnsBase& extended, std::size_t first,
+                               const Division* down) {
   ClusterSwitchPass<A> pass{};
+  set_switches<A>(pass, launcher, part, input, switches, up, extended, first, down);
   pass.residues = device_view(part.batches_of(residues));
-  for (std::size_t i = 0; i < switches.size(); ++i) {
-    pass.keys[i].out = device_view(part.of(switches[i].out));
-    pass.keys[i].key = device_view(switches[i].key);
-    pass.keys[i].inverse_element = static_cast<unsigned>(
-        arith::inverse(switches[i].galois_element, 2 * std::uint64_t{launcher.degree()}));
-  }
   pass.results = static_cast<unsigned>(2 * switches.size());
-  pass.digit_count = static_cast<unsigned>(up.key_digits.size());
   pass.cluster_digits = pass.digit_count;
   pass.parts = 1;
-  pass.first = static_cast<unsigned>(first + part.first_limb);
-  std::copy(up.key_digits.begin(), up.key_digits.end(), pass.key_digits);
   pass.digit_conversions = up.conversions.data();
-  pass.key_limbs = up.key_limbs.data();
-  pass.own_digits = up.own_digits.data();
-  pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);
-  pass.ring_moduli = launcher.tables->moduli();
-  pass.moduli = tables.moduli.data();
-  pass.forward = tables.forward.data();
-  pass.inverse = tables.inverse.data();
+  pass.inverse = launcher.tables->transforms<A>().inverse.data();
   return pass;
 }
 
@@ -513,7 +437,8 @@ void cluster_remainders(const Launcher& launcher, Arithmetic arithmetic, const C
                         const ScaledTables& scaled) {
   with_arithmetic(arithmetic, [&]<class A>(std::type_identity<A>) {
     for_each_launch(one_component(switches.front().out.shape), [&](const Part& part) {
-      ClusterSwitchPass<A> pass = make_pass<A>(launcher, part, residues, switches, up, extended, first);
+      ClusterSwitchPass<A> pass =
+          make_pass<A>(launcher, part, residues, {}, switches, up, extended, first, nullptr);
       pass.cluster_digits = groups_of(pass.digit_count, parts);
       pass.part_stride = part_stride;
       pass.roots = reinterpret_cast<const typename A::Twiddle*>(scaled.roots.data()) + 2 * part.first_limb;
@@ -529,22 +454,12 @@ void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, cons
                            const ClusterRemainders* down) {
   with_arithmetic(arithmetic, [&]<class A>(std::type_identity<A>) {
     for_each_launch(one_component(switches.front().out.shape), [&](const Part& part) {
-      ClusterSwitchPass<A> pass = make_pass<A>(launcher, part, residues, switches, up, extended, first);
-      if (input.is_product()) {
-        pass.left = device_view(part.batches_of(input.left));
-        pass.right = device_view(part.batches_of(input.right));
-      } else {
-        pass.in = device_view(part.batches_of(input.in));
-      }
+      ClusterSwitchPass<A> pass = make_pass<A>(launcher, part, residues, input, switches, up, extended, first,
+                                               down == nullptr ? nullptr : down->plan);
       if (down == nullptr) return launch_switch<A, End::sums>("key_inner_product", launcher, part, pass);
       for (std::size_t i = 0; i < switches.size(); ++i) {
-        pass.keys[i].remainders = device_view(part.batches_of(switches[i].delta));
+        pass.keys[i].delta = device_view(part.batches_of(switches[i].delta));
       }
-      if (input.addend.data != nullptr) {
-        pass.addend_components = static_cast<unsigned>(input.addend.shape.components);
-        pass.addend = device_view(part.of(input.addend));
-      }
-      set_inverses<A>(pass.inverses, *down->plan, part);
       for (std::size_t i = 0; i < part.limbs; ++i) {
         const std::size_t j = part.first_limb + i;
         set_factor<A>(pass.products, i, down->plan->dropped_product()[j].operand,

@@ -43,6 +43,52 @@ struct Sum<F64> {
   __device__ __forceinline__ double lazy(const arith::Modulus&, const F64::Modulus&) const { return value; }
 };
 
+/// A transformed value as products with key words and the end of a division take it.
+template <class A>
+__device__ __forceinline__ typename A::Value row_value(typename A::Value x, const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return F64::reduce(x, m);
+  } else {
+    return x;
+  }
+}
+
+/// Digits whose products are added at a time: their key words are on their way together.
+inline constexpr unsigned digits_at_once = 4;
+
+/// Key words of digits first, first + 1, ... below `digits`: word(digit) gives those of two neighbours of a
+/// row.
+template <typename Word>
+__device__ __forceinline__ void read_key(ulonglong2 (&words)[digits_at_once], unsigned first, unsigned digits,
+                                         const Word& word) {
+#pragma unroll
+  for (unsigned i = 0; i < digits_at_once; ++i) {
+    if (first + i < digits) words[i] = word(first + i);
+  }
+}
+
+/// Adds their products with the digits, for first = 0, digits_at_once, ...; `values`: digit 0 at the two
+/// neighbours, the others digit_words apart.
+template <class A>
+__device__ __forceinline__ void add_products(Sum<A> (&sums)[2], const ulonglong2 (&words)[digits_at_once],
+                                             const typename A::Value* values, unsigned digit_words,
+                                             unsigned first, unsigned digits, const arith::Modulus& q,
+                                             const typename A::Modulus& m) {
+  static_assert(Sum<A>::terms % digits_at_once == 0);
+  if (first != 0 && first % Sum<A>::terms == 0) {
+    sums[0].reduce(q, m);
+    sums[1].reduce(q, m);
+  }
+#pragma unroll
+  for (unsigned i = 0; i < digits_at_once; ++i) {
+    if (first + i < digits) {
+      const typename A::Value* x = values + (first + i) * digit_words;
+      sums[0].add(x[0], words[i].x, m);
+      sums[1].add(x[1], words[i].y, m);
+    }
+  }
+}
+
 template <class A>
 __device__ __forceinline__ std::uint64_t canonical(typename A::Value lazy, const typename A::Modulus& m) {
   if constexpr (std::is_same_v<A, F64>) {
@@ -74,28 +120,6 @@ __device__ __forceinline__ typename A::Value product_component(unsigned componen
     return reduce_once<1>(M64::raise(M64::lower(sum.value, m), m), m.q);
   } else {
     return sum.lazy(q, m);
-  }
-}
-
-/// A word of the input where it is a digit's own: 2^64 of it in M64.
-template <class A>
-__device__ __forceinline__ typename A::Value own_digit(std::uint64_t word, const typename A::Modulus& m) {
-  if constexpr (std::is_same_v<A, M64>) {
-    return M64::raise(word, m);
-  } else {
-    return A::load(word, m);
-  }
-}
-/// The same for a product.
-template <class A>
-__device__ __forceinline__ typename A::Value own_digit(std::uint64_t a, std::uint64_t b,
-                                                       const arith::Modulus& q,
-                                                       const typename A::Modulus& m) {
-  const typename A::Value product = lazy_product<A>(a, b, q, m);
-  if constexpr (std::is_same_v<A, M64>) {
-    return M64::raise(M64::raise(product, m), m);
-  } else {
-    return product;
   }
 }
 

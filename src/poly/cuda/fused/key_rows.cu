@@ -4,6 +4,7 @@
 #include "poly/cuda/fused/key_products.cuh"
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/fused/row_ends.cuh"
+#include "poly/cuda/fused/switch_pass.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 #include "poly/cuda/tuning.hpp"
@@ -65,35 +66,10 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   }
 }
 
-// One key, and what belongs to it.
-struct KeyPart {
-  DeviceView out;
-  ConstDeviceView key;
-  ConstDeviceView delta;
-  unsigned inverse_element;  // of the automorphism's Galois element, modulo 2N; 1: none
-};
-
 template <class A>
-struct ProductPass {
+struct RowsProductPass : SwitchPass<A> {
   ConstDeviceView digits;  // lazy, [batch, digit, limb of the extended base]
-  ConstDeviceView in;
-  ConstDeviceView addend;
-  ConstDeviceView left;
-  ConstDeviceView right;
-  KeyPart keys[keys_per_launch];
-  unsigned key_count;
-  unsigned digit_count;
-  unsigned first;  // limb of the extended base that is limb 0 of the output
-  unsigned addend_components;
   unsigned log_degree;
-  std::uint16_t key_digits[max_fused_digits];
-  const std::uint32_t* key_limbs;
-  const std::uint32_t* own_digits;
-  LimbModuli limbs;
-  LimbFactors inverses;
-  const arith::Modulus* ring_moduli;
-  const typename A::Modulus* moduli;
-  const typename A::Twiddle* tables;
 };
 
 constexpr unsigned rows_per_block = 2;
@@ -101,199 +77,157 @@ constexpr unsigned block_words = rows_per_block * row_size;
 
 enum class End : std::uint8_t { sums, division, product };
 
-// Where a block of threads works.
-struct Place {
-  unsigned batch;
-  unsigned limb;           // of the output
-  unsigned extended_limb;  // the same of the extended base
-  unsigned index;          // of its modulus in the ring
-  std::uint32_t own;       // the digit that has the limb as it stands, or no_digit
-};
-
-// The block's rows of all digits, and of the deltas where the switch ends, to shared memory: [group, row,
-// entry]. A warp takes one group at a time; the digit that is not transformed comes last.
-template <class A, End end>
-__device__ __forceinline__ void rows_to_shared(const ProductPass<A>& pass, typename A::Value* shared,
-                                               const Place& place, const TableLayout& layout,
-                                               const arith::Modulus& q, const typename A::Modulus& m) {
-  using Value = typename A::Value;
-  constexpr bool ends = end != End::sums;
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 16, local_row = lane / 16;
-  const unsigned row = blockIdx.y * rows_per_block + local_row, first = row_size * row + t;
-  const unsigned groups = pass.digit_count + (ends ? 2 * pass.key_count : 0);
-  for (unsigned number = warp; number < groups; number += blockDim.x / 32) {
-    const unsigned other = number + (number >= place.own ? 1 : 0);
-    const unsigned group = place.own != no_digit && number + 1 == groups ? place.own : other;
-    Value* values = shared + group * block_words + local_row * row_size;
-    Value x[16];
-    if (group == place.own) {
-      if constexpr (end == End::product) {
-        const std::uint64_t* left = pass.left.limb(place.batch, 1, place.extended_limb) + first;
-        const std::uint64_t* right = pass.right.limb(place.batch, 1, place.extended_limb) + first;
-#pragma unroll
-        for (unsigned k = 0; k < 16; ++k) x[k] = own_digit<A>(left[16 * k], right[16 * k], q, m);
-      } else {
-        const std::uint64_t* in = pass.in.limb(place.batch, 0, place.extended_limb) + first;
-#pragma unroll
-        for (unsigned k = 0; k < 16; ++k) x[k] = own_digit<A>(in[16 * k], m);
-      }
-    } else {
-      const std::uint64_t* lazy;
-      if (!ends || group < pass.digit_count) {
-        lazy = pass.digits.limb(place.batch, group, place.extended_limb) + first;
-      } else {
-        const unsigned delta = group - pass.digit_count;
-        lazy = pass.keys[delta / 2].delta.limb(place.batch, delta % 2, place.limb) + first;
-      }
-#pragma unroll
-      for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(lazy[16 * k]);
-      forward_row<A>(x, values, row, t, pass.tables + std::size_t{place.index} * layout.size(), layout, m);
-      __syncwarp();
-    }
-    values += t;
-#pragma unroll
-    for (unsigned k = 0; k < 16; ++k) {
-      if constexpr (std::is_same_v<A, F64>) {
-        values[16 * k] = F64::reduce(x[k], m);
-      } else {
-        values[16 * k] = x[k];
-      }
-    }
-  }
-}
-
 // Two neighbours of one component of a key's sum.
 struct Unit {
-  unsigned number;  // of the key
+  unsigned key;
   unsigned component;
   unsigned entry;     // in the block's rows
   unsigned position;  // in the limb
+
+  __device__ __forceinline__ explicit Unit(unsigned number)
+      : key(number / block_words),
+        component(number / (block_words / 2) % 2),
+        entry(number % (block_words / 2) * 2),
+        position(blockIdx.y * block_words + entry) {}
 };
 
-// What is added to a unit: the factors of the tensor product's component, or the words themselves.
-struct Added {
-  ulonglong2 a0{}, a1{}, b0{}, b1{};
-};
-
+// What a block does with two rows of a limb: it transforms those of all digits, then takes their products
+// with the keys.
 template <class A, End end>
-__device__ __forceinline__ Added read_added(const ProductPass<A>& pass, const Place& place,
-                                            const Unit& unit) {
-  const auto pair = [&](const ConstDeviceView& view, unsigned c, unsigned of_limb) {
-    return *reinterpret_cast<const ulonglong2*>(view.limb(place.batch, c, of_limb) + unit.position);
-  };
-  Added added;
-  if constexpr (end == End::product) {
-    added.a0 = pair(pass.left, 0, place.extended_limb);
-    added.b0 = pair(pass.right, 0, place.extended_limb);
-    if (unit.component != 0) {
-      added.a1 = pair(pass.left, 1, place.extended_limb);
-      added.b1 = pair(pass.right, 1, place.extended_limb);
-    }
-  } else if (end == End::division && unit.component < pass.addend_components) {
-    added.a0 = pair(pass.addend, unit.component, place.limb);
-  }
-  return added;
-}
-
-// A unit's sums, with their delta and what is added where the switch ends, to the output.
-template <class A, End end>
-__device__ __forceinline__ void end_unit(const ProductPass<A>& pass, const typename A::Value* shared,
-                                         const Place& place, const Unit& unit, const Sum<A> (&sums)[2],
-                                         const Added& given, const typename A::Twiddle& inverse,
-                                         const arith::Modulus& q, const typename A::Modulus& m) {
+struct RowsProductAgent {
   using Value = typename A::Value;
-  constexpr bool ends = end != End::sums;
-  const KeyPart& part = pass.keys[unit.number];
-  const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
-  ulonglong2 result;
-  if constexpr (ends) {
-    Value added[2];
-    if constexpr (end == End::product) {
-      added[0] = product_component<A>(unit.component, given.a0.x, given.a1.x, given.b0.x, given.b1.x, q, m);
-      added[1] = product_component<A>(unit.component, given.a0.y, given.a1.y, given.b0.y, given.b1.y, q, m);
-    } else {
-      added[0] = A::load(given.a0.x, m);
-      added[1] = A::load(given.a0.y, m);
-    }
-    const Value* delta =
-        shared + (pass.digit_count + 2 * unit.number + unit.component) * block_words + unit.entry;
-    result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, added[0], m),
-                             end_division<A>(sum[1], delta[1], inverse, added[1], m));
-  } else {
-    result = make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
-  }
-  std::uint64_t* out = part.out.limb(place.batch, unit.component, place.limb);
-  if (ends && part.inverse_element != 1) {
-    // Rows go to rows.
-    out[permuted(unit.position, part.inverse_element, pass.log_degree)] = result.x;
-    out[permuted(unit.position + 1, part.inverse_element, pass.log_degree)] = result.y;
-  } else {
-    *reinterpret_cast<ulonglong2*>(out + unit.position) = result;
-  }
-}
+  static constexpr bool ends = end != End::sums, of_product = end == End::product;
 
-// Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
-// The block transforms its rows, then takes the products.
-template <class A, End end, int blocks = 3>
-__global__ void __launch_bounds__(256, blocks)
-    rows_inner_product_kernel(const __grid_constant__ ProductPass<A> pass, int log_rows) {
-  using Value = typename A::Value;
-  const unsigned limb = blockIdx.z, extended_limb = pass.first + limb, index = pass.limbs.ring_index[limb];
+  const RowsProductPass<A>& pass;
+  const TableLayout layout;
+  const unsigned batch = blockIdx.x;
+  const unsigned limb = blockIdx.z;                    // of the output
+  const unsigned extended_limb = pass.first + limb;    // the same of the extended base
+  const unsigned index = pass.limbs.ring_index[limb];  // of its modulus in the ring
   const typename A::Modulus m = pass.moduli[index];
   const arith::Modulus q = pass.ring_moduli[index];
-  const Place place{blockIdx.x, limb, extended_limb, index, pass.own_digits[extended_limb]};
+  const std::uint32_t own = pass.own_digits[extended_limb];  // the digit that has the limb, or no_digit
   const unsigned key_limb = pass.key_limbs[extended_limb];
   const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
-  const TableLayout layout(log_rows);
-  begin_kernel();
-  auto* shared = dynamic_shared<Value>();
-  rows_to_shared<A, end>(pass, shared, place, layout, q, m);
-
-  // A thread takes two neighbours in one component of a sum. The next four key words are on their way while
-  // four are multiplied.
   const unsigned units = pass.key_count * block_words;
-  const auto load_key = [&](ulonglong2(&words)[4], unsigned unit, unsigned first_digit) {
-    if (unit >= units) return;
-    const ConstDeviceView& view = pass.keys[unit / block_words].key;
-    const std::uint64_t* key = view.limb(0, unit / (block_words / 2) % 2, key_limb) +
-                               blockIdx.y * block_words + unit % (block_words / 2) * 2;
+  Value* const shared = dynamic_shared<Value>();  // [digit or delta, row, entry]
+
+  // The block's rows of all digits, and of the deltas where the switch ends, to shared memory. A warp takes
+  // those of one at a time; the digit that is not transformed comes last.
+  __device__ __forceinline__ void rows_to_shared() const {
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 16, local_row = lane / 16;
+    const unsigned row = blockIdx.y * rows_per_block + local_row, first = row_size * row + t;
+    const unsigned groups = pass.digit_count + (ends ? 2 * pass.key_count : 0);
+    for (unsigned number = warp; number < groups; number += blockDim.x / 32) {
+      const unsigned other = number + (number >= own ? 1 : 0);
+      const unsigned group = own != no_digit && number + 1 == groups ? own : other;
+      Value* values = shared + group * block_words + local_row * row_size;
+      Value x[16];
+      if (group == own) {
 #pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      if (first_digit + i < pass.digit_count) {
-        const std::size_t digit = pass.key_digits[first_digit + i];
-        words[i] = __ldcs(reinterpret_cast<const ulonglong2*>(key + digit * view.batch_stride));
-      }
-    }
-  };
-  ulonglong2 words[4] = {};
-  load_key(words, threadIdx.x, 0);
-  __syncthreads();
-  for (unsigned number = threadIdx.x; number < units; number += blockDim.x) {
-    const unsigned entry = number % (block_words / 2) * 2;
-    const Unit unit{number / block_words, number / (block_words / 2) % 2, entry,
-                    blockIdx.y * block_words + entry};
-    const Added added = read_added<A, end>(pass, place, unit);
-    Sum<A> sums[2];
-    for (unsigned first_digit = 0; first_digit < pass.digit_count; first_digit += 4) {
-      ulonglong2 next[4] = {};
-      const bool more = first_digit + 4 < pass.digit_count;
-      load_key(next, more ? number : number + blockDim.x, more ? first_digit + 4 : 0);
-      if (first_digit != 0 && first_digit % Sum<A>::terms == 0) {
-        sums[0].reduce(q, m);
-        sums[1].reduce(q, m);
-      }
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) {
-        if (first_digit + i < pass.digit_count) {
-          const Value* x = shared + (first_digit + i) * block_words + entry;
-          sums[0].add(x[0], words[i].x, m);
-          sums[1].add(x[1], words[i].y, m);
+        for (unsigned k = 0; k < 16; ++k) {
+          const auto word = [&](const ConstDeviceView& view, unsigned component) {
+            return (view.limb(batch, component, extended_limb) + first)[16 * k];
+          };
+          x[k] = own_digit<A, of_product>(pass, word, q, m);
         }
-        words[i] = next[i];
+      } else {
+        const std::uint64_t* lazy = lazy_limb(group) + first;
+#pragma unroll
+        for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(lazy[16 * k]);
+        forward_row<A>(x, values, row, t, pass.forward + std::size_t{index} * layout.size(), layout, m);
+        __syncwarp();
       }
+      values += t;
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) values[16 * k] = row_value<A>(x[k], m);
     }
-    end_unit<A, end>(pass, shared, place, unit, sums, added, inverse, q, m);
   }
+
+  // The sums of the digits' products with the keys. A thread takes a unit at a time; its next key words are
+  // on their way while others are multiplied.
+  __device__ __forceinline__ void multiply_keys() const {
+    ulonglong2 words[digits_at_once] = {};
+    read_words(words, threadIdx.x, 0);
+    __syncthreads();
+    for (unsigned number = threadIdx.x; number < units; number += blockDim.x) {
+      const Unit unit(number);
+      Added<A, of_product> added;
+      if constexpr (ends) {
+        added.read(pass, unit.component, limb, extended_limb,
+                   [&](const ConstDeviceView& view, unsigned component, unsigned of_limb) {
+                     return *reinterpret_cast<const ulonglong2*>(view.limb(batch, component, of_limb) +
+                                                                 unit.position);
+                   });
+      }
+      Sum<A> sums[2];
+      for (unsigned first = 0; first < pass.digit_count; first += digits_at_once) {
+        ulonglong2 next[digits_at_once] = {};
+        const bool more = first + digits_at_once < pass.digit_count;
+        read_words(next, more ? number : number + blockDim.x, more ? first + digits_at_once : 0);
+        add_products<A>(sums, words, shared + unit.entry, block_words, first, pass.digit_count, q, m);
+#pragma unroll
+        for (unsigned i = 0; i < digits_at_once; ++i) words[i] = next[i];
+      }
+      end_unit(unit, sums, added);
+    }
+  }
+
+  // A unit's sums, with their delta and what is added where the switch ends, to the output.
+  __device__ __forceinline__ void end_unit(const Unit& unit, const Sum<A> (&sums)[2],
+                                           const Added<A, of_product>& added) const {
+    const KeyPart& part = pass.keys[unit.key];
+    const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+    ulonglong2 result;
+    if constexpr (ends) {
+      Value addend[2];
+      added.values(addend, unit.component, q, m);
+      const Value* delta =
+          shared + (pass.digit_count + 2 * unit.key + unit.component) * block_words + unit.entry;
+      result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, addend[0], m),
+                               end_division<A>(sum[1], delta[1], inverse, addend[1], m));
+    } else {
+      result = make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
+    }
+    std::uint64_t* out = part.out.limb(batch, unit.component, limb);
+    if (ends && part.inverse_element != 1) {
+      // Rows go to rows.
+      out[permuted(unit.position, part.inverse_element, pass.log_degree)] = result.x;
+      out[permuted(unit.position + 1, part.inverse_element, pass.log_degree)] = result.y;
+    } else {
+      *reinterpret_cast<ulonglong2*>(out + unit.position) = result;
+    }
+  }
+
+ private:
+  // The limb of a digit or a delta between the passes of its transform.
+  __device__ __forceinline__ const std::uint64_t* lazy_limb(unsigned group) const {
+    if (!ends || group < pass.digit_count) return pass.digits.limb(batch, group, extended_limb);
+    const unsigned delta = group - pass.digit_count;
+    return pass.keys[delta / 2].delta.limb(batch, delta % 2, limb);
+  }
+
+  // The key's words of a unit, if there is one of that number.
+  __device__ __forceinline__ void read_words(ulonglong2 (&words)[digits_at_once], unsigned number,
+                                             unsigned first_digit) const {
+    if (number >= units) return;
+    const Unit unit(number);
+    const ConstDeviceView& view = pass.keys[unit.key].key;
+    const std::uint64_t* key = view.limb(0, unit.component, key_limb) + blockIdx.y * block_words + unit.entry;
+    read_key(words, first_digit, pass.digit_count, [&](unsigned digit) {
+      return __ldcs(reinterpret_cast<const ulonglong2*>(key + pass.key_digits[digit] * view.batch_stride));
+    });
+  }
+};
+
+// Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
+template <class A, End end, int blocks = 3>
+__global__ void __launch_bounds__(256, blocks)
+    rows_inner_product_kernel(const __grid_constant__ RowsProductPass<A> pass, int log_rows) {
+  const RowsProductAgent<A, end> agent{pass, TableLayout(log_rows)};
+  begin_kernel();
+  agent.rows_to_shared();
+  agent.multiply_keys();
 }
 
 }  // namespace
@@ -329,44 +263,18 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
                         const FusedModUp& plan, const RnsBase& extended, std::size_t first,
                         const Division* down) {
   const auto run = [&]<class A>(std::type_identity<A>) {
-    const TransformTables<A>& tables = launcher.tables->transforms<A>();
     PolyShape shape = switches.front().out.shape;
     shape.components = 1;
     for_each_launch(shape, [&](const Part& part) {
-      ProductPass<A> pass{};
+      RowsProductPass<A> pass{};
+      set_switches<A>(pass, launcher, part, input, switches, plan, extended, first, down);
       pass.digits = device_view(part.batches_of(digits));
-      if (input.is_product()) {
-        pass.left = device_view(part.batches_of(input.left));
-        pass.right = device_view(part.batches_of(input.right));
-      } else {
-        pass.in = device_view(part.batches_of(input.in));
-      }
-      pass.key_count = static_cast<unsigned>(switches.size());
-      pass.digit_count = static_cast<unsigned>(digits.shape.components);
-      pass.first = static_cast<unsigned>(first + part.first_limb);
-      std::copy(plan.key_digits.begin(), plan.key_digits.end(), pass.key_digits);
-      pass.key_limbs = plan.key_limbs.data();
-      pass.own_digits = plan.own_digits.data();
-      pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);
       pass.log_degree = launcher.log_degree;
-      for (std::size_t i = 0; i < switches.size(); ++i) {
-        const SwitchRows& given = switches[i];
-        KeyPart& key = pass.keys[i];
-        key.out = device_view(part.of(given.out));
-        key.key = device_view(given.key);
-        key.inverse_element =
-            static_cast<unsigned>(arith::inverse(given.galois_element, 2 * std::uint64_t{launcher.degree()}));
-        if (down != nullptr) key.delta = device_view(part.of(given.delta));
-      }
       if (down != nullptr) {
-        pass.addend_components =
-            static_cast<unsigned>(input.addend.data == nullptr ? 0 : input.addend.shape.components);
-        if (pass.addend_components != 0) pass.addend = device_view(part.of(input.addend));
-        set_inverses<A>(pass.inverses, *down, part);
+        for (std::size_t i = 0; i < switches.size(); ++i) {
+          pass.keys[i].delta = device_view(part.of(switches[i].delta));
+        }
       }
-      pass.ring_moduli = launcher.tables->moduli();
-      pass.moduli = tables.moduli.data();
-      pass.tables = tables.forward.data();
       const unsigned groups = pass.digit_count + (down != nullptr ? 2 * pass.key_count : 0);
       const unsigned warps = std::min(groups, 8U);
       const std::size_t row_pairs = (std::size_t{1} << launcher.log_rows()) / rows_per_block;
