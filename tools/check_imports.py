@@ -22,7 +22,7 @@ PACKAGE = "hemera"
 # Lowest first. "hemera" is the package's __init__: what a user imports.
 ROWS = (
     ("_core",),
-    ("errors", "multiply", "_device", "_encoding", "_machine", "_source"),
+    ("errors", "multiply", "_array_protocols", "_device", "_encoding", "_machine", "_source"),
     ("parameters", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "keys", "ciphertext"),
     ("_load", "graph"),

@@ -13,7 +13,7 @@ from hemera import _core
 from hemera._encoding import as_number
 from hemera._source import Source
 from hemera._stored import Stored
-from hemera.ciphertext import Ciphertext, Operand, Plaintext
+from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts
 from hemera.graph import Circuit, Graph
 from hemera.keys import Keys, SwitchingKey
 
@@ -178,12 +178,24 @@ class Evaluator:
         return self._finish(self._native.power(a._native, number), out)
 
     def add_many(self, terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
-        """The sum of all terms; ParameterError without any."""
-        return self._finish(self._native.add_many([term._native for term in terms]), out)
+        """The sum of all terms; their batches broadcast as in NumPy.
+
+        Raises:
+            ParameterError: without any term.
+            MismatchError: when shapes or slots do not fit.
+        """
+        shape, natives = _fitted("add_many", all_parts(terms, "add_many"))
+        return self._finish(_reshaped(self._native.add_many(natives), shape), out)
 
     def multiply_many(self, factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
-        """The product of all factors, in ceil(log2 count) levels; ParameterError without any."""
-        return self._finish(self._native.multiply_many([factor._native for factor in factors]), out)
+        """The product of all factors, in ceil(log2 count) levels; their batches broadcast as in NumPy.
+
+        Raises:
+            ParameterError: without any factor.
+            MismatchError: when shapes or slots do not fit.
+        """
+        shape, natives = _fitted("multiply_many", all_parts(factors, "multiply_many"))
+        return self._finish(_reshaped(self._native.multiply_many(natives), shape), out)
 
     def dot(
         self,
@@ -222,19 +234,12 @@ class Evaluator:
         plain = [
             self._plain_operand(x, y) for x, y in zip(a, b, strict=True) if not isinstance(y, Ciphertext)
         ]
-        shape: tuple[int, ...] = ()
-        for operand in (*a, *right):
-            shape = _broadcast_shape("dot", shape, operand.shape)
-        for encoded in plain:
-            shape = _broadcast_shape("dot", shape, tuple(encoded.batch))
-        left = [_spread(x, shape)._native for x in a]
+        shape, left = _fitted("dot", [*a, *right], plain)
         if right:
-            core = self._native.dot(left, [_spread(y, shape)._native for y in right])
+            core = self._native.dot(left[: len(a)], left[len(a) :])
         else:
             core = self._native.dot_plain(left, [_spread_plain(y, shape) for y in plain])
-        if tuple(core.batch) != shape:
-            _core.reshape_inplace(core, list(shape))
-        return self._finish(core, out)
+        return self._finish(_reshaped(core, shape), out)
 
     # --- Size, level and scale. ---
 
@@ -354,6 +359,7 @@ class Evaluator:
         self, operation: _Operation, a: Ciphertext, b: Ciphertext, out: Ciphertext | None
     ) -> Ciphertext:
         shape = _broadcast_shape(operation, a.shape, b.shape)
+        _require_slots(operation, a._native, b._native)
         self._check_out(operation, a, shape, out)
         if a._count != 1 and b._count != 1:
             a, b = _spread(a, shape), _spread(b, shape)
@@ -364,9 +370,7 @@ class Evaluator:
                 self._native.subtract_inplace(a._native, b._native)
             return a
         core: _core.Ciphertext = getattr(self._native, operation)(a._native, b._native)
-        if tuple(core.batch) != shape:
-            _core.reshape_inplace(core, list(shape))
-        return self._finish(core, out)
+        return self._finish(_reshaped(core, shape), out)
 
     def _with_number(self, operation: _Operation, core: _core.Ciphertext, number: complex) -> None:
         value, integer = self._context._codec.scalar(number)
@@ -382,6 +386,7 @@ class Evaluator:
     ) -> Ciphertext:
         plain = self._plain_operand(a, b, product=operation == "multiply")
         shape = _broadcast_shape(operation, a.shape, tuple(plain.batch))
+        _require_slots(operation, a._native, plain)
         self._check_out(operation, a, shape, out)
         whole = a if a.shape == shape else a._broadcast_to(shape)
         plain = _spread_plain(plain, shape)
@@ -419,6 +424,38 @@ class Evaluator:
         out._native = core
         out._evaluator = self
         return out
+
+
+def _fitted(
+    operation: str, operands: Sequence[Ciphertext], plain: Sequence[_core.Plaintext] = ()
+) -> tuple[tuple[int, ...], list[_core.Ciphertext]]:
+    """The shape to which all operands broadcast, and the ciphertexts spread to it. MismatchError when shapes
+    or slots do not fit."""
+    natives: list[_core.Ciphertext | _core.Plaintext] = [*(x._native for x in operands), *plain]
+    shape: tuple[int, ...] = ()
+    for native in natives:
+        shape = _broadcast_shape(operation, shape, tuple(native.batch))
+    _require_slots(operation, *natives)
+    return shape, [_spread(x, shape)._native for x in operands]
+
+
+def _reshaped(core: _core.Ciphertext, shape: tuple[int, ...]) -> _core.Ciphertext:
+    """A result in the shape that NumPy's rule gives it: batches of one meet others as they are."""
+    if tuple(core.batch) != shape:
+        _core.reshape_inplace(core, list(shape))
+    return core
+
+
+def _require_slots(operation: str, *operands: _core.Ciphertext | _core.Plaintext) -> None:
+    """MismatchError for operands of different slots, unless of a single one: values of CKKS would repeat
+    where an array is filled with zeros. Polynomials (encoded in coefficients) may have any lengths."""
+    found = sorted({x.slots for x in operands if x.slots != 1 and x.encoding == "slots"})
+    if len(found) > 1:
+        raise _core.MismatchError(
+            f"{operation}: operands of {found[-1]} and {found[0]} slots do not fit; encrypt or encode as "
+            "many values in each (append zeros or repeat values), or give the shorter one as an array, which "
+            "is filled with zeros"
+        )
 
 
 def _spread(a: Ciphertext, shape: tuple[int, ...]) -> Ciphertext:

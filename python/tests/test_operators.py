@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -166,6 +167,69 @@ def test_add_many_and_multiply_many(party: Any) -> None:
     party.check(hm.add_many(parts), np.sum(values, axis=0))
     party.check(hm.multiply_many(parts), np.prod(values, axis=0))
     party.check(sum(parts), np.sum(values, axis=0))
+    with pytest.raises(TypeError, match="takes ciphertexts, not int"):
+        party.ev.add_many([parts[0], 3])
+
+
+SHAPES = [
+    ((3,), (1, 1)),
+    ((1, 1), (3,)),
+    ((2, 1), (2, 3)),
+    ((2, 1), (3,)),
+    ((2, 3), (2, 1), (1,)),
+    ((), (1,), (3, 1)),
+]
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_many_broadcast_as_two_do(party: Any, shapes: tuple[tuple[int, ...], ...]) -> None:
+    values = [
+        party.values(*shape, SLOTS, seed=seed) // (4 if party.exact else 1)
+        for seed, shape in enumerate(shapes)
+    ]
+    parts = [party.ev.encrypt(value) for value in values]
+    party.check(hm.add_many(parts), sum(values))
+    party.check(hm.multiply_many(parts), math.prod(values))
+    party.check(party.ev.dot(parts, parts), sum(value * value for value in values))
+    for many in (hm.add_many, hm.multiply_many):
+        with pytest.raises(hm.errors.MismatchError, match="do not fit"):
+            many([*parts, party.ev.encrypt(party.values(7, 5, SLOTS))])
+
+
+def test_operands_of_other_slots_are_refused(party: Any) -> None:
+    a, b = party.values(16), party.values(8, seed=2)
+    x, y = party.ev.encrypt(a), party.ev.encrypt(b)
+    padded = np.append(b, np.zeros(8, dtype=b.dtype))
+    calls: list[tuple[str, Callable[[Any, Any], Any]]] = [
+        ("add", lambda p, q: p + q),
+        ("subtract", lambda p, q: p - q),
+        ("multiply", lambda p, q: p * q),
+        ("add_many", lambda p, q: hm.add_many([p, q])),
+        ("multiply_many", lambda p, q: hm.multiply_many([p, q])),
+        ("dot", lambda p, q: party.ev.dot([p, p], [p, q])),
+        ("dot", lambda *_: party.ev.dot([x], [party.ev.encode(b)])),
+        ("add", lambda *_: x + party.ev.encode(b)),
+        ("multiply", lambda *_: y * party.ev.encode(a)),
+    ]
+    for operation, apply in calls:
+        for p, q in ((x, y), (y, x)):
+            with pytest.raises(hm.errors.MismatchError, match=f"{operation}: operands of 16 and 8 slots"):
+                apply(p, q)
+    # An array is filled with zeros, as it is when it is encrypted.
+    party.check(x + b, a + padded)
+    party.check(x * b, a * padded)
+    party.check(party.ev.dot([x], [b]), a * padded)
+    # A single slot is no mismatch: CKKS has its value in every slot, BFV and BGV in the first alone.
+    one = party.values(1, seed=3)
+    spread = np.append(one, np.zeros(15, dtype=one.dtype)) if party.exact else one
+    for single in (party.ev.encrypt(one), party.ev.encode(one)):
+        party.check(x + single, a + spread)
+        party.check(x * single, a * spread)
+
+
+def test_polynomials_of_other_lengths_add(integers: Any) -> None:
+    x = integers.ev.encrypt([1, 2, 3], encoding="coefficients")
+    integers.check(x * x + x, np.array([2, 6, 13, 12, 9]))
 
 
 def test_lazy_relinearization(party: Any) -> None:
