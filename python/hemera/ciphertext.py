@@ -60,16 +60,19 @@ _IN_PLACE_OF_NUMPY = {
 class Plaintext(NotAnArray, Stored):
     """A batch of encoded messages. `Context.encode` and `Context.load` make one."""
 
-    __slots__ = ("_context",)
+    __slots__ = ("_context", "_filled")
 
     _native: _core.Plaintext
+    _filled: int | None
+    """As of a Ciphertext."""
 
     _instead: ClassVar[Mapping[str, str]] = {"asarray": "ctx.decode(x) gives its values"}
     _otherwise = "add it to a ciphertext or multiply one by it (x + plain, x * plain), or decode it"
 
-    def __init__(self, core: _core.Plaintext, context: Context) -> None:
+    def __init__(self, core: _core.Plaintext, context: Context, filled: int | None = None) -> None:
         self._native = core
         self._context = context
+        self._filled = filled
 
     @property
     def context(self) -> Context:
@@ -117,9 +120,13 @@ class Ciphertext(NotAnArray, Stored):
     an `out=`.
     """
 
-    __slots__ = ("_evaluator",)
+    __slots__ = ("_evaluator", "_filled", "_spent")
 
     _native: _core.Ciphertext
+    _filled: int | None
+    """CKKS: how many values were given for the slots; None: as many as there are, or unknown."""
+    _spent: bool
+    """Whether it has been said that its guaranteed noise budget is spent."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -129,9 +136,17 @@ class Ciphertext(NotAnArray, Stored):
         "ctx.decrypt(x, secret_key)"
     )
 
-    def __init__(self, core: _core.Ciphertext, evaluator: Evaluator) -> None:
+    def __init__(
+        self,
+        core: _core.Ciphertext,
+        evaluator: Evaluator,
+        filled: int | None = None,
+        spent: bool = False,
+    ) -> None:
         self._native = core
         self._evaluator = evaluator
+        self._filled = filled
+        self._spent = spent
 
     # --- What it is. ---
 
@@ -262,7 +277,7 @@ class Ciphertext(NotAnArray, Stored):
 
     def copy(self) -> Ciphertext:
         """A deep copy."""
-        return Ciphertext(self._native.clone(), self._evaluator)
+        return self._holding(self._native.clone())
 
     def __copy__(self) -> Ciphertext:
         return self.copy()
@@ -276,7 +291,11 @@ class Ciphertext(NotAnArray, Stored):
 
     def _gather(self, chosen: NDArray[np.intp]) -> Ciphertext:
         core = _core.gather(self._native, chosen.ravel().tolist(), list(chosen.shape))
-        return Ciphertext(core, self._evaluator)
+        return self._holding(core)
+
+    def _holding(self, core: _core.Ciphertext, evaluator: Evaluator | None = None) -> Ciphertext:
+        """A ciphertext of this one's values, elsewhere or in another shape."""
+        return Ciphertext(core, evaluator or self._evaluator, self._filled, self._spent)
 
     def _broadcast_to(self, shape: tuple[int, ...]) -> Ciphertext:
         """This batch repeated along new axes and axes of extent 1."""
@@ -410,7 +429,7 @@ def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
         ParameterError: without any part.
     """
     found = all_parts(parts, "stack")
-    return Ciphertext(_core.stack([part._native for part in found]), _evaluator_of(found))
+    return _joined(_core.stack([part._native for part in found]), found)
 
 
 def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
@@ -421,7 +440,22 @@ def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
         ParameterError: without any part.
     """
     found = all_parts(parts, "concatenate")
-    return Ciphertext(_core.concatenate([part._native for part in found]), _evaluator_of(found))
+    return _joined(_core.concatenate([part._native for part in found]), found)
+
+
+def _joined(core: _core.Ciphertext, parts: list[Ciphertext]) -> Ciphertext:
+    return Ciphertext(core, _evaluator_of(parts), filled_of(parts), any(part._spent for part in parts))
+
+
+def filled_of(operands: Sequence[Ciphertext | Plaintext]) -> int | None:
+    """How many slots have values after an operation slot by slot: a single slot, which meets each of the
+    others, adds none."""
+    if all(x._filled is None for x in operands):
+        return None
+    several = [x for x in operands if x.slots > 1]
+    counts = [x._filled for x in several]
+    known = [count for count in counts if count is not None]
+    return max(known) if known and len(known) == len(counts) else None
 
 
 def add_many(terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:

@@ -133,7 +133,7 @@ def test_arrays_that_do_not_fit_say_why() -> None:
         ctx.encode(torch.zeros(8, 4, device="cuda", dtype=torch.float64).T)
     with pytest.raises(hm.errors.MismatchError, match="no values"):
         ctx.encode(torch.zeros(0, device="cuda", dtype=torch.float64))
-    with pytest.raises(hm.errors.MismatchError, match="slots"):
+    with pytest.raises(hm.errors.ParameterError, match="513 values do not fit in the 512 slots"):
         ctx.encode(torch.zeros(513, device="cuda", dtype=torch.float64))
     with pytest.raises(TypeError, match="int64"):
         hm.Context(make_params("bfv"), "cuda").encode(torch.zeros(8, device="cuda"))
