@@ -128,6 +128,31 @@ def test_different_contexts(ckks: Any, parties: Any) -> None:
         ckks.ctx.generate_keys(bfv.sk)
 
 
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+def test_other_parameters_of_one_scheme(parties: Any, scheme: str) -> None:
+    party = parties(scheme)
+    own = {"scale_bits": 40} if scheme == "ckks" else {"plain_modulus": 12289}
+    params = type(party.ctx.params).from_bits(
+        degree=1024, prime_bits=[50, 40], special_bits=[50], security=None, **own
+    )
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk)
+    x = ctx.bind(keys).encrypt(party.values(16))
+    for call in (
+        lambda: party.ev.bind(x),
+        lambda: x.to(party.ev),
+        lambda: party.ev.load(bytes(x)),
+        lambda: party.ctx.bind(keys),
+        lambda: party.ctx.decrypt(x, party.sk),
+        lambda: party.ctx.decrypt(party.ev.encrypt(party.values(16)), sk),
+        lambda: party.ev.encrypt(party.values(16)) + x,
+        lambda: party.ev.keys | keys,
+    ):
+        with pytest.raises(errors.MismatchError, match=r"belong|parameters"):
+            call()
+
+
 def test_exhausted_levels(ckks: Any) -> None:
     x = ckks.ev.encrypt(ckks.values(16))
     for _ in range(ckks.ctx.params.levels - 1):

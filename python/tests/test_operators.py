@@ -69,6 +69,61 @@ def test_out_gets_the_result(party: Any) -> None:
     assert party.decrypt(x)[0] == pytest.approx(a[1], abs=2**-18)
 
 
+def test_out_works_by_the_evaluator_that_made_it(party: Any) -> None:
+    a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
+    x, y = party.ev.encrypt(a), party.ev.encrypt(b)
+    calls: list[Callable[[hm.Ciphertext], hm.Ciphertext]] = [
+        lambda out: party.ev.multiply(x, y, out=out),
+        lambda out: party.ev.add(x, 1, out=out),
+        lambda out: party.ev.rotate(x, 1, out=out),
+        lambda out: party.ev.add_many([x, y], out=out),
+    ]
+    for call in calls:
+        # Bound to no keys before, and by values of the last slots alone.
+        out = party.ctx.encrypt(party.values(5), party.sk)
+        assert not out.evaluator.has_keys
+        assert call(out) is out
+        assert out.evaluator is party.ev
+        assert party.decrypt(out * out).shape == (SLOTS,)
+
+
+def test_the_operand_with_keys_says_how(party: Any) -> None:
+    a, b = party.values(2, SLOTS), party.values(2, SLOTS, seed=2)
+    client, server = party.ctx.encrypt(a, party.sk), party.ev.encrypt(b)
+    for x, y in ((client, server), (server, client)):
+        for result, expected in (
+            (x * y, a * b),
+            (x + y, a + b),
+            (hm.multiply_many([x, y]), a * b),
+            (hm.add_many([x, y]), a + b),
+        ):
+            party.check(result, expected)
+            assert result.evaluator is party.ev
+        for joined in (hm.stack([x, y]), hm.concatenate([x, x, y])):
+            assert joined.evaluator is party.ev
+    x = client.copy()
+    x *= server
+    party.check(x, a * b)
+    assert x.evaluator is party.ev
+
+
+def test_array_products_have_the_scale_of_products(ckks: Any) -> None:
+    """An array is encoded at the level that the product happens at, and at that level's scale."""
+    a, w = ckks.values(SLOTS), ckks.values(SLOTS, seed=2)
+    x = ckks.ev.encrypt(a)
+    scale = ckks.ctx._native.level_scale
+    top = x.level
+    product = x * x  # rescaled by what comes next
+    for y, clear, level in ((x, a, top), (product, a * a, top - 1), (product.rescale(), a * a, top - 1)):
+        for z in (y * w, w * y, ckks.ev.dot([y], [w]), ckks.ev.dot([y, y], [w, w]) / 1):
+            assert z.level == level
+            assert z.scale == scale(level) ** 2
+        ckks.check(y * w, clear * w)
+        total = y + w
+        assert (total.level, total.scale) == (y.level, y.scale)
+        ckks.check(total, clear + w)
+
+
 def test_negation_power_and_square(party: Any) -> None:
     a = party.values(2, SLOTS) // 4 if party.exact else party.values(2, SLOTS)
     x = party.ev.encrypt(a)
