@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -275,7 +276,7 @@ class Evaluator:
             LevelError: when `level` is above the ciphertext's, or not there.
         """
         require_type(a, Ciphertext, "at_level", "a ciphertext")
-        require_type(level, int, "at_level", "a level, an integer")
+        level = operator.index(level)
         if not 0 <= level <= a.level:
             raise _core.LevelError(
                 f"at_level: a ciphertext of level {a.level} can go to levels 0 to {a.level}, not {level}"

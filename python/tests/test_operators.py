@@ -305,7 +305,7 @@ def test_levels(party: Any) -> None:
     x = party.ev.encrypt(a)
     top = party.ctx.params.levels - 1
     assert x.level == top
-    lower = x.at_level(top - 2)
+    lower = x.at_level(np.int64(top - 2))
     assert lower.level == top - 2
     party.check(lower, a)
     party.check(lower + x, 2 * a)
