@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import hemera as hm
 from hemera.cli import main
-from hemera.demo import client, model, pipeline, server
+from hemera.demo import client, model, pipeline, report, server
 from hemera.demo.layout import FEATURES, Layout
 
 ROWS = 9
@@ -57,6 +58,26 @@ def test_table(output: tuple[dict[str, Any], str]) -> None:
     text = output[1]
     for word in ("CKKS", "BFV", "BGV", "accuracy, encrypted", "evaluate, s", "request", "security", "exact"):
         assert word in text
+    run = output[0]["runs"][0]
+    digits = re.search(r"encrypted scores .*right to (\d+) digits", text)
+    assert digits is not None
+    assert f"2^{run['max_error_bits']:.1f} " in text
+    error = 2 ** run["max_error_bits"]
+    assert 10.0 ** -(int(digits[1]) + 1) < error <= 10.0 ** -int(digits[1])
+    assert f"within {2 ** run['sigmoid_error_bits']:.2f} of the sigmoid" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("bits", "words"),
+    [
+        (-23.3, "right to 7 digits"),
+        (-23.2, "right to 6 digits"),
+        (-3.4, "right to 1 digit"),
+        (-3.2, "no digit right"),
+    ],
+)
+def test_bits_in_words(bits: float, words: str) -> None:
+    assert report._digits(bits) == words
 
 
 def test_seed_is_of_the_split_and_not_of_the_cryptography() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
@@ -27,6 +28,7 @@ def make_report(runs: Sequence[Run]) -> RenderableType:
     row("accuracy, clear model", *(f"{run.accuracy_clear:.1%}" for run in runs))
     row("accuracy, encrypted", *(f"{run.accuracy_encrypted:.1%}" for run in runs))
     row("same class as the clear model", *(f"{run.agreement:.1%}" for run in runs))
+    row("encrypted scores", *(_scores_text(run) for run in runs))
     row("largest score error", *(_error_text(run) for run in runs))
     table.add_section()
     for stage in STAGES:
@@ -47,17 +49,31 @@ def show(console: Console, runs: Sequence[Run]) -> None:
     console.print(make_report(runs))
 
 
+def _scores_text(run: Run) -> str:
+    if run.max_error_bits is not None:
+        return _digits(run.max_error_bits)
+    return "exact" if run.exact else "NOT EXACT"
+
+
 def _error_text(run: Run) -> str:
     if run.max_error_bits is not None:
         return f"2^{run.max_error_bits:.1f}"
-    return "none: exact" if run.exact else "NOT EXACT"
+    return "none" if run.exact else "-"
+
+
+def _digits(bits: float) -> str:
+    """How many digits after the point are right for an error of 2^bits, in words."""
+    digits = math.floor(-bits * math.log10(2))
+    if digits < 1:
+        return "no digit right"
+    return f"right to {digits} digit{'s' if digits > 1 else ''}"
 
 
 def _notes(runs: Sequence[Run]) -> list[Text]:
     notes = [
         Text(
-            f"CKKS error: against the same polynomial score in double precision (that polynomial is within "
-            f"2^{run.sigmoid_error_bits:.1f} of the sigmoid here)."
+            f"CKKS error: against the same polynomial score in double precision. That polynomial is within "
+            f"{2**run.sigmoid_error_bits:.2f} of the sigmoid here (2^{run.sigmoid_error_bits:.1f})."
         )
         for run in runs
         if run.sigmoid_error_bits is not None

@@ -1,0 +1,193 @@
+"""tools/setup and its locked requirements: what is installed for which purpose, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    from pip._vendor import tomli as tomllib
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+LOCKS = sorted((REPOSITORY / "requirements").glob("*.txt"))
+GROUPS = {
+    "demo": ("build", "run", "demo"),
+    "test": ("build", "run", "demo", "dev"),
+    "bench": ("bench",),
+}
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def locked(name: str, python: str) -> dict[str, Version]:
+    """The version of each package that a lock names for a Python on Linux."""
+    environment = {
+        "python_version": python,
+        "python_full_version": f"{python}.9",
+        "sys_platform": "linux",
+        "platform_python_implementation": "CPython",
+    }
+    found = {}
+    for line in (REPOSITORY / "requirements" / f"{name}.txt").read_text().splitlines():
+        if line[:1] in ("#", " "):
+            continue
+        requirement = Requirement(line.rstrip(" \\"))
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            ((operator, version),) = [(each.operator, each.version) for each in requirement.specifier]
+            assert operator == "=="
+            assert requirement.name not in found
+            found[requirement.name] = Version(version)
+    return found
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
+def test_every_version_has_hashes(path: Path) -> None:
+    entries = re.split(r"\n(?=[^ ])", path.read_text().strip())[1:]
+    assert entries
+    for entry in entries:
+        lines = [line.strip(" \\") for line in entry.splitlines()]
+        assert re.match(r"[A-Za-z0-9._-]+==[^ ]+( ; .*)?$", lines[0])
+        assert len(lines) > 1
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", line) for line in lines[1:])
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("name", GROUPS)
+def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
+    """If this fails after a change of pyproject.toml: run tools/lock."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    requirements = load(REPOSITORY / "tools" / "requirements.py").requirements
+    found = locked(name, python)
+    for group in GROUPS[name]:
+        for text in requirements(project, group):
+            requirement = Requirement(text)
+            assert found[requirement.name] in requirement.specifier
+    # One environment holds them all.
+    assert all(locked("test", python).get(package, version) == version for package, version in found.items())
+
+
+@pytest.mark.parametrize("name", ["pip", "cmake", "ninja"])
+def test_locks_of_tools(name: str) -> None:
+    assert [path.stem for path in LOCKS] == ["bench", "cmake", "demo", "ninja", "pip", "test"]
+    assert locked(name, "3.10").keys() == {name}
+
+
+PYTHON = """#!/bin/sh
+echo "$*" >>"$SETUP_LOG"
+case "$*" in *"-r requirements/$SETUP_FAILS.txt"*) exit 1 ;; esac
+"""
+
+
+def run_setup(folder: Path, purpose: str, fails: str = "none") -> tuple[int, list[str], str]:
+    """tools/setup with a Python that only notes what it is asked for: the status, pip's calls, the output."""
+    (folder / "tools").mkdir(exist_ok=True)
+    shutil.copy(REPOSITORY / "tools" / "setup", folder / "tools")
+    shutil.copytree(REPOSITORY / "requirements", folder / "requirements", dirs_exist_ok=True)
+    programs = {
+        ".venv/bin/python": PYTHON,
+        "bin/apt-get": "#!/bin/sh\nexit 1\n",
+        "bin/sudo": "#!/bin/sh\nexit 1\n",
+    }
+    for name, text in programs.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    log = folder / "log"
+    log.write_text("")
+    environment = {
+        **os.environ,
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "PYTHON": sys.executable,
+        "SETUP_LOG": str(log),
+        "SETUP_FAILS": fails,
+    }
+    done = subprocess.run(
+        [str(folder / "tools" / "setup"), purpose],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return (
+        done.returncode,
+        [line for line in log.read_text().splitlines() if " install " in line],
+        done.stderr,
+    )
+
+
+def names(calls: list[str]) -> list[str]:
+    return [call.rpartition("requirements/")[2].removesuffix(".txt") for call in calls]
+
+
+def test_each_purpose_installs_its_packages_once(tmp_path: Path) -> None:
+    status, calls, text = run_setup(tmp_path, "demo")
+    assert status == 0, text
+    # The benchmark's packages are not for the demo.
+    assert set(names(calls)) - {"cmake", "ninja"} == {"pip", "demo"}
+    for call in calls:
+        assert "--require-hashes --only-binary :all: -r requirements/" in call
+    assert run_setup(tmp_path, "demo")[:2] == (0, [])
+    assert names(run_setup(tmp_path, "test")[1]) == ["test", "bench"]
+    assert run_setup(tmp_path, "test")[:2] == (0, [])
+
+
+def test_what_can_not_be_installed(tmp_path: Path) -> None:
+    status, _, text = run_setup(tmp_path, "demo", fails="demo")
+    assert status == 1
+    assert "requirements/demo.txt could not be installed" in text
+    # It is tried again, and the benchmark's packages may be missing.
+    status, calls, text = run_setup(tmp_path, "test", fails="bench")
+    assert status == 0
+    assert names(calls) == ["test", "bench"]
+    assert "Going on without the packages for 'bench'" in text
+
+
+BUILD = """Running command pip install
+  -- Configuring done
+  [1/3] Building CXX object src/CMakeFiles/hemera.dir/rlwe/evaluator.cpp.o
+  cc1plus: some warning [7/9]
+  [2/3] Linking CXX static library src/libhemera.a
+  [3/3] Generating _core.pyi
+Successfully installed hemera
+"""
+
+
+def test_progress_is_one_line_on_a_terminal_and_lines_elsewhere() -> None:
+    program = [str(REPOSITORY / "tools" / "progress")]
+    plain = subprocess.run(program, input=BUILD, capture_output=True, text=True, check=True).stdout
+    assert plain.splitlines() == [
+        "  [1/3] Building CXX object src/CMakeFiles/hemera.dir/rlwe/evaluator.cpp.o",
+        "  [2/3] Linking CXX static library src/libhemera.a",
+        "  [3/3] Generating _core.pyi",
+    ]
+    ours, theirs = pty.openpty()
+    done = subprocess.run(program, input=BUILD, stdout=theirs, text=True, check=True)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as terminal:
+        shown = terminal.read1().decode()
+    assert done.returncode == 0
+    assert "\n" not in shown
+    steps = [part for part in shown.split("\r\x1b[K") if part]
+    assert steps == ["  1 of 3  rlwe/evaluator.cpp.o", "  2 of 3  src/libhemera.a", "  3 of 3  _core.pyi"]
+    assert shown.endswith("\r\x1b[K")
