@@ -35,7 +35,7 @@ template <typename Bound>
 nb::bytes save(const Bound& object, int compression) {
   Bytes data;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     data = io::save(unwrap(object), {.compression_level = compression});
   }
   nb::bytes result(data.data(), data.size());
@@ -49,7 +49,7 @@ std::filesystem::path to_path(const nb::bytes& path) { return std::string(path.c
 template <typename Bound>
 void save_file(const nb::bytes& path, const Bound& object, int compression) {
   const std::filesystem::path target = to_path(path);
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   io::save_file(target, unwrap(object), {.compression_level = compression});
 }
 
@@ -81,7 +81,7 @@ SwitchingKeyHandle to_bound(rlwe::SwitchingKey key) {
 template <typename Source>
 nb::object load_object(const ContextHandle& context, const Source& source) {
   io::AnyObject loaded = [&] {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return io::load_any(context.context, source);
   }();
   return std::visit([](auto& object) { return nb::cast(to_bound(std::move(object))); }, loaded);
@@ -92,7 +92,7 @@ template <typename Work>
 auto from_bytes(Work work) {
   return [work](const nb::bytes& data) {
     const std::span<const std::byte> file = view(data);
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return work(file);
   };
 }
@@ -101,7 +101,7 @@ template <typename Work>
 auto from_file(Work work) {
   return [work](const nb::bytes& path) {
     const std::filesystem::path source = to_path(path);
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return work(source);
   };
 }
