@@ -10,6 +10,13 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # ON: compiler warnings are errors. .ci/run sets it.
 HEMERA_WARNINGS_AS_ERRORS ?= OFF
 FUZZ_SECONDS ?= 20
+# HEMERA_CUDA=ON builds the CUDA backend also without an NVIDIA driver, HEMERA_GMP=ON links GMP (docs/development.md).
+ifdef HEMERA_CUDA
+export CMAKE_ARGS += -DHEMERA_CUDA=$(HEMERA_CUDA)
+endif
+ifdef HEMERA_GMP
+export CMAKE_ARGS += -DHEMERA_GMP=$(HEMERA_GMP)
+endif
 export HEMERA_WARNINGS_AS_ERRORS
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 # tools/setup brings cmake and ninja into .venv where the system has none.
@@ -27,25 +34,29 @@ help:
 	@echo 'make gpu-test, gpu-bench, gpu-pack'
 	@echo '              test or time the CUDA backend on the GPU of this machine, or pack the programs for another'
 	@echo 'make clean    remove the build folders (.venv stays)'
-	@echo 'Settings: PYTHON=python3.12  CXX=g++-13  JOBS=4'
+	@echo 'Settings: PYTHON=python3.12  CXX=g++-13  JOBS=4  HEMERA_CUDA=ON  HEMERA_GMP=ON'
 
 demo:
 	@tools/setup demo
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 	.venv/bin/hemera demo
 
 test:
 	@tools/setup test
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 	@$(with_venv) tools/test $(BUILD)
 
 python:
 	@tools/setup demo
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 
 check:
 	@tools/setup test
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 	@$(with_venv) tools/check
 
 format:
