@@ -1,7 +1,7 @@
 # make demo: set everything up and run the demo.  make test: set everything up and run all tests.  make help: the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test python check format asan tsan fuzz gpu-pack gpu-test gpu-bench clean
+.PHONY: help demo test python check format asan tsan fuzz mutants gpu-pack gpu-test gpu-bench clean
 .NOTPARALLEL:
 
 # Where the compiled core lives; the Python package and the C++ tests share it.
@@ -31,6 +31,7 @@ help:
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz target of the file reader for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make mutants  put bugs into a copy of the sources, one at a time: do the tests find them? (MUTANTS=words chooses)'
 	@echo 'make gpu-test, gpu-bench, gpu-pack'
 	@echo '              test or time the CUDA backend on the GPU of this machine, or pack the programs for another'
 	@echo 'make clean    remove the build folders (.venv stays)'
@@ -72,6 +73,11 @@ asan tsan:
 fuzz:
 	@tools/setup ci
 	@$(with_venv) tools/fuzz $(FUZZ_SECONDS)
+
+mutants:
+	@tools/setup test
+	@$(with_venv) tools/install-package $(BUILD)
+	@$(with_venv) .venv/bin/python tools/mutants.py $(MUTANTS)
 
 gpu-pack:
 	@tools/setup test
