@@ -2,8 +2,8 @@
 
     python tools/mutants.py [--list] [--folder build/mutants] [WORD ...]
 
-The bugs are those of tests/mutants/*.txt (see the README there); with words, those whose layer, name or file has
-one of them.
+The bugs are those of tests/mutants/*.txt (see the README there); with words, those whose layer, name or file
+has one of them.
 Exit status: 0 all were found, 1 some lived, 2 a mutant does not apply or does not compile.
 """
 
