@@ -73,7 +73,7 @@ def test_batches_have_at_most_32_axes(party: Any) -> None:
     assert party.decrypt(x).shape == (1,) * 31 + (2, 16)
     for make in (
         lambda: x.reshape((1,) * 32 + (2,)),
-        lambda: x.reshape((1,) * 80 + (2,)),
+        lambda: x.reshape((1,) * 60 + (2,)),
         lambda: hm.stack([x, x]),
         lambda: x[None],
     ):
