@@ -1,7 +1,7 @@
 # make demo: set everything up and run the demo.  make test: set everything up and run all tests.  make help: the rest.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test python check format asan tsan fuzz gpu-pack gpu-test gpu-bench clean
+.PHONY: help demo test python check format asan tsan fuzz mutants gpu-pack gpu-test gpu-bench clean
 .NOTPARALLEL:
 
 # Where the compiled core lives; the Python package and the C++ tests share it.
@@ -10,6 +10,13 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # ON: compiler warnings are errors. .ci/run sets it.
 HEMERA_WARNINGS_AS_ERRORS ?= OFF
 FUZZ_SECONDS ?= 20
+# HEMERA_CUDA=ON builds the CUDA backend also without an NVIDIA driver, HEMERA_GMP=ON links GMP (docs/development.md).
+ifdef HEMERA_CUDA
+export CMAKE_ARGS += -DHEMERA_CUDA=$(HEMERA_CUDA)
+endif
+ifdef HEMERA_GMP
+export CMAKE_ARGS += -DHEMERA_GMP=$(HEMERA_GMP)
+endif
 export HEMERA_WARNINGS_AS_ERRORS
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 # tools/setup brings cmake and ninja into .venv where the system has none.
@@ -24,28 +31,33 @@ help:
 	@echo 'make asan     the C++ tests with AddressSanitizer and UBSan'
 	@echo 'make tsan     the C++ tests with ThreadSanitizer'
 	@echo 'make fuzz     the fuzz target of the file reader for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make mutants  put bugs into a copy of the sources, one at a time: do the tests find them? (MUTANTS=words chooses)'
 	@echo 'make gpu-test, gpu-bench, gpu-pack'
 	@echo '              test or time the CUDA backend on the GPU of this machine, or pack the programs for another'
 	@echo 'make clean    remove the build folders (.venv stays)'
-	@echo 'Settings: PYTHON=python3.12  CXX=g++-13  JOBS=4'
+	@echo 'Settings: PYTHON=python3.12  CXX=g++-13  JOBS=4  HEMERA_CUDA=ON  HEMERA_GMP=ON'
 
 demo:
 	@tools/setup demo
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 	.venv/bin/hemera demo
 
 test:
 	@tools/setup test
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 	@$(with_venv) tools/test $(BUILD)
 
 python:
 	@tools/setup demo
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 
 check:
 	@tools/setup test
 	@$(with_venv) tools/install-package $(BUILD)
+	@cat $(BUILD)/cuda-backend.txt
 	@$(with_venv) tools/check
 
 format:
@@ -61,6 +73,11 @@ asan tsan:
 fuzz:
 	@tools/setup ci
 	@$(with_venv) tools/fuzz $(FUZZ_SECONDS)
+
+mutants:
+	@tools/setup test
+	@$(with_venv) tools/install-package $(BUILD)
+	@$(with_venv) .venv/bin/python tools/mutants.py $(MUTANTS)
 
 gpu-pack:
 	@tools/setup test

@@ -52,8 +52,10 @@ hemera_dependency(zstd "${HEMERA_ZSTD_INCLUDE}" "${HEMERA_ZSTD_LIBRARY}")
 hemera_dependency(xxhash "${HEMERA_XXHASH_INCLUDE}" "")
 hemera_dependency(crypto "${HEMERA_CRYPTO_INCLUDE}" "${HEMERA_CRYPTO_LIBRARY}")
 
-# Optional: integers as GMP's mpz_t. HEMERA_GMP=OFF builds without it where it is installed.
-option(HEMERA_GMP "Use GMP where it is installed" ON)
+# Optional, and only when asked for: integers as GMP's mpz_t. A package that links GMP brings its licence (LGPL) along.
+if(NOT DEFINED HEMERA_GMP)
+  option(HEMERA_GMP "Use GMP where it is installed" OFF)
+endif()
 find_path(HEMERA_GMP_INCLUDE gmp.h)
 find_library(HEMERA_GMP_LIBRARY gmp)
 mark_as_advanced(HEMERA_GMP_INCLUDE HEMERA_GMP_LIBRARY)

@@ -25,5 +25,3 @@ foreach(name BOOST ZSTD XXHASH CRYPTO)
 endforeach()
 set(HEMERA_ZSTD_LIBRARY zstd CACHE STRING "")
 set(HEMERA_CRYPTO_LIBRARY crypto CACHE STRING "")
-# An optional library of this machine is none of aarch64.
-set(HEMERA_GMP OFF CACHE BOOL "")

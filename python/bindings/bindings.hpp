@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <memory>
 #include <utility>
@@ -14,8 +15,45 @@ namespace hemera::python {
 
 namespace nb = nanobind;
 
+/// Before Python 3.14 a daemon thread that wants the interpreter lock when the interpreter has ended is
+/// unwound, which its C++ frames do not survive. It stops for good instead, as Python itself does it since.
+template <typename Take>
+auto take_gil(const Take& take) noexcept {
+  try {
+    return take();
+  } catch (...) {
+    for (;;) ::pause();
+  }
+}
+
+/// Without the interpreter lock for a scope.
+class ReleasedGil {
+ public:
+  ReleasedGil() : thread_(PyEval_SaveThread()) {}
+  ~ReleasedGil() {
+    take_gil([this] { PyEval_RestoreThread(thread_); });
+  }
+  ReleasedGil(const ReleasedGil&) = delete;
+  ReleasedGil& operator=(const ReleasedGil&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+/// With it for a scope, in one without.
+class AcquiredGil {
+ public:
+  AcquiredGil() : state_(take_gil([] { return PyGILState_Ensure(); })) {}
+  ~AcquiredGil() { PyGILState_Release(state_); }
+  AcquiredGil(const AcquiredGil&) = delete;
+  AcquiredGil& operator=(const AcquiredGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 /// Work that touches no Python object runs without the interpreter lock.
-using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+using ReleaseGil = nb::call_guard<ReleasedGil>;
 
 /// A context as Python holds it. (The library passes contexts as shared pointers; a pointer that owned a
 /// Python object could not be released without the interpreter lock.)

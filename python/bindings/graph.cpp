@@ -20,9 +20,9 @@ struct RecordingHandle {
 // lock is held for the circuit alone.
 RecordingHandle record(const ContextHandle& context, const nb::typed<nb::callable, void()>& circuit) {
   const rlwe::Context& own = *context.context;
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   return {context.context, own.backend().record(own.queue(), [&] {
-            const nb::gil_scoped_acquire acquire;
+            const AcquiredGil acquire;
             circuit();
           })};
 }

@@ -54,7 +54,7 @@ class BytesSink final : public io::Sink {
 
  private:
   void resize(std::size_t bytes) {
-    const nb::gil_scoped_acquire acquire;
+    const AcquiredGil acquire;
     if (_PyBytes_Resize(&bytes_, static_cast<Py_ssize_t>(bytes)) != 0) throw nb::python_error();
     capacity_ = bytes;
     use_huge_pages();
@@ -85,7 +85,7 @@ template <typename Bound>
 nb::bytes save(const Bound& object, int compression) {
   BytesSink sink;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     io::save(sink, unwrap(object), {.compression_level = compression});
   }
   return sink.take();
@@ -97,7 +97,7 @@ std::filesystem::path to_path(const nb::bytes& path) { return std::string(path.c
 template <typename Bound>
 void save_file(const nb::bytes& path, const Bound& object, int compression) {
   const std::filesystem::path target = to_path(path);
-  const nb::gil_scoped_release release;
+  const ReleasedGil release;
   io::save_file(target, unwrap(object), {.compression_level = compression});
 }
 
@@ -129,7 +129,7 @@ SwitchingKeyHandle to_bound(rlwe::SwitchingKey key) {
 template <typename Source>
 nb::object load_object(const ContextHandle& context, const Source& source) {
   io::AnyObject loaded = [&] {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return io::load_any(context.context, source);
   }();
   return std::visit([](auto& object) { return nb::cast(to_bound(std::move(object))); }, loaded);
@@ -140,7 +140,7 @@ template <typename Work>
 auto from_bytes(Work work) {
   return [work](const nb::bytes& data) {
     const std::span<const std::byte> file = view(data);
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return work(file);
   };
 }
@@ -149,7 +149,7 @@ template <typename Work>
 auto from_file(Work work) {
   return [work](const nb::bytes& path) {
     const std::filesystem::path source = to_path(path);
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     return work(source);
   };
 }

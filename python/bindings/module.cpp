@@ -5,6 +5,8 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, m) {
+  // The frames of daemon threads keep objects to the end, which would be reported on stderr.
+  nanobind::set_leak_warnings(false);
   m.doc() = "The compiled core of Hemera; use the package `hemera` instead.";
   hemera::python::bind_errors(m);
   hemera::python::bind_parameters(m);

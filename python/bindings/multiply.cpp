@@ -83,7 +83,7 @@ class RingMultiplier {
     shape.components = a.shape(1) + b.shape(1) - 1;
     OwnedWords out = make_words(shape.words());
     {
-      const nb::gil_scoped_release release;
+      const ReleasedGil release;
       const poly::RnsBase& base = base_of(shape.degree, moduli);
       const poly::PolyView result(reinterpret_cast<std::byte*>(out.get()), shape, poly::Word::u64);
       engine_->tensor_product(queue_, result, view_of(a, base), view_of(b, base), base);
@@ -141,7 +141,7 @@ class IntegerMultiplier {
     const std::size_t size = a.size() + b.size();
     OwnedWords out = make_words(size);
     {
-      const nb::gil_scoped_release release;
+      const ReleasedGil release;
       multiplier_.multiply({out.get(), size}, span_of(a), span_of(b), pool_);
     }
     return own(std::move(out), {size});
@@ -181,7 +181,7 @@ Result<Word> multiply_by_gmp(const Array<Word, 1>& a, const Array<Word, 1>& b) {
   const std::size_t size = a.size() + b.size();
   OwnedWords out = make_words(size);
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     multiply::multiply_by_gmp({out.get(), size}, span_of(a), span_of(b));
   }
   return own(std::move(out), {size});
@@ -205,7 +205,7 @@ class GaloisTransform {
     }
     OwnedWords out = make_words(degree);
     {
-      const nb::gil_scoped_release release;
+      const ReleasedGil release;
       std::vector<Word> scratch(transform_->tensor_scratch(1, 1));
       Word* const to[] = {out.get()};
       const Word* const left[] = {a.data()};

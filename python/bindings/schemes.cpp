@@ -69,7 +69,7 @@ Plaintext encode_complex(const ckks::Encoder& encoder, const Values<std::complex
 Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const Plaintext& plaintext) {
   std::vector<std::complex<double>> values;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     values = encoder.decode(plaintext);
   }
   return to_array(std::move(values), plaintext.meta);
@@ -84,7 +84,7 @@ Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plai
                                      bool is_signed) {
   std::vector<std::int64_t> values;
   {
-    const nb::gil_scoped_release release;
+    const ReleasedGil release;
     values = encoder.decode(plaintext, is_signed);
   }
   return to_array(std::move(values), plaintext.meta);

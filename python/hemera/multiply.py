@@ -49,7 +49,7 @@ def missing() -> list[str]:
         return []
     return [
         "GMP: integers as mpz_t in C++, and products to compare with. On Debian or Ubuntu: "
-        "apt-get install libgmp-dev, then build Hemera again"
+        "apt-get install libgmp-dev, then build Hemera again with HEMERA_GMP=ON"
     ]
 
 

@@ -69,6 +69,11 @@ def test_accepts_includes_that_point_down(tmp_path: Path, file: str, include: st
     ("file", "include", "target", "reason"),
     [
         ("src/arith/a.cpp", "runtime/b.hpp", "src/runtime/b.hpp", "arith may not include runtime"),
+        ("src/arith/a.cuh", "runtime/b.hpp", "src/runtime/b.hpp", "arith may not include runtime"),
+        ("src/arith/a.cu", "runtime/b.cuh", "src/runtime/b.cuh", "arith may not include runtime"),
+        ("src/arith/a.hpp", "runtime/b.hpp", "src/runtime/b.hpp", "arith may not include runtime"),
+        ("src/arith/a.h", "runtime/b.hpp", "src/runtime/b.hpp", "arith may not include runtime"),
+        ("src/arith/a.inl", "runtime/b.hpp", "src/runtime/b.hpp", "arith may not include runtime"),
         ("src/poly/a.cpp", "hemera/rlwe/b.hpp", "include/hemera/rlwe/b.hpp", "poly may not include rlwe"),
         ("src/schemes/ckks/a.cpp", "io/b.hpp", "src/io/b.hpp", "schemes/ckks may not include io"),
         ("src/io/a.cpp", "interop/seal/b.hpp", "src/interop/seal/b.hpp", "io may not include interop/seal"),

@@ -163,5 +163,5 @@ def test_missing_libraries_are_told_with_the_way_out(built: bool, monkeypatch: p
     monkeypatch.setattr(hm._core, "built_with_gmp", lambda: built)
     lines = multiply.missing()
     assert len(lines) == (0 if built else 1)
-    assert all("GMP" in line and "apt-get install" in line for line in lines)
+    assert all("GMP" in line and "apt-get install" in line and "HEMERA_GMP=ON" in line for line in lines)
     assert multiply.IntegerMultiplier().multiply(3**9000, 5**9000) == 15**9000

@@ -3,10 +3,17 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace hemera::io {
+#include <array>
 
-std::uint64_t checksum(std::uint64_t seed, std::span<const std::byte> first,
-                       std::span<const std::byte> second) {
+#include "hemera/runtime/memory.hpp"
+
+namespace hemera::io {
+namespace {
+
+// xxHash keeps the last bytes that it is given in its state, and copies them on the stack: in frames of this
+// call.
+[[gnu::noinline]] std::uint64_t hash(std::uint64_t seed, std::span<const std::byte> first,
+                                     std::span<const std::byte> second) {
   if (second.empty()) {
     return XXH3_64bits_withSeed(first.data(), first.size(), seed);
   }
@@ -16,6 +23,21 @@ std::uint64_t checksum(std::uint64_t seed, std::span<const std::byte> first,
   XXH3_64bits_update(&state, first.data(), first.size());
   XXH3_64bits_update(&state, second.data(), second.size());
   return XXH3_64bits_digest(&state);
+}
+
+// More than the frames of `hash`, in their place.
+[[gnu::noinline]] void zero_stack_below() {
+  std::array<std::byte, 8192> frames;
+  runtime::secure_zero(frames.data(), frames.size());
+}
+
+}  // namespace
+
+std::uint64_t checksum(std::uint64_t seed, std::span<const std::byte> first,
+                       std::span<const std::byte> second) {
+  const std::uint64_t result = hash(seed, first, second);
+  zero_stack_below();  // the bytes may be those of a secret key
+  return result;
 }
 
 }  // namespace hemera::io

@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <new>
 #include <string>
 
 #include "hemera/runtime/bytes.hpp"
@@ -39,6 +40,54 @@ std::vector<std::byte> compress(std::span<const std::byte> data, int level, std:
     out.resize(out.size() + fill);
   }
   return out;
+}
+
+struct Decompressor::State {
+  ZSTD_DCtx* context = ZSTD_createDCtx();
+  ZSTD_inBuffer in{};
+  bool between_frames = true;
+
+  // The number of bytes that were written to `out`; less than its size at the end alone.
+  std::size_t fill(std::span<std::byte> out) {
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    while (to.pos < to.size) {
+      const std::size_t before = to.pos + in.pos;
+      const std::size_t result = ZSTD_decompressStream(context, &to, &in);
+      if (ZSTD_isError(result) != 0U) {
+        throw FormatError(std::string("a compressed section is malformed: ") + ZSTD_getErrorName(result));
+      }
+      if (to.pos + in.pos == before) {
+        if (!between_frames) {
+          throw FormatError("a compressed section is malformed: its last frame is not complete");
+        }
+        break;
+      }
+      between_frames = result == 0;
+    }
+    return to.pos;
+  }
+};
+
+Decompressor::Decompressor(std::span<const std::byte> data) : state_(std::make_unique<State>()) {
+  constexpr int largest_window = 25;  // compress() uses 2^23 at most
+  if (state_->context == nullptr) throw std::bad_alloc();
+  ZSTD_DCtx_setParameter(state_->context, ZSTD_d_windowLogMax, largest_window);
+  state_->in = {data.data(), data.size(), 0};
+}
+
+Decompressor::~Decompressor() { ZSTD_freeDCtx(state_->context); }
+
+void Decompressor::read(std::span<std::byte> out) {
+  if (state_->fill(out) != out.size()) {
+    throw FormatError("a compressed section holds fewer bytes than its header says");
+  }
+}
+
+void Decompressor::expect_end() {
+  std::byte more{};
+  if (state_->fill(std::span(&more, 1)) != 0) {
+    throw FormatError("a compressed section holds more bytes than its header says");
+  }
 }
 
 std::vector<std::byte> decompress(std::span<const std::byte> data, std::size_t raw_bytes) {

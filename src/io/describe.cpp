@@ -8,7 +8,7 @@
 #include "hemera/runtime/error.hpp"
 #include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
-#include "io/polynomials.hpp"
+#include "io/residues.hpp"
 
 namespace hemera::io {
 namespace {
@@ -43,10 +43,7 @@ std::string list(const std::vector<std::uint64_t>& values) {
 }
 
 ResidueLayout add_residues(Fields& fields, const Section& section) {
-  const Payload payload = section.payload();
-  const ResidueReader reader = read_residues(section, payload);
-  reader.check();
-  const ResidueLayout& layout = reader.layout();
+  const ResidueLayout layout = check_residues(section);
   fields.emplace_back("degree", std::to_string(layout.degree));
   fields.emplace_back("moduli", moduli(layout.moduli));
   fields.emplace_back("form", layout.form == poly::Form::evaluation ? "evaluation" : "coefficient");
@@ -60,7 +57,7 @@ ResidueLayout add_residues(Fields& fields, const Section& section) {
 }
 
 void add_parameters(Fields& fields, Reader& reader) {
-  const Payload payload = reader.next(parameters_tag).payload();
+  const Payload payload = read_fields(reader.next(parameters_tag));
   const auto parameters = read_parameters(payload.bytes(), reader.header().version);
   if (parameters.fingerprint() != reader.header().fingerprint) {
     throw FormatError("the fingerprint in the file header is not that of the parameters in the file");
@@ -83,7 +80,7 @@ void add_parameters(Fields& fields, Reader& reader) {
 }
 
 void add_message(Fields& fields, Reader& reader, bool encrypted) {
-  const Payload payload = reader.next(message_tag).payload();
+  const Payload payload = read_fields(reader.next(message_tag));
   const auto message = MessageFields::read(payload.bytes(), reader.header().version);
   const rlwe::Metadata& meta = message.meta;
   fields.emplace_back("scheme", rlwe::name(message.scheme));
@@ -116,7 +113,7 @@ void add_message(Fields& fields, Reader& reader, bool encrypted) {
 }
 
 KeyFields add_key(Fields& fields, Reader& reader) {
-  const Payload payload = reader.next(key_tag).payload();
+  const Payload payload = read_fields(reader.next(key_tag));
   const auto key = KeyFields::read(payload.bytes(), reader.header().version);
   fields.emplace_back("scheme", rlwe::name(key.scheme));
   if (reader.header().kind == Kind::switching_key) {
@@ -136,7 +133,7 @@ KeyFields add_key(Fields& fields, Reader& reader) {
 }
 
 void add_keys(Fields& fields, Reader& reader) {
-  const Payload payload = reader.next(key_list_tag).payload();
+  const Payload payload = read_fields(reader.next(key_list_tag));
   const auto keys = KeyList::read(payload.bytes(), reader.header().version);
   if (reader.sections_left() != 2 * keys.size()) {
     throw FormatError("the file lists " + std::to_string(keys.size()) + " keys and has " +

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <new>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -61,14 +62,25 @@ struct Descriptor {
   }
 };
 
-// The path behind symbolic links; what the last of them names need not exist yet.
-std::filesystem::path resolve(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) {
-    return path;
+// The path behind symbolic links; what the last of them names need not exist yet. Nothing if they go in
+// circles.
+std::optional<std::filesystem::path> resolve(std::filesystem::path path) {
+  constexpr int most_links = 40;  // as the system
+  for (int links = 0; links <= most_links; ++links) {
+    std::error_code error;
+    if (!std::filesystem::is_symlink(path, error)) return path;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) return path;
+    path = path.parent_path() / target;
   }
-  auto target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target;
+  return {};
+}
+
+// The system would end the path at the NUL, and take another file.
+void refuse_nul(const char* action, const std::filesystem::path& path) {
+  if (path.native().find('\0') == std::string::npos) return;
+  throw FileError(std::string("can not ") + action + " " + path.c_str() +
+                  "...: the path goes on after a NUL character; give one without");
 }
 
 }  // namespace
@@ -97,8 +109,11 @@ void AtomicFile::discard() noexcept {
   }
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path, Access access)
-    : path_(path), target_(resolve(path)) {
+AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_(path) {
+  refuse_nul("save", path);
+  const auto target = resolve(path);
+  if (!target) fail("following its symbolic links", ELOOP);
+  target_ = *target;
   struct stat status {};
   const bool exists = ::stat(target_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) {
@@ -199,6 +214,7 @@ void save_file(const std::filesystem::path& path, std::span<const std::byte> fil
 
 std::vector<std::byte> load_file(const std::filesystem::path& path,
                                  const std::function<void(const Header&)>& accept) {
+  refuse_nul("load", path);
   const auto fail = [&path](const char* action, int error) {
     throw FileError("can not load " + path.string() + ": " + std::string(action) + ": " + reason(error));
   };

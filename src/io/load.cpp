@@ -25,7 +25,7 @@ Reader open(const rlwe::Context& context, std::span<const std::byte> file, Kind 
 
 template <typename Fields>
 Fields next_fields(Reader& reader, Tag tag, const rlwe::Context& context) {
-  const Payload payload = reader.next(tag).payload();
+  const Payload payload = read_fields(reader.next(tag));
   Fields fields = Fields::read(payload.bytes(), reader.header().version);
   fields.check(context.parameters());
   return fields;
@@ -61,8 +61,9 @@ poly::RnsBase key_base_of(const rlwe::Context& context, const std::vector<std::u
 rlwe::PublicKey next_public_key(Reader& reader, const ContextPointer& context) {
   const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
   const bool first = reader.header().version == first_format;
-  if (!fields.gadget.special.empty() || !fields.gadget.digits.empty() || fields.gadget.window_bits != 0) {
-    throw FormatError("a public key with a gadget");
+  if (fields.level != 0 || !fields.gadget.special.empty() || !fields.gadget.digits.empty() ||
+      fields.gadget.window_bits != 0) {
+    throw FormatError("a public key with a level or a gadget");
   }
   const poly::RnsBase base = first ? context->public_key_base() : key_base_of(*context, fields.gadget.base);
   if (base.empty()) throw FormatError("a public key without primes");
@@ -85,6 +86,10 @@ std::shared_ptr<const rlwe::Gadget> gadget_of(const rlwe::Context& context, cons
 rlwe::SwitchingKey next_switching_key(Reader& reader, const ContextPointer& context) {
   const auto fields = next_fields<KeyFields>(reader, key_tag, *context);
   auto gadget = gadget_of(*context, fields, reader.header().version);
+  if (reader.header().version == first_format && fields.level != gadget->highest_level()) {
+    throw FormatError("a switching key for level " + std::to_string(fields.level) +
+                      ", whose gadget serves level " + std::to_string(gadget->highest_level()) + " too");
+  }
   const ExpectedResidues expected{gadget->modulus(), poly::Form::evaluation, gadget->digits().size(),
                                   fields.seed ? 1U : 2U};
   return {context, std::move(gadget),
@@ -106,7 +111,7 @@ void expect_object(const Header& header, const rlwe::Context& context) {
 rlwe::Parameters load_parameters(std::span<const std::byte> file) {
   Reader reader(file);
   reader.header().expect_kind(Kind::parameters);
-  const Payload payload = reader.next(parameters_tag).payload();
+  const Payload payload = read_fields(reader.next(parameters_tag));
   reader.expect_end();
   auto parameters = read_parameters(payload.bytes(), reader.header().version);
   if (parameters.fingerprint() != reader.header().fingerprint) {

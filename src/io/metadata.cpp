@@ -14,10 +14,15 @@
 namespace hemera::io {
 namespace {
 
-// More than any parameters within the format's degrees have. They bound the time that loading may take: each
-// prime is tested and its root searched.
+// More than any parameters within the format's degrees have: twice what is 128 bits secure at the largest
+// degree, in primes of 30 bits. They bound the time that loading may take (each prime is tested and its root
+// searched), and what a context of the parameters takes.
+constexpr std::size_t most_primes = 256;
 constexpr std::size_t largest_parameters = std::size_t{1} << 18;
-constexpr std::size_t most_primes = 512;
+
+// Bytes of the sections beside the residues, a list of 50,000 keys among them: they are no way to take
+// memory.
+constexpr std::size_t largest_fields = std::size_t{1} << 20;
 
 // Of a key's role in a KEYS section of version 2.
 constexpr std::size_t role_bytes = 20;
@@ -121,7 +126,12 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
     in.fail("a noise bound of 2^" + std::to_string(fields.meta.noise_log2));
   }
   std::size_t elements = 1;
-  for (const std::uint64_t extent : in.u64s()) {
+  const std::vector<std::uint64_t> extents = in.u64s();
+  if (extents.size() > rlwe::most_batch_axes) {
+    in.fail("a batch of " + std::to_string(extents.size()) + " axes, more than the format's " +
+            std::to_string(rlwe::most_batch_axes));
+  }
+  for (const std::uint64_t extent : extents) {
     if (extent == 0 || extent > std::numeric_limits<std::size_t>::max() / elements) {
       in.fail("a batch with an extent of " + std::to_string(extent));
     }
@@ -278,11 +288,33 @@ void KeyList::check(const rlwe::Parameters& parameters) const {
   }
 }
 
-void check_parameters_size(std::span<const std::byte> section) {
-  if (section.size() > largest_parameters) {
-    throw FormatError("parameters of " + std::to_string(section.size()) + " bytes, more than the format's " +
-                      std::to_string(largest_parameters));
+void check_fields_size(Tag tag, std::uint64_t bytes) {
+  const std::size_t largest = tag == parameters_tag ? largest_parameters : largest_fields;
+  if (bytes > largest) {
+    throw FormatError("a section " + tag.text() + " of " + std::to_string(bytes) +
+                      " bytes, more than the format's " + std::to_string(largest));
   }
+}
+
+Payload read_fields(const Section& section) {
+  check_fields_size(section.tag, section.raw_bytes);
+  return section.payload();
+}
+
+void check_primes(const rlwe::Parameters& parameters) {
+  const rlwe::ParametersLiteral& literal = parameters.literal();
+  const std::size_t primes = parameters.primes_up_to(parameters.levels() - 1).size() +
+                             literal.special_primes.size() + literal.key_primes.size();
+  if (primes > most_primes) {
+    throw FormatError("parameters of " + std::to_string(primes) + " primes, more than the format's " +
+                      std::to_string(most_primes));
+  }
+}
+
+namespace {
+
+// Before they are tested.
+void check_number_of_primes(std::span<const std::byte> section) {
   // The first fields of Parameters::write: scheme, degree, primes of each level, special primes.
   runtime::ByteReader in(section, "the PARA section");
   static_cast<void>(in.u8());
@@ -300,16 +332,25 @@ void check_parameters_size(std::span<const std::byte> section) {
   add(in.u64s());
 }
 
+}  // namespace
+
 rlwe::Parameters read_parameters(std::span<const std::byte> section, std::uint16_t version) {
-  check_parameters_size(section);
+  check_number_of_primes(section);
   runtime::ByteReader in(section, "the PARA section");
   try {
     auto parameters = rlwe::Parameters::read(in, version);
     in.expect_end();
+    check_primes(parameters);
     if (parameters.format_version() != version) {
       throw FormatError("the parameters are written in version " + std::to_string(version) +
                         " of the format, but belong into version " +
                         std::to_string(parameters.format_version()));
+    }
+    // What the parameters fill in themselves must be there: each has one encoding.
+    runtime::ByteWriter canonical;
+    parameters.write(canonical);
+    if (!std::ranges::equal(canonical.view(), section)) {
+      throw FormatError("the parameters are not encoded as they are saved: a field is left to be filled in");
     }
     return parameters;
   } catch (const ParameterError& error) {

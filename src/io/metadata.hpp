@@ -67,8 +67,13 @@ struct KeyList {
   void check(const rlwe::Parameters& parameters) const;
 };
 
-/// Throws FormatError for a PARA section with more bytes or primes than the format allows.
-void check_parameters_size(std::span<const std::byte> section);
+/// The bytes of a section of fields. FormatError, before memory is taken, when they are more than the format
+/// allows.
+Payload read_fields(const Section& section);
+/// Throws FormatError for that many bytes in such a section.
+void check_fields_size(Tag tag, std::uint64_t bytes);
+/// Throws FormatError for more primes than the format allows.
+void check_primes(const rlwe::Parameters& parameters);
 
 /// The parameters of a PARA section; every problem is a FormatError.
 rlwe::Parameters read_parameters(std::span<const std::byte> section, std::uint16_t version);

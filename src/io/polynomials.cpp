@@ -85,19 +85,12 @@ void write_polynomials(Writer& writer, const rlwe::Context& context, const poly:
   writer.section(residues_tag, residues.section());
 }
 
-ResidueReader read_residues(const Section& section, const Payload& payload) {
-  ResidueReader reader(payload.bytes());
-  if (section.compressed && reader.layout().packed) {
-    throw FormatError("a section of residues is both packed and compressed");
-  }
-  return reader;
-}
-
 poly::Poly read_polynomials(const Section& section, const rlwe::Context& context,
                             const ExpectedResidues& expected, const std::optional<poly::RandomStream>& seed) {
   const Payload payload = section.payload();
-  const ResidueReader reader = read_residues(section, payload);
+  const ResidueReader reader(payload.bytes());
   const ResidueLayout& layout = reader.layout();
+  require_not_both(layout, section);
   require(layout, expected);
   if (seed && layout.batch > (std::uint64_t{1} << 32) - seed->first_polynomial) {
     throw FormatError("the stream of the seed ends before the " + std::to_string(layout.batch) +

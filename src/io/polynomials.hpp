@@ -33,8 +33,4 @@ std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const 
 poly::Poly read_polynomials(const Section& section, const rlwe::Context& context,
                             const ExpectedResidues& expected, const std::optional<poly::RandomStream>& seed);
 
-/// The residues of a RESI section; FormatError if it is both packed and compressed, which would multiply the
-/// two limits on expansion.
-ResidueReader read_residues(const Section& section, const Payload& payload);
-
 }  // namespace hemera::io

@@ -9,11 +9,13 @@
 #include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
 #include "io/bit_packing.hpp"
+#include "io/compression.hpp"
 
 namespace hemera::io {
 namespace {
 
 constexpr std::size_t fixed_bytes = 24;
+constexpr std::size_t most_moduli = 4096;  // more than any parameters have
 constexpr std::uint64_t modulus_end = std::uint64_t{1} << arith::max_modulus_bits;
 
 // Why no file may have this layout, or nothing. Moduli and degree first: `element_bytes` relies on them.
@@ -81,7 +83,36 @@ unsigned stored_bits(const ResidueLayout& layout, std::size_t limb) {
   return layout.packed ? residue_bits(layout.moduli[limb]) : 8 * static_cast<unsigned>(layout.word);
 }
 
+// That so many bytes follow the layout as its residues take.
+void require_size(const runtime::ByteReader& in, const ResidueLayout& layout, std::size_t bytes) {
+  // batch * element_bytes() can not overflow: packed or not, a residue takes no more than a word.
+  const std::size_t expected = layout.batch * layout.element_bytes();
+  if (bytes != expected) {
+    in.fail("an array of " + std::to_string(layout.batch) + " x " + std::to_string(layout.components) +
+            " x " + std::to_string(layout.moduli.size()) + " x " + std::to_string(layout.degree) +
+            " residues takes " + std::to_string(expected) + " bytes and " + std::to_string(bytes) +
+            " are there");
+  }
+}
+
+// One limb; its place is for the message.
+void unpack(std::span<const std::byte> stored, const ResidueLayout& layout, std::size_t index,
+            std::size_t component, std::size_t limb, std::span<std::uint64_t> out) {
+  const std::uint64_t modulus = layout.moduli[limb];
+  if (!unpack_bits(stored, stored_bits(layout, limb), modulus, out)) {
+    throw FormatError("a residue in element " + std::to_string(index) + ", component " +
+                      std::to_string(component) + ", limb " + std::to_string(limb) +
+                      " is not below its modulus " + std::to_string(modulus));
+  }
+}
+
 }  // namespace
+
+void require_not_both(const ResidueLayout& layout, const Section& section) {
+  if (section.compressed && layout.packed) {
+    throw FormatError("a section of residues is both packed and compressed");
+  }
+}
 
 std::size_t ResidueLayout::limb_bytes(std::size_t limb) const {
   return degree / 8 * stored_bits(*this, limb);
@@ -154,26 +185,13 @@ std::span<const std::byte> ResidueWriter::section() const {
 ResidueReader::ResidueReader(std::span<const std::byte> section) {
   runtime::ByteReader in(section, "the RESI section");
   layout_ = read_layout(in);
-  // batch * element_bytes() can not overflow: packed or not, a residue takes no more than a word.
-  const std::size_t expected = layout_.batch * layout_.element_bytes();
-  if (in.remaining() != expected) {
-    in.fail("an array of " + std::to_string(layout_.batch) + " x " + std::to_string(layout_.components) +
-            " x " + std::to_string(layout_.moduli.size()) + " x " + std::to_string(layout_.degree) +
-            " residues takes " + std::to_string(expected) + " bytes and " + std::to_string(in.remaining()) +
-            " are there");
-  }
-  data_ = in.bytes(expected);
+  require_size(in, layout_, in.remaining());
+  data_ = in.bytes(in.remaining());
 }
 
 void ResidueReader::limb(std::size_t index, std::size_t component, std::size_t limb, std::size_t position,
                          std::span<std::uint64_t> out) const {
-  const std::uint64_t modulus = layout_.moduli[limb];
-  if (!unpack_bits(data_.subspan(position, layout_.limb_bytes(limb)), stored_bits(layout_, limb), modulus,
-                   out)) {
-    throw FormatError("a residue in element " + std::to_string(index) + ", component " +
-                      std::to_string(component) + ", limb " + std::to_string(limb) +
-                      " is not below its modulus " + std::to_string(modulus));
-  }
+  unpack(data_.subspan(position, layout_.limb_bytes(limb)), layout_, index, component, limb, out);
 }
 
 void ResidueReader::element(std::size_t index, std::span<std::uint64_t> out) const {
@@ -192,22 +210,54 @@ void ResidueReader::element(std::size_t index, std::span<std::uint64_t> out) con
   }
 }
 
-void ResidueReader::check() const {
+ResidueLayout check_residues(const Section& section) {
   // Zeroed in the end, for they may be secret.
   struct Values : std::vector<std::uint64_t> {
     using vector::vector;
     ~Values() { runtime::secure_zero(data(), size() * sizeof(std::uint64_t)); }
   };
-  Values values(layout_.degree);
-  std::size_t position = 0;
-  for (std::size_t index = 0; index < layout_.batch; ++index) {
-    for (std::size_t component = 0; component < layout_.components; ++component) {
-      for (std::size_t l = 0; l < layout_.moduli.size(); ++l) {
-        limb(index, component, l, position, values);
-        position += layout_.limb_bytes(l);
+  std::optional<Decompressor> frames;
+  if (section.compressed) frames.emplace(section.stored);
+  std::vector<std::byte> part;
+  std::span<const std::byte> stored = section.stored;
+  // The next bytes: of the file, or in `part`.
+  const auto next = [&](std::size_t bytes) -> std::span<const std::byte> {
+    if (!frames) {
+      const auto result = stored.first(bytes);
+      stored = stored.subspan(bytes);
+      return result;
+    }
+    part.resize(bytes);
+    frames->read(part);
+    return part;
+  };
+
+  // The layout's length is known after its fixed part, which ends in the number of moduli.
+  const auto bytes = static_cast<std::size_t>(section.raw_bytes);
+  const auto fixed = next(std::min(bytes, fixed_bytes));
+  std::vector<std::byte> head(fixed.begin(), fixed.end());
+  if (head.size() == fixed_bytes) {
+    runtime::ByteReader in(head, "the RESI section");
+    static_cast<void>(in.bytes(fixed_bytes - sizeof(std::uint32_t)));
+    const std::size_t moduli = std::min<std::size_t>(in.u32(), (bytes - fixed_bytes) / sizeof(std::uint64_t));
+    const auto values = next(std::min(moduli, most_moduli) * sizeof(std::uint64_t));
+    head.insert(head.end(), values.begin(), values.end());
+  }
+  runtime::ByteReader in(head, "the RESI section");
+  const ResidueLayout layout = read_layout(in);
+  require_size(in, layout, bytes - in.position());
+  require_not_both(layout, section);
+
+  Values residues(layout.degree);
+  for (std::size_t index = 0; index < layout.batch; ++index) {
+    for (std::size_t component = 0; component < layout.components; ++component) {
+      for (std::size_t limb = 0; limb < layout.moduli.size(); ++limb) {
+        unpack(next(layout.limb_bytes(limb)), layout, index, component, limb, residues);
       }
     }
   }
+  if (frames) frames->expect_end();
+  return layout;
 }
 
 }  // namespace hemera::io

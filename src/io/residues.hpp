@@ -69,8 +69,6 @@ class ResidueReader {
   /// Element `index` of the batch to `out`, [component, limb, N]. Throws FormatError for a residue that is
   /// not below its modulus.
   void element(std::size_t index, std::span<std::uint64_t> out) const;
-  /// Every residue against its modulus.
-  void check() const;
 
  private:
   void limb(std::size_t index, std::size_t component, std::size_t limb, std::size_t position,
@@ -79,5 +77,13 @@ class ResidueReader {
   ResidueLayout layout_;
   std::span<const std::byte> data_;
 };
+
+/// FormatError for a section that is both packed and compressed, which would multiply the two limits on
+/// expansion.
+void require_not_both(const ResidueLayout& layout, const Section& section);
+
+/// The layout of a RESI section, with every size and every residue checked. FormatError for all that is
+/// wrong. Takes memory for one limb, whatever the section expands to.
+ResidueLayout check_residues(const Section& section);
 
 }  // namespace hemera::io

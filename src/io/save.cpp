@@ -27,7 +27,10 @@ template <typename Fields>
 void write_fields(Writer& writer, Tag tag, const Fields& fields, const rlwe::Parameters& parameters) {
   runtime::ByteWriter out;
   fields.write(out, writer.version());
-  require_loadable([&] { Fields::read(out.view(), writer.version()).check(parameters); });
+  require_loadable([&] {
+    check_fields_size(tag, out.view().size());
+    Fields::read(out.view(), writer.version()).check(parameters);
+  });
   writer.section(tag, out.view());
 }
 
@@ -83,7 +86,10 @@ const Fingerprint& fingerprint(const rlwe::Context& context) { return context.pa
 void save(Sink& sink, const rlwe::Parameters& parameters, const SaveOptions& options) {
   runtime::ByteWriter out;
   parameters.write(out);
-  require_loadable([&] { check_parameters_size(out.view()); });
+  require_loadable([&] {
+    check_fields_size(parameters_tag, out.view().size());
+    check_primes(parameters);
+  });
   Writer writer(sink, parameters.format_version(), Kind::parameters, parameters.fingerprint(), 1);
   writer.section(parameters_tag, out.view(), options.compression_level);
   writer.finish();

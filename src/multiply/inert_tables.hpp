@@ -9,6 +9,7 @@
 
 #include "hemera/runtime/memory.hpp"
 #include "multiply/inert_kernels.hpp"
+#include "runtime/fork.hpp"
 
 namespace hemera::multiply {
 
@@ -48,7 +49,7 @@ class InertTwiddles {
   const InertPrime& prime_;
   const InertKernels& kernels_;
   std::shared_ptr<runtime::Memory> memory_;
-  mutable std::mutex mutex_;
+  mutable runtime::ForkSafeMutex mutex_;
   mutable std::shared_ptr<const Table> levels_[2];  // of even and of odd lane levels
   mutable int log_pairs_[2] = {0, 0};               // that they suffice for
   mutable std::shared_ptr<const Table> first_;

@@ -12,6 +12,7 @@
 #include "hemera/poly/ring_multiplier.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "hemera/runtime/thread_pool.hpp"
+#include "runtime/fork.hpp"
 
 namespace hemera::multiply {
 
@@ -55,7 +56,7 @@ class PerModulus {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable runtime::ForkSafeMutex mutex_;
   mutable std::map<std::pair<std::size_t, std::uint64_t>, std::unique_ptr<const Value>> entries_;
 };
 

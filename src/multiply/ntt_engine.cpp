@@ -7,6 +7,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "multiply/engines.hpp"
+#include "runtime/fork.hpp"
 
 namespace hemera::multiply {
 namespace {
@@ -42,7 +43,7 @@ class NttEngine final : public poly::RingMultiplier {
     return *backend;
   }
 
-  mutable std::mutex mutex_;
+  mutable runtime::ForkSafeMutex mutex_;
   mutable std::map<std::shared_ptr<const poly::Ring>, std::shared_ptr<const poly::Backend>> backends_;
 };
 

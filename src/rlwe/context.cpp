@@ -10,6 +10,7 @@
 #include "hemera/arith/primes.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
+#include "runtime/fork.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -46,7 +47,7 @@ std::vector<std::uint64_t> auxiliary_primes(const Parameters& parameters,
 }  // namespace
 
 struct Context::Plans {
-  std::mutex mutex;
+  runtime::ForkSafeMutex mutex;
   using Indices = std::vector<std::uint32_t>;
   std::vector<std::shared_ptr<const Gadget>> default_gadgets;  // [level]
   std::map<GadgetPrimes, std::weak_ptr<const Gadget>> gadgets;

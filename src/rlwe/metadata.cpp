@@ -8,6 +8,10 @@
 namespace hemera::rlwe {
 
 std::size_t batch_count(const BatchShape& shape) {
+  if (shape.size() > most_batch_axes) {
+    throw ParameterError("a batch of " + std::to_string(shape.size()) + " axes; at most " +
+                         std::to_string(most_batch_axes) + " are possible: reshape it to fewer");
+  }
   return std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
 }
 

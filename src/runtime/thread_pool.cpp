@@ -5,7 +5,11 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -13,8 +17,14 @@
 #include <sched.h>
 #endif
 
+#include "hemera/runtime/error.hpp"
+#include "runtime/fork.hpp"
+
 namespace hemera::runtime {
 namespace {
+
+// More than any machine has processors for: a mistake.
+constexpr int most_threads = 4096;
 
 // One loop: threads take iterations from `next` until none is left.
 struct Loop {
@@ -52,13 +62,35 @@ int available_processors() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-struct ThreadPool::State {
+// Threads of one process, waiting for loops.
+struct ThreadPool::Workers {
   std::mutex mutex;
   std::condition_variable work_ready;
   std::condition_variable helper_done;
   std::deque<Loop*> loops;  // loops that may still have iterations to take
   bool stopping = false;
-  std::vector<std::thread> workers;
+  std::vector<std::thread> threads;
+  const unsigned generation = fork_generation();
+
+  // Starts as many of `wanted` threads as the system lets; nothing, or why it let no more.
+  std::optional<std::system_error> start(int wanted) {
+    threads.reserve(static_cast<std::size_t>(wanted));
+    try {
+      for (int i = 0; i < wanted; ++i) threads.emplace_back([this] { run(); });
+    } catch (const std::system_error& error) {
+      return error;
+    }
+    return {};
+  }
+
+  ~Workers() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    work_ready.notify_all();
+    for (std::thread& thread : threads) thread.join();
+  }
 
   void run() {
     inside_loop = true;
@@ -79,20 +111,38 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads)
-    : threads_(threads > 0 ? threads : available_processors()), state_(std::make_unique<State>()) {
-  for (int i = 1; i < threads_; ++i) {
-    state_->workers.emplace_back([this] { state_->run(); });
+ThreadPool::ThreadPool(int threads) : threads_(threads > 0 ? threads : available_processors()) {
+  if (threads < 0 || threads > most_threads) {
+    throw ParameterError(std::to_string(threads) + " threads: from 1 to " + std::to_string(most_threads) +
+                         " are possible, and 0 means one for each processor");
   }
+  auto workers = std::make_unique<Workers>();
+  if (const auto error = workers->start(threads_ - 1)) {
+    const auto started = static_cast<int>(workers->threads.size()) + 1;
+    if (threads != 0) {
+      throw DeviceError("only " + std::to_string(started) + " of " + std::to_string(threads) +
+                        " threads could be started (" + error->code().message() +
+                        "); ask for fewer, or raise the limit of the process (ulimit -u, -v)");
+    }
+    threads_ = started;
+  }
+  workers_ = workers.release();
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
-  }
-  state_->work_ready.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
+  Workers* workers = workers_.load();
+  // In a forked child its threads do not exist, and can not be joined: what remains of them is left alone.
+  if (workers->generation == fork_generation()) delete workers;
+}
+
+ThreadPool::Workers& ThreadPool::workers() {
+  Workers* known = workers_.load(std::memory_order_acquire);
+  if (known->generation == fork_generation()) return *known;
+  // The first loop in a forked child: it gets threads of its own, fewer where the system lets no more.
+  auto made = std::make_unique<Workers>();
+  static_cast<void>(made->start(threads_ - 1));
+  if (workers_.compare_exchange_strong(known, made.get())) return *made.release();
+  return *known;  // another thread of the child was quicker
 }
 
 void ThreadPool::parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) {
@@ -101,19 +151,20 @@ void ThreadPool::parallel_for(std::size_t count, const std::function<void(std::s
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
+  Workers& helpers = workers();
   Loop loop{.body = &body, .count = count};
   {
-    const std::lock_guard lock(state_->mutex);
-    state_->loops.push_back(&loop);
+    const std::lock_guard lock(helpers.mutex);
+    helpers.loops.push_back(&loop);
   }
-  state_->work_ready.notify_all();
+  helpers.work_ready.notify_all();
   inside_loop = true;
   loop.work();
   inside_loop = false;
-  std::unique_lock lock(state_->mutex);
-  const auto position = std::find(state_->loops.begin(), state_->loops.end(), &loop);
-  if (position != state_->loops.end()) state_->loops.erase(position);
-  state_->helper_done.wait(lock, [&] { return loop.helpers == 0; });
+  std::unique_lock lock(helpers.mutex);
+  const auto position = std::find(helpers.loops.begin(), helpers.loops.end(), &loop);
+  if (position != helpers.loops.end()) helpers.loops.erase(position);
+  helpers.helper_done.wait(lock, [&] { return loop.helpers == 0; });
   if (loop.failure) std::rethrow_exception(loop.failure);
 }
 

@@ -23,6 +23,8 @@ const std::vector<std::uint64_t>& moduli() {
       65535,
       65536,
       65537,
+      786433,  // these two need every carry of Barrett's reduction
+      998244353,
       (1ULL << 30) - 35,
       (1ULL << 32) - 5,
       1ULL << 32,

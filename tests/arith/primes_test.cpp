@@ -63,6 +63,12 @@ TEST(PrimesNearest, ReturnFewerWhenTheIntervalIsExhausted) {
   EXPECT_TRUE(std::all_of(found.begin(), found.end(), [](std::uint64_t p) { return p >= 50 && p < 150; }));
 }
 
+TEST(PrimesNearest, TheLowerBoundIsInTheIntervalAndTheUpperIsNot) {
+  EXPECT_EQ(primes_nearest(60, 2, 100, 53, 67), (std::vector<std::uint64_t>{59, 61, 53}));
+  EXPECT_EQ(primes_nearest(53, 2, 100, 53, 54), (std::vector<std::uint64_t>{53}));
+  EXPECT_TRUE(primes_nearest(53, 2, 100, 54, 59).empty());
+}
+
 TEST(PrimesBelow, AreTheLargest) {
   for (const int bits : {20, 30, 50, 60, 61}) {
     const std::uint64_t step = 1 << 11;

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -87,6 +88,8 @@ struct Counts {
   std::size_t stream_waits = 0;
 };
 Counts counts();
+/// The process that uses the device: CUDA does not survive a fork.
+void require_own_process();
 void count(std::size_t Counts::*what);
 
 /// How many kernels of each stream come before a place in a stream, which streams and events guarantee.
@@ -101,8 +104,15 @@ struct Launch {
     return known != other.clock.end() && known->second >= clock.at(stream);
   }
 };
-/// Of the last kernel that the calling thread gave, outside captures.
+/// Of the last kernel, or copy on the device, that the calling thread gave, outside captures.
 inline thread_local Launch last_launch;
+
+/// The devices of the machine, of which all have the same memory.
+inline int devices = 1;
+inline thread_local int current_device = 0;
+/// Whether they can read each other's memory, and who was allowed to, whose.
+inline bool can_access_peers = true;
+inline std::set<std::pair<int, int>> peers;
 
 }  // namespace hemera::emulation
 
@@ -212,6 +222,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
   cudaErrorNotSupported = 801
 };
 inline const char* cudaGetErrorString(cudaError_t error) {
@@ -226,6 +237,18 @@ struct hemera_emulation_stream {
   hemera::emulation::Clock clock;
 };
 using cudaStream_t = hemera_emulation_stream*;
+// The one that is no pointer.
+inline hemera_emulation_stream& hemera_emulation_of(cudaStream_t stream) {
+  static hemera_emulation_stream default_stream;
+  return stream == nullptr ? default_stream : *stream;
+}
+// Something is given to the stream that has a place in it.
+inline void hemera_emulation_launched(cudaStream_t given) {
+  hemera_emulation_stream& stream = hemera_emulation_of(given);
+  const std::lock_guard lock(stream.mutex);
+  ++stream.clock[&stream];
+  hemera::emulation::last_launch = {&stream, stream.clock};
+}
 
 // A graph is a list of steps. What a capturing thread gives to any stream becomes one.
 struct hemera_emulation_graph {
@@ -249,7 +272,10 @@ inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
-inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return delete graph, cudaSuccess; }
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  hemera::emulation::require_own_process();
+  return delete graph, cudaSuccess;
+}
 using cudaEvent_t = struct hemera_emulation_event*;
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
@@ -260,9 +286,23 @@ enum cudaMemcpyKind {
 };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
-inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
-inline cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
-inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+inline cudaError_t cudaGetDeviceCount(int* count) { return *count = hemera::emulation::devices, cudaSuccess; }
+inline cudaError_t cudaSetDevice(int device) {
+  hemera::emulation::require_own_process();
+  if (device < 0 || device >= hemera::emulation::devices) return cudaErrorInvalidDevice;
+  return hemera::emulation::current_device = device, cudaSuccess;
+}
+inline cudaError_t cudaGetDevice(int* device) {
+  hemera::emulation::require_own_process();
+  return *device = hemera::emulation::current_device, cudaSuccess;
+}
+inline cudaError_t cudaDeviceCanAccessPeer(int* possible, int, int) {
+  return *possible = hemera::emulation::can_access_peers ? 1 : 0, cudaSuccess;
+}
+inline cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  const bool added = hemera::emulation::peers.insert({hemera::emulation::current_device, peer}).second;
+  return added ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
+}
 inline cudaError_t cudaDriverGetVersion(int* version) { return *version = 0, cudaSuccess; }
 inline cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 0, cudaSuccess; }
 struct cudaDeviceProp {
@@ -297,16 +337,21 @@ inline cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   hemera::emulation::count(&hemera::emulation::Counts::allocations);
   return cudaSuccess;
 }
-inline cudaError_t cudaFree(void* pointer) { return std::free(pointer), cudaSuccess; }
+inline cudaError_t cudaFree(void* pointer) {
+  hemera::emulation::require_own_process();
+  return std::free(pointer), cudaSuccess;
+}
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                                   cudaStream_t = nullptr) {
+                                   cudaStream_t stream = nullptr) {
   using hemera::emulation::Counts;
+  hemera::emulation::require_own_process();
   if (kind == cudaMemcpyHostToDevice) hemera::emulation::count(&Counts::copies_to_device);
   if (kind == cudaMemcpyDeviceToHost) hemera::emulation::count(&Counts::copies_to_host);
   const auto step = [=] { std::memcpy(to, from, bytes); };
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
   } else {
+    if (kind == cudaMemcpyDeviceToDevice) hemera_emulation_launched(stream);
     step();
   }
   return cudaSuccess;
@@ -319,6 +364,7 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cud
   return cudaMemcpyAsync(to, from, bytes, kind);
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
+  hemera::emulation::require_own_process();
   const auto step = [=] { std::memset(to, value, bytes); };
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
@@ -330,13 +376,12 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaS
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return *stream = new hemera_emulation_stream, cudaSuccess;
 }
-inline cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
-// The one that is no pointer.
-inline hemera_emulation_stream& hemera_emulation_of(cudaStream_t stream) {
-  static hemera_emulation_stream default_stream;
-  return stream == nullptr ? default_stream : *stream;
+inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  hemera::emulation::require_own_process();
+  return delete stream, cudaSuccess;
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  hemera::emulation::require_own_process();
   hemera::emulation::count(&hemera::emulation::Counts::synchronizations);
   return cudaSuccess;
 }
@@ -361,7 +406,10 @@ inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, u
   }
   return cudaSuccess;
 }
-inline cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  hemera::emulation::require_own_process();
+  return delete event, cudaSuccess;
+}
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr) {
   {
     hemera_emulation_stream& recorded = hemera_emulation_of(stream);
@@ -420,12 +468,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
   } else {
-    {
-      hemera_emulation_stream& stream = hemera_emulation_of(config->stream);
-      const std::lock_guard lock(stream.mutex);
-      ++stream.clock[&stream];
-      hemera::emulation::last_launch = {&stream, stream.clock};
-    }
+    hemera_emulation_launched(config->stream);
     step();
   }
   return cudaSuccess;

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -42,6 +43,8 @@ struct Machine {
 };
 
 thread_local Machine machine;
+
+const pid_t own_process = getpid();
 
 std::mutex counting;
 Counts all_counts;
@@ -147,6 +150,10 @@ Counts counts() {
 void count(std::size_t Counts::*what) {
   const std::lock_guard lock(counting);
   ++(all_counts.*what);
+}
+
+void require_own_process() {
+  if (getpid() != own_process) std::abort();
 }
 
 Thread& current_thread() { return machine.current->thread; }

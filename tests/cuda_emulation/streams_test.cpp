@@ -150,6 +150,25 @@ TEST(EmulationStreams, ARecordingReusesNoBlockThatWaits) {
   EXPECT_TRUE(found) << "the block is lost";
 }
 
+TEST(EmulationStreams, ARecordingHasWaitedForWhatItReads) {
+  const Emulation e;
+  Poly in = e.make(), out = e.make();
+  in_a_thread([&] { e.zero(in); });
+  const std::size_t before = emulation::counts().synchronizations;
+  // A graph can not wait for another stream: the host does, before it goes on, for the writer of each.
+  const auto recording = e.backend->record(*e.queue, [&] { e.copy(out, in); });
+  EXPECT_EQ(emulation::counts().synchronizations - before, 2U);
+}
+
+TEST(EmulationStreams, ARecordingReplaysNoOther) {
+  const Emulation e;
+  Poly in = e.make(), out = e.make();
+  e.zero(in);
+  const auto first = e.backend->record(*e.queue, [&] { e.copy(out, in); });
+  EXPECT_THROW(static_cast<void>(e.backend->record(*e.queue, [&] { first->replay(*e.queue); })), DeviceError);
+  EXPECT_NO_THROW(first->replay(*e.queue));
+}
+
 // --- Queues ---
 
 using emulation::last_launch;

@@ -158,6 +158,42 @@ TEST_F(FileTest, PermissionsAndLinksStay) {
   EXPECT_EQ(entries(), 2U);
 }
 
+TEST_F(FileTest, WhatALinkNamesIsMadeWhereThereIsNoneYet) {
+  std::filesystem::create_directory(folder_ / "a");
+  std::filesystem::create_directory(folder_ / "b");
+  const auto link = folder_ / "a" / "link";
+  std::filesystem::create_symlink("../b/further", link);
+  std::filesystem::create_symlink(folder_ / "b" / "new.hemera", folder_ / "b" / "further");
+  const auto file = file_of(10, std::byte{2});
+  save_file(link, file);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "b" / "further"));
+  EXPECT_EQ(load_file(folder_ / "b" / "new.hemera"), file);
+  save_file(link, file_of(20, std::byte{3}));
+  EXPECT_EQ(load_file(link), file_of(20, std::byte{3}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "b"), {}), 2);
+
+  const auto lost = folder_ / "lost";
+  std::filesystem::create_symlink("no/such", lost);
+  EXPECT_NE(message_of([&] { save_file(lost, file); }).find("check that the folder exists"),
+            std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_symlink(lost));
+  const auto circle = folder_ / "circle";
+  std::filesystem::create_symlink("circle", circle);
+  EXPECT_NE(message_of([&] { save_file(circle, file); }).find("symbolic links"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_symlink(circle));
+}
+
+TEST_F(FileTest, APathWithANulIsRefused) {
+  using namespace std::string_literals;
+  const auto file = file_of(10, std::byte{1});
+  const std::filesystem::path path = (folder_ / "a.hemera").string() + "\0.txt"s;
+  EXPECT_NE(message_of([&] { save_file(path, file); }).find("NUL"), std::string::npos);
+  EXPECT_EQ(entries(), 0U);
+  save_file(folder_ / "a.hemera", file);
+  EXPECT_NE(message_of([&] { load_file(path); }).find("NUL"), std::string::npos);
+}
+
 TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
   const auto file = file_of(10, std::byte{1});
   const auto missing = folder_ / "no" / "a.hemera";

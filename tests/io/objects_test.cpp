@@ -255,14 +255,75 @@ TEST_P(ObjectsTest, ASecretOfFixedWeightMustHaveIt) {
   auto literal = samples_.context->parameters().literal();
   literal.secret = {.weight = 64};
   const auto context = tests::make_context(rlwe::Parameters(literal), 1);
-  auto file = save(rlwe::generate_secret_key(context));
+  const auto file = save(rlwe::generate_secret_key(context));
   EXPECT_NO_THROW(static_cast<void>(load_secret_key(context, file)));
-  // One coefficient more or less: the first becomes 1, or 0 if it was not 0.
-  const std::size_t data = file.size() - 1024 / 4;
-  const auto first = std::to_integer<unsigned>(file[data]);
-  file[data] = static_cast<std::byte>((first & ~3U) | ((first & 3U) == 0 ? 1U : 0U));
+  // One coefficient more becomes 1, or one of those that are not 0 becomes 0.
+  for (const bool more : {true, false}) {
+    auto damaged = file;
+    for (std::size_t at = file.size() - 1024 / 4;; ++at) {
+      ASSERT_LT(at, file.size());
+      const auto byte = std::to_integer<unsigned>(file[at]);
+      if (((byte & 3U) == 0) != more) continue;
+      damaged[at] = static_cast<std::byte>((byte & ~3U) | (more ? 1U : 0U));
+      break;
+    }
+    test::reseal(damaged);
+    try {
+      static_cast<void>(load_secret_key(context, damaged));
+      ADD_FAILURE() << (more ? "above" : "below") << " the weight";
+    } catch (const FormatError& error) {
+      EXPECT_NE(std::string(error.what()).find("Hamming weight"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_P(ObjectsTest, BatchesHaveNoMoreAxesThanArrayLibraries) {
+  const auto axes = [](std::size_t count) { return rlwe::BatchShape(count, 1); };
+  rlwe::Ciphertext ciphertext = samples_.ciphertext.clone();
+  rlwe::reshape_inplace(ciphertext, axes(rlwe::most_batch_axes));
+  EXPECT_EQ(load_ciphertext(samples_.context, save(ciphertext)).meta.batch, ciphertext.meta.batch);
+  EXPECT_THROW(rlwe::reshape_inplace(ciphertext, axes(rlwe::most_batch_axes + 1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(rlwe::stack({&ciphertext, &ciphertext})), ParameterError);
+  EXPECT_THROW(static_cast<void>(rlwe::gather(ciphertext, std::vector<std::size_t>{0}, axes(70))),
+               ParameterError);
+  // Further axes in a file.
+  auto file = save(ciphertext);
+  const std::size_t first = Header::bytes + Section::header_bytes;
+  const std::size_t bytes = test::load(file, Header::bytes + 8, 8);
+  const std::size_t after = GetParam().version == first_format ? 0 : sizeof(double);
+  const std::size_t end = first + bytes - after;
+  test::store(file, end - 8 * rlwe::most_batch_axes - 4, rlwe::most_batch_axes + 1, 4);
+  file.insert(file.begin() + static_cast<std::ptrdiff_t>(end), {std::byte{1}, {}, {}, {}, {}, {}, {}, {}});
+  test::store(file, Header::bytes + 8, bytes + 8, 8);
+  test::store(file, Header::bytes + 16, bytes + 8, 8);
   test::reseal(file);
-  EXPECT_THROW(static_cast<void>(load_secret_key(context, file)), FormatError);
+  try {
+    static_cast<void>(load_ciphertext(samples_.context, file));
+    ADD_FAILURE() << "33 axes load";
+  } catch (const FormatError& error) {
+    EXPECT_NE(std::string(error.what()).find("33 axes"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(static_cast<void>(describe(file)), FormatError);
+}
+
+TEST(Objects, ACorrectionFactorIsAUnit) {
+  // Even moduli have even factors that are no units, and no slots.
+  auto literal = test::small_parameters(Scheme::bgv, 30).literal();
+  literal.plain_modulus = 1 << 10;
+  literal.roots.clear();
+  const auto context = tests::make_context(rlwe::Parameters(literal), 1);
+  const auto secret = rlwe::generate_secret_key(context);
+  rlwe::Metadata meta;
+  meta.slots = 1024;
+  meta.encoding = rlwe::Encoding::coefficients;
+  for (const std::uint64_t correction : {1, 3, 1023}) {
+    meta.correction = correction;
+    EXPECT_NO_THROW(static_cast<void>(load_ciphertext(context, save(rlwe::encrypt_zero(secret, meta)))));
+  }
+  for (const std::uint64_t correction : {2, 6, 512}) {
+    meta.correction = correction;
+    EXPECT_THROW(static_cast<void>(save(rlwe::encrypt_zero(secret, meta))), MismatchError) << correction;
+  }
 }
 
 TEST_P(ObjectsTest, FilesOnDiskRoundTrip) {

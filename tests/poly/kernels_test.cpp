@@ -20,8 +20,8 @@ using arith::Modulus;
 using arith::ShoupFactor;
 using Words = std::vector<std::uint64_t>;
 
-enum class Fill { random, zero, largest, mixed };
-constexpr Fill fills[] = {Fill::random, Fill::zero, Fill::largest, Fill::mixed};
+enum class Fill { random, zero, largest, near_largest, mixed };
+constexpr Fill fills[] = {Fill::random, Fill::zero, Fill::largest, Fill::near_largest, Fill::mixed};
 
 // 64-byte aligned words, as kernels want them.
 class Row {
@@ -51,6 +51,8 @@ class KernelsTest : public testing::TestWithParam<const Kernels*> {
       if (how == Fill::random) words[i] = uniform(random_);
       if (how == Fill::zero) words[i] = 0;
       if (how == Fill::largest) words[i] = bound - 1;
+      if (how == Fill::near_largest)
+        words[i] = bound - 1 - random_() % std::min(bound, std::uint64_t{1} << 20);
       if (how == Fill::mixed) {
         words[i] = choice == 0   ? 0
                    : choice == 1 ? bound - 1
@@ -93,6 +95,7 @@ std::vector<Modulus> element_moduli() {
   for (const int bits : {20, 30, 44, 49, 50, 51, 60, 61}) {
     moduli.emplace_back(arith::primes_below(std::uint64_t{1} << bits, 2048, 1).at(0));
   }
+  moduli.emplace_back(0x20000000a4001);  // products of its largest residues need the last fold
   return moduli;
 }
 
@@ -151,6 +154,24 @@ TEST_P(KernelsTest, Products) {
         ASSERT_EQ(expected.words(), actual.words()) << "scale_residues, q = " << q.value();
       }
     }
+  }
+}
+
+// Lazy sums are largest there.
+TEST_P(KernelsTest, ProductsOfTheLargestResidues) {
+  for (const Modulus& q : element_moduli()) {
+    const std::size_t count = 4096;
+    const Row a = row(count, q.value(), Fill::near_largest);
+    const Row b = row(count, q.value(), Fill::near_largest);
+    Row expected = row(count, q.value(), Fill::near_largest);
+    Row actual(count);
+    actual.copy_from(expected);
+    scalar().multiply_add(expected.data(), a.data(), b.data(), count, q);
+    kernels().multiply_add(actual.data(), a.data(), b.data(), count, q);
+    ASSERT_EQ(expected.words(), actual.words()) << "multiply_add, q = " << q.value();
+    scalar().multiply(expected.data(), a.data(), b.data(), count, q);
+    kernels().multiply(actual.data(), a.data(), b.data(), count, q);
+    ASSERT_EQ(expected.words(), actual.words()) << "multiply, q = " << q.value();
   }
 }
 

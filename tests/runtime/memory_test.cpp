@@ -1,6 +1,7 @@
 #include "hemera/runtime/memory.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "child_process.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/queue.hpp"
 
@@ -58,6 +60,29 @@ TEST(HostMemory, ReusesFreedBlocksButNoMoreThanItsLimit) {
   const Buffer again(memory, 70000);
   EXPECT_EQ(again.data(), first);
 }
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+TEST(HostMemory, KeepsNoMoreThanItsLimit) {
+  if (tests::sanitized) GTEST_SKIP() << "sanitizers have an allocator of their own";
+  const auto in_use = [] {
+    const struct mallinfo2 info = ::mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  constexpr std::size_t block = 1 << 20;
+  for (const std::size_t limit : {std::size_t{0}, block, 3 * block, 20 * block}) {
+    const auto memory = make_host_memory(limit);
+    const std::size_t before = in_use();
+    {
+      std::vector<Buffer> buffers;
+      for (int i = 0; i < 10; ++i) buffers.emplace_back(memory, block);
+    }
+    const std::size_t kept = in_use() - before;
+    const std::size_t expected = std::min(limit, 10 * block);
+    EXPECT_LT(kept, expected + block / 2) << limit;
+    EXPECT_GT(kept + block / 2, expected) << limit;
+  }
+}
+#endif
 
 TEST(HostMemory, ZeroesSecretBlocksBeforeReuse) {
   const auto memory = make_host_memory();

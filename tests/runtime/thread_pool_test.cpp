@@ -1,13 +1,21 @@
 #include "hemera/runtime/thread_pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "child_process.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::runtime {
 namespace {
@@ -72,6 +80,60 @@ TEST(ThreadPool, ThrowsTheBodysExceptionAndStaysUsable) {
       ASSERT_EQ(calls, 10);
     }
   }
+}
+
+TEST(ThreadPool, ThrowsWhateverIterationThrew) {
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    for (const std::size_t count : {1, 2, 7}) {
+      for (std::size_t failing = 0; failing < count; ++failing) {
+        EXPECT_THROW(pool.parallel_for(count,
+                                       [&](std::size_t i) {
+                                         if (i == failing) throw std::invalid_argument("this one");
+                                       }),
+                     std::invalid_argument)
+            << failing << " of " << count << " with " << threads;
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, RefusesNumbersThatNoMachineHas) {
+  for (const int threads : {-1, std::numeric_limits<int>::min(), 4097, std::numeric_limits<int>::max()}) {
+    EXPECT_THROW(ThreadPool{threads}, ParameterError) << threads;
+  }
+}
+
+// Address space for few of the threads' stacks.
+bool limit_memory() {
+  rlimit limit{};
+  std::ifstream statm("/proc/self/statm");
+  std::size_t pages = 0;
+  statm >> pages;
+  if (::getrlimit(RLIMIT_AS, &limit) != 0) return false;
+  limit.rlim_cur = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + (std::size_t{64} << 20);
+  return ::setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+TEST(ThreadPool, ThreadsThatDoNotStartAreAnError) {
+  if (tests::sanitized) GTEST_SKIP() << "a sanitizer has no memory under the limit";
+  EXPECT_TRUE(tests::in_child([] {
+    if (!limit_memory()) return false;
+    try {
+      const ThreadPool pool(1000);
+    } catch (const DeviceError& error) {
+      return std::string(error.what()).find("of 1000 threads could be started") != std::string::npos;
+    }
+    return false;
+  }));
+  // A child of fork() makes do with those that start.
+  ThreadPool pool(1000);
+  EXPECT_TRUE(tests::in_child([&] {
+    if (!limit_memory()) return false;
+    std::atomic<int> calls{0};
+    pool.parallel_for(100, [&](std::size_t) { ++calls; });
+    return calls == 100;
+  }));
 }
 
 TEST(ThreadPool, ServesManyCallersAtOnce) {

@@ -18,8 +18,8 @@ enum class Access { usual, owner_only };
 /// A file that appears under its name only when it is complete. Bytes go to a new file in the same folder;
 /// `commit` brings them to the disk (fsync) and renames it. Destruction without `commit` removes it. A
 /// replaced file keeps its permissions, except that Access::owner_only takes away those of others; a symbolic
-/// link stays and its target is replaced. A path that is no regular file (a device, a pipe) is written to
-/// directly.
+/// link stays and its target is replaced, or made where there is none yet. A path that is no regular file (a
+/// device, a pipe) is written to directly.
 class AtomicFile final : public Sink {
  public:
   /// Throws FileError, as `write` and `commit` do, with the path and the system's reason.

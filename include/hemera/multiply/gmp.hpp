@@ -3,7 +3,7 @@
 
 #if !__has_include(<gmp.h>)
 #error \
-    "hemera/multiply/gmp.hpp needs GMP; on Debian or Ubuntu: apt-get install libgmp-dev, then build Hemera again"
+    "hemera/multiply/gmp.hpp needs GMP; on Debian or Ubuntu: apt-get install libgmp-dev, then build Hemera again with HEMERA_GMP=ON"
 #endif
 #include <gmp.h>
 

@@ -14,6 +14,10 @@ enum class Encoding : std::uint8_t { slots = 0, coefficients = 1 };
 
 /// Shape of a batch, as in NumPy: {} is a single object, {B} a row of B.
 using BatchShape = std::vector<std::size_t>;
+/// Array libraries, NumPy among them, have few more.
+inline constexpr std::size_t most_batch_axes = 32;
+/// Number of objects. Every operation that makes a shape asks here: ParameterError for more than
+/// most_batch_axes.
 std::size_t batch_count(const BatchShape& shape);
 
 /// The noise bound of objects of which none is known (those of other libraries): no budget, no promise.

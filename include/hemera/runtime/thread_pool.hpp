@@ -1,17 +1,19 @@
 // A fixed set of worker threads that share the iterations of a loop.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 namespace hemera::runtime {
 
 /// Runs loops on `threads` threads, the caller being one of them. Any number of threads may call
-/// `parallel_for` on one pool at once; a call from inside a loop body runs that loop in place.
+/// `parallel_for` on one pool at once; a call from inside a loop body runs that loop in place. In a child of
+/// fork() the pool starts threads anew for its first loop.
 class ThreadPool {
  public:
-  /// threads >= 1; 0 means as many as the process may run on.
+  /// threads: 1 to 4096, or 0: one for each processor that the process may run on, fewer where the system
+  /// lets no more start. Throws ParameterError, and DeviceError when a given number can not be started.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,10 +26,13 @@ class ThreadPool {
   void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
 
  private:
-  struct State;
+  struct Workers;
+
+  /// Those of this process.
+  Workers& workers();
 
   int threads_;
-  std::unique_ptr<State> state_;
+  std::atomic<Workers*> workers_{nullptr};
 };
 
 /// Number of processors this process may run on.

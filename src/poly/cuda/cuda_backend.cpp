@@ -89,6 +89,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device,
 CudaBackend::~CudaBackend() { streams_->drain(); }
 
 std::string CudaBackend::description() const {
+  streams_->require_this_process();
   constexpr const char* ways[] = {", unfused", ", in passes", ", in clusters"};
   return device().name() + " (" + properties_of(streams_->device()).name +
          (forced_way_ ? ways[static_cast<std::size_t>(*forced_way_)] : "") + ")";
@@ -230,6 +231,9 @@ void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend&
   const Launcher where = launcher(queue);
   const runtime::cuda::Stream& stream = streams_->current();
   const runtime::cuda::Stream& other_stream = other->streams_->current();
+  streams_->expect_copies_from(other->streams_->device());
+  // After what made the input; and what the source's stream is given next, which may be a change of the input
+  // or its release, after the copy.
   stream.wait_for(other_stream);
   check(cudaMemcpyPeerAsync(out.data, streams_->device(), in.data, other->streams_->device(),
                             in.shape.words() * static_cast<std::size_t>(in.word), where.stream),

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <string>
+#include <utility>
 
 #include "hemera/runtime/error.hpp"
 #include "runtime/cuda/check.hpp"
@@ -91,6 +92,20 @@ void require_device(int index) {
                                : std::to_string(last + 1) +
                                      " CUDA devices, 'cuda:0' to 'cuda:" + std::to_string(last) + "'") +
                     "; use " + (last == 0 ? "that" : "one of those") + " or 'cpu'");
+}
+
+void enable_direct_copies(int device, int other) {
+  for (const auto& [from, to] : {std::pair(device, other), std::pair(other, device)}) {
+    int possible = 0;
+    if (cudaDeviceCanAccessPeer(&possible, from, to) != cudaSuccess || possible == 0) {
+      cudaGetLastError();  // it stays otherwise
+      continue;
+    }
+    const DeviceScope scope(from);
+    // Somebody else in the process may have enabled it. Of other errors (a limit of peers) copies are only
+    // slower.
+    if (cudaDeviceEnablePeerAccess(to, 0) != cudaSuccess) cudaGetLastError();
+  }
 }
 
 int device_of(const void* pointer) {

@@ -8,13 +8,14 @@
 namespace hemera::runtime::cuda {
 
 Recording::~Recording() {
-  if (graph_ == nullptr) return;
+  if (graph_ == nullptr || !streams_->of_this_process()) return;
   streams_->drain();  // it may be running
   cudaGraphExecDestroy(graph_);
   memory_->dissolve(arena_);
 }
 
 void Recording::replay() const {
+  streams_->require_this_process();
   streams_->refuse_recording("replaying a graph", "capture the operations themselves");
   const DeviceScope scope(streams_->device());
   check(cudaGraphLaunch(graph_, streams_->current().get()), "replay a graph");

@@ -6,6 +6,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "runtime/cuda/check.hpp"
+#include "runtime/cuda/devices.hpp"
 
 namespace hemera::runtime::cuda {
 namespace {
@@ -47,6 +48,26 @@ void Stream::wait_for(const Stream& other) const {
 
 void Stream::synchronize() const { check(cudaStreamSynchronize(stream_), "synchronize"); }
 
+Streams::~Streams() {
+  if (of_this_process()) return;
+  for (std::unique_ptr<const Stream>& stream : made_) static_cast<void>(stream.release());
+}
+
+void Streams::require_this_process() const {
+  if (of_this_process()) return;
+  throw DeviceError(
+      "device '" + Device{Device::Kind::cuda, device_}.name() +
+      "' was opened before this process was forked, which CUDA does not survive; make the context in the "
+      "child, or start it without a fork (Python's multiprocessing: the start method 'spawn')");
+}
+
+void Streams::expect_copies_from(int device) const {
+  const std::uint64_t peer = std::uint64_t{1} << (static_cast<unsigned>(device) % 64);
+  if (device == device_ || (peers_.load() & peer) != 0) return;
+  enable_direct_copies(device_, device);
+  peers_ |= peer;
+}
+
 unsigned Streams::own_index() const {
   if (only_) return 0;
   const unsigned number = thread_number();
@@ -65,6 +86,7 @@ unsigned Streams::index() const {
 }
 
 void Streams::enter(unsigned index) const {
+  require_this_process();
   if (records_here()) return;
   const unsigned before = this->index();
   if (before == index) return;
@@ -133,6 +155,7 @@ void Streams::refuse_recording(const char* operation, const char* reason) const 
 }
 
 void Streams::drain() const noexcept {
+  if (!of_this_process()) return;
   for (unsigned index = 0; index < most; ++index) {
     if (index == recording) continue;
     if (const Stream* stream = streams_[index].load()) cudaStreamSynchronize(stream->get());
@@ -144,7 +167,7 @@ StreamQueue::StreamQueue(std::shared_ptr<const Streams> streams, Kind kind) : st
 }
 
 StreamQueue::~StreamQueue() {
-  if (lent_) streams_->give_back(*lent_);
+  if (lent_ && streams_->of_this_process()) streams_->give_back(*lent_);
 }
 
 void StreamQueue::synchronize() {
@@ -180,6 +203,7 @@ void StreamQueue::make_stream_wait(std::uintptr_t stream) {
 
 void StreamQueue::synchronize_device() {
   streams_->refuse_recording("waiting for the device", "nothing runs while a graph is captured");
+  streams_->require_this_process();
   const DeviceScope scope(streams_->device());
   check(cudaDeviceSynchronize(), "synchronize");
 }

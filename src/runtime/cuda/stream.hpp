@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hemera/runtime/queue.hpp"
+#include "runtime/fork.hpp"
 
 namespace hemera::runtime::cuda {
 
@@ -62,8 +63,18 @@ class Streams {
 
   /// `only`: the stream of all threads, which stays its owner's.
   explicit Streams(int device, std::optional<cudaStream_t> only = {}) : device_(device), only_(only) {}
+  ~Streams();
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
 
   [[nodiscard]] int device() const { return device_; }
+  /// Whether this is the process that made them. CUDA does not survive fork(): in a child nothing of them may
+  /// be used, not even to free it.
+  [[nodiscard]] bool of_this_process() const { return generation_ == fork_generation(); }
+  /// Throws DeviceError in a forked child.
+  void require_this_process() const;
+  /// Before a copy from another device: it goes directly, where the machine can do that.
+  void expect_copies_from(int device) const;
   /// Which stream the calling thread is in: that of the queue that it gave to last.
   [[nodiscard]] unsigned index() const;
   /// Which stream is the calling thread's own.
@@ -93,6 +104,7 @@ class Streams {
 
   int device_;
   std::optional<cudaStream_t> only_;
+  const unsigned generation_ = fork_generation();
   mutable std::array<std::atomic<const Stream*>, most> streams_{};
   mutable std::array<std::atomic<std::uint32_t>, most> followers_{};  // a bit each
   mutable std::atomic<bool> has_queues_{false};                       // some thread has entered a queue's
@@ -103,7 +115,8 @@ class Streams {
   mutable std::array<unsigned, most> lent_{};               // queues that have it
   mutable std::mutex making_;
   mutable std::vector<std::unique_ptr<const Stream>> made_;
-  mutable std::mutex recording_mutex_;  // one recording at a time
+  mutable std::atomic<std::uint64_t> peers_{0};  // devices of expect_copies_from, a bit each
+  mutable std::mutex recording_mutex_;           // one recording at a time
   mutable std::atomic<std::thread::id> recorder_{};
 };
 
@@ -128,7 +141,10 @@ class StreamQueue final : public Queue {
 
  private:
   [[nodiscard]] unsigned index() const { return lent_ ? *lent_ : streams_->own_index(); }
-  [[nodiscard]] const Stream& own() const { return streams_->at(index()); }
+  [[nodiscard]] const Stream& own() const {
+    streams_->require_this_process();
+    return streams_->at(index());
+  }
 
   std::shared_ptr<const Streams> streams_;
   std::optional<unsigned> lent_;

@@ -23,11 +23,14 @@ void for_each_stream(std::uint32_t streams, const Body& body) {
 
 }  // namespace
 
-StreamMemory::~StreamMemory() { give_back_kept(); }
+StreamMemory::~StreamMemory() {
+  if (streams_->of_this_process()) give_back_kept();
+}
 
 // --- Order of uses ---
 
 void StreamMemory::before_use(BufferUses& uses, Access access) const {
+  streams_->require_this_process();
   const unsigned own = streams_->index();
   std::uint32_t others = 0;
   if (access == Access::read) {
@@ -76,6 +79,7 @@ std::byte* StreamMemory::take_kept(std::size_t block_bytes) {
 }
 
 std::byte* StreamMemory::allocate(std::size_t bytes) {
+  streams_->require_this_process();
   if (bytes > SIZE_MAX / 2) fail(bytes);
   const std::size_t block_bytes = size_class(bytes, alignment);
   const std::lock_guard lock(mutex_);
@@ -133,6 +137,7 @@ void StreamMemory::keep(std::byte* pointer, std::size_t bytes, Secrecy secrecy, 
 
 void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
                            const BufferUses& uses) noexcept {
+  if (!streams_->of_this_process()) return;
   const std::size_t block_bytes = size_class(bytes, alignment);
   const std::lock_guard lock(mutex_);
   used_ -= block_bytes;
@@ -186,6 +191,7 @@ void StreamMemory::fail(std::size_t bytes) const {
 }
 
 void StreamMemory::dissolve(const std::shared_ptr<Arena>& arena) noexcept {
+  if (!streams_->of_this_process()) return;
   streams_->drain();
   const std::lock_guard lock(mutex_);
   // Blocks that are still in use become ordinary ones, and are kept when they are released.

@@ -73,7 +73,7 @@ class StreamMemory final : public Memory {
 
   const std::shared_ptr<const Streams> streams_;
   const std::size_t limit_;
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   std::array<Kept, Streams::most> kept_;  // [stream]
   std::size_t kept_bytes_ = 0;
   std::size_t taken_ = 0;  // from the device, kept or not

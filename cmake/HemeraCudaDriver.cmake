@@ -1,0 +1,20 @@
+# Sets `found` to where this machine has NVIDIA's driver, or to nothing. `root`: the folder to look in, for tests.
+function(hemera_find_cuda_driver found)
+  set(root "${ARGN}")
+  set(candidates /proc/driver/nvidia/version)
+  string(REPLACE ":" ";" folders "$ENV{LD_LIBRARY_PATH}")
+  foreach(folder IN LISTS folders ITEMS /usr/lib/x86_64-linux-gnu /usr/lib/aarch64-linux-gnu /usr/lib64 /usr/lib
+                                        /usr/local/nvidia/lib64 /usr/lib/wsl/lib)
+    # The toolkit has stubs to link with, which are no driver.
+    if(folder AND NOT folder MATCHES "/stubs/?$")
+      list(APPEND candidates ${folder}/libcuda.so.1)
+    endif()
+  endforeach()
+  set(${found} "" PARENT_SCOPE)
+  foreach(candidate IN LISTS candidates)
+    if(EXISTS "${root}${candidate}")
+      set(${found} "${root}${candidate}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,84 @@
+"""Forked children, daemon threads at the interpreter's end, and batches of more axes than arrays have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+SETUP = """
+import gc, os, threading, time
+import numpy as np
+import hemera as hm
+p = hm.bfv.Parameters.from_bits(
+    degree=1024, plain_modulus=12289, prime_bits=[40, 40, 40], special_bits=[45], security=None
+)
+ctx = hm.Context(p, "cpu", threads=2)
+sk = ctx.generate_secret_key()
+ev = ctx.bind(ctx.generate_keys(sk))
+x = ev.encrypt(np.full((20, 1024), 3))
+"""
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SETUP + program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "child",
+    [
+        "del ctx, sk, ev, x; gc.collect()",
+        "assert (ctx.decrypt(x * x, sk) == 9).all()",
+        "assert (ctx.decrypt(ctx.encrypt([7, 8], sk), sk)[:2] == [7, 8]).all()",
+    ],
+)
+@pytest.mark.parametrize("end", ["os._exit(0)", "raise SystemExit(0)"])
+def test_a_child_uses_and_drops_contexts_of_its_parent(child: str, end: str) -> None:
+    result = run(f"""
+pid = os.fork()
+if pid == 0:
+    {child}
+    {end}
+print("child", os.waitpid(pid, 0)[1], (ctx.decrypt(x * x, sk) == 9).all())
+""")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "child 0 True\n", "")
+
+
+def test_daemon_threads_end_with_the_interpreter() -> None:
+    result = run("""
+def work():
+    while True:
+        x * x
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+print("end", flush=True)
+""")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "end\n", "")
+
+
+def test_batches_have_at_most_32_axes(party: Any) -> None:
+    x = party.ev.encrypt(party.values(2, 16)).reshape((1,) * 31 + (2,))
+    assert party.decrypt(x).shape == (1,) * 31 + (2, 16)
+    for make in (
+        lambda: x.reshape((1,) * 32 + (2,)),
+        lambda: x.reshape((1,) * 60 + (2,)),
+        lambda: hm.stack([x, x]),
+        lambda: x[None],
+    ):
+        with pytest.raises(hm.errors.ParameterError, match="at most 32"):
+            make()
+    if int(np.__version__.split(".")[0]) >= 2:
+        with pytest.raises(hm.errors.ParameterError, match="at most 32"):
+            party.ev.encrypt(np.ones((1,) * 33 + (16,), int))

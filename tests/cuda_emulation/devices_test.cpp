@@ -1,0 +1,106 @@
+// Two devices: copies between them go directly where they can, in the order of both streams.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/poly/backend.hpp"
+
+namespace hemera::testing {
+namespace {
+
+using emulation::last_launch;
+using emulation::Launch;
+using poly::Form;
+using poly::Poly;
+using Peers = std::set<std::pair<int, int>>;
+
+class EmulationDevices : public ::testing::Test {
+ protected:
+  struct Side {
+    std::shared_ptr<const poly::Ring> ring = poly::Ring::make(
+        1024, {{arith::Modulus(12289), arith::minimal_primitive_root(2048, arith::Modulus(12289))}});
+    poly::RnsBase base{ring, {0}};
+    std::shared_ptr<const poly::Backend> backend;
+    std::unique_ptr<runtime::Queue> queue;
+    Poly poly;
+
+    explicit Side(int device)
+        : backend(poly::make_cuda_backend(ring, {.device = device})),
+          queue(backend->make_thread_queue()),
+          poly(backend->memory(), 1, 1, base, Form::evaluation) {}
+  };
+
+  void SetUp() override {
+    emulation::devices = 2;
+    emulation::can_access_peers = true;
+    emulation::peers.clear();
+  }
+  void TearDown() override {
+    cudaSetDevice(0);
+    emulation::devices = 1;
+    emulation::peers.clear();
+  }
+
+  static void copy(Side& to, const Side& from) {
+    to.backend->copy_from(*to.queue, to.poly.view(), *from.backend, *from.queue,
+                          std::as_const(from.poly).view(), Form::evaluation);
+  }
+};
+
+TEST_F(EmulationDevices, CopiesGoDirectlyWhereTheyCan) {
+  Side first(0), second(1);
+  cudaSetDevice(0);
+  copy(second, first);
+  EXPECT_EQ(emulation::peers, (Peers{{0, 1}, {1, 0}}));
+  emulation::peers.clear();
+  copy(second, first);
+  EXPECT_EQ(emulation::peers, Peers{}) << "asked again for each copy";
+  int current = -1;
+  cudaGetDevice(&current);
+  EXPECT_EQ(current, 1) << "an operation leaves its device current";
+}
+
+TEST_F(EmulationDevices, OneDeviceHasNoPeers) {
+  Side first(0), second(0);
+  copy(second, first);
+  EXPECT_EQ(emulation::peers, Peers{});
+}
+
+TEST_F(EmulationDevices, CopiesWorkWhereTheyCanNotGoDirectlyOrDoAlready) {
+  Side first(0), second(1), third(1);
+  emulation::can_access_peers = false;
+  copy(second, first);
+  EXPECT_EQ(emulation::peers, Peers{});
+  emulation::can_access_peers = true;
+  emulation::peers = {{0, 1}, {1, 0}};  // by another library
+  std::vector<std::uint64_t> values(1024, 7), result(1024);
+  first.backend->upload(*first.queue, first.poly.view(), values, Form::evaluation);
+  copy(third, first);
+  third.backend->download(*third.queue, result, std::as_const(third.poly).view(), Form::evaluation);
+  EXPECT_EQ(result, values);
+}
+
+TEST_F(EmulationDevices, ACopyComesAfterItsSourceAndBeforeItsNextChange) {
+  Side first(0), second(1);
+  first.backend->fill_zero(*first.queue, first.poly.view());
+  const Launch written = last_launch;
+  second.backend->fill_zero(*second.queue, second.poly.view());
+  const Launch used = last_launch;
+  copy(second, first);
+  const Launch copied = last_launch;
+  EXPECT_NE(copied.stream, written.stream);
+  EXPECT_TRUE(written.comes_before(copied));
+  EXPECT_TRUE(used.comes_before(copied));
+  first.backend->fill_zero(*first.queue, first.poly.view());
+  EXPECT_TRUE(copied.comes_before(last_launch));
+  second.backend->fill_zero(*second.queue, second.poly.view());
+  EXPECT_TRUE(copied.comes_before(last_launch));
+}
+
+}  // namespace
+}  // namespace hemera::testing
