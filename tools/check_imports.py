@@ -22,8 +22,8 @@ PACKAGE = "hemera"
 # Lowest first. "hemera" is the package's __init__: what a user imports.
 ROWS = (
     ("_core",),
-    ("errors", "multiply", "_device", "_encoding", "_machine", "_source"),
-    ("parameters", "_options", "_stored"),
+    ("errors", "multiply", "_arguments", "_array_protocols", "_device", "_encoding", "_machine", "_source"),
+    ("parameters", "_noise_warning", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "keys", "ciphertext"),
     ("_load", "graph"),
     ("evaluator",),

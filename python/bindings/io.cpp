@@ -2,13 +2,15 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <sys/mman.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,13 +19,61 @@
 #include "hemera/io/container.hpp"
 #include "hemera/io/describe.hpp"
 #include "hemera/io/objects.hpp"
-#include "hemera/runtime/memory.hpp"
 
 namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
-using Bytes = std::vector<std::byte>;
+
+/// Collects a file in the bytes object that Python gets, so that it is not copied there. Works without the
+/// interpreter lock, which it takes to allocate. Grows by no more than what is written (or expected), so that
+/// a secret, which comes last, is never moved.
+class BytesSink final : public io::Sink {
+ public:
+  /// With the lock, as the end of the sink.
+  BytesSink() : bytes_(PyBytes_FromStringAndSize(nullptr, 0)) {
+    if (bytes_ == nullptr) throw nb::python_error();
+  }
+  BytesSink(const BytesSink&) = delete;
+  BytesSink& operator=(const BytesSink&) = delete;
+  ~BytesSink() override { Py_XDECREF(bytes_); }
+
+  void write(std::span<const std::byte> data) override {
+    if (data.size() > capacity_ - size_) resize(size_ + data.size());
+    if (!data.empty()) std::memcpy(PyBytes_AS_STRING(bytes_) + size_, data.data(), data.size());
+    size_ += data.size();
+  }
+  void expect(std::size_t bytes) override {
+    if (bytes > capacity_ - size_) resize(size_ + bytes);
+  }
+  /// The file; with the lock.
+  nb::bytes take() {
+    if (capacity_ != size_) resize(size_);
+    return nb::steal<nb::bytes>(std::exchange(bytes_, nullptr));
+  }
+
+ private:
+  void resize(std::size_t bytes) {
+    const nb::gil_scoped_acquire acquire;
+    if (_PyBytes_Resize(&bytes_, static_cast<Py_ssize_t>(bytes)) != 0) throw nb::python_error();
+    capacity_ = bytes;
+    use_huge_pages();
+  }
+  /// As NumPy does for large arrays: most of the time of a large file is faults of small pages.
+  void use_huge_pages() {
+#ifdef MADV_HUGEPAGE
+    constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
+    const auto begin = reinterpret_cast<std::uintptr_t>(PyBytes_AS_STRING(bytes_));
+    const std::uintptr_t first = (begin + page - 1) / page * page;
+    const std::uintptr_t last = (begin + capacity_) / page * page;
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // a hint
+#endif
+  }
+
+  PyObject* bytes_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
 
 template <typename Object>
 const Object& unwrap(const Object& object) {
@@ -33,14 +83,12 @@ const rlwe::SwitchingKey& unwrap(const SwitchingKeyHandle& handle) { return *han
 
 template <typename Bound>
 nb::bytes save(const Bound& object, int compression) {
-  Bytes data;
+  BytesSink sink;
   {
     const nb::gil_scoped_release release;
-    data = io::save(unwrap(object), {.compression_level = compression});
+    io::save(sink, unwrap(object), {.compression_level = compression});
   }
-  nb::bytes result(data.data(), data.size());
-  if constexpr (std::is_same_v<Bound, rlwe::SecretKey>) runtime::secure_zero(data.data(), data.size());
-  return result;
+  return sink.take();
 }
 
 /// Paths come as the bytes that the file system has (os.fsencode).

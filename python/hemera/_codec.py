@@ -30,18 +30,27 @@ class Codec(ABC):
 
     def encode(
         self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
-    ) -> _core.Plaintext:
-        """See `Context.encode`."""
+    ) -> tuple[_core.Plaintext, int | None]:
+        """See `Context.encode`. Also how many slots the values fill, or None if they fill all."""
         if encoding not in ("slots", "coefficients"):
             raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
         foreign = foreign_array(values, self._native, "encode")
-        if foreign is not None:
-            return self._encode_foreign(foreign, encoding, level, scale)
-        return self._encode(values, encoding, level, scale)
+        if foreign is None:
+            array = self._numbers(values, "encode")
+            plain = self._encode(array, encoding, level, scale)
+            count = array.shape[-1]
+        else:
+            plain = self._encode_foreign(foreign, encoding, level, scale)
+            count = foreign.shape[-1]
+        return plain, count if count < plain.slots else None
+
+    @abstractmethod
+    def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
+        """An array of the scheme's numbers, contiguous."""
 
     @abstractmethod
     def _encode(
-        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext: ...
 
     @abstractmethod
@@ -49,9 +58,21 @@ class Codec(ABC):
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext: ...
 
+    def encode_operand(
+        self, values: ArrayLike, a: _core.Ciphertext, *, product: bool
+    ) -> tuple[_core.Plaintext, int | None]:
+        """An array that is added to or multiplied with `a`, at the level and scale that this takes, and how
+        many slots it fills, as of `encode`."""
+        array = self._numbers(values, "array operand")
+        fitted = fit_slots(array, a.slots, "array operand")
+        # One value spreads: it changes no more slots than `a` fills.
+        count = array.shape[-1]
+        return self._encode_operand(fitted, a, product), count if count < a.slots else None
+
     @abstractmethod
-    def encode_operand(self, values: ArrayLike, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
-        """An array that is added to or multiplied with `a`, at the level and scale that this takes."""
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool
+    ) -> _core.Plaintext: ...
 
     @abstractmethod
     def scalar(self, number: complex) -> tuple[complex, int]:
@@ -73,6 +94,19 @@ class Codec(ABC):
     @abstractmethod
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray: ...
 
+    def _require_room(self, shape: tuple[int, ...], encoding: str) -> None:
+        """ParameterError when the last axis is longer than a plaintext."""
+        count, degree = shape[-1], self._params.degree
+        room = self._params.max_slots if encoding == "slots" else degree
+        if not 0 < room < count:  # without slots the core says why there are none
+            return
+        raise _core.ParameterError(
+            f"encode: {count} values do not fit in the {room} {encoding} of one plaintext of degree "
+            f"{degree}; give them as {-(-count // room)} rows, an array of shape (..., {room}), or use "
+            "parameters of a larger degree"
+            + (f": for_circuit(..., slots={count})" if encoding == "slots" else "")
+        )
+
     def _decoded_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
         chosen = np.dtype(self.decoded_types[0] if dtype is None else dtype)
         if chosen not in self.decoded_types:
@@ -90,12 +124,15 @@ class ComplexCodec(Codec):
         super().__init__(native, params)
         self._encoder = _core.ComplexEncoder(self._native)
 
+    def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
+        return as_complex(values, what)
+
     def _encode(
-        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext:
         self._require_slots(encoding, level)
-        array = as_complex(values, "encode")
-        return self._encoder.encode(pad_slots(array, power_of_two(array.shape[-1]), "encode"), level, scale)
+        self._require_room(values.shape, encoding)
+        return self._encoder.encode(pad_slots(values, power_of_two(values.shape[-1]), "encode"), level, scale)
 
     def _encode_foreign(
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
@@ -105,12 +142,8 @@ class ComplexCodec(Codec):
             raise TypeError(
                 f"encode: CKKS takes float64 or complex128 on a GPU, not {array.dtype}; convert the array"
             )
+        self._require_room(array.shape, encoding)
         slots = power_of_two(array.shape[-1])
-        if slots > self._params.max_slots:
-            raise _core.MismatchError(
-                f"encode: {array.shape[-1]} values do not fit in {self._params.max_slots} slots; use a batch "
-                "axis"
-            )
         real = array.dtype == np.float64
         return _core.encode_complex_on_device(
             self._native, array.pointer, list(array.shape), array.stream, real, slots, level, scale
@@ -122,10 +155,9 @@ class ComplexCodec(Codec):
         if level is not None:
             require_level(self._params, level)
 
-    def encode_operand(self, values: ArrayLike, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
-        array = fit_slots(as_complex(values, "array operand"), a.slots, "array operand")
+    def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
         level, scale = self._native.plain_operand(a, product)
-        return self._encoder.encode(array, level, scale)
+        return self._encoder.encode(values, level, scale)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         return complex(number), 0
@@ -150,11 +182,15 @@ class IntegerCodec(Codec):
         self._encoder = _core.IntegerEncoder(self._native)
         self._scheme = self._params.scheme
 
+    def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
+        return as_integers(values, what, self._scheme)
+
     def _encode(
-        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext:
         self._require_no_level(level, scale)
-        return self._encoder.encode(as_integers(values, "encode", self._scheme), encoding == "slots")
+        self._require_room(values.shape, encoding)
+        return self._encoder.encode(values, encoding == "slots")
 
     def _encode_foreign(
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
@@ -164,6 +200,7 @@ class IntegerCodec(Codec):
             raise TypeError(
                 f"encode: {self._scheme.upper()} takes int64 on a GPU, not {array.dtype}; convert the array"
             )
+        self._require_room(array.shape, encoding)
         return _core.encode_integers_on_device(
             self._native, array.pointer, list(array.shape), array.stream, encoding == "slots"
         )
@@ -172,10 +209,9 @@ class IntegerCodec(Codec):
         if level is not None or scale is not None:
             raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
 
-    def encode_operand(self, values: ArrayLike, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
+    def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
         del product  # integers are encoded alike for both
-        integers = as_integers(values, "array operand", self._scheme)
-        return self._encoder.encode(fit_slots(integers, a.slots, "array operand"), a.encoding == "slots")
+        return self._encoder.encode(values, a.encoding == "slots")
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         if not isinstance(number, int):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -63,7 +65,8 @@ def foreign_array(values: object, context: _core.Context, what: str) -> ForeignA
         _require_device(context, int(values.__dlpack_device__()[1]), what)
         # The other library makes the context's stream wait for its own.
         stream = _core.stream(context) or _LEGACY_DEFAULT_STREAM
-        imported = _core.import_dlpack(values.__dlpack__(stream=stream))
+        with _device_of(values, int(values.__dlpack_device__()[1])):
+            imported = _core.import_dlpack(values.__dlpack__(stream=stream))
         array = ForeignArray(
             imported.pointer,
             tuple(imported.shape),
@@ -94,6 +97,21 @@ def foreign_array(values: object, context: _core.Context, what: str) -> ForeignA
             f"{what}: an array on a GPU must be contiguous (C order); make a contiguous copy first"
         )
     return array
+
+
+# What makes a device the current one of its library: PyTorch exports no array of another one, and both take
+# the stream that they are given for one of the current device.
+_DEVICE_SETTERS = {"torch": "device", "cupy": "Device"}
+
+
+def _device_of(values: object, index: int) -> AbstractContextManager[object]:
+    """The device of an array as the current one of the library that made it, where that has one."""
+    for kind in type(values).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if library in _DEVICE_SETTERS and library in sys.modules:
+            setter = getattr(sys.modules[library].cuda, _DEVICE_SETTERS[library])
+            return cast("AbstractContextManager[object]", setter(index))
+    return nullcontext()
 
 
 def _require_device(context: _core.Context, device: int, what: str) -> None:

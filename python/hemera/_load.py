@@ -78,13 +78,34 @@ def inspect(source: Source) -> Description:
         FileError: when the file can not be read.
     """
     found = read(source, _core.describe, _core.describe_file)
+    fields: dict[str, str] = {}
+    for name, value in found.fields:
+        fields[name] = value
+        if name == "Galois elements" and value != "none":
+            fields["rotation steps"] = _rotation_steps(dict(found.fields), value)
     return Description(
         kind=found.kind,
         version=found.version,
         fingerprint=found.fingerprint,
         bytes=found.bytes,
-        fields=dict(found.fields),
+        fields=fields,
         sections=[
             Section(part.tag, part.stored_bytes, part.raw_bytes, part.compressed) for part in found.sections
         ],
     )
+
+
+def _rotation_steps(fields: dict[str, str], elements: str) -> str:
+    """What each Galois element does, by the generator that all can be of: the file does not name it."""
+    degree = int(fields["degree"])
+    conjugation = "conjugation" if fields["scheme"] == "CKKS" else "swap of rows"
+    wanted = [int(element) for element in elements.split(", ")]
+    for generator in (5, 3):
+        steps = {2 * degree - 1: conjugation}
+        element = 1
+        for step in range(degree // 2):
+            steps[element] = str(step if step <= degree // 4 else step - degree // 2)
+            element = element * generator % (2 * degree)
+        if all(element in steps for element in wanted):
+            return f"{', '.join(steps[element] for element in wanted)} (by the generator {generator})"
+    return "none by the generators 5 and 3"

@@ -72,6 +72,10 @@ class Stored(ABC):
         """
         if isinstance(target, str):
             target = self.context.on(target)
+        if not hasattr(target, "_copy_of"):
+            raise TypeError(
+                f"to takes a context, an evaluator or the name of a device, not {type(target).__name__}"
+            )
         return target._copy_of(self)
 
     def __reduce__(self) -> NoReturn:

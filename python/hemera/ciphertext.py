@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._array_protocols import NotAnArray
+from hemera._encoding import as_number
 from hemera._stored import Stored
 
 if TYPE_CHECKING:
@@ -25,16 +27,52 @@ Operand = Union["Ciphertext", "Plaintext", complex, ArrayLike]
 Index = int | slice | EllipsisType | None | NDArray[Any] | Sequence[int] | tuple[Any, ...]
 
 
-class Plaintext(Stored):
+_DOT = "ev.dot(xs, ys) sums products x * y, and (x * w).sum() the slots of one product"
+_COMPARED = "equal messages have different encryptions: decrypt and compare the values"
+_IN_PLACE_OF_NUMPY = {
+    "asarray": "its values are encrypted: ctx.decrypt(x, secret_key) gives an array",
+    **dict.fromkeys(("dot", "vdot", "inner", "matmul", "vecdot", "tensordot", "einsum"), _DOT),
+    "sum": "x.sum() makes every slot their sum, hm.add_many(xs) adds ciphertexts",
+    "mean": "x.sum() * (1 / x.slots) has the mean of CKKS slots in each; BFV and BGV have no division",
+    "prod": "hm.multiply_many(xs) multiplies ciphertexts",
+    "stack": "hm.stack(xs) joins ciphertexts along a new axis",
+    **dict.fromkeys(
+        ("concatenate", "vstack", "hstack"), "hm.concatenate(xs) joins ciphertexts along their first axis"
+    ),
+    "roll": "x.rotate(k) turns slots to the left, so np.roll(x, k) is x.rotate(-k)",
+    **dict.fromkeys(("reshape", "ravel"), "x.reshape(shape) is of the batch"),
+    "copy": "x.copy()",
+    **dict.fromkeys(("shape", "ndim", "size"), "x.shape and x.ndim are of the batch, x.slots counts values"),
+    "square": "x.square()",
+    "negative": "-x",
+    "positive": "x.copy()",
+    **dict.fromkeys(("power", "float_power"), "x**n for n = 1, 2, 3, ..."),
+    **dict.fromkeys(("conjugate", "conj"), "x.conjugate(), for CKKS"),
+    "divide": "x / y for plain y and CKKS; nothing divides by a ciphertext",
+    **dict.fromkeys(
+        ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "array_equal", "allclose"),
+        _COMPARED,
+    ),
+}
+"""What to call in place of a function of NumPy, by its name."""
+
+
+class Plaintext(NotAnArray, Stored):
     """A batch of encoded messages. `Context.encode` and `Context.load` make one."""
 
-    __slots__ = ("_context",)
+    __slots__ = ("_context", "_filled")
 
     _native: _core.Plaintext
+    _filled: int | None
+    """As of a Ciphertext."""
 
-    def __init__(self, core: _core.Plaintext, context: Context) -> None:
+    _instead: ClassVar[Mapping[str, str]] = {"asarray": "ctx.decode(x) gives its values"}
+    _otherwise = "add it to a ciphertext or multiply one by it (x + plain, x * plain), or decode it"
+
+    def __init__(self, core: _core.Plaintext, context: Context, filled: int | None = None) -> None:
         self._native = core
         self._context = context
+        self._filled = filled
 
     @property
     def context(self) -> Context:
@@ -70,7 +108,7 @@ class Plaintext(Stored):
         return f"<Plaintext of shape {self.shape}, {self.slots} {self.encoding}>"
 
 
-class Ciphertext(Stored):
+class Ciphertext(NotAnArray, Stored):
     """A batch of encrypted messages, with the operators of an array.
 
     `shape` is the shape of the batch: encrypting an array of shape `(B, slots)` gives a ciphertext of shape
@@ -82,17 +120,33 @@ class Ciphertext(Stored):
     an `out=`.
     """
 
-    __slots__ = ("_evaluator",)
+    __slots__ = ("_evaluator", "_filled", "_spent")
 
     _native: _core.Ciphertext
+    _filled: int | None
+    """CKKS: how many values were given for the slots; None: as many as there are, or unknown."""
+    _spent: bool
+    """Whether it has been said that its guaranteed noise budget is spent."""
 
-    # NumPy arrays on the left leave the operation to the ciphertext.
-    __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, core: _core.Ciphertext, evaluator: Evaluator) -> None:
+    _instead: ClassVar[Mapping[str, str]] = _IN_PLACE_OF_NUMPY
+    _otherwise = (
+        "it has + - * ** with numbers and arrays, its own methods and those of ev; for the rest decrypt it: "
+        "ctx.decrypt(x, secret_key)"
+    )
+
+    def __init__(
+        self,
+        core: _core.Ciphertext,
+        evaluator: Evaluator,
+        filled: int | None = None,
+        spent: bool = False,
+    ) -> None:
         self._native = core
         self._evaluator = evaluator
+        self._filled = filled
+        self._spent = spent
 
     # --- What it is. ---
 
@@ -223,7 +277,7 @@ class Ciphertext(Stored):
 
     def copy(self) -> Ciphertext:
         """A deep copy."""
-        return Ciphertext(self._native.clone(), self._evaluator)
+        return self._holding(self._native.clone())
 
     def __copy__(self) -> Ciphertext:
         return self.copy()
@@ -237,7 +291,11 @@ class Ciphertext(Stored):
 
     def _gather(self, chosen: NDArray[np.intp]) -> Ciphertext:
         core = _core.gather(self._native, chosen.ravel().tolist(), list(chosen.shape))
-        return Ciphertext(core, self._evaluator)
+        return self._holding(core)
+
+    def _holding(self, core: _core.Ciphertext, evaluator: Evaluator | None = None) -> Ciphertext:
+        """A ciphertext of this one's values, elsewhere or in another shape."""
+        return Ciphertext(core, evaluator or self._evaluator, self._filled, self._spent)
 
     def _broadcast_to(self, shape: tuple[int, ...]) -> Ciphertext:
         """This batch repeated along new axes and axes of extent 1."""
@@ -255,7 +313,8 @@ class Ciphertext(Stored):
 
     def __rsub__(self, other: Operand) -> Ciphertext:
         negative = self._evaluator.negate(self)
-        return self._evaluator.add(negative, other, out=negative)
+        # An array may have more batch axes than this ciphertext, which then can not hold the result.
+        return self._evaluator.add(negative, other, out=negative if as_number(other) is not None else None)
 
     def __mul__(self, other: Operand) -> Ciphertext:
         return self._pick(other).multiply(self, other)
@@ -347,7 +406,8 @@ class Ciphertext(Stored):
         return self._evaluator
 
 
-def _all_parts(parts: Sequence[Ciphertext], operation: str) -> list[Ciphertext]:
+def all_parts(parts: Sequence[Ciphertext], operation: str) -> list[Ciphertext]:
+    """The ciphertexts as a list. ParameterError for none, TypeError for anything else."""
     found = list(parts)
     if not found:
         raise _core.ParameterError(f"{operation} needs at least one ciphertext")
@@ -368,8 +428,8 @@ def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
         MismatchError: when shapes, levels, scales or slots differ.
         ParameterError: without any part.
     """
-    found = _all_parts(parts, "stack")
-    return Ciphertext(_core.stack([part._native for part in found]), _evaluator_of(found))
+    found = all_parts(parts, "stack")
+    return _joined(_core.stack([part._native for part in found]), found)
 
 
 def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
@@ -379,17 +439,33 @@ def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
         MismatchError: when other axes, levels, scales or slots differ, or one has no axis.
         ParameterError: without any part.
     """
-    found = _all_parts(parts, "concatenate")
-    return Ciphertext(_core.concatenate([part._native for part in found]), _evaluator_of(found))
+    found = all_parts(parts, "concatenate")
+    return _joined(_core.concatenate([part._native for part in found]), found)
+
+
+def _joined(core: _core.Ciphertext, parts: list[Ciphertext]) -> Ciphertext:
+    return Ciphertext(core, _evaluator_of(parts), filled_of(parts), any(part._spent for part in parts))
+
+
+def filled_of(operands: Sequence[Ciphertext | Plaintext]) -> int | None:
+    """How many slots have values after an operation slot by slot: a single slot, which meets each of the
+    others, adds none."""
+    if all(x._filled is None for x in operands):
+        return None
+    several = [x for x in operands if x.slots > 1]
+    counts = [x._filled for x in several]
+    known = [count for count in counts if count is not None]
+    return max(known) if known and len(known) == len(counts) else None
 
 
 def add_many(terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
-    """The sum of all terms, slot by slot. Raises ParameterError without any term."""
-    found = _all_parts(terms, "add_many")
+    """The sum of all terms, slot by slot; batches broadcast as in NumPy. ParameterError without any term."""
+    found = all_parts(terms, "add_many")
     return _evaluator_of(found).add_many(found, out=out)
 
 
 def multiply_many(factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
-    """The product of all factors, slot by slot, in ceil(log2 count) levels. ParameterError without any."""
-    found = _all_parts(factors, "multiply_many")
+    """The product of all factors, slot by slot, in ceil(log2 count) levels; batches broadcast as in NumPy.
+    ParameterError without any."""
+    found = all_parts(factors, "multiply_many")
     return _evaluator_of(found).multiply_many(found, out=out)

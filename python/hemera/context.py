@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 import operator
 import threading
 import weakref
@@ -12,6 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
+from hemera._arguments import described, require_type
 from hemera._codec import Codec, make_codec, require_level
 from hemera._device import DeviceArray, stream_handle
 from hemera._source import Source, read
@@ -62,13 +64,20 @@ class Context:
         stream: object | None = None,
         multiplier: str = "ntt",
     ) -> None:
-        if threads is not None and threads < 1:
-            raise _core.ParameterError(
-                f"threads must be 1 or more, or None for all processors, not {threads}"
+        if type(params) is Parameters or not isinstance(params, Parameters):
+            raise TypeError(
+                "Context takes parameters, as hemera.ckks.Parameters.for_circuit(depth=...) makes them, not "
+                f"{described(params)}"
             )
-        if memory_limit is not None and memory_limit < 1:
+        require_type(device, str, "Context", 'a device by its name, like "cuda:0"')
+        if threads is not None and not (_is_integer(threads) and 1 <= threads < 1 << 31):
             raise _core.ParameterError(
-                f"memory_limit must be 1 byte or more, or None for no limit, not {memory_limit}"
+                f"threads must be an integer of 1 or more, or None for all processors, not {threads!r}"
+            )
+        if memory_limit is not None and not (_is_integer(memory_limit) and memory_limit >= 1):
+            raise _core.ParameterError(
+                "memory_limit must be an integer of 1 byte or more, or None for no limit, not "
+                f"{memory_limit!r}"
             )
         self._params = params
         self._multiplier = multiplier
@@ -206,6 +215,12 @@ class Context:
         Raises:
             MismatchError: when the keys are of other parameters.
         """
+        if isinstance(keys, SecretKey):
+            raise TypeError(
+                "bind takes the keys that a server evaluates with, ctx.generate_keys(secret_key), not the "
+                "SecretKey, which stays with the client"
+            )
+        require_type(keys, Keys, "bind", "the keys of ctx.generate_keys(secret_key)")
         if keys.context.params != self._params:
             raise _core.MismatchError(f"bind: the keys belong to {keys.context!r}, not to {self!r}")
         return Evaluator(self, keys, relinearization)
@@ -240,11 +255,13 @@ class Context:
             ParameterError: when values are too large (or above `params.largest`), too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
-        return Plaintext(self._codec.encode(values, encoding, level, scale), self)
+        plain, filled = self._codec.encode(values, encoding, level, scale)
+        return Plaintext(plain, self, filled)
 
     def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
-        """The values of a plaintext, of shape (..., slots); for `dtype` see `decrypt`."""
-        return self._codec.decode(plaintext._native, dtype)
+        """The values of a plaintext, of shape (..., slots); for `dtype` and their number see `decrypt`."""
+        require_type(plaintext, Plaintext, "decode", "a plaintext (a ciphertext decrypts: ctx.decrypt)")
+        return self._filled_slots(self._codec.decode(plaintext._native, dtype), plaintext)
 
     def decode_on_device(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> DeviceArray:
         """The values of a plaintext, of shape (..., slots), as an array on the context's GPU that PyTorch,
@@ -253,6 +270,7 @@ class Context:
         Raises:
             DeviceError: when the context is on the CPU: there `decode` gives an array of the device.
         """
+        require_type(plaintext, Plaintext, "decode_on_device", "a plaintext")
         return self._codec.decode_on_device(plaintext._native, dtype)
 
     # --- The client. ---
@@ -280,7 +298,8 @@ class Context:
     def decrypt(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> NDArray[Any]:
-        """The values of a ciphertext, as an array of shape (..., slots).
+        """The values of a ciphertext, as an array of shape (..., slots). CKKS leaves out the zeros that
+        filled the slots up to a power of two, where their number is known: docs/python.md says when.
 
         CKKS results are approximate, and their error tells about the secret key: show them to nobody who may
         know the ciphertext, or use `decrypt_for_sharing`.
@@ -297,16 +316,17 @@ class Context:
                 A net, not a guarantee, and only where `params.checks_range`.
             ParameterError: for another dtype.
         """
-        self._require_secret(secret_key, "decrypt")
-        return self._codec.decode(_core.decrypt(ciphertext._native, secret_key._native), dtype)
+        native = self._require_pair(ciphertext, secret_key, "decrypt")
+        values = self._codec.decode(_core.decrypt(native, secret_key._native), dtype)
+        return self._filled_slots(values, ciphertext)
 
     def decrypt_on_device(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> DeviceArray:
-        """As `decrypt`, to an array on the context's GPU: see `decode_on_device`. Nothing is read back, so
-        values that wrapped are not noticed."""
-        self._require_secret(secret_key, "decrypt")
-        return self._codec.decode_on_device(_core.decrypt(ciphertext._native, secret_key._native), dtype)
+        """As `decrypt`, to an array of all slots on the context's GPU: see `decode_on_device`. Nothing is
+        read back, so values that wrapped are not noticed."""
+        native = self._require_pair(ciphertext, secret_key, "decrypt_on_device")
+        return self._codec.decode_on_device(_core.decrypt(native, secret_key._native), dtype)
 
     def decrypt_for_sharing(
         self,
@@ -340,12 +360,10 @@ class Context:
             ParameterError: when `noise_bound` is missing (CKKS) or given (BFV and BGV), or bits or shares are
                 out of range.
         """
-        self._require_secret(secret_key, "decrypt_for_sharing")
+        native = self._require_pair(ciphertext, secret_key, "decrypt_for_sharing")
         require_naturals(shares=shares)
-        plain = _core.decrypt_for_sharing(
-            ciphertext._native, secret_key._native, noise_bound, statistical_bits, shares
-        )
-        return self._codec.decode(plain, dtype)
+        plain = _core.decrypt_for_sharing(native, secret_key._native, noise_bound, statistical_bits, shares)
+        return self._filled_slots(self._codec.decode(plain, dtype), ciphertext)
 
     def noise_bound(self, *, depth: int, largest: float | None = None, terms: int = 1) -> float:
         """CKKS: a worst-case bound on what noise adds to the slots (its root mean square) in a circuit, for
@@ -375,8 +393,8 @@ class Context:
         Raises:
             ParameterError: for CKKS, which has no budget.
         """
-        self._require_secret(secret_key, "noise_budget")
-        return _core.noise_budget(ciphertext._native, secret_key._native)
+        native = self._require_pair(ciphertext, secret_key, "noise_budget")
+        return _core.noise_budget(native, secret_key._native)
 
     # --- Files. ---
 
@@ -423,7 +441,12 @@ class Context:
     # --- What the other classes use. ---
 
     def _copy_of(self, stored: Stored) -> Any:
-        return self._wrap(_core.copy_to(self._native, stored._native))
+        core = _core.copy_to(self._native, stored._native)
+        if isinstance(stored, Ciphertext):
+            return stored._holding(core, self._keyless)
+        if isinstance(stored, Plaintext):
+            return Plaintext(core, self, stored._filled)
+        return self._wrap(core)
 
     def _wrap(self, core: object) -> Any:
         """An object of the core as a user meets it."""
@@ -462,6 +485,14 @@ class Context:
         if key.context.params != self._params:
             raise _core.MismatchError(f"{operation}: the key belongs to {key.context!r}, not to {self!r}")
 
+    def _require_pair(self, ciphertext: Ciphertext, key: SecretKey, operation: str) -> _core.Ciphertext:
+        """The ciphertext as the core has it, when both are what a decryption takes."""
+        self._require_secret(key, operation)
+        return require_type(ciphertext, Ciphertext, operation, "a ciphertext")._native
+
+    def _filled_slots(self, values: NDArray[Any], source: Ciphertext | Plaintext) -> NDArray[Any]:
+        return values if source._filled is None else values[..., : source._filled]
+
     def _steps(self, steps: int) -> int:
         """Steps of a rotation as a number that the core takes: they count modulo N/2."""
         number = operator.index(steps)
@@ -470,11 +501,8 @@ class Context:
     def _encrypt(
         self, values: ArrayLike | Plaintext, key: SecretKey | Keys, encoding: str, evaluator: Evaluator
     ) -> Ciphertext:
-        plain = (
-            values._native
-            if isinstance(values, Plaintext)
-            else self._codec.encode(values, encoding, None, None)
-        )
+        plaintext = values if isinstance(values, Plaintext) else self.encode(values, encoding=encoding)
+        plain = plaintext._native
         if isinstance(key, SecretKey):
             self._require_secret(key, "encrypt")
             core = _core.encrypt_with_secret(plain, key._native)
@@ -482,7 +510,11 @@ class Context:
             core = _core.encrypt_with_keys(plain, key._native)
         else:
             raise TypeError(f"encrypt needs a SecretKey or Keys, not {type(key).__name__}")
-        return Ciphertext(core, evaluator)
+        return Ciphertext(core, evaluator, plaintext._filled)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]:

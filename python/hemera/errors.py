@@ -19,15 +19,32 @@ from hemera._core import (
     SecurityError,
 )
 
+_ERRORS = (
+    DeviceError,
+    Error,
+    FileError,
+    FormatError,
+    LevelError,
+    MismatchError,
+    MissingKeyError,
+    NoiseError,
+    OutOfMemoryError,
+    ParameterError,
+    ScaleError,
+    SecurityError,
+)
+
 __all__ = [
     "DeviceError",
     "Error",
     "FileError",
     "FormatError",
+    "HemeraWarning",
     "LevelError",
     "MismatchError",
     "MissingKeyError",
     "NoiseError",
+    "NoiseWarning",
     "OutOfMemoryError",
     "ParameterError",
     "ScaleError",
@@ -36,9 +53,17 @@ __all__ = [
 ]
 
 # Tracebacks name the public module.
-for _name in __all__[:-1]:
-    globals()[_name].__module__ = __name__
+for _error in _ERRORS:
+    _error.__module__ = __name__
 
 
-class SecurityWarning(UserWarning):
+class HemeraWarning(UserWarning):
+    """Base of every warning of Hemera."""
+
+
+class NoiseWarning(HemeraWarning):
+    """The guaranteed noise budget of a BFV or BGV circuit is spent: results may be wrong."""
+
+
+class SecurityWarning(HemeraWarning):
     """Parameters that came from elsewhere have less than 128 bits of security by the tables of 2024."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from hemera import _core
+from hemera._arguments import require_type
 from hemera.ciphertext import Ciphertext
 
 __all__ = ["Circuit", "Graph"]
@@ -34,6 +35,8 @@ class Graph:
         self._bound = bound
         self._circuit = circuit
         self._lock = threading.Lock()
+        for example in examples:
+            require_type(example, Ciphertext, "capture", "ciphertexts as examples")
         self._inputs = [bound(example._native.clone()) for example in examples]
         self._outputs: list[Ciphertext] = []
         self._single = True
@@ -74,6 +77,8 @@ class Graph:
             raise _core.MismatchError(
                 f"graph: {len(inputs)} inputs were given, but it was captured with {len(self._inputs)}"
             )
+        for given in inputs:
+            require_type(given, Ciphertext, "graph", "ciphertexts")
         with self._lock:
             for own, given in zip(self._inputs, inputs, strict=True):
                 _core.assign(own._native, given._native)

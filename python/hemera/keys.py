@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hemera import _core
+from hemera._arguments import require_type
 from hemera._stored import Stored
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Keys(Stored):
 
     def __or__(self, other: Keys) -> Keys:
         """The keys of both, for one secret; where both have one, the left one's."""
+        require_type(other, Keys, "keys | other", "other keys")
         return Keys(self._native.merged(other._native), self._context)
 
     def __repr__(self) -> str:

@@ -236,7 +236,7 @@ class Parameters:
 
     def __repr__(self) -> str:
         return (
-            f"<{self.scheme}.Parameters N={self.degree}, {self.levels} levels, "
+            f"<{self.scheme}.Parameters N={self.degree}, {self.levels} level{'s'[: self.levels != 1]}, "
             f"log2(QP)={self.log_modulus:.1f}, security {self.security}>"
         )
 

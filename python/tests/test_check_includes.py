@@ -83,6 +83,7 @@ def test_accepts_includes_that_point_down(tmp_path: Path, file: str, include: st
         ("src/schemes/bgv/a.cpp", "schemes/any_scheme.hpp", "src/schemes/any_scheme.hpp", "neighbours"),
         ("src/schemes/shared.cpp", "schemes/bfv.hpp", "src/schemes/bfv.hpp", "depend on one of them"),
         ("src/poly/cuda/a.cu", "poly/cpu/b.hpp", "src/poly/cpu/b.hpp", "neighbours"),
+        ("src/poly/cuda/a.cuh", "poly/cpu/b.hpp", "src/poly/cpu/b.hpp", "neighbours"),
         ("src/poly/a.cpp", "poly/cpu/b.hpp", "src/poly/cpu/b.hpp", "depend on one of them"),
         ("src/rlwe/a.cpp", "poly/cpu/b.hpp", "src/poly/cpu/b.hpp", "only through poly/backend.hpp"),
         ("src/rlwe/a.cpp", "poly/cuda/b.cuh", "src/poly/cuda/b.cuh", "only through poly/backend.hpp"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,11 +67,26 @@ def test_params_as_json_and_file(scheme: str, capsys: Any, tmp_path: Path) -> No
 
 def test_params_refuses_weak_ones_unless_told(capsys: Any) -> None:
     assert main(["params", "ckks", "--depth", "100", "--scale-bits", "50"]) == 1
-    assert "secure" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "secure" in error
+    assert "more digits" in error
+    assert "bootstrap" not in error
     assert main(["params", "ckks", "--depth", "10", "--security", "none"]) == 0
     text = capsys.readouterr().out
     assert "below 128" in text
     assert "none" in text
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv"])
+def test_params_counts_in_the_singular(scheme: str, capsys: Any) -> None:
+    depth = "0" if scheme == "ckks" else "1"
+    assert main(["params", scheme, "--depth", depth]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 digit" in text or "1 prime," in text
+    assert not re.search(r"\b1 (primes|levels|digits)|\b0 levels", text)
+    params = hm.bgv.Parameters.for_circuit(0)
+    assert "1 level," in repr(params)
+    assert "in 1 prime, 1 level\n" in params.describe()
 
 
 def test_params_of_ckks_take_ranges_and_shares(capsys: Any) -> None:
@@ -129,6 +145,33 @@ def test_inspect(party: Any, tmp_path: Path, capsys: Any) -> None:
     assert found["bytes"] == path.stat().st_size
     path.write_bytes(path.read_bytes()[:-3])
     assert main(["inspect", str(path)]) == 1
+
+
+@pytest.mark.parametrize("generator", [5, 3])
+def test_inspect_names_rotation_steps(party: Any, generator: int, tmp_path: Path, capsys: Any) -> None:
+    params = party.ctx.params
+    own = {"scale": params.scale} if party.scheme == "ckks" else {"plain_modulus": params.plain_modulus}
+    params = type(params)(
+        degree=params.degree,
+        primes=params.primes[-1],
+        special_primes=params.special_primes,
+        galois_generator=generator,
+        security=None,
+        **own,
+    )
+    ctx = hm.Context(params, "cpu")
+    own = {"conjugation": True} if party.scheme == "ckks" else {"swap_rows": True}
+    keys = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1, -2, 4, 100], **own)
+    keys.save(tmp_path / "keys.hemera")
+    found = run_json(capsys, "inspect", str(tmp_path / "keys.hemera"))["fields"]
+    steps, _, by = found["rotation steps"].partition(" (")
+    assert by == f"by the generator {generator})"
+    named = dict(zip(found["Galois elements"].split(", "), steps.split(", "), strict=True))
+    expected = {str(ctx._native.galois_element(step)): str(step) for step in (1, -2, 4, 100)}
+    expected[str(2 * params.degree - 1)] = "conjugation" if party.scheme == "ckks" else "swap of rows"
+    assert named == expected
+    without = ctx.generate_keys(ctx.generate_secret_key())
+    assert "rotation steps" not in hm.inspect(bytes(without)).fields
 
 
 def test_bench(capsys: Any) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
+from hemera import _device
 from hemera._device import stream_handle
 
 from .conftest import make_params
@@ -54,6 +59,64 @@ def test_a_context_on_the_cpu_takes_no_array_of_a_gpu(scheme: str, array: Any) -
     plain = ctx.encode(values(scheme, 4))
     with pytest.raises(hm.errors.DeviceError, match="decode"):
         ctx.decode_on_device(plain)
+
+
+class OtherLibrary:
+    """A library with two GPUs that exports arrays of its current one alone, as PyTorch does."""
+
+    def __init__(self, name: str, setter: str) -> None:
+        self.current = 0
+        self.module = types.ModuleType(name)
+        self.module.cuda = types.SimpleNamespace(**{setter: self.device})  # type: ignore[attr-defined]
+        library = self
+
+        class Tensor:
+            def __init__(self, index: int) -> None:
+                self.index = index
+
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return 2, self.index
+
+            def __dlpack__(self, *, stream: int) -> Any:
+                if self.index != library.current:
+                    raise BufferError("Can't export tensors on a different CUDA device index")
+                return types.SimpleNamespace(pointer=256, shape=[4], type="<f8", strides=[1], stream=stream)
+
+        Tensor.__module__ = f"{name}._tensor"
+        self.tensor = Tensor
+
+    @contextmanager
+    def device(self, index: int) -> Iterator[None]:
+        before, self.current = self.current, index
+        try:
+            yield
+        finally:
+            self.current = before
+
+
+@pytest.mark.parametrize(("name", "setter"), [("torch", "device"), ("cupy", "Device")])
+@pytest.mark.parametrize("index", [0, 1])
+def test_arrays_of_every_gpu_come_in(
+    name: str, setter: str, index: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever device is the current one of the library: no GPU is needed to see that."""
+    library = OtherLibrary(name, setter)
+    monkeypatch.setitem(sys.modules, name, library.module)
+    monkeypatch.setattr(_device._core, "stream", lambda _: 77)
+    monkeypatch.setattr(_device._core, "import_dlpack", lambda capsule: capsule)
+    context: Any = types.SimpleNamespace(device=f"cuda:{index}")
+
+    class Parameter(library.tensor):  # type: ignore[name-defined,misc]
+        """As users and libraries derive them, in modules of their own."""
+
+    for tensor in (library.tensor(index), Parameter(index)):
+        array = _device.foreign_array(tensor, context, "encode")
+        assert array is not None
+        assert (array.pointer, array.shape, array.owner.stream) == (256, (4,), 77)  # type: ignore[attr-defined]
+        assert library.current == 0
+    other: Any = types.SimpleNamespace(device=f"cuda:{1 - index}")
+    with pytest.raises(hm.errors.DeviceError, match=f"cuda:{index}, and the context on cuda:{1 - index}"):
+        _device.foreign_array(library.tensor(index), other, "encode")
 
 
 def test_streams_of_other_libraries() -> None:
@@ -133,7 +196,7 @@ def test_arrays_that_do_not_fit_say_why() -> None:
         ctx.encode(torch.zeros(8, 4, device="cuda", dtype=torch.float64).T)
     with pytest.raises(hm.errors.MismatchError, match="no values"):
         ctx.encode(torch.zeros(0, device="cuda", dtype=torch.float64))
-    with pytest.raises(hm.errors.MismatchError, match="slots"):
+    with pytest.raises(hm.errors.ParameterError, match="513 values do not fit in the 512 slots"):
         ctx.encode(torch.zeros(513, device="cuda", dtype=torch.float64))
     with pytest.raises(TypeError, match="int64"):
         hm.Context(make_params("bfv"), "cuda").encode(torch.zeros(8, device="cuda"))

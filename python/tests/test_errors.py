@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ def test_every_class_of_the_core_is_there_with_its_base() -> None:
         assert found.__module__ == "hemera.errors"
         assert found.__doc__
         assert issubclass(found, Exception if base.startswith("std") else getattr(errors, base))
-    assert set(errors.__all__) == {name for name, _ in classes} | {"SecurityWarning"}
+    warnings = {"HemeraWarning", "NoiseWarning", "SecurityWarning"}
+    assert set(errors.__all__) == {name for name, _ in classes} | warnings
+    assert all(issubclass(getattr(errors, name), errors.HemeraWarning) for name in warnings)
+    assert issubclass(errors.HemeraWarning, UserWarning)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +58,19 @@ def test_missing_keys(party: Any) -> None:
         ev.bind(x).square()
     with pytest.raises(errors.MissingKeyError, match="rotation by 3"):
         ev.bind(x).rotate(3)
-    with pytest.raises(errors.MissingKeyError):
+    with pytest.raises(errors.MissingKeyError, match=r"sum: .*sum_slots=True\)"):
         ev.bind(x).sum()
+    # All rotations, and the swap of rows that BFV and BGV need too is missing.
+    steps = hm.rotations_for_sum(party.ctx.params, 16)
+    rotating = party.ctx.bind(party.ctx.generate_keys(party.sk, rotations=steps))
+    if party.exact:
+        with pytest.raises(errors.MissingKeyError, match=r"sum: .*sum_slots=True\)"):
+            rotating.bind(x).sum()
+    lazy = party.ctx.bind(
+        party.ctx.generate_keys(party.sk, relinearization=False, sum_slots=True), relinearization="lazy"
+    )
+    with pytest.raises(errors.MissingKeyError, match="relinearization key"):
+        (lazy.bind(x) * lazy.bind(x)).sum()
     with pytest.raises(errors.MissingKeyError, match="no public key"):
         ev.keys.public_only()
     other = ev.bind(x).conjugate if party.scheme == "ckks" else ev.bind(x).swap_rows
@@ -65,6 +80,35 @@ def test_missing_keys(party: Any) -> None:
     party.check(x + x, 2 * party.values(16))
     with pytest.raises(errors.MissingKeyError, match=r"no evaluation keys here.*x\.to\(evaluator\)"):
         x * x
+
+
+def test_arguments_of_another_kind_say_what_is_taken(party: Any) -> None:
+    ctx, ev, sk = party.ctx, party.ev, party.sk
+    x = ev.encrypt(party.values(16))
+    mistakes: list[tuple[Callable[[], Any], str]] = [
+        (lambda: hm.Context("ckks"), r"parameters, as .*for_circuit.*not the str 'ckks'"),
+        (lambda: hm.Context(ctx), "parameters, .*not Context"),
+        (lambda: hm.Context(type(ctx.params)), "parameters, .*not the class Parameters itself"),
+        (lambda: hm.Context(ctx.params, 0), "device by its name.*not int"),
+        (lambda: ctx.bind(sk), r"ctx\.generate_keys\(secret_key\), not the SecretKey"),
+        (lambda: ctx.bind(None), "keys of .*not NoneType"),
+        (lambda: ev.bind(ev.encode(party.values(16))), "bind takes a ciphertext, not Plaintext"),
+        (lambda: ctx.decrypt(bytes(x)[:0], sk), "decrypt takes a ciphertext, not the bytes b''"),
+        (lambda: ctx.decode(x), "a ciphertext decrypts"),
+        (lambda: ev.negate(3), "negate takes a ciphertext, not int"),
+        (lambda: ev.rotate(3, 1), "rotate takes a ciphertext, not int"),
+        (lambda: ev.at_level(x, "top"), "at_level takes a level, an integer, not the str 'top'"),
+        (lambda: ev.add(x, x, out=3), "out=, not int"),
+        (lambda: ev.reencrypt(x, ev.keys), "generate_switching_key.*not Keys"),
+        (lambda: ev.keys | sk, "other keys, not SecretKey"),
+        (lambda: ev.capture(lambda y: y, sk), "capture takes ciphertexts as examples, not SecretKey"),
+        (lambda: ev.capture(lambda y: y, x)(sk), "graph takes ciphertexts, not SecretKey"),
+        (lambda: x.to(3), "to takes a context.*not int"),
+    ]
+    for call, message in mistakes:
+        with pytest.raises(TypeError, match=message) as caught:
+            call()
+        assert "_core" not in str(caught.value)
 
 
 def test_different_contexts(ckks: Any, parties: Any) -> None:
@@ -84,13 +128,38 @@ def test_different_contexts(ckks: Any, parties: Any) -> None:
         ckks.ctx.generate_keys(bfv.sk)
 
 
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+def test_other_parameters_of_one_scheme(parties: Any, scheme: str) -> None:
+    party = parties(scheme)
+    own = {"scale_bits": 40} if scheme == "ckks" else {"plain_modulus": 12289}
+    params = type(party.ctx.params).from_bits(
+        degree=1024, prime_bits=[50, 40], special_bits=[50], security=None, **own
+    )
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk)
+    x = ctx.bind(keys).encrypt(party.values(16))
+    for call in (
+        lambda: party.ev.bind(x),
+        lambda: x.to(party.ev),
+        lambda: party.ev.load(bytes(x)),
+        lambda: party.ctx.bind(keys),
+        lambda: party.ctx.decrypt(x, party.sk),
+        lambda: party.ctx.decrypt(party.ev.encrypt(party.values(16)), sk),
+        lambda: party.ev.encrypt(party.values(16)) + x,
+        lambda: party.ev.keys | keys,
+    ):
+        with pytest.raises(errors.MismatchError, match=r"belong|parameters"):
+            call()
+
+
 def test_exhausted_levels(ckks: Any) -> None:
     x = ckks.ev.encrypt(ckks.values(16))
     for _ in range(ckks.ctx.params.levels - 1):
         x = x * x
-    with pytest.raises(errors.LevelError, match="no level is left"):
+    with pytest.raises(errors.LevelError, match=r"no level is left.*more depth$"):
         x.square()
-    with pytest.raises(errors.LevelError, match="level 0"):
+    with pytest.raises(errors.LevelError, match=r"level 0.*more depth$"):
         x.at_level(0).rescale()
     with pytest.raises(errors.LevelError, match=r"at_level.*not 9"):
         ckks.ev.encrypt([1.0]).at_level(9)
@@ -157,8 +226,12 @@ def test_values_that_do_not_encode(party: Any) -> None:
         party.ev.encrypt([])
     with pytest.raises(errors.MismatchError, match="last axis"):
         party.ev.encrypt(1)
-    with pytest.raises(errors.ParameterError, match=str(slots)):
-        party.ev.encrypt(np.zeros(2 * slots + 1, dtype=int))
+    message = rf"encode: {slots + 1} values .* {slots} slots .*2 rows, an array of shape \(\.\.\., {slots}\)"
+    with pytest.raises(errors.ParameterError, match=message):
+        party.ev.encrypt(np.zeros((1, slots + 1), dtype=int))
+    if party.exact:
+        with pytest.raises(errors.ParameterError, match=r"1025 values .* 1024 coefficients"):
+            party.ev.encrypt(np.zeros(1025, dtype=int), encoding="coefficients")
     with pytest.raises(TypeError):
         party.ev.encrypt(["one"])
     with pytest.raises(errors.ParameterError, match="'slots' or 'coefficients'"):

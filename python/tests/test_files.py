@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import resource
 import stat
 from pathlib import Path
 from typing import Any
@@ -213,3 +214,20 @@ def test_contexts_of_one_fingerprint_exchange_objects(party: Any) -> None:
     a = party.values(16)
     moved = other.load(bytes(party.ev.encrypt(a)))
     np.testing.assert_allclose(other.decrypt(moved, other.load(bytes(party.sk))), a, rtol=0, atol=2**-18)
+
+
+def test_bytes_are_written_where_python_has_them() -> None:
+    """Counted in fresh pages of memory: the file's own, and those of the section that it is made of."""
+    params = hm.ckks.Parameters.for_circuit(8, degree=2**15)
+    ctx = hm.Context(params, "cpu", threads=1)
+    x = ctx.bind(ctx.generate_keys(ctx.generate_secret_key(), relinearization=False)).encrypt(
+        np.zeros((16, 8))
+    )
+    size = len(bytes(x))
+    # So large that the allocator keeps none of it.
+    assert size > 2**25
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    data = bytes(x)
+    pages = (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) * resource.getpagesize()
+    assert len(data) == size
+    assert pages < 2.5 * size

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -95,6 +97,27 @@ def test_several_outputs_and_threads(setting: Setting) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_calls_from_several_threads_take_turns(setting: Setting) -> None:
+    _, _, ev = setting
+    running, most = 0, 0
+
+    def circuit(x: hm.Ciphertext) -> hm.Ciphertext:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(0.02)  # long enough for every other thread to come by
+        running -= 1
+        return x * x
+
+    graph = ev.capture(circuit, ev.encrypt(values(1)))
+    inputs = [ev.encrypt(values(seed)) for seed in range(4)]
+    expected = [bytes(x * x) for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(graph, inputs * 3))
+    assert [bytes(result) for result in results] == expected * 3
+    assert most == 1
 
 
 def test_inputs_must_be_like_the_examples(setting: Setting) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -66,6 +67,61 @@ def test_out_gets_the_result(party: Any) -> None:
     party.check(y, a - b)
     assert party.ev.rotate(x, 1, out=x) is x
     assert party.decrypt(x)[0] == pytest.approx(a[1], abs=2**-18)
+
+
+def test_out_works_by_the_evaluator_that_made_it(party: Any) -> None:
+    a, b = party.values(SLOTS), party.values(SLOTS, seed=2)
+    x, y = party.ev.encrypt(a), party.ev.encrypt(b)
+    calls: list[Callable[[hm.Ciphertext], hm.Ciphertext]] = [
+        lambda out: party.ev.multiply(x, y, out=out),
+        lambda out: party.ev.add(x, 1, out=out),
+        lambda out: party.ev.rotate(x, 1, out=out),
+        lambda out: party.ev.add_many([x, y], out=out),
+    ]
+    for call in calls:
+        # Bound to no keys before, and by values of the last slots alone.
+        out = party.ctx.encrypt(party.values(5), party.sk)
+        assert not out.evaluator.has_keys
+        assert call(out) is out
+        assert out.evaluator is party.ev
+        assert party.decrypt(out * out).shape == (SLOTS,)
+
+
+def test_the_operand_with_keys_says_how(party: Any) -> None:
+    a, b = party.values(2, SLOTS), party.values(2, SLOTS, seed=2)
+    client, server = party.ctx.encrypt(a, party.sk), party.ev.encrypt(b)
+    for x, y in ((client, server), (server, client)):
+        for result, expected in (
+            (x * y, a * b),
+            (x + y, a + b),
+            (hm.multiply_many([x, y]), a * b),
+            (hm.add_many([x, y]), a + b),
+        ):
+            party.check(result, expected)
+            assert result.evaluator is party.ev
+        for joined in (hm.stack([x, y]), hm.concatenate([x, x, y])):
+            assert joined.evaluator is party.ev
+    x = client.copy()
+    x *= server
+    party.check(x, a * b)
+    assert x.evaluator is party.ev
+
+
+def test_array_products_have_the_scale_of_products(ckks: Any) -> None:
+    """An array is encoded at the level that the product happens at, and at that level's scale."""
+    a, w = ckks.values(SLOTS), ckks.values(SLOTS, seed=2)
+    x = ckks.ev.encrypt(a)
+    scale = ckks.ctx._native.level_scale
+    top = x.level
+    product = x * x  # rescaled by what comes next
+    for y, clear, level in ((x, a, top), (product, a * a, top - 1), (product.rescale(), a * a, top - 1)):
+        for z in (y * w, w * y, ckks.ev.dot([y], [w]), ckks.ev.dot([y, y], [w, w]) / 1):
+            assert z.level == level
+            assert z.scale == scale(level) ** 2
+        ckks.check(y * w, clear * w)
+        total = y + w
+        assert (total.level, total.scale) == (y.level, y.scale)
+        ckks.check(total, clear + w)
 
 
 def test_negation_power_and_square(party: Any) -> None:
@@ -166,6 +222,69 @@ def test_add_many_and_multiply_many(party: Any) -> None:
     party.check(hm.add_many(parts), np.sum(values, axis=0))
     party.check(hm.multiply_many(parts), np.prod(values, axis=0))
     party.check(sum(parts), np.sum(values, axis=0))
+    with pytest.raises(TypeError, match="takes ciphertexts, not int"):
+        party.ev.add_many([parts[0], 3])
+
+
+SHAPES = [
+    ((3,), (1, 1)),
+    ((1, 1), (3,)),
+    ((2, 1), (2, 3)),
+    ((2, 1), (3,)),
+    ((2, 3), (2, 1), (1,)),
+    ((), (1,), (3, 1)),
+]
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_many_broadcast_as_two_do(party: Any, shapes: tuple[tuple[int, ...], ...]) -> None:
+    values = [
+        party.values(*shape, SLOTS, seed=seed) // (4 if party.exact else 1)
+        for seed, shape in enumerate(shapes)
+    ]
+    parts = [party.ev.encrypt(value) for value in values]
+    party.check(hm.add_many(parts), sum(values))
+    party.check(hm.multiply_many(parts), math.prod(values))
+    party.check(party.ev.dot(parts, parts), sum(value * value for value in values))
+    for many in (hm.add_many, hm.multiply_many):
+        with pytest.raises(hm.errors.MismatchError, match="do not fit"):
+            many([*parts, party.ev.encrypt(party.values(7, 5, SLOTS))])
+
+
+def test_operands_of_other_slots_are_refused(party: Any) -> None:
+    a, b = party.values(16), party.values(8, seed=2)
+    x, y = party.ev.encrypt(a), party.ev.encrypt(b)
+    padded = np.append(b, np.zeros(8, dtype=b.dtype))
+    calls: list[tuple[str, Callable[[Any, Any], Any]]] = [
+        ("add", lambda p, q: p + q),
+        ("subtract", lambda p, q: p - q),
+        ("multiply", lambda p, q: p * q),
+        ("add_many", lambda p, q: hm.add_many([p, q])),
+        ("multiply_many", lambda p, q: hm.multiply_many([p, q])),
+        ("dot", lambda p, q: party.ev.dot([p, p], [p, q])),
+        ("dot", lambda *_: party.ev.dot([x], [party.ev.encode(b)])),
+        ("add", lambda *_: x + party.ev.encode(b)),
+        ("multiply", lambda *_: y * party.ev.encode(a)),
+    ]
+    for operation, apply in calls:
+        for p, q in ((x, y), (y, x)):
+            with pytest.raises(hm.errors.MismatchError, match=f"{operation}: operands of 16 and 8 slots"):
+                apply(p, q)
+    # An array is filled with zeros, as it is when it is encrypted.
+    party.check(x + b, a + padded)
+    party.check(x * b, a * padded)
+    party.check(party.ev.dot([x], [b]), a * padded)
+    # A single slot is no mismatch: CKKS has its value in every slot, BFV and BGV in the first alone.
+    one = party.values(1, seed=3)
+    spread = np.append(one, np.zeros(15, dtype=one.dtype)) if party.exact else one
+    for single in (party.ev.encrypt(one), party.ev.encode(one)):
+        party.check(x + single, a + spread)
+        party.check(x * single, a * spread)
+
+
+def test_polynomials_of_other_lengths_add(integers: Any) -> None:
+    x = integers.ev.encrypt([1, 2, 3], encoding="coefficients")
+    integers.check(x * x + x, np.array([2, 6, 13, 12, 9]))
 
 
 def test_lazy_relinearization(party: Any) -> None:

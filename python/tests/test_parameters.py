@@ -155,7 +155,7 @@ def test_policies_keep_the_fingerprint() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"depth": 2000}, "bootstrapping"),
+        ({"depth": 2000}, "more than the 1000"),
         ({"depth": 1, "scale_bits": 5}, "scale_bits"),
         ({"depth": 1, "slots": 2**20}, "slots"),
         ({"depth": 1, "security": 100}, "128, 192"),

@@ -185,6 +185,11 @@ std::string bytes_text(std::size_t bytes) {
   return text;
 }
 
+// "1 prime", "3 primes".
+std::string count_text(std::size_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal)) {
@@ -525,11 +530,13 @@ std::string Parameters::describe() const {
                 std::countr_zero(literal_.degree));
   text += line;
   const Primes primes = all_primes(literal_.levels);
-  std::snprintf(line, sizeof(line), "  ciphertext modulus %.1f bits in %zu primes, %zu levels\n", log_union(),
-                primes.size(), literal_.levels.size());
+  std::snprintf(line, sizeof(line), "  ciphertext modulus %.1f bits in %s, %s\n", log_union(),
+                count_text(primes.size(), "prime").c_str(),
+                count_text(literal_.levels.size(), "level").c_str());
   text += line;
-  std::snprintf(line, sizeof(line), "  special modulus   %.1f bits in %zu primes, %zu digits%s\n",
-                log_special(), literal_.special_primes.size(), literal_.digits.size(),
+  std::snprintf(line, sizeof(line), "  special modulus   %.1f bits in %s, %s%s\n", log_special(),
+                count_text(literal_.special_primes.size(), "prime").c_str(),
+                count_text(literal_.digits.size(), "digit").c_str(),
                 literal_.window_bits != 0 ? " (split in windows)" : "");
   text += line;
   if (literal_.scheme == Scheme::ckks) {

@@ -75,8 +75,7 @@ Metadata ScalePolicy::fresh(Metadata meta) const {
 
 Metadata ScalePolicy::rescaled(Metadata meta) const {
   if (meta.level == 0) {
-    throw LevelError(
-        "rescale: the ciphertext is at level 0, the last one; use parameters of more depth, or bootstrap");
+    throw LevelError("rescale: the ciphertext is at level 0, the last one; use parameters of more depth");
   }
   if (is_approximate()) meta.scale /= policy_.scales[meta.level].divisor;
   if (plain_) meta.correction = plain_->multiply(meta.correction, switching_corrections_[meta.level]);
@@ -122,8 +121,7 @@ bool ScalePolicy::is_part(std::size_t low, std::size_t high) const {
 void ScalePolicy::drop(ScaleWay& way, std::size_t level) const {
   if (level > way.meta.level) {
     throw LevelError("drop_to_level: the ciphertext is at level " + std::to_string(way.meta.level) +
-                     ", below level " + std::to_string(level) +
-                     "; levels only go down (bootstrapping raises them)");
+                     ", below level " + std::to_string(level) + "; levels only go down");
   }
   if (level == way.meta.level) return;
   const int degree = way.meta.noise_scale_degree;

@@ -118,8 +118,13 @@ def explain(params: Parameters, options: argparse.Namespace) -> list[str]:
         spare = ", and two to spare" if params.checks_range else ""
         reasons.append(
             f"The last level holds the scale and {params.range_bits} bits before the point{spare}: "
-            f"{params.level_bits(0):.0f} bits. Each of the {params.levels - 1} levels above adds about "
-            f"{math.log2(params.scale):.0f} bits for one multiplication."
+            f"{params.level_bits(0):.0f} bits. "
+            + (
+                f"Levels above it: {params.levels - 1}; each adds about "
+                f"{math.log2(params.scale):.0f} bits for one multiplication."
+                if params.levels > 1
+                else "There is no level above it, and no multiplication."
+            )
         )
         if options.sharing_bits:
             reasons.append(

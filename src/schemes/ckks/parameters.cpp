@@ -176,7 +176,7 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
   }
   if (request.depth > 1000) {
     throw ParameterError("a depth of " + std::to_string(request.depth) +
-                         " needs bootstrapping, not more levels");
+                         " is more than the 1000 that parameters are searched for");
   }
   std::size_t degree = std::max({poly::min_degree, 2 * std::bit_ceil(request.slots), request.degree});
   if (!std::has_single_bit(degree)) {
@@ -216,7 +216,7 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
   throw ParameterError("no degree up to 2^17 is secure for depth " + std::to_string(request.depth) +
                        " at a scale of " + std::to_string(scale_bits_for(request, degree)) + " bits" +
                        (request.sharing_bits == 0 ? "" : ", which sharing results takes") +
-                       "; use less depth, a smaller scale, more digits or bootstrapping");
+                       "; use less depth, a smaller scale or more digits");
 }
 
 rlwe::Parameters parameters_from_bits(const ChainRequest& request) {

@@ -1,0 +1,69 @@
+"""What NumPy and pandas may do with an object that is no array: its operators, and nothing in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+__all__ = ["NotAnArray"]
+
+# The operators that objects have, by the names of their methods on the left and on the right.
+_OPERATORS: Mapping[np.ufunc, tuple[str, str]] = {
+    np.add: ("__add__", "__radd__"),
+    np.subtract: ("__sub__", "__rsub__"),
+    np.multiply: ("__mul__", "__rmul__"),
+}
+
+
+class NotAnArray:
+    """Without this, NumPy would take a ciphertext for a sequence, or an element, of an array of objects.
+
+    Arrays and numbers at the left of + - * leave the operation to the object, as do those of pandas; every
+    other function of NumPy is a TypeError that names what to call in its place.
+    """
+
+    __slots__ = ()
+
+    # pandas compares this with its own, of at most 4000: Series * x is then x's operation.
+    __pandas_priority__ = 10_000
+
+    _instead: ClassVar[Mapping[str, str]]
+    """By the name of a NumPy function: what to call in its place."""
+    _otherwise: ClassVar[str]
+    """The same for every function that `_instead` does not name."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        del dtype, copy
+        raise TypeError(self._refusal("asarray"))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__":
+            raise TypeError(self._refusal(f"{ufunc.__name__}.{method}"))
+        if ufunc not in _OPERATORS:
+            raise TypeError(self._refusal(ufunc.__name__))
+        if options:
+            raise TypeError(
+                f"np.{ufunc.__name__} takes no {', '.join(options)} with a {type(self).__name__}, and an "
+                "array can not hold what is encrypted: write array + x in place of array += x"
+            )
+        # Methods by name: the operator itself would come back here by way of the array's.
+        left, right = inputs
+        on_the_left, on_the_right = _OPERATORS[ufunc]
+        if isinstance(left, NotAnArray) and hasattr(left, on_the_left):
+            return getattr(left, on_the_left)(right)
+        if isinstance(right, NotAnArray) and hasattr(right, on_the_right):
+            return getattr(right, on_the_right)(left)
+        raise TypeError(self._refusal(ufunc.__name__))
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, arguments: Any, options: Any
+    ) -> NoReturn:
+        del types, arguments, options
+        raise TypeError(self._refusal(function.__name__))
+
+    @classmethod
+    def _refusal(cls, function: str) -> str:
+        instead = cls._instead.get(function, cls._otherwise)
+        return f"np.{function} takes no {cls.__name__}: {instead}"

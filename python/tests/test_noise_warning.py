@@ -1,0 +1,90 @@
+"""One warning when a circuit has spent the guaranteed noise budget of BFV or BGV."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import hemera as hm
+
+from .conftest import make_params
+
+
+@contextmanager
+def recorded() -> Iterator[list[warnings.WarningMessage]]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield found
+
+
+def spend(x: hm.Ciphertext) -> hm.Ciphertext:
+    """Products until the guaranteed budget is spent."""
+    while x.guaranteed_noise_budget > 0:
+        x = x * x
+    return x
+
+
+@pytest.fixture
+def fresh(integers: Any) -> hm.Ciphertext:
+    return integers.ev.encrypt(integers.values(2, 16))
+
+
+def test_it_is_said_once_where_it_happens(integers: Any, fresh: hm.Ciphertext) -> None:
+    with recorded() as found:
+        spent = spend(fresh)
+    assert [each.category for each in found] == [hm.errors.NoiseWarning]
+    assert found[0].filename == __file__
+    assert str(found[0].message).startswith("multiply: the guaranteed noise budget")
+    assert "for_circuit(depth=" in str(found[0].message)
+    # What follows from it is no news.
+    with recorded() as found:
+        spent + 1, -spent, spent * fresh, fresh - spent, spent[0].rotate(1), hm.stack([spent, spent]) + 1
+        spent.copy().square(), integers.ev.bind(spent).reshape(-1) + 1, spent.to("cpu") + 1
+        hm.add_many([fresh, spent])
+        spent += fresh
+        spent *= 2
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["operator", "out", "in place", "many", "dot", "array", "number", "power"])
+def test_every_operation_says_it(integers: Any, fresh: hm.Ciphertext, name: str) -> None:
+    ev = integers.ev
+    x = fresh
+    with recorded() as found:
+        for _ in range(30):
+            if name == "operator":
+                x = x * x
+            elif name == "out":
+                ev.multiply(x, fresh, out=x)
+            elif name == "in place":
+                x *= fresh
+            elif name == "many":
+                x = hm.multiply_many([x, fresh, fresh])
+            elif name == "dot":
+                x = ev.dot([x, x], [x, fresh])
+            elif name == "array":
+                x = x * integers.values(16)
+            elif name == "number":
+                x = x * 6000
+            else:
+                x = x**3
+    assert len(found) == 1
+    assert x.guaranteed_noise_budget == 0
+
+
+def test_circuits_that_fit_are_silent(integers: Any, ckks: Any) -> None:
+    params = type(integers.ctx.params).for_circuit(2, plain_bits=20)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.bind(ctx.generate_keys(sk, rotations=[1])).encrypt([1, 2, 3])
+    with recorded() as found:
+        y = (x * x).rotate(1) * x + x
+        z = ckks.ev.encrypt([0.5])
+        z = z * z * z
+    assert found == []
+    assert ctx.decrypt(y, sk)[0] == 5
+    assert make_params("ckks").scheme == z.context.params.scheme
