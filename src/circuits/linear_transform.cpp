@@ -233,8 +233,8 @@ std::shared_ptr<const rlwe::SwitchingKey> PreparedLinearTransform::key(const rlw
     needed += (needed.empty() ? "" : ", ") + std::to_string(step);
   }
   throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " +
-                        std::to_string(rotation) + "; it needs those by " + needed +
-                        ", which circuits::generate_keys makes of its needed_keys()");
+                        std::to_string(rotation) + "; make keys for the transform: it needs those by " +
+                        needed);
 }
 
 ExtendedCiphertext PreparedLinearTransform::turned(const rlwe::EvaluationKeys& keys,

@@ -89,6 +89,11 @@ class PreparedLinearTransform {
  public:
   /// MismatchError for a context of other parameters.
   PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan);
+  PreparedLinearTransform(PreparedLinearTransform&&) = default;
+  PreparedLinearTransform& operator=(PreparedLinearTransform&&) = default;
+  PreparedLinearTransform(const PreparedLinearTransform&) = delete;
+  PreparedLinearTransform& operator=(const PreparedLinearTransform&) = delete;
+  ~PreparedLinearTransform() = default;
 
   [[nodiscard]] const LinearTransform& plan() const { return plan_; }
   /// The product with each vector of the batch, rescaled. The vector may be at a higher level, and wait for
