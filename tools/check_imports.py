@@ -25,7 +25,7 @@ ROWS = (
     ("errors", "multiply", "_arguments", "_array_protocols", "_device", "_encoding", "_machine", "_source"),
     ("parameters", "_noise_warning", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "keys", "ciphertext"),
-    ("_load", "graph"),
+    ("_load", "circuits", "graph"),
     ("evaluator",),
     ("context",),
     ("hemera",),
@@ -36,7 +36,12 @@ ROWS = (
 )
 RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to.
-TYPES = {"keys": ("context",), "ciphertext": ("context", "evaluator"), "evaluator": ("context",)}
+TYPES = {
+    "keys": ("context",),
+    "circuits": ("context",),
+    "ciphertext": ("context", "evaluator"),
+    "evaluator": ("context",),
+}
 
 
 @dataclass(frozen=True)

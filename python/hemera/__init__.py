@@ -13,7 +13,7 @@ ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
 
 from importlib.metadata import version
 
-from hemera import bfv, bgv, ckks, errors, multiply
+from hemera import bfv, bgv, circuits, ckks, errors, multiply
 from hemera._device import DeviceArray
 from hemera._load import inspect, load_parameters
 from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
@@ -42,6 +42,7 @@ __all__ = [
     "add_many",
     "bfv",
     "bgv",
+    "circuits",
     "ckks",
     "concatenate",
     "devices",

@@ -14,13 +14,14 @@ _OPERATORS: Mapping[np.ufunc, tuple[str, str]] = {
     np.add: ("__add__", "__radd__"),
     np.subtract: ("__sub__", "__rsub__"),
     np.multiply: ("__mul__", "__rmul__"),
+    np.matmul: ("__matmul__", "__rmatmul__"),
 }
 
 
 class NotAnArray:
     """Without this, NumPy would take a ciphertext for a sequence, or an element, of an array of objects.
 
-    Arrays and numbers at the left of + - * leave the operation to the object, as do those of pandas; every
+    Arrays and numbers at the left of + - * @ leave the operation to the object, as do those of pandas; every
     other function of NumPy is a TypeError that names what to call in its place.
     """
 

@@ -27,11 +27,12 @@ Operand = Union["Ciphertext", "Plaintext", complex, ArrayLike]
 Index = int | slice | EllipsisType | None | NDArray[Any] | Sequence[int] | tuple[Any, ...]
 
 
-_DOT = "ev.dot(xs, ys) sums products x * y, and (x * w).sum() the slots of one product"
+_DOT = "ev.dot(xs, ys) sums products x * y, (x * w).sum() the slots of one product, x @ matrix is of CKKS"
 _COMPARED = "equal messages have different encryptions: decrypt and compare the values"
 _IN_PLACE_OF_NUMPY = {
     "asarray": "its values are encrypted: ctx.decrypt(x, secret_key) gives an array",
-    **dict.fromkeys(("dot", "vdot", "inner", "matmul", "vecdot", "tensordot", "einsum"), _DOT),
+    **dict.fromkeys(("dot", "vdot", "inner", "vecdot", "tensordot", "einsum"), _DOT),
+    "matmul": "x @ matrix multiplies by a plain matrix of two axes, for CKKS",
     "sum": "x.sum() makes every slot their sum, hm.add_many(xs) adds ciphertexts",
     "mean": "x.sum() * (1 / x.slots) has the mean of CKKS slots in each; BFV and BGV have no division",
     "prod": "hm.multiply_many(xs) multiplies ciphertexts",
@@ -320,6 +321,14 @@ class Ciphertext(NotAnArray, Stored):
         return self._pick(other).multiply(self, other)
 
     __rmul__ = __mul__
+
+    def __matmul__(self, other: ArrayLike) -> Ciphertext:
+        """CKKS: each vector as a row times a plain matrix: see `Evaluator.matmul`."""
+        return self._evaluator.matmul(self, other)
+
+    def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
+        """CKKS: a plain matrix times each vector."""
+        return self._evaluator.matmul(self, np.asarray(other).T)
 
     def __truediv__(self, other: complex | ArrayLike) -> Ciphertext:
         """CKKS: division by plain numbers."""

@@ -19,6 +19,7 @@ from hemera._device import DeviceArray, stream_handle
 from hemera._source import Source, read
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Plaintext
+from hemera.circuits import Plan
 from hemera.evaluator import Evaluator, Relinearization
 from hemera.keys import Keys, SecretKey, SwitchingKey
 from hemera.parameters import Parameters, require_naturals
@@ -152,6 +153,7 @@ class Context:
         conjugation: bool = False,
         swap_rows: bool = False,
         galois_level: int | None = None,
+        plan: Plan | Iterable[Plan] = (),
     ) -> Keys:
         """Keys for a server: they encrypt and evaluate, and can not decrypt.
 
@@ -164,6 +166,7 @@ class Context:
             conjugation: CKKS: also the key of `Ciphertext.conjugate`.
             swap_rows: BFV and BGV: also the key of `Ciphertext.swap_rows`.
             galois_level: highest level that rotation keys work at; None: the top. Lower ones are smaller.
+            plan: a circuit, or several (`hemera.circuits`): also the keys that they need, each for its level.
 
         Raises:
             LevelError: when `galois_level` is not there.
@@ -192,6 +195,9 @@ class Context:
             conjugation=conjugation or swap_rows,
             galois_level=galois_level,
         )
+        plans: Iterable[Plan] = plan if isinstance(plan, Iterable) else (plan,)
+        for circuit in plans:
+            core = core.merged(circuit._generate_keys(secret_key._native))
         return Keys(core, self)
 
     def generate_switching_key(

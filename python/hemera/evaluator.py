@@ -17,6 +17,7 @@ from hemera._noise_warning import warn_of_spent_budget
 from hemera._source import Source
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts, filled_of
+from hemera.circuits import LinearTransform
 from hemera.graph import Circuit, Graph
 from hemera.keys import Keys, SwitchingKey
 
@@ -249,6 +250,38 @@ class Evaluator:
         else:
             core = self._native.dot_plain(left, [_spread_plain(y._native, shape) for y in plain])
         return self._finish("dot", _reshaped(core, shape), out, *a, *right, *plain)
+
+    # --- Matrices. ---
+
+    def transform(
+        self, a: Ciphertext, transform: LinearTransform, *, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`."""
+        _native("transform", a)
+        core = transform._apply(self, a)
+        rows = transform.shape[0]
+        return self._result("transform", core, out, (a,), rows if rows < transform.slots else None)
+
+    def matmul(self, a: Ciphertext, b: ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: a @ b, each vector of `a` as a row times a plain matrix of shape (values, columns), of which
+        rows that are missing are zero. Encodes the matrix each time: a `hemera.circuits.LinearTransform` of
+        `b.T` encodes it once.
+
+        Raises:
+            TypeError: for other than two axes, and for BFV and BGV.
+            ParameterError: for more rows or columns than `a` has slots.
+            MissingKeyError: when rotations of the matrix's diagonals lack keys.
+            LevelError: when no level is left.
+        """
+        matrix = np.asarray(b)
+        if matrix.ndim != 2 or self._context.params.scheme != "ckks":
+            raise TypeError(
+                "matmul takes a plain matrix of two axes, for CKKS; ev.dot(xs, ys) sums products x * y, and "
+                "(x * w).sum() the slots of one product"
+            )
+        level = _core.level_of_product(_native("matmul", a))
+        plan = LinearTransform(matrix.T, self._context.params, slots=a.slots, level=level)
+        return self.transform(a, plan, out=out)
 
     # --- Size, level and scale. ---
 

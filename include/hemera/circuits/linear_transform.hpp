@@ -1,0 +1,119 @@
+// Matrices times encrypted vectors (CKKS), by their diagonals.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hemera/circuits/plan.hpp"
+#include "hemera/rlwe/hoisting.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+
+/// The non-zero diagonals of a matrix over the slots: (M x)[k] = sum over j of diagonals[j][k] x[k + j],
+/// slots counted modulo their number, j below it, each diagonal with one entry a slot.
+using Diagonals = std::map<std::size_t, std::vector<std::complex<double>>>;
+
+/// Diagonals of a dense matrix [row, column], row-major, in the upper left corner of a square one of `slots`;
+/// those that are zero everywhere are left out. ParameterError unless both extents are from 1 to `slots` and
+/// the entries are as many.
+Diagonals diagonals_of(std::span<const std::complex<double>> matrix, std::size_t rows, std::size_t columns,
+                       std::size_t slots);
+
+struct LinearTransformOptions {
+  /// Level of the vectors; default: the user's highest. The result is one lower.
+  std::optional<std::size_t> level = std::nullopt;
+  /// Rotations that share one ModUp; a power of two. 0: as many as cost least.
+  std::size_t baby_steps = 0;
+  /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
+  /// and noise.
+  bool fewest_keys = false;
+};
+
+/// A plan: a matrix, and how its product with an encrypted vector is taken. Baby steps are rotations with one
+/// ModUp, giant steps rotations of sums; both stay over Q u P, and one division ends it, which rescales too
+/// (J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza, J.-P. Hubaux, "Efficient bootstrapping for approximate
+/// homomorphic encryption with non-sparse keys", 2020/1203, section 4, algorithm 6). Immutable.
+class LinearTransform {
+ public:
+  /// `slots`: of the vectors, a power of two up to N/2. ParameterError for another number, diagonals of
+  /// another length or index, entries that are not finite, or no diagonal at all; LevelError for level 0 or
+  /// one above the user's levels; MismatchError for another scheme than CKKS.
+  LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
+                  const LinearTransformOptions& options = {});
+
+  [[nodiscard]] std::size_t slots() const { return slots_; }
+  [[nodiscard]] std::size_t level() const { return level_; }
+  [[nodiscard]] const Diagonals& diagonals() const { return diagonals_; }
+  [[nodiscard]] const Cost& cost() const { return cost_; }
+  /// The rotations that need a key, ascending.
+  [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
+  /// Their keys, with the gadget of the vectors' level.
+  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
+  /// The product in the clear. ParameterError for another number of values.
+  [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
+      std::span<const std::complex<double>> values) const;
+
+ private:
+  friend class PreparedLinearTransform;
+
+  /// Terms of one giant step: baby step to diagonal.
+  using Group = std::map<std::size_t, std::size_t>;
+
+  void choose_groups(const rlwe::Parameters& parameters, const LinearTransformOptions& options);
+  void tell_needs(const rlwe::Parameters& parameters);
+
+  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
+  Diagonals diagonals_;
+  std::size_t slots_;
+  std::size_t level_;
+  bool fewest_keys_;
+  std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
+  std::size_t baby_steps_ = 1;  // in strides
+  rlwe::GadgetPrimes gadget_;
+  std::map<std::size_t, Group> groups_;  // by giant step
+  std::vector<std::size_t> rotations_;
+  std::vector<KeyNeed> needed_keys_;
+  Cost cost_;
+};
+
+/// The same with its plaintexts in a context's memory, encoded once over Q u P and stored by one period.
+class PreparedLinearTransform {
+ public:
+  /// MismatchError for a context of other parameters.
+  PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context, const LinearTransform& plan);
+  PreparedLinearTransform(PreparedLinearTransform&&) = default;
+  PreparedLinearTransform& operator=(PreparedLinearTransform&&) = default;
+  PreparedLinearTransform(const PreparedLinearTransform&) = delete;
+  PreparedLinearTransform& operator=(const PreparedLinearTransform&) = delete;
+  ~PreparedLinearTransform() = default;
+
+  [[nodiscard]] const LinearTransform& plan() const { return plan_; }
+  /// The product with each vector of the batch, rescaled. The vector may be at a higher level, and wait for
+  /// its rescale. MissingKeyError names the rotations that lack a key, MismatchError other slots, LevelError
+  /// a lower level.
+  [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
+                                            const rlwe::Ciphertext& vector) const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(const rlwe::EvaluationKeys& keys,
+                                                              std::size_t rotation) const;
+  [[nodiscard]] rlwe::ExtendedCiphertext turned(const rlwe::EvaluationKeys& keys,
+                                                const rlwe::ExtendedCiphertext& in,
+                                                std::size_t rotation) const;
+  [[nodiscard]] std::map<std::size_t, rlwe::ExtendedCiphertext> baby_steps(
+      const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& vector) const;
+
+  std::shared_ptr<const rlwe::Context> context_;
+  LinearTransform plan_;
+  std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
+};
+
+}  // namespace hemera::circuits

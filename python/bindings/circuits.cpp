@@ -1,0 +1,94 @@
+// Circuits: linear transforms, and the keys that plans need.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+using circuits::Cost;
+using circuits::LinearTransform;
+using circuits::PreparedLinearTransform;
+using Complex = std::complex<double>;
+using Matrix = nb::ndarray<const Complex, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+LinearTransform linear_transform(const rlwe::Parameters& parameters, const Matrix& matrix, std::size_t slots,
+                                 std::optional<std::size_t> level, std::size_t baby_steps, bool fewest_keys) {
+  const std::span<const Complex> entries(matrix.data(), matrix.size());
+  return {parameters,
+          circuits::diagonals_of(entries, matrix.shape(0), matrix.shape(1), slots),
+          slots,
+          {.level = level, .baby_steps = baby_steps, .fewest_keys = fewest_keys}};
+}
+
+rlwe::Ciphertext apply(const PreparedLinearTransform& self, const EvaluatorHandle& evaluator,
+                       const rlwe::Ciphertext& vector) {
+  const auto* ckks = dynamic_cast<const ckks::Evaluator*>(evaluator.evaluator.get());
+  if (ckks == nullptr)
+    throw MismatchError("a linear transform is for CKKS; the evaluator is of another scheme");
+  return self(*ckks, vector);
+}
+
+}  // namespace
+
+void bind_circuits(nb::module_& m) {
+  nb::class_<Cost>(m, "Cost")
+      .def_ro("level", &Cost::level)
+      .def_ro("result_level", &Cost::result_level)
+      .def_ro("key_products", &Cost::key_products)
+      .def_ro("mod_ups", &Cost::mod_ups)
+      .def_ro("divisions", &Cost::divisions)
+      .def_ro("plain_products", &Cost::plain_products)
+      .def_ro("key_bytes", &Cost::key_bytes)
+      .def_ro("plaintext_bytes", &Cost::plaintext_bytes);
+
+  nb::class_<LinearTransform>(m, "LinearTransform")
+      .def_prop_ro("slots", &LinearTransform::slots)
+      .def_prop_ro("level", &LinearTransform::level)
+      .def_prop_ro("diagonals", [](const LinearTransform& self) { return self.diagonals().size(); })
+      .def_prop_ro("cost", &LinearTransform::cost)
+      .def_prop_ro("rotations", &LinearTransform::rotations)
+      .def(
+          "evaluate_clear",
+          [](const LinearTransform& self, const std::vector<Complex>& values) {
+            return self.evaluate_clear(values);
+          },
+          "values"_a, ReleaseGil())
+      .def(
+          "generate_keys",
+          [](const LinearTransform& self, const rlwe::SecretKey& secret) {
+            return circuits::generate_keys(secret, self.needed_keys());
+          },
+          "secret"_a, ReleaseGil());
+
+  nb::class_<PreparedLinearTransform>(m, "PreparedLinearTransform")
+      .def("apply", &apply, "evaluator"_a, "vector"_a, ReleaseGil());
+
+  m.def("linear_transform", &linear_transform, "parameters"_a, "matrix"_a, "slots"_a, "level"_a.none(),
+        "baby_steps"_a, "fewest_keys"_a);
+  m.def(
+      "prepare_linear_transform",
+      [](const ContextHandle& context, const LinearTransform& plan) {
+        return std::make_unique<PreparedLinearTransform>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+  m.def(
+      "level_of_product",
+      [](const rlwe::Ciphertext& a) { return a.context->scales().before_product(a.meta).meta.level; }, "a"_a);
+}
+
+}  // namespace hemera::python

@@ -1,0 +1,101 @@
+"""Matrices times encrypted vectors, beside NumPy."""
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+SLOTS = 16
+
+
+@pytest.fixture(scope="module")
+def params():
+    return hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=SLOTS, security=None, degree=1024)
+
+
+@pytest.fixture(scope="module")
+def client(params):
+    ctx = hm.Context(params, device="cpu")
+    return ctx, ctx.generate_secret_key()
+
+
+def matrix_of(rows, columns, seed=1):
+    generator = np.random.default_rng(seed)
+    return generator.uniform(-1, 1, (rows, columns)) + 1j * generator.uniform(-1, 1, (rows, columns))
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (5, 16), (16, 3), (1, 1)])
+@pytest.mark.parametrize("fewest_keys", [False, True])
+def test_a_transform_is_the_product_of_the_matrix(client, params, shape, fewest_keys):
+    ctx, sk = client
+    matrix = matrix_of(*shape)
+    transform = hm.circuits.LinearTransform(matrix, params, slots=SLOTS, fewest_keys=fewest_keys)
+    ev = ctx.bind(ctx.generate_keys(sk, plan=transform))
+    x = np.zeros((2, SLOTS))
+    x[:, : shape[1]] = np.random.default_rng(2).uniform(-1, 1, (2, shape[1]))
+    y = transform(ev.encrypt(x))
+    expected = x[:, : shape[1]] @ matrix.T
+    found = ctx.decrypt(y, sk, dtype=complex)
+    assert found.shape == (2, shape[0])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(transform.evaluate_clear(x[:, : shape[1]]), expected, atol=1e-12)
+    assert y.level == transform.level - transform.depth
+
+
+def test_matmul_works_from_both_sides(client):
+    ctx, sk = client
+    matrix = matrix_of(SLOTS, 4).real
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=range(1, SLOTS)))
+    x = np.random.default_rng(3).uniform(-1, 1, SLOTS)
+    e = ev.encrypt(x)
+    np.testing.assert_allclose(ctx.decrypt(e @ matrix, sk), x @ matrix, atol=1e-5)
+    np.testing.assert_allclose(ctx.decrypt(matrix.T @ e, sk), matrix.T @ x, atol=1e-5)
+
+
+def test_a_product_that_waits_for_its_rescale_is_multiplied_one_level_lower(client, params):
+    ctx, sk = client
+    matrix = matrix_of(SLOTS, SLOTS).real
+    level = params.levels - 2
+    plan = hm.circuits.LinearTransform(matrix.T, params, level=level)
+    ev = ctx.bind(ctx.generate_keys(sk, plan=[plan]))
+    x = np.random.default_rng(4).uniform(-1, 1, SLOTS)
+    e = ev.encrypt(x)
+    np.testing.assert_allclose(ctx.decrypt((e * e) @ matrix, sk), (x * x) @ matrix, atol=1e-5)
+    # A transform of a lower level takes ciphertexts of higher ones.
+    np.testing.assert_allclose(ctx.decrypt(plan(e), sk), x @ matrix, atol=1e-5)
+
+
+def test_transforms_tell_what_they_need(params):
+    plan = hm.circuits.LinearTransform(np.eye(SLOTS) + np.eye(SLOTS, k=2), params)
+    assert plan.rotations == [2]
+    assert plan.depth == 1
+    assert plan.shape == (SLOTS, SLOTS)
+    assert plan.slots == SLOTS
+    assert "rotations by 2" in plan.report()
+    assert "2 diagonals" in plan.report()
+    assert plan.key_bytes > 0
+    assert plan.plaintext_bytes > 0
+
+
+def test_what_does_not_fit_is_refused(client, params):
+    ctx, sk = client
+    plan = hm.circuits.LinearTransform(matrix_of(SLOTS, SLOTS), params)
+    ev = ctx.bind(ctx.generate_keys(sk))
+    e = ev.encrypt(np.ones(SLOTS))
+    with pytest.raises(hm.errors.MissingKeyError, match="rotation by"):
+        plan(e)
+    with pytest.raises(hm.errors.MismatchError, match="slots"):
+        plan(ev.encrypt(np.ones(2 * SLOTS)))
+    with pytest.raises(TypeError, match="two axes"):
+        e @ np.ones(SLOTS)
+    with pytest.raises(hm.errors.ParameterError, match="two axes"):
+        hm.circuits.LinearTransform(np.ones(3), params)
+    with pytest.raises(hm.errors.ParameterError, match="zero"):
+        hm.circuits.LinearTransform(np.zeros((2, 2)), params)
+    with pytest.raises(hm.errors.ParameterError, match="columns"):
+        plan.evaluate_clear(np.ones(3))
+    with pytest.raises(hm.errors.LevelError):
+        hm.circuits.LinearTransform(np.eye(2), params, level=0)
+    integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
+    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+        hm.circuits.LinearTransform(np.eye(2), integers)

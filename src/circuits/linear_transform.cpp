@@ -1,0 +1,330 @@
+#include "hemera/circuits/linear_transform.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "hemera/arith/modulus.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+using rlwe::ExtendedCiphertext;
+
+bool is_zero(const std::vector<Complex>& values) {
+  return std::ranges::all_of(values, [](const Complex& value) { return value == Complex(0); });
+}
+
+// Values turned left by `steps`.
+std::vector<Complex> rotated(const std::vector<Complex>& values, std::size_t steps) {
+  std::vector<Complex> result(values);
+  std::ranges::rotate(result, result.begin() + static_cast<std::ptrdiff_t>(steps % values.size()));
+  return result;
+}
+
+// What a split into baby and giant steps costs, in words of memory traffic: a switch reads two components of
+// every digit's key, a giant step also divides and extends one component, whose transforms count thrice.
+struct SwitchCost {
+  double baby, giant;
+
+  SwitchCost(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget, std::size_t level) {
+    const auto base = static_cast<double>(parameters.literal().levels[level].size());
+    const double extended = base + static_cast<double>(gadget.special.size());
+    const auto digits = static_cast<double>(gadget.digits.size());
+    baby = 2 * digits * extended;
+    giant = baby + 3 * (digits + 1) * extended;
+  }
+};
+
+}  // namespace
+
+Diagonals diagonals_of(std::span<const Complex> matrix, std::size_t rows, std::size_t columns,
+                       std::size_t slots) {
+  if (rows == 0 || columns == 0 || rows > slots || columns > slots || matrix.size() != rows * columns) {
+    throw ParameterError("a matrix of " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+                         " columns with " + std::to_string(matrix.size()) + " entries does not act on " +
+                         std::to_string(slots) + " slots; both extents are from 1 to the number of slots");
+  }
+  Diagonals diagonals;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column) {
+      const Complex entry = matrix[row * columns + column];
+      if (entry == Complex(0)) continue;
+      std::vector<Complex>& diagonal = diagonals[(column + slots - row) % slots];
+      diagonal.resize(slots);
+      diagonal[row] = entry;
+    }
+  }
+  return diagonals;
+}
+
+LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
+                                 const LinearTransformOptions& options)
+    : fingerprint_(parameters.fingerprint()),
+      diagonals_(std::move(diagonals)),
+      slots_(slots),
+      level_(options.level.value_or(parameters.highest_user_level())),
+      fewest_keys_(options.fewest_keys) {
+  if (parameters.scheme() != rlwe::Scheme::ckks) {
+    throw MismatchError("a linear transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
+  }
+  if (!std::has_single_bit(slots) || slots > parameters.max_slots()) {
+    throw ParameterError("a linear transform over " + std::to_string(slots) +
+                         " slots; their number must be a power of two up to " +
+                         std::to_string(parameters.max_slots()));
+  }
+  if (level_ == 0 || level_ > parameters.highest_user_level()) {
+    throw LevelError("a linear transform at level " + std::to_string(level_) +
+                     ": it takes one level, so it starts from 1 to " +
+                     std::to_string(parameters.highest_user_level()));
+  }
+  if (options.baby_steps != 0 && !std::has_single_bit(options.baby_steps)) {
+    throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) + ", no power of two");
+  }
+  std::erase_if(diagonals_, [](const auto& entry) { return is_zero(entry.second); });
+  for (const auto& [number, diagonal] : diagonals_) {
+    const bool is_finite = std::ranges::all_of(
+        diagonal, [](const Complex& c) { return std::isfinite(c.real()) && std::isfinite(c.imag()); });
+    if (number >= slots || diagonal.size() != slots || !is_finite) {
+      throw ParameterError("diagonal " + std::to_string(number) + " with " + std::to_string(diagonal.size()) +
+                           " entries does not act on " + std::to_string(slots) +
+                           " slots, or has an entry that is not finite");
+    }
+  }
+  if (diagonals_.empty()) {
+    throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
+  }
+  gadget_ = parameters.default_gadget(level_);
+  choose_groups(parameters, options);
+  tell_needs(parameters);
+}
+
+void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
+                                    const LinearTransformOptions& options) {
+  stride_ = slots_;
+  for (const auto& [number, diagonal] : diagonals_) stride_ = std::gcd(stride_, number);
+  const auto split = [&](std::size_t steps) {
+    std::map<std::size_t, Group> groups;
+    for (const auto& [number, diagonal] : diagonals_) {
+      const std::size_t baby = number % (steps * stride_);
+      groups[number - baby][baby] = number;
+    }
+    return groups;
+  };
+  // Rotations by 0 are none.
+  const SwitchCost cost(parameters, gadget_, level_);
+  const auto total = [&](const std::map<std::size_t, Group>& groups) {
+    std::set<std::size_t> babies;
+    for (const auto& [giant, group] : groups) {
+      for (const auto& [baby, number] : group) babies.insert(baby);
+    }
+    const auto count = [](std::size_t all, bool has_none) {
+      return static_cast<double>(all - (has_none ? 1 : 0));
+    };
+    return count(babies.size(), babies.contains(0)) * cost.baby +
+           count(groups.size(), groups.contains(0)) * cost.giant;
+  };
+  const std::size_t most = slots_ / stride_;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t steps = 1; steps <= most; steps *= 2) {
+    if (options.baby_steps != 0 && steps != std::min(options.baby_steps, most)) continue;
+    auto groups = split(steps);
+    const double own = total(groups);
+    if (own >= least) continue;
+    least = own;
+    baby_steps_ = steps;
+    groups_ = std::move(groups);
+  }
+}
+
+void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
+  std::set<std::size_t> babies, giants;
+  for (const auto& [giant, group] : groups_) {
+    giants.insert(giant);
+    for (const auto& [baby, number] : group) babies.insert(baby);
+  }
+  const auto turns = [](const std::set<std::size_t>& steps) { return steps.size() - steps.count(0); };
+  const std::size_t giant_stride = baby_steps_ * stride_;
+  std::set<std::size_t> rotations;
+  cost_ = {.level = level_, .result_level = level_ - 1, .plain_products = diagonals_.size()};
+  if (fewest_keys_) {
+    // One step after the other, from the farthest one that is there.
+    const std::size_t baby_turns = *babies.rbegin() / stride_, giant_turns = *giants.rbegin() / giant_stride;
+    if (baby_turns != 0) rotations.insert(stride_);
+    if (giant_turns != 0) rotations.insert(giant_stride);
+    cost_.key_products = baby_turns + giant_turns;
+    cost_.mod_ups = cost_.key_products;
+  } else {
+    rotations = babies;
+    rotations.insert(giants.begin(), giants.end());
+    rotations.erase(0);
+    cost_.key_products = turns(babies) + turns(giants);
+    cost_.mod_ups = (turns(babies) == 0 ? 0 : 1) + turns(giants);
+  }
+  cost_.divisions = cost_.mod_ups + 1 - (!fewest_keys_ && turns(babies) != 0 ? 1 : 0);
+  rotations_.assign(rotations.begin(), rotations.end());
+  const std::uint64_t order = 2 * parameters.degree();
+  const arith::Modulus modulus(order);
+  for (const std::size_t rotation : rotations_) {
+    const std::uint64_t element = modulus.power(parameters.literal().galois_generator, rotation);
+    needed_keys_.push_back({rlwe::KeyRole::galois(element), gadget_});
+  }
+  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
+  const std::size_t limbs = parameters.literal().levels[level_].size() + gadget_.special.size();
+  cost_.plaintext_bytes = diagonals_.size() * limbs * sizeof(std::uint64_t) *
+                          std::min(parameters.degree(), ckks::period_entries(slots_));
+}
+
+std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> values) const {
+  if (values.size() != slots_) {
+    throw ParameterError("a linear transform over " + std::to_string(slots_) + " slots was given " +
+                         std::to_string(values.size()) + " values");
+  }
+  std::vector<Complex> result(slots_);
+  for (const auto& [number, diagonal] : diagonals_) {
+    for (std::size_t k = 0; k < slots_; ++k) result[k] += diagonal[k] * values[(k + number) % slots_];
+  }
+  return result;
+}
+
+PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context,
+                                                 const LinearTransform& plan)
+    : context_(std::move(context)), plan_(plan) {
+  if (context_->parameters().fingerprint() != plan_.fingerprint_) {
+    throw MismatchError("linear transform: the plan was made for other parameters than the context's, " +
+                        context_->parameters().short_fingerprint() + "; make it for these");
+  }
+  const ckks::Encoder encoder(context_);
+  const std::size_t level = plan_.level_;
+  const auto gadget = context_->gadget(plan_.gadget_);
+  const poly::RnsBase& extended = gadget->mod_up(level).extended();
+  // The product has exactly the next level's scale once it is rescaled.
+  const rlwe::ScalePolicy& scales = context_->scales();
+  const double scale =
+      scales.level_scale(level - 1) * (scales.policy().scales[level].divisor / scales.level_scale(level));
+  for (const auto& [giant, group] : plan_.groups_) {
+    for (const auto& [baby, number] : group) {
+      // The giant step turns the products, too.
+      const auto values = rotated(plan_.diagonals_.at(number), plan_.slots_ - giant);
+      plaintexts_.emplace(number,
+                          encoder.encode_over(extended, values, {}, level, scale, ckks::Stored::one_period));
+    }
+  }
+}
+
+std::shared_ptr<const rlwe::SwitchingKey> PreparedLinearTransform::key(const rlwe::EvaluationKeys& keys,
+                                                                       std::size_t rotation) const {
+  const auto gadget = context_->gadget(plan_.gadget_);
+  const auto role = rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
+  if (const auto of_role = keys.switching.find(role); of_role != keys.switching.end()) {
+    const auto found = of_role->second.find(plan_.gadget_);
+    if (found != of_role->second.end()) return found->second;
+  }
+  std::string needed;
+  for (const std::size_t step : plan_.rotations_) {
+    needed += (needed.empty() ? "" : ", ") + std::to_string(step);
+  }
+  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " +
+                        std::to_string(rotation) + "; make keys for the transform: it needs those by " +
+                        needed);
+}
+
+ExtendedCiphertext PreparedLinearTransform::turned(const rlwe::EvaluationKeys& keys,
+                                                   const ExtendedCiphertext& in, std::size_t rotation) const {
+  return rlwe::switch_extended(in, *key(keys, rotation),
+                               context_->galois_element(static_cast<std::int64_t>(rotation)));
+}
+
+std::map<std::size_t, ExtendedCiphertext> PreparedLinearTransform::baby_steps(
+    const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& vector) const {
+  const auto gadget = context_->gadget(plan_.gadget_);
+  std::set<std::size_t> babies;
+  for (const auto& [giant, group] : plan_.groups_) {
+    for (const auto& [baby, number] : group) babies.insert(baby);
+  }
+  std::map<std::size_t, ExtendedCiphertext> steps;
+  if (plan_.fewest_keys_) {
+    steps.emplace(0, rlwe::extend(vector, gadget));
+    for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
+      const auto before = std::prev(steps.end());
+      steps.emplace(step, turned(keys, before->second, plan_.stride_));
+      if (!babies.contains(before->first)) steps.erase(before);
+    }
+    return steps;
+  }
+  std::optional<rlwe::Digits> digits;
+  for (const std::size_t step : babies) {
+    if (step == 0) {
+      steps.emplace(step, rlwe::extend(vector, gadget));
+      continue;
+    }
+    if (!digits) digits = rlwe::decompose(vector, gadget);
+    const auto element = context_->galois_element(static_cast<std::int64_t>(step));
+    steps.emplace(step, rlwe::switch_extended(*digits, *key(keys, step), element));
+  }
+  return steps;
+}
+
+rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& evaluator,
+                                                     const rlwe::Ciphertext& vector) const {
+  if (!vector.context) {
+    throw MismatchError("linear transform: the ciphertext is empty; it was moved from or never encrypted");
+  }
+  rlwe::require_same_context(*context_, *vector.context, "linear transform");
+  rlwe::require_same_context(*context_, *evaluator.context(), "linear transform");
+  if (vector.meta.slots != plan_.slots_) {
+    throw MismatchError("linear transform: a matrix over " + std::to_string(plan_.slots_) +
+                        " slots and a ciphertext of " + std::to_string(vector.meta.slots) +
+                        "; make the matrix for as many");
+  }
+  const rlwe::EvaluationKeys& keys = evaluator.keys();
+  for (const std::size_t rotation : plan_.rotations_) static_cast<void>(key(keys, rotation));
+  rlwe::Ciphertext x = vector.clone();
+  if (x.size() > 2) evaluator.relinearize_inplace(x);
+  if (x.meta.noise_scale_degree > 1) evaluator.rescale_inplace(x);
+  if (x.meta.level < plan_.level_) {
+    throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level_) +
+                     ", and the ciphertext is at level " + std::to_string(x.meta.level) +
+                     "; make it for that level");
+  }
+  if (x.meta.level > plan_.level_) evaluator.lower_to_level_inplace(x, plan_.level_);
+
+  const auto babies = baby_steps(keys, x);
+  // From the farthest giant step down: with few keys each sum turns on with what comes after it.
+  const std::size_t giant_stride = plan_.baby_steps_ * plan_.stride_;
+  std::optional<ExtendedCiphertext> sum;
+  std::size_t at = 0;
+  const auto turn_down_to = [&](std::size_t giant) {
+    for (; sum && at > giant; at -= giant_stride) sum = turned(keys, *sum, giant_stride);
+  };
+  for (auto group = plan_.groups_.rbegin(); group != plan_.groups_.rend(); ++group) {
+    const auto& [giant, terms] = *group;
+    ExtendedCiphertext inner;
+    for (const auto& [baby, number] : terms) {
+      rlwe::multiply_plain_add(inner, babies.at(baby), plaintexts_.at(number));
+    }
+    if (plan_.fewest_keys_) {
+      turn_down_to(giant);
+      at = giant;
+    } else if (giant != 0) {
+      inner = turned(keys, inner, giant);
+    }
+    if (sum) {
+      rlwe::add_inplace(*sum, inner);
+    } else {
+      sum = std::move(inner);
+    }
+  }
+  if (plan_.fewest_keys_) turn_down_to(0);
+  return rlwe::mod_down_rescaled(*sum);
+}
+
+}  // namespace hemera::circuits

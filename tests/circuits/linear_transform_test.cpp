@@ -1,0 +1,167 @@
+// Matrices times encrypted vectors, beside the product in the clear.
+#include "hemera/circuits/linear_transform.hpp"
+
+#include <gtest/gtest.h>
+
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Complex;
+using ckks::Values;
+
+constexpr std::size_t slots = 32;
+
+rlwe::Parameters parameters() { return ckks::small_parameters(3, 2); }
+
+// A client, and a server's evaluator with the keys that a plan needs.
+struct Session {
+  explicit Session(const LinearTransform& plan)
+      : client(parameters(), {.public_key = true, .relinearization = true}),
+        evaluator(client.context, merged(client.keys, plan)),
+        prepared(client.context, plan) {}
+
+  rlwe::EvaluationKeys merged(rlwe::EvaluationKeys keys, const LinearTransform& plan) const {
+    keys.merge(generate_keys(client.secret, plan.needed_keys()));
+    return keys;
+  }
+
+  ckks::Session client;
+  ckks::Evaluator evaluator;
+  PreparedLinearTransform prepared;
+};
+
+// Rows of a matrix times a vector: an oracle that knows no diagonals.
+Values product(const Values& matrix, std::size_t rows, std::size_t columns, const Values& x) {
+  Values y(slots, 0);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column)
+      y[row] += matrix[row * columns + column] * x[column];
+  }
+  return y;
+}
+
+struct Case {
+  const char* name;
+  std::size_t rows, columns;
+  LinearTransformOptions options;
+};
+
+class LinearTransformTest : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Cases, LinearTransformTest,
+                         testing::Values(Case{"Square", 32, 32, {}}, Case{"Wide", 5, 32, {}},
+                                         Case{"Tall", 32, 3, {}}, Case{"OneEntry", 1, 1, {}},
+                                         Case{"BabyStepsAlone", 32, 32, {.baby_steps = 32}},
+                                         Case{"GiantStepsAlone", 32, 32, {.baby_steps = 1}},
+                                         Case{"FewestKeys", 32, 32, {.fewest_keys = true}},
+                                         Case{"LowLevel", 32, 32, {.level = 1, .baby_steps = 8}}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(LinearTransformTest, IsTheProductOfTheMatrix) {
+  const auto& [name, rows, columns, options] = GetParam();
+  const Values matrix = ckks::random_values(rows * columns, 71);
+  const LinearTransform plan(parameters(), diagonals_of(matrix, rows, columns, slots), slots, options);
+  const Session session(plan);
+  const Values x = ckks::random_values(2 * slots, 72);
+  const rlwe::Ciphertext y = session.prepared(session.evaluator, session.client.encrypt(x, {2}));
+  EXPECT_EQ(y.meta.level, plan.level() - 1);
+  EXPECT_EQ(y.meta.noise_scale_degree, 1);
+  EXPECT_TRUE(session.client.context->scales().close(
+      y.meta.scale, session.client.context->scales().level_scale(y.meta.level)));
+  const Values found = session.client.decrypt(y);
+  for (std::size_t b = 0; b < 2; ++b) {
+    const Values one(x.begin() + static_cast<std::ptrdiff_t>(b * slots),
+                     x.begin() + static_cast<std::ptrdiff_t>((b + 1) * slots));
+    const Values expected = product(matrix, rows, columns, one);
+    EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(one), expected), 1e-12);
+    const Values part(found.begin() + static_cast<std::ptrdiff_t>(b * slots),
+                      found.begin() + static_cast<std::ptrdiff_t>((b + 1) * slots));
+    EXPECT_LT(ckks::largest_difference(part, expected), ckks::tolerance) << b;
+  }
+}
+
+// Diagonals that lie a stride apart, as those of a transform's stages.
+TEST(LinearTransform, StridesShortenTheSteps) {
+  Diagonals diagonals;
+  for (const std::size_t number : {std::size_t{0}, std::size_t{8}, std::size_t{24}}) {
+    diagonals[number] = ckks::random_values(slots, number + 1);
+  }
+  const LinearTransform plan(parameters(), diagonals, slots, {.fewest_keys = true});
+  EXPECT_LE(plan.rotations().size(), 2U);
+  for (const std::size_t rotation : plan.rotations()) EXPECT_EQ(rotation % 8, 0U);
+  const Session session(plan);
+  const Values x = ckks::random_values(slots, 73);
+  EXPECT_LT(ckks::largest_difference(
+                session.client.decrypt(session.prepared(session.evaluator, session.client.encrypt(x))),
+                plan.evaluate_clear(x)),
+            ckks::tolerance);
+}
+
+// Products wait for their rescale, and are three components long.
+TEST(LinearTransform, TakesWhatOtherOperationsLeave) {
+  const Values matrix = ckks::random_values(slots * slots, 74);
+  const LinearTransform plan(parameters(), diagonals_of(matrix, slots, slots, slots), slots, {.level = 2});
+  const Session session(plan);
+  const Values x = ckks::random_values(slots, 75);
+  const ckks::Evaluator lazy(session.client.context, session.evaluator.keys(), rlwe::Relinearization::lazy);
+  const rlwe::Ciphertext square = lazy.square(session.client.encrypt(x));
+  ASSERT_EQ(square.size(), 3U);
+  const Values squares = ckks::map2(x, x, [](Complex a, Complex b) { return a * b; });
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(session.prepared(lazy, square)),
+                                     plan.evaluate_clear(squares)),
+            ckks::tolerance);
+}
+
+TEST(LinearTransform, TellsWhatItNeedsAndCosts) {
+  const Values matrix = ckks::random_values(slots * slots, 76);
+  const Diagonals diagonals = diagonals_of(matrix, slots, slots, slots);
+  const LinearTransform plan(parameters(), diagonals, slots, {.baby_steps = 8});
+  EXPECT_EQ(plan.rotations(), (std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 16, 24}));
+  EXPECT_EQ(plan.cost().key_products, 10U);
+  EXPECT_EQ(plan.cost().mod_ups, 4U);
+  EXPECT_EQ(plan.cost().divisions, 4U);
+  EXPECT_EQ(plan.cost().plain_products, 32U);
+  EXPECT_EQ(plan.cost().depth(), 1U);
+  const Session session(plan);
+  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  const LinearTransform few(parameters(), diagonals, slots, {.baby_steps = 8, .fewest_keys = true});
+  EXPECT_EQ(few.rotations(), (std::vector<std::size_t>{1, 8}));
+  EXPECT_EQ(few.cost().key_products, 10U);
+  EXPECT_EQ(few.cost().mod_ups, 10U);
+  EXPECT_EQ(few.cost().divisions, 11U);
+}
+
+TEST(LinearTransform, RefusesWhatDoesNotFit) {
+  const Values matrix = ckks::random_values(slots * slots, 77);
+  const Diagonals diagonals = diagonals_of(matrix, slots, slots, slots);
+  EXPECT_THROW(static_cast<void>(diagonals_of(matrix, slots, slots, slots / 2)), ParameterError);
+  EXPECT_THROW(static_cast<void>(diagonals_of(matrix, slots, slots - 1, slots)), ParameterError);
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots + 1), ParameterError);
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, 2 * slots), ParameterError);
+  EXPECT_THROW(LinearTransform(parameters(), {}, slots), ParameterError);
+  EXPECT_THROW(LinearTransform(parameters(), {{0, Values(slots, 0)}}, slots), ParameterError);
+  EXPECT_THROW(LinearTransform(parameters(), {{0, Values(slots, NAN)}}, slots), ParameterError);
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.baby_steps = 3}), ParameterError);
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.level = 0}), LevelError);
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.level = 9}), LevelError);
+
+  const LinearTransform plan(parameters(), diagonals, slots);
+  EXPECT_THROW(static_cast<void>(plan.evaluate_clear(Values(slots - 1))), ParameterError);
+  const Session session(plan);
+  const rlwe::Ciphertext x = session.client.encrypt(ckks::random_values(slots, 78));
+  EXPECT_THROW(static_cast<void>(session.prepared(*session.client.evaluator, x)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, {})), MismatchError);
+  const rlwe::Ciphertext wide = session.client.encrypt(ckks::random_values(2 * slots, 79));
+  EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, wide)), MismatchError);
+  rlwe::Ciphertext low = x.clone();
+  session.evaluator.drop_to_level_inplace(low, plan.level() - 1);
+  EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, low)), LevelError);
+  const ckks::Session other(ckks::small_parameters(2, 2));
+  EXPECT_THROW(PreparedLinearTransform(other.context, plan), MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::circuits
