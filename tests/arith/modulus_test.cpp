@@ -54,6 +54,8 @@ TEST(Modulus, ReducesWordsAndDoubleWords) {
       const std::uint64_t b = samples[generator() % samples.size()];
       const uint128 wide = (static_cast<uint128>(a) << 64) | b;
       ASSERT_EQ(q.reduce(wide), static_cast<std::uint64_t>(wide % value)) << value << " " << a << " " << b;
+      // The quotient's estimate is smallest at multiples: every carry counts there.
+      ASSERT_EQ(q.reduce(static_cast<uint128>(wide - wide % value)), 0U) << value << " " << a << " " << b;
       ASSERT_EQ(q.multiply(a, b), static_cast<std::uint64_t>(static_cast<uint128>(a) * b % value));
       const auto sign = static_cast<std::int64_t>(a);
       const int128 remainder = static_cast<int128>(sign) % static_cast<int128>(value);
