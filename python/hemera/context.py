@@ -293,8 +293,9 @@ class Context:
 
         Raises:
             MismatchError: when ciphertext or key belong to other parameters.
-            NoiseError: CKKS: when values wrapped, or nearly: a coefficient exceeds a quarter of the modulus.
-                A net, not a guarantee, and only where `params.checks_range`.
+            NoiseError: BFV and BGV: when less than one bit of the noise budget is left. CKKS: when values
+                wrapped, or nearly: a coefficient exceeds a quarter of the modulus, and only where
+                `params.checks_range`. A net, not a guarantee. Whoever evaluates must not learn of it.
             ParameterError: for another dtype.
         """
         self._require_secret(secret_key, "decrypt")
@@ -304,7 +305,7 @@ class Context:
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> DeviceArray:
         """As `decrypt`, to an array on the context's GPU: see `decode_on_device`. Nothing is read back, so
-        values that wrapped are not noticed."""
+        values that wrapped, and spent noise budgets, are not noticed."""
         self._require_secret(secret_key, "decrypt")
         return self._codec.decode_on_device(_core.decrypt(ciphertext._native, secret_key._native), dtype)
 

@@ -26,7 +26,10 @@ rlwe::Parameters parameters_for(const CircuitRequest& request);
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
 /// Encryption at the plaintext's level (the top one, as encoded), and back. MismatchError for objects of
-/// another context or scheme.
+/// another context or scheme. A decryption notes where less than one bit of the noise budget is left; nothing
+/// is read back, so Encoder::decode, and whatever else takes it, then throws NoiseError. A net: noise that
+/// wrapped looks uniform, and is found; one that is large in a few coefficients only can escape. Whoever
+/// evaluates must not learn of the error (docs/security.md).
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
