@@ -324,7 +324,7 @@ class Context:
         CKKS adds Gaussian noise that hides the error of the result, which tells about the secret key (B. Li,
         D. Micciancio, ePrint 2020/1533; with M. Schultz and J. Sorrell, 2022/816). The same ciphertext,
         bound, bits and shares give the same values. BFV and BGV results are exact, and are given out when
-        their noise bound leaves `statistical_bits` of budget.
+        their noise bound, and their true noise, leave `statistical_bits` of budget.
 
         Args:
             ciphertext: a ciphertext of this context, best of parameters by

@@ -46,8 +46,8 @@ double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& k
 double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext);
 
 /// Decryption that may be shown to others. The result is exact, so nothing is added to it; NoiseError unless
-/// the ciphertext's own noise bound (Metadata::noise_log2, never the measured noise) leaves
-/// `statistical_bits` (>= 1) of budget.
+/// the ciphertext's own noise bound (Metadata::noise_log2) leaves `statistical_bits` (>= 1) of budget. The
+/// bound is a claim, so the noise is measured too: NoiseError also where less is left of the true budget.
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
                                     int statistical_bits);
 
