@@ -318,8 +318,9 @@ class Context:
 
         Raises:
             MismatchError: when ciphertext or key belong to other parameters.
-            NoiseError: CKKS: when values wrapped, or nearly: a coefficient exceeds a quarter of the modulus.
-                A net, not a guarantee, and only where `params.checks_range`.
+            NoiseError: BFV and BGV: when less than one bit of the noise budget is left. CKKS: when values
+                wrapped, or nearly: a coefficient exceeds a quarter of the modulus, and only where
+                `params.checks_range`. A net, not a guarantee. Whoever evaluates must not learn of it.
             ParameterError: for another dtype.
         """
         native = self._require_pair(ciphertext, secret_key, "decrypt")
@@ -330,7 +331,7 @@ class Context:
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> DeviceArray:
         """As `decrypt`, to an array of all slots on the context's GPU: see `decode_on_device`. Nothing is
-        read back, so values that wrapped are not noticed."""
+        read back, so values that wrapped, and spent noise budgets, are not noticed."""
         native = self._require_pair(ciphertext, secret_key, "decrypt_on_device")
         return self._codec.decode_on_device(_core.decrypt(native, secret_key._native), dtype)
 
@@ -349,7 +350,7 @@ class Context:
         CKKS adds Gaussian noise that hides the error of the result, which tells about the secret key (B. Li,
         D. Micciancio, ePrint 2020/1533; with M. Schultz and J. Sorrell, 2022/816). The same ciphertext,
         bound, bits and shares give the same values. BFV and BGV results are exact, and are given out when
-        their noise bound leaves `statistical_bits` of budget.
+        their noise bound, and their true noise, leave `statistical_bits` of budget.
 
         Args:
             ciphertext: a ciphertext of this context, best of parameters by

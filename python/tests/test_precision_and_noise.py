@@ -51,6 +51,17 @@ def test_noise_budget(integers: Any) -> None:
     assert budgets[0] > budgets[1] > budgets[2] > 0
 
 
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+def test_a_spent_budget_is_an_error(scheme: str) -> None:
+    params = getattr(hm, scheme).Parameters.for_circuit(depth=1)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.bind(ctx.generate_keys(sk)).encrypt([1, 2, 3])
+    np.testing.assert_array_equal(ctx.decrypt(x**2, sk)[:3], [1, 4, 9])
+    with pytest.raises(NoiseError, match="one bit of the noise budget"):
+        ctx.decrypt(x**3, sk)
+
+
 def test_decrypt_for_sharing_of_integers(integers: Any) -> None:
     a = integers.values(16)
     x = integers.ev.encrypt(a)

@@ -75,3 +75,12 @@ def test_shrink_keeps_a_right_sum_right() -> None:
     for result in (total, shrunk):
         np.testing.assert_allclose(ctx.decrypt(result, sk), [4096000] * 4, rtol=1e-6)
     assert ev.encrypt([1000.0] * 4).shrink().level == 0
+
+
+def test_numbers_too_large_for_the_modulus() -> None:
+    ctx, sk, ev = make_session(hm.ckks.Parameters.for_circuit(depth=1, slots=4))
+    x = ev.encrypt([1.0, 2.0, 3.0, 4.0])
+    for operation in (lambda: x + 1e30, lambda: x - 1e30, lambda: x * 1e30, lambda: x * 1e30j):
+        with pytest.raises(ParameterError, match=r"does not fit level 1, whose largest is"):
+            operation()
+    np.testing.assert_allclose(ctx.decrypt(x * 1e4 + 1e5, sk)[:2], [110000, 120000], rtol=1e-6)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hemera/io/objects.hpp"
+#include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "io/file_bytes.hpp"
@@ -150,6 +151,8 @@ rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const 
   reader.expect_end();
   rlwe::Ciphertext ciphertext{context, std::move(fields.meta), std::move(poly), fields.seed};
   require_version(reader, ciphertext);
+  // Whoever wrote the file may claim any bound; no ciphertext has less noise than a fresh one.
+  ciphertext.meta.noise_log2 = std::max(ciphertext.meta.noise_log2, rlwe::least_noise_log2(*context));
   return ciphertext;
 }
 

@@ -9,6 +9,7 @@
 #include "io/polynomials.hpp"
 #include "io/secret.hpp"
 #include "io/versions.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::io {
 namespace {
@@ -96,6 +97,8 @@ void save(Sink& sink, const rlwe::Parameters& parameters, const SaveOptions& opt
 }
 
 void save(Sink& sink, const rlwe::Plaintext& plaintext, const SaveOptions& options) {
+  rlwe::require_filled(plaintext, "save");
+  rlwe::require_certain(plaintext);
   const rlwe::Context& context = *plaintext.context;
   const MessageFields fields{context.scheme(), plaintext.meta, {}};
   const bool ckks = context.scheme() == rlwe::Scheme::ckks;

@@ -165,23 +165,25 @@ void Backend::automorphism(Queue& queue, const PolyView& out, const ConstPolyVie
 
 // --- Changes of base ---
 
-void Backend::convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                      const BaseConversion& plan) const {
+void Backend::convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
+                      const IntegerView* doubtful) const {
   check_ring("convert", ring_, plan.source());
   check_ring("convert", ring_, plan.target());
   check_view("convert", "output", out, plan.target());
   check_input("convert", "input", in, out.shape, plan.source());
+  check_doubtful("convert", out.shape, doubtful, plan.kind() == BaseConversion::Kind::exact);
   if (plan.source().empty() || plan.target().empty()) return do_fill_zero(queue, out);
-  do_convert(queue, out, in, plan);
+  do_convert(queue, out, in, plan, doubtful);
 }
 
 void Backend::scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                              const ScaleAndRound& plan) const {
+                              const ScaleAndRound& plan, const IntegerView* doubtful) const {
   check_ring("scale_and_round", ring_, plan.source());
   check_ring("scale_and_round", ring_, plan.target());
   check_view("scale_and_round", "output", out, plan.target());
   check_input("scale_and_round", "input", in, out.shape, plan.source());
-  do_scale_and_round(queue, out, in, plan);
+  check_doubtful("scale_and_round", out.shape, doubtful, plan.divided().size() == plan.source().size());
+  do_scale_and_round(queue, out, in, plan, doubtful);
 }
 
 void Backend::divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,

@@ -105,11 +105,11 @@ void Backend::do_divide_and_round(Queue& queue, const PolyView& out, const Const
 
   // delta modulo the target moduli, and modulo t.
   const PolyView delta = converted.limbs(0, targets);
-  do_convert(queue, converted, dropped, plan.conversion());
+  do_convert(queue, converted, dropped, plan.conversion(), nullptr);
   if (has_plaintext) {
     const PolyView plain = converted.limbs(targets, 1);
     do_multiply_scalar(queue, plain, plain, std::vector{plan.negative_inverse_plain()}, plan.plaintext());
-    do_convert(queue, correction, plain, plan.plaintext_conversion());
+    do_convert(queue, correction, plain, plan.plaintext_conversion(), nullptr);
     do_multiply_scalar(queue, correction, correction, operands(plan.dropped_product()), plan.target());
     do_binary(queue, Binary::add, delta, delta, correction, plan.target());
   }
@@ -145,7 +145,7 @@ void Backend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& 
     const std::vector<std::uint32_t>& others = plan.other_positions()[d];
     if (!others.empty()) {
       const PolyView converted = conversion_scratch.limbs(0, others.size());
-      do_convert(queue, converted, moduli, plan.conversions()[d]);
+      do_convert(queue, converted, moduli, plan.conversions()[d], nullptr);
       do_transform(queue, converted, converted, Form::evaluation, plan.conversions()[d].target());
       for_each_run(others, [&](std::size_t first, std::size_t position, std::size_t count) {
         do_copy(queue, extended.limbs(position, count), converted.limbs(first, count));
@@ -313,7 +313,7 @@ void Backend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPol
   const PolyView scaled = factor == 1 ? PolyView() : take(workspace, in.shape);
   if (workspace.measures()) return;
   if (factor != 1) do_multiply_scalar(queue, scaled, in, std::span(&factor, 1), lift.source());
-  do_convert(queue, out, factor == 1 ? in : ConstPolyView(scaled), lift);
+  do_convert(queue, out, factor == 1 ? in : ConstPolyView(scaled), lift, nullptr);
   if (!scalars.empty()) do_multiply_scalar(queue, out, out, scalars, lift.target());
   do_transform(queue, out, out, Form::evaluation, lift.target());
 }
@@ -338,14 +338,14 @@ void Backend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const Pol
   // a, centred, over P.
   if (!workspace.measures()) {
     coefficients = coefficients_of(a);
-    do_convert(queue, a_lifted, coefficients, plan.to_auxiliary());
+    do_convert(queue, a_lifted, coefficients, plan.to_auxiliary(), nullptr);
     do_transform(queue, a_lifted, a_lifted, Form::evaluation, plan.auxiliary());
     if (!square) coefficients = coefficients_of(b);
   }
   // round(P b / Q) modulo P, then its centred value over Q too, times t.
   do_divide_and_round(queue, over_auxiliary, coefficients, plan.rounding(), Form::coefficient, workspace);
   if (workspace.measures()) return;
-  do_convert(queue, over_base, over_auxiliary, plan.to_base());
+  do_convert(queue, over_base, over_auxiliary, plan.to_base(), nullptr);
   do_multiply_scalar(queue, b_lifted, b_lifted, plan.factors(), plan.all());
   do_transform(queue, b_lifted, b_lifted, Form::evaluation, plan.all());
 }

@@ -293,6 +293,19 @@ void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span
   if (!scalars.empty()) check_count("lift_integers", "scalars", scalars.size(), lift.target().size());
 }
 
+void check_doubtful(const char* operation, const PolyShape& out, const IntegerView* doubtful, bool tells) {
+  if (doubtful == nullptr) return;
+  check_count(operation, "components of what is rounded", out.components, 1);
+  check_count(operation, "numbers of each polynomial", doubtful->count, 1);
+  check_count(operation, "rows of numbers", doubtful->batch, out.batch);
+  if (!tells) {
+    throw ParameterError(
+        std::string(operation) +
+        ": only exact conversions, and roundings that divide by their whole source, tell how far "
+        "they are from rounding otherwise");
+  }
+}
+
 bool same_view(const ConstPolyView& a, const ConstPolyView& b) {
   return a.data == b.data && a.shape == b.shape && a.batch_stride == b.batch_stride &&
          a.component_stride == b.component_stride && a.limb_stride == b.limb_stride;

@@ -98,6 +98,9 @@ void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const Rns
 void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const RnsBase& base,
                        const ConstPolyView& addend, std::span<const GadgetTerm> terms);
 
+/// One number for each polynomial, all of one component, by a plan that can tell (ParameterError otherwise);
+/// null: none is asked for.
+void check_doubtful(const char* operation, const PolyShape& out, const IntegerView* doubtful, bool tells);
 /// Rows of 1 to `slots.slots` numbers, as many as there are of slots; MismatchError otherwise.
 void check_slots(const char* operation, const SlotView& slots, const NumberView& values);
 /// One-component polynomials over one modulus, and rows of 1 to N integers (MismatchError); the generator is

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -39,6 +40,7 @@ void copy_batches(Ciphertext& out, std::size_t first, const Ciphertext& part) {
 }
 
 Ciphertext join(const std::vector<const Ciphertext*>& parts, BatchShape shape, const char* operation) {
+  for (const Ciphertext* part : parts) require_filled(*part, operation);
   Metadata meta = parts.front()->meta;
   meta.batch = std::move(shape);
   for (const Ciphertext* part : parts) {
@@ -64,11 +66,13 @@ Plaintext make_like(const Plaintext& a, Metadata meta) {
   const poly::PolyShape& shape = a.poly.shape();
   return {a.context, std::move(meta),
           a.context->make_poly(count, shape.components, a.poly.base(), a.poly.form(), a.poly.secrecy(),
-                               shape.degree)};
+                               shape.degree),
+          a.doubtful};
 }
 
 template <typename Object>
 Object gather_elements(const Object& a, std::span<const std::size_t> indices, BatchShape shape) {
+  require_filled(a, "gather");
   const std::size_t count = a.poly.shape().batch;
   if (indices.empty() || batch_count(shape) != indices.size()) {
     throw MismatchError("gather: " + std::to_string(indices.size()) +
@@ -105,6 +109,7 @@ Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta
 }
 
 Ciphertext Ciphertext::clone() const {
+  require_filled(*this, "clone");
   Ciphertext copy = make_ciphertext(context, meta, size());
   copy_batches(copy, 0, *this);
   copy.seed = seed;
@@ -112,6 +117,7 @@ Ciphertext Ciphertext::clone() const {
 }
 
 Ciphertext slice(const Ciphertext& a, std::size_t first, std::size_t count) {
+  require_filled(a, "slice");
   const BatchShape& shape = a.meta.batch;
   if (shape.empty()) throw MismatchError("slice: a single ciphertext has no batch to take a part of");
   if (first > shape.front() || count > shape.front() - first || count == 0) {
@@ -174,6 +180,7 @@ Ciphertext concatenate(const std::vector<const Ciphertext*>& parts) {
 }
 
 void reshape_inplace(Ciphertext& a, BatchShape shape) {
+  require_filled(a, "reshape");
   if (batch_count(shape) != batch_count(a.meta.batch)) {
     throw MismatchError("reshape: a batch of shape " + to_text(a.meta.batch) + " cannot become " +
                         to_text(shape) + "; the number of elements must stay");

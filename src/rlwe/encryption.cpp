@@ -7,6 +7,7 @@
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
+#include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
@@ -25,6 +26,7 @@ void require_level(const Context& context, const Metadata& meta) {
 }  // namespace
 
 Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPolyView& message) {
+  require_filled(key, "encrypt");
   const Context& context = *key.context;
   require_level(context, meta);
   const poly::Backend& backend = context.backend();
@@ -43,6 +45,7 @@ Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPo
 }
 
 Ciphertext encrypt_zero(const SecretKey& key, Metadata meta, const poly::ConstPolyView& message) {
+  require_filled(key, "encrypt");
   const Context& context = *key.context;
   require_level(context, meta);
   meta.noise_log2 = fresh_noise_log2(context, false);
@@ -53,6 +56,8 @@ Ciphertext encrypt_zero(const SecretKey& key, Metadata meta, const poly::ConstPo
 }
 
 poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key, Form form) {
+  require_filled(ciphertext, "decrypt");
+  require_filled(key, "decrypt");
   require_same_context(*ciphertext.context, *key.context, "decrypt");
   const Context& context = *key.context;
   const poly::Backend& backend = context.backend();

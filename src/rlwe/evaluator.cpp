@@ -8,6 +8,7 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
@@ -108,14 +109,12 @@ std::vector<std::vector<std::int64_t>> decompositions(std::int64_t steps, std::i
 Evaluator::Evaluator(std::shared_ptr<const Context> context, EvaluationKeys keys,
                      Relinearization relinearization)
     : context_(std::move(context)), keys_(std::move(keys)), relinearization_(relinearization) {
+  require_filled(context_, "Evaluator");
   if (keys_.context) require_same_context(*context_, *keys_.context, "Evaluator");
 }
 
 void Evaluator::require(const Ciphertext& a, const char* operation) const {
-  if (!a.context || !a.poly) {
-    throw MismatchError(std::string(operation) +
-                        ": the ciphertext is empty; it was moved from or never encrypted");
-  }
+  require_filled(a, operation);
   require_same_context(*context_, *a.context, operation);
 }
 
@@ -432,6 +431,7 @@ Ciphertext Evaluator::shrink(const Ciphertext& a) const {
 }
 
 std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Ciphertext& a) const {
+  require(a, "rotate");
   if (a.meta.encoding != Encoding::slots) {
     throw MismatchError("rotate: the ciphertext is encoded in coefficients; only slots can be rotated");
   }

@@ -7,6 +7,7 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -15,10 +16,7 @@ using poly::Form;
 using GadgetPointer = std::shared_ptr<const Gadget>;
 
 void require_size_two(const Ciphertext& ciphertext, const char* operation) {
-  if (!ciphertext.context || !ciphertext.poly) {
-    throw MismatchError(std::string(operation) +
-                        ": the ciphertext is empty; it was moved from or never encrypted");
-  }
+  require_filled(ciphertext, operation);
   if (ciphertext.size() != 2) {
     throw MismatchError(std::string(operation) + ": needs a ciphertext of size 2, not " +
                         std::to_string(ciphertext.size()) + "; relinearize it first");

@@ -89,10 +89,17 @@ double rounding_noise_log2(std::size_t degree, const SecretDistribution& secret,
   return std::log2(half_range / std::sqrt(3.0) * tail_factor(degree)) + 0.5 * std::log2(weights);
 }
 
-double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus, Encoding encoding) {
-  const double n = std::log2(static_cast<double>(degree));
-  const double t = std::log2(static_cast<double>(plain_modulus));
-  return encoding == Encoding::slots ? n / 2 + t : n + t - 1;
+double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus) {
+  return std::log2(static_cast<double>(degree)) + std::log2(static_cast<double>(plain_modulus)) - 1;
+}
+
+double least_noise_log2(const Context& context) {
+  if (!traits(context.scheme()).bounds_noise) return 0;
+  // The message's 1/2 comes with both (schemes/integer/encryption.cpp).
+  const double fresh = add_log2(fresh_noise_log2(context, false), -1);
+  const double switched =
+      rounding_noise_log2(context.degree(), context.parameters().literal().secret, 2, 0.5);
+  return std::min(fresh, switched) + std::log2(static_cast<double>(error_factor(context.parameters())));
 }
 
 double switching_noise_log2(const Context& context, std::size_t level) {

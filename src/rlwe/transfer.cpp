@@ -1,6 +1,7 @@
 #include "hemera/rlwe/transfer.hpp"
 
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -38,6 +39,7 @@ std::shared_ptr<const Key> copy_to(const ContextPointer& target, const std::shar
 }  // namespace
 
 Plaintext copy_to(const ContextPointer& target, const Plaintext& source) {
+  require_certain(source);
   return {target, source.meta, copy_to(*target, *source.context, source.poly)};
 }
 

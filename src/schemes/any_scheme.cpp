@@ -6,6 +6,7 @@
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::any_scheme {
 namespace {
@@ -14,7 +15,7 @@ using rlwe::Scheme;
 
 template <typename Key>
 rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) {
-  // Every key has a context; a plaintext may be empty, which the scheme reports.
+  rlwe::require_filled(key, "encrypt");
   switch (key.context->scheme()) {
     case Scheme::bfv:
       return bfv::encrypt(plaintext, key);
@@ -30,6 +31,7 @@ rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) 
 std::unique_ptr<rlwe::Evaluator> make_evaluator(const std::shared_ptr<const rlwe::Context>& context,
                                                 rlwe::EvaluationKeys keys,
                                                 rlwe::Relinearization relinearization) {
+  rlwe::require_filled(context, "Evaluator");
   switch (context->scheme()) {
     case Scheme::bfv:
       return std::make_unique<bfv::Evaluator>(context, std::move(keys), relinearization);
@@ -57,6 +59,7 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::Evaluatio
 }
 
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  rlwe::require_filled(key, "decrypt");
   switch (key.context->scheme()) {
     case Scheme::bfv:
       return bfv::decrypt(ciphertext, key);
@@ -70,6 +73,7 @@ rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKe
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
                                     std::optional<double> noise_bound, int statistical_bits,
                                     std::size_t shares) {
+  rlwe::require_filled(key, "decrypt_for_sharing");
   const Scheme scheme = key.context->scheme();
   if (scheme == Scheme::ckks) {
     if (!noise_bound) {
@@ -92,6 +96,7 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
 }
 
 double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  rlwe::require_filled(key, "noise_budget");
   switch (key.context->scheme()) {
     case Scheme::bfv:
       return bfv::noise_budget(ciphertext, key);
@@ -105,6 +110,7 @@ double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& k
 }
 
 double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext) {
+  rlwe::require_filled(ciphertext, "guaranteed_noise_budget");
   switch (ciphertext.context->scheme()) {
     case Scheme::bfv:
       return bfv::guaranteed_noise_budget(ciphertext);

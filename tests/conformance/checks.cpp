@@ -269,18 +269,40 @@ class Table {
            }}}});
   }
 
+  // What can be wrong with the numbers that a rounding of these views tells its doubts by.
+  template <typename Call>
+  std::vector<Operation::Wrong> wrong_doubts(const Call& call) {
+    const auto with = [this, call](std::size_t components, std::size_t rows, std::size_t count) {
+      return [this, call, components, rows, count](const std::vector<PolyView>& v, Workspace&) {
+        call(v[0].components(0, components), v[1].components(0, components), integer_view(rows, count));
+      };
+    };
+    return {{"doubts of two components", with(2, batch, 1)},
+            {"rows of doubts", with(1, batch + 1, 1)},
+            {"two doubts a row", with(1, batch, 2)}};
+  }
+
   void changes_of_base() {
     operations.push_back(
         {"convert",
          {{"output", plans.conversion.target(), batch, 2, any}, {"input", plans.base, batch, 2, any}},
          [this](const auto& v, const Plans& p, Workspace&) {
            backend().convert(queue(), v[0], v[1], p.conversion);
-         }});
-    operations.push_back({"scale_and_round",
-                          {{"output", plans.base, batch, 2, any}, {"input", plans.extended, batch, 2, any}},
-                          [this](const auto& v, const Plans& p, Workspace&) {
-                            backend().scale_and_round(queue(), v[0], v[1], p.rounding);
-                          }});
+         },
+         true,
+         wrong_doubts([this](const PolyView& out, const PolyView& in, const poly::IntegerView& doubtful) {
+           backend().convert(queue(), out, in, plans.conversion, &doubtful);
+         })});
+    operations.push_back(
+        {"scale_and_round",
+         {{"output", plans.base, batch, 2, any}, {"input", plans.extended, batch, 2, any}},
+         [this](const auto& v, const Plans& p, Workspace&) {
+           backend().scale_and_round(queue(), v[0], v[1], p.rounding);
+         },
+         true,
+         wrong_doubts([this](const PolyView& out, const PolyView& in, const poly::IntegerView& doubtful) {
+           backend().scale_and_round(queue(), out, in, plans.rounding, &doubtful);
+         })});
     operations.push_back({"divide_and_round",
                           {{"output", plans.base, batch, 2, any}, {"input", plans.extended, batch, 2, any}},
                           [this](const auto& v, const Plans& p, Workspace& space) {
@@ -660,6 +682,25 @@ TEST_P(BackendTest, GaloisElementsAreOddAndBelowTwiceTheDegree) {
         },
         {"collect_integers", number});
   }
+}
+
+TEST_P(BackendTest, OnlyWholeRoundingsTellDoubt) {
+  Rig rig(GetParam(), 1024, {50, 45, 60}, {65537});
+  const runtime::Buffer numbers(rig.backend->memory(), 8);
+  const poly::IntegerView doubtful{reinterpret_cast<std::int64_t*>(const_cast<std::byte*>(numbers.data())), 1,
+                                   1};
+  poly::Poly out = rig.output(rig.primes(2, 1), 1, 1, Form::coefficient);
+  poly::Poly in = rig.output(rig.primes(0, 2), 1, 1, Form::coefficient);
+  poly::Poly all = rig.output(rig.all(), 1, 1, Form::coefficient);
+  const poly::BaseConversion approximate(rig.primes(0, 2), rig.primes(2, 1),
+                                         poly::BaseConversion::Kind::approximate);
+  expect_error<ParameterError>(
+      [&] { rig.backend->convert(*rig.queue, out.view(), in.view(), approximate, &doubtful); },
+      {"convert", "exact"});
+  const poly::ScaleAndRound partial(rig.all(), rig.primes(0, 2), 65537, rig.primes(2, 1));
+  expect_error<ParameterError>(
+      [&] { rig.backend->scale_and_round(*rig.queue, out.view(), all.view(), partial, &doubtful); },
+      {"scale_and_round", "whole source"});
 }
 
 TEST_P(BackendTest, ScalesArePositiveAndFinite) {

@@ -71,12 +71,12 @@ class Defaults final : public poly::Backend {
     backend_->automorphism(queue, out, in, galois_element, form, base);
   }
   void do_convert(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
-                  const poly::BaseConversion& plan) const override {
-    backend_->convert(queue, out, in, plan);
+                  const poly::BaseConversion& plan, const poly::IntegerView* doubtful) const override {
+    backend_->convert(queue, out, in, plan, doubtful);
   }
   void do_scale_and_round(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,
-                          const poly::ScaleAndRound& plan) const override {
-    backend_->scale_and_round(queue, out, in, plan);
+                          const poly::ScaleAndRound& plan, const poly::IntegerView* doubtful) const override {
+    backend_->scale_and_round(queue, out, in, plan, doubtful);
   }
   /// By the host, from the definition: (E in_j - delta_j) / D.
   void do_finish_division(Queue& queue, const poly::PolyView& out, const poly::ConstPolyView& in,

@@ -1,4 +1,7 @@
 // Scale-and-round: its formula bit for bit, and that it is the rounded quotient.
+#include <functional>
+#include <span>
+
 #include "conformance/oracle.hpp"
 
 namespace hemera::conformance {
@@ -99,6 +102,96 @@ TEST_P(BackendTest, ScaleAndRoundInDecryption) {
     for (std::size_t t = 0; t < moduli.size(); ++t) {
       check(rig, {rig.all(), rig.all(), rig.plaintext(t), moduli[t]}, 1);
       if (moduli[t] < 1000) check(rig, {rig.all(), rig.all(), rig.plaintext(t), moduli[t] * 1000}, 1);
+    }
+  }
+}
+
+// A polynomial each for distances to the next integer, in 1/1000: below a quarter none is in doubt, and one
+// coefficient above it is enough, wherever it is.
+struct Distance {
+  int thousandths;
+  std::size_t coefficient;
+};
+constexpr Distance distances[] = {{0, 0},      {240, 0},   {-240, 777}, {260, 0},     {-260, 1023},
+                                  {490, 1000}, {-490, 31}, {0, 5},      {-999999, 0}, {255, 512}};
+
+// `modulus` over `factor` times an integer plus or minus at most 0.24, and in one place the distance.
+Host with_distances(Rig& rig, const RnsBase& base, std::uint64_t factor) {
+  const ExactBase exact(base);
+  Host host(base, std::size(distances), 1);
+  for (std::size_t b = 0; b < std::size(distances); ++b) {
+    for (std::size_t n = 0; n < host.shape.degree; ++n) {
+      int thousandths = static_cast<int>(rig.generator() % 481) - 240;
+      if (n == distances[b].coefficient && distances[b].thousandths != -999999)
+        thousandths = distances[b].thousandths;
+      const BigInteger whole = rig.generator() % factor;
+      BigInteger x = (exact.product() * (1000 * whole + thousandths)) / (BigInteger(1000) * factor);
+      x = (x % exact.product() + exact.product()) % exact.product();
+      const auto residues = exact.residues(x);
+      for (std::size_t l = 0; l < residues.size(); ++l) host.at(b, 0, l, n) = residues[l];
+    }
+  }
+  return host;
+}
+
+void expect_doubts(Rig& rig, const std::function<void(const poly::IntegerView&)>& operation) {
+  std::vector<std::int64_t> found(std::size(distances), 12345);
+  runtime::Buffer buffer(rig.backend->memory(), found.size() * sizeof(std::int64_t));
+  const poly::IntegerView view{reinterpret_cast<std::int64_t*>(buffer.data()), found.size(), 1};
+  rig.backend->upload_values(*rig.queue, view.bytes(), std::as_bytes(std::span(found)));
+  operation(view);
+  rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(found)), view.bytes());
+  rig.queue->synchronize();
+  for (std::size_t b = 0; b < found.size(); ++b) {
+    const int size = std::abs(distances[b].thousandths);
+    EXPECT_EQ(found[b], size > 250 && size < 1000 ? 1 : 0) << "distance " << distances[b].thousandths;
+  }
+}
+
+TEST_P(BackendTest, RoundingTellsDoubt) {
+  const std::vector<std::uint64_t> moduli = {2, 3, 65536, 65537, (std::uint64_t{1} << 59) + 131};
+  for (const std::vector<int>& bits : {std::vector<int>{50, 50, 50},
+                                       {60, 60},
+                                       {61, 61, 61, 61},
+                                       {60, 30, 50},
+                                       {45, 61},
+                                       std::vector<int>(20, 50)}) {
+    Rig rig(GetParam(), 1024, bits, moduli);
+    for (std::size_t t = 0; t < moduli.size(); ++t) {
+      SCOPED_TRACE(moduli[t]);
+      const ScaleAndRound plan(rig.all(), rig.all(), moduli[t], rig.plaintext(t));
+      const poly::Poly in = rig.upload(with_distances(rig, rig.all(), moduli[t]), Form::coefficient);
+      poly::Poly out = rig.output(rig.plaintext(t), std::size(distances), 1, Form::coefficient);
+      rig.backend->scale_and_round(*rig.queue, out.view(), in.view(), plan);
+      const Host without = rig.download(out);
+      expect_doubts(rig, [&](const poly::IntegerView& doubtful) {
+        rig.backend->scale_and_round(*rig.queue, out.view(), in.view(), plan, &doubtful);
+      });
+      EXPECT_TRUE(same(rig.download(out), without));
+    }
+  }
+}
+
+TEST_P(BackendTest, ConversionTellsDoubt) {
+  for (const std::vector<int>& bits : {std::vector<int>{50, 50, 50},
+                                       {60},
+                                       {30},
+                                       {50},
+                                       {25, 25},
+                                       {61, 61, 61, 61},
+                                       {60, 30, 50},
+                                       std::vector<int>(20, 50)}) {
+    Rig rig(GetParam(), 1024, bits, {2, 65537});
+    for (std::size_t t = 0; t < 2; ++t) {
+      const poly::BaseConversion plan(rig.all(), rig.plaintext(t), poly::BaseConversion::Kind::exact);
+      const poly::Poly in = rig.upload(with_distances(rig, rig.all(), 1), Form::coefficient);
+      poly::Poly out = rig.output(rig.plaintext(t), std::size(distances), 1, Form::coefficient);
+      rig.backend->convert(*rig.queue, out.view(), in.view(), plan);
+      const Host without = rig.download(out);
+      expect_doubts(rig, [&](const poly::IntegerView& doubtful) {
+        rig.backend->convert(*rig.queue, out.view(), in.view(), plan, &doubtful);
+      });
+      EXPECT_TRUE(same(rig.download(out), without));
     }
   }
 }

@@ -11,8 +11,12 @@
 #include "hemera/io/describe.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/key_switching.hpp"
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/sha256.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "io/metadata.hpp"
 #include "io/samples.hpp"
 #include "test_device.hpp"
 
@@ -57,6 +61,14 @@ class Digest {
   runtime::ByteWriter out_;
 };
 
+// The bound that a file of a ciphertext claims. Loading lifts those of the files, which are of encryptions of
+// zero.
+double claimed_noise_log2(std::span<const std::byte> file) {
+  Reader reader(file);
+  const Payload payload = reader.next(message_tag).payload();
+  return MessageFields::read(payload.bytes(), reader.header().version).meta.noise_log2;
+}
+
 std::string digest_of(const ContextPointer& context, std::span<const std::byte> file) {
   const rlwe::Context& c = *context;
   Digest digest;
@@ -68,7 +80,9 @@ std::string digest_of(const ContextPointer& context, std::span<const std::byte> 
       return digest.add(object.meta).add(c, object.poly).hex();
     }
     case Kind::ciphertext: {
-      const auto object = load_ciphertext(context, file);
+      auto object = load_ciphertext(context, file);
+      EXPECT_GE(object.meta.noise_log2, claimed_noise_log2(file));
+      object.meta.noise_log2 = claimed_noise_log2(file);
       return digest.add(object.meta).add(c, object.poly).hex();
     }
     case Kind::secret_key:
@@ -145,6 +159,48 @@ TEST_P(GoldenFiles, CiphertextsDecrypt) {
         ASSERT_LE(static_cast<double>(std::min(words[i], modulus - words[i])), bound) << name << " " << i;
       }
     }
+  }
+}
+
+// The switching keys of the files still do what they are for: their digits stand in their order.
+TEST_P(GoldenFiles, KeysMultiplyAndRotate) {
+  for (unsigned version = 1; version <= newest_format; ++version) {
+    const auto folder = folder_of(version, GetParam());
+    const auto context = tests::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
+    const auto secret = load_secret_key(context, load_file(folder / "secret-key.hemera"));
+    const auto keys = load_evaluation_keys(context, load_file(folder / "evaluation-keys.hemera"));
+    const double fresh = rlwe::fresh_noise_log2(*context, false) +
+                         std::log2(static_cast<double>(rlwe::error_factor(context->parameters())));
+    const auto expect_switch = [&](const rlwe::SwitchingKey& key, const rlwe::Ciphertext& switched,
+                                   double before, const char* what) {
+      const double bound =
+          rlwe::add_log2(before, rlwe::switching_noise_log2(*context, *key.gadget, switched.meta.level));
+      EXPECT_LE(rlwe::largest_coefficient_log2(*context, rlwe::decrypt_phase(switched, secret), 1), bound)
+          << what << " of version " << version;
+    };
+    std::size_t switches = 0;
+    for (const auto& [role, of_role] : keys.switching) {
+      for (const auto& [gadget, key] : of_role) {
+        if (role.from != 0 || role.to != 0) {
+          continue;
+        }
+        const std::size_t level = std::min(key->level(), context->top_level());
+        const rlwe::Ciphertext zero = rlwe::encrypt_zero(secret, {.level = level, .slots = 1});
+        ++switches;
+        if (role.power == 1) {
+          expect_switch(*key, rlwe::apply_galois(zero, role.galois_element, *key), fresh, "a rotation");
+          continue;
+        }
+        // The product of two small phases is small.
+        rlwe::Ciphertext square = rlwe::make_ciphertext(context, zero.meta, 3);
+        context->tensor_product(square.poly.view(), std::as_const(zero.poly).view(),
+                                std::as_const(zero.poly).view(), context->base(level));
+        rlwe::relinearize(square, *key);
+        expect_switch(*key, square, 2 * fresh + std::log2(static_cast<double>(context->degree())),
+                      "a product");
+      }
+    }
+    EXPECT_GE(switches, 2U);
   }
 }
 

@@ -1,8 +1,10 @@
 #include "io/samples.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/noise.hpp"
 #include "rlwe/fresh_randomness.hpp"
 
 namespace hemera::io::test {
@@ -34,10 +36,15 @@ Samples make_samples(const std::shared_ptr<const rlwe::Context>& context) {
   meta.slots = ckks ? 512 : 1000;
   meta.scale = ckks ? context->parameters().scale() : 1;
   meta.correction = context->scheme() == Scheme::bgv ? 77 : 1;
-  samples.ciphertext = rlwe::encrypt_zero(samples.public_key, meta);
+  // The bound is that of a message's encryption, which loading does not lift.
+  const auto with_bound = [&](rlwe::Ciphertext sample) {
+    sample.meta.noise_log2 = std::max(sample.meta.noise_log2, rlwe::least_noise_log2(*context));
+    return sample;
+  };
+  samples.ciphertext = with_bound(rlwe::encrypt_zero(samples.public_key, meta));
   meta.level = 0;
   meta.batch = {2, 1};
-  samples.seeded = rlwe::encrypt_zero(samples.secret, meta);
+  samples.seeded = with_bound(rlwe::encrypt_zero(samples.secret, meta));
   meta.batch = {2};
   meta.encoding = ckks ? rlwe::Encoding::slots : rlwe::Encoding::coefficients;
   samples.plaintext.context = context;

@@ -265,5 +265,24 @@ TEST(RescalingPolicyBytes, RoundTripAndRefuseNonsense) {
   }
 }
 
+// Scales that took different ways differ by rounding, of about one over the scale. Any more is an error, or
+// is brought together.
+TEST(Tolerance, IsThatOfRounding) {
+  const ScalePolicy policy(openfhe_ckks(OpenFhe::flexible_auto, degree, flexible, 40));
+  const Metadata a = fresh_at(policy, 2);
+  for (const double away : {0x1p-38, -0x1p-38, 0x1p-37}) {
+    Metadata b = a;
+    b.scale *= 1 + away;
+    EXPECT_TRUE(policy.is_aligned(a, b)) << away;
+    EXPECT_NO_THROW(static_cast<void>(policy.plain_sum(a, b)));
+  }
+  for (const double away : {0x1p-36, -0x1p-36, 0x1p-30, -0x1p-30, 0x1p-20}) {
+    Metadata b = a;
+    b.scale *= 1 + away;
+    EXPECT_FALSE(policy.is_aligned(a, b)) << away;
+    EXPECT_THROW(static_cast<void>(policy.plain_sum(a, b)), ScaleError) << away;
+  }
+}
+
 }  // namespace
 }  // namespace hemera::rlwe

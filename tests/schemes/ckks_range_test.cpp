@@ -225,8 +225,65 @@ TEST(CkksRange, EncodingRefusesValuesAboveTheBound) {
       "larger bound", [&] { static_cast<void>(session.encoder->encode(Values(4, 2), {}, {}, {}, 1.0)); });
   // Scalars are no values of the data: they have their own bound.
   Ciphertext x = session.encrypt({1, 2, 3, 4});
-  session.evaluator->multiply_scalar_inplace(x, {.value = {0, 1000}});
-  EXPECT_EQ(x.meta.largest, 100000);
+  session.evaluator->multiply_scalar_inplace(x, {.value = {0, 100}});
+  EXPECT_EQ(x.meta.largest, 10000);
+}
+
+// The largest number that fits is named, and fits; the next power of two above it does not.
+TEST(CkksRange, NumbersTooLargeForTheModulusAreRefused) {
+  const Session session(parameters_for(circuit(2)));
+  const auto& evaluator = *session.evaluator;
+  const Ciphertext top = session.encrypt({1, 2, 3, 4});
+  const auto refuse = [&](const Ciphertext& from, std::size_t level, const auto& operation) {
+    Ciphertext x = from.clone();
+    expect_error<ParameterError>("does not fit level " + std::to_string(level) + ", whose largest is",
+                                 [&] { operation(x); });
+    // It is as it was.
+    EXPECT_EQ(x.meta.level, from.meta.level);
+    EXPECT_EQ(x.meta.noise_scale_degree, from.meta.noise_scale_degree);
+    EXPECT_EQ(x.meta.largest, from.meta.largest);
+    EXPECT_LT(largest_difference(session.decrypt(x), session.decrypt(from)), tolerance);
+  };
+  // 142 bits: a sum may have 1e30, a product not.
+  Ciphertext sum = top.clone();
+  evaluator.add_scalar_inplace(sum, {.value = 1e30});
+  EXPECT_NEAR(session.decrypt(sum)[0].real() / 1e30, 1, 1e-9);
+  for (const Complex& number : {Complex(1e40), Complex(-1e40), Complex(1e200)}) {
+    refuse(top, 2, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, {.value = number}); });
+  }
+  for (const Complex& number : {Complex(1e30), Complex(-1e30), Complex(0, 1e30), Complex(1e200)}) {
+    refuse(top, 2, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = number}); });
+    refuse(top, 2, [&](Ciphertext& x) {
+      evaluator.multiply_scalar_inplace(x, {.value = number}, session.context->parameters().scale());
+    });
+  }
+  // An integer costs no level, and has its own limit at the last one.
+  Ciphertext last = top.clone();
+  evaluator.lower_to_level_inplace(last, 0);
+  refuse(last, 0, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = 0x1p40}); });
+  refuse(last, 0, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, {.value = 1e30}); });
+  const double room = session.context->base(0).log2() - 1 - std::log2(last.meta.scale);
+  const double most = std::exp2(std::floor(room));
+  Ciphertext fits = last.clone();
+  evaluator.add_scalar_inplace(fits, {.value = most / 4});
+  EXPECT_NEAR(session.decrypt(fits)[0].real(), 1 + most / 4, 0.01);
+  for (const double sign : {1.0, -1.0}) {
+    fits = last.clone();
+    EXPECT_NO_THROW(evaluator.add_scalar_inplace(fits, {.value = sign * most}));
+    refuse(last, 0, [&](Ciphertext& x) { evaluator.add_scalar_inplace(x, {.value = sign * 2 * most}); });
+    fits = last.clone();
+    EXPECT_NO_THROW(evaluator.multiply_scalar_inplace(fits, {.value = sign * most}));
+    refuse(last, 0, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = sign * 2 * most}); });
+  }
+  // A product that waits for its rescale is not rescaled before the refusal.
+  const Ciphertext waiting = evaluator.square(top);
+  ASSERT_EQ(waiting.meta.noise_scale_degree, 2);
+  refuse(waiting, 1, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = 1.5e30}); });
+  // Of values that are declared small, larger multiples fit.
+  const Session small(parameters_for(circuit(1, std::nullopt, 0x1p-20)));
+  Ciphertext tiny = small.encrypt(Values(4, 0x1p-21));
+  small.evaluator->multiply_scalar_inplace(tiny, {.value = 0x1p19});
+  EXPECT_NEAR(small.decrypt(tiny)[0].real(), 0.25, 0.01);
 }
 
 TEST(CkksRange, ShrinkLeavesTwoBitsToSpare) {

@@ -294,5 +294,32 @@ TEST(Ckks, ExhaustedLevelsAreNamed) {
   }
 }
 
+// A plaintext of a lower level is added there: a product that waits is rescaled first, and a single
+// ciphertext grows to the plaintext's batch.
+TEST(CkksPlaintextSums, GoToThePlaintextsLevel) {
+  const Session session(small_parameters(2));
+  const Values a = random_values(512, 1);
+  const Values b = random_values(3 * 512, 2);
+  const Ciphertext square = session.evaluator->square(session.encrypt(a));
+  const std::size_t level = square.meta.level - 1;
+  const rlwe::Plaintext plain =
+      session.encoder->encode(b, {3}, level, session.context->scales().level_scale(level));
+  for (const bool subtract : {false, true}) {
+    Ciphertext sum = square.clone();
+    if (subtract) {
+      session.evaluator->subtract_plain_inplace(sum, plain);
+    } else {
+      session.evaluator->add_plain_inplace(sum, plain);
+    }
+    EXPECT_EQ(sum.meta.level, level);
+    EXPECT_EQ(sum.meta.batch, rlwe::BatchShape{3});
+    Values expected;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      expected.push_back(a[i % 512] * a[i % 512] + (subtract ? -b[i] : b[i]));
+    }
+    EXPECT_LT(largest_difference(session.decrypt(sum), expected), tolerance);
+  }
+}
+
 }  // namespace
 }  // namespace hemera::ckks

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/rlwe/transfer.hpp"
 #include "schemes/integer_support.hpp"
 
 namespace hemera::testing {
@@ -85,6 +87,173 @@ TYPED_TEST_P(IntegerLevels, ChainsUntilTheBudgetIsSpent) {
     EXPECT_EQ(reported, 0);
     EXPECT_EQ(S::guaranteed(x), 0);
   }
+}
+
+// 21. Decoding a decryption refuses where less than one bit of the true budget is left, and nowhere else: for
+// every plaintext modulus, one prime and several, sizes 2 and 3, single ciphertexts and batches.
+TYPED_TEST_P(IntegerLevels, SpentBudgetsAreRefused) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    for (const std::size_t primes : {setting.primes, std::size_t{1}}) {
+      SCOPED_TRACE(setting.name + ", " + std::to_string(primes) + " primes");
+      if (primes == 1 && setting.t > (std::uint64_t{1} << 30)) continue;
+      Session<S> session(test_chain<S>(setting.t, primes), false, rlwe::Relinearization::lazy);
+      const Values fresh = session.uniform();
+      Values values = fresh;
+      rlwe::Ciphertext x = session.encrypt(values);
+      if (primes > 1 && session.natural_encoding() == rlwe::Encoding::slots) {
+        x = session.evaluator.square(x);
+        values = session.multiply(values, values);
+        ASSERT_EQ(x.size(), 3U);
+      }
+      const rlwe::Ciphertext good = S::encrypt(session.encode(fresh), session.secret);
+      std::size_t refused = 0;
+      for (int doubled = 0; refused < 3; ++doubled) {
+        ASSERT_LT(doubled, 500);
+        const rlwe::Plaintext plaintext = S::decrypt(x, session.secret);
+        const double left = S::capacity(x) - S::measured(x, session.secret);
+        if (std::abs(left - 1) < 0.01) {
+          // The flag may be either so near to its limit.
+        } else if (left > 1) {
+          EXPECT_EQ(refused, 0U);
+          EXPECT_EQ(session.decrypt(x), values);
+        } else {
+          ++refused;
+          const std::vector<std::string> parts = {"one bit", "for_circuit", "must not learn"};
+          expect_error<NoiseError>([&] { static_cast<void>(session.encoder.decode(plaintext)); }, parts);
+          // Nor does it go elsewhere.
+          expect_error<NoiseError>([&] { static_cast<void>(S::encrypt(plaintext, session.secret)); }, parts);
+          rlwe::Ciphertext sum = good.clone();
+          expect_error<NoiseError>([&] { session.evaluator.add_plain_inplace(sum, plaintext); }, parts);
+          expect_error<NoiseError>([&] { static_cast<void>(rlwe::copy_to(session.context, plaintext)); },
+                                   parts);
+          const std::size_t twice[] = {0, 0};
+          expect_error<NoiseError>(
+              [&] { static_cast<void>(session.encoder.decode(rlwe::gather(plaintext, twice, {2}))); }, parts);
+        }
+        session.evaluator.multiply_scalar_inplace(x, {.integer = setting.t == 3 ? -1 : 2});
+        if (setting.t == 3) session.evaluator.add_inplace(x, x);
+        values = session.scale(values, setting.t == 3 ? -2 : 2);
+      }
+    }
+  }
+}
+
+// 22. One bad ciphertext of a batch is noticed, wherever it is.
+TYPED_TEST_P(IntegerLevels, OneSpentCiphertextOfABatch) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 2));
+  const Values a = session.uniform();
+  const rlwe::Ciphertext good = session.encrypt(a);
+  rlwe::Ciphertext bad = good.clone();
+  while (S::budget(bad, session.secret) > 0) {
+    session.evaluator.multiply_scalar_inplace(bad, {.integer = 30000});
+  }
+  for (std::size_t place = 0; place < 3; ++place) {
+    std::vector<const rlwe::Ciphertext*> parts(3, &good);
+    EXPECT_NO_THROW(static_cast<void>(session.decrypt(rlwe::stack(parts))));
+    parts[place] = &bad;
+    EXPECT_THROW(static_cast<void>(session.decrypt(rlwe::stack(parts))), NoiseError);
+  }
+}
+
+// 23. What a user meets: a circuit that is deeper than its parameters.
+TYPED_TEST_P(IntegerLevels, DeeperCircuitsThanPlannedAreNoticed) {
+  using S = TypeParam;
+  const rlwe::Parameters parameters = S::for_circuit({.depth = 1, .terms = 1});
+  Session<S> session(parameters);
+  const std::vector<std::int64_t> values = {1, 2, 3};
+  rlwe::Ciphertext x = S::encrypt(session.encoder.encode(values, {}), session.secret);
+  x = session.evaluator.power(x, 2);
+  EXPECT_EQ(session.encoder.decode(S::decrypt(x, session.secret)), (std::vector<std::int64_t>{1, 4, 9}));
+  while (S::guaranteed(x) > 0) x = session.evaluator.square(x);
+  x = session.evaluator.square(x);
+  EXPECT_THROW(static_cast<void>(session.encoder.decode(S::decrypt(x, session.secret))), NoiseError);
+}
+
+// 24. A plaintext that makes noise grow most is one in slots as well: the bound holds, and a claimed one that
+// is smaller than the truth does not help.
+TYPED_TEST_P(IntegerLevels, BoundsHoldForChosenSlots) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 8));
+  rlwe::Plaintext same =
+      session.encode(session.constant(session.t.value() / 2), {}, rlwe::Encoding::coefficients);
+  same.meta.encoding = rlwe::Encoding::slots;
+  const auto decoded = session.encoder.decode(same, false);
+  const Values slots(decoded.begin(), decoded.end());
+  const rlwe::Plaintext factor = session.encode(slots);
+  Values values = session.constant(1);
+  rlwe::Ciphertext x = session.encrypt(values);
+  int products = 0;
+  while (S::guaranteed(x) > 0) {
+    session.expect(x, values);
+    const auto shared = static_cast<int>(S::guaranteed(x));
+    if (shared > 0) {
+      EXPECT_NO_THROW(static_cast<void>(S::share(x, session.secret, shared)));
+    }
+    session.evaluator.multiply_plain_inplace(x, factor);
+    values = session.multiply(values, slots);
+    ++products;
+  }
+  EXPECT_GE(products, 10);
+  // Sharing measures: the bound may be a lie.
+  x.meta.noise_log2 = rlwe::least_noise_log2(*session.context);
+  while (S::budget(x, session.secret) >= 40) session.evaluator.multiply_plain_inplace(x, factor);
+  x.meta.noise_log2 = rlwe::least_noise_log2(*session.context);
+  ASSERT_GE(S::guaranteed(x), 40);
+  expect_error<NoiseError>([&] { static_cast<void>(S::share(x, session.secret, 40)); }, {"exceeds", "40"});
+}
+
+// 25. Circuits of plaintext products hold what for_circuit promises: the expected growth of a product of
+// ciphertexts, by which it plans, is above the worst case of a plaintext's.
+TYPED_TEST_P(IntegerLevels, PlannedCircuitsHoldTheWorstPlaintexts) {
+  using S = TypeParam;
+  for (const integer::CircuitRequest& request : {integer::CircuitRequest{.depth = 1, .terms = 1},
+                                                 {.depth = 4, .terms = 1},
+                                                 {.depth = 3, .plain_bits = 40, .terms = 4}}) {
+    Session<S> session(S::for_circuit(request));
+    const Values a = session.uniform();
+    const rlwe::Plaintext factor = session.encode(session.constant(1));
+    rlwe::Ciphertext x = session.encrypt(a);
+    Values values = a;
+    for (std::size_t i = 0; i < request.depth; ++i) {
+      session.evaluator.multiply_plain_inplace(x, factor);
+      const rlwe::Ciphertext term = x.clone();
+      const Values addend = values;
+      for (std::size_t j = 1; j < request.terms; ++j) {
+        session.evaluator.add_inplace(x, term);
+        values = session.add(values, addend);
+      }
+    }
+    session.expect(x, values);
+  }
+}
+
+// 26. At depth 0 the terms are encryptions.
+TYPED_TEST_P(IntegerLevels, SumsOfEncryptionsHoldTheirTerms) {
+  using S = TypeParam;
+  const rlwe::Parameters parameters = S::for_circuit({.depth = 0, .terms = 8000});
+  Session<S> session(parameters);
+  const rlwe::Ciphertext one = session.encrypt(session.constant(1));
+  const std::vector<const rlwe::Ciphertext*> terms(8000, &one);
+  session.expect(session.evaluator.add_many(terms), session.constant(8000));
+  const auto bits = [](std::size_t terms_of_one) {
+    const rlwe::Parameters made = S::for_circuit({.depth = 0, .terms = terms_of_one});
+    return made.log_modulus(made.levels() - 1);
+  };
+  EXPECT_GE(bits(std::size_t{1} << 40), bits(1) + 30);
+}
+
+// 27. Slots that a plaintext modulus does not have are refused.
+TYPED_TEST_P(IntegerLevels, SlotsThatThereAreNot) {
+  using S = TypeParam;
+  for (const std::uint64_t t : {17U, 65536U, 8191U}) {
+    expect_error<ParameterError>(
+        [&] { static_cast<void>(S::for_circuit({.depth = 1, .plain_modulus = t, .slots = 4})); },
+        {std::to_string(t), "no slots", "plain_bits", "slots=1"});
+    EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = t}).max_slots(), 0U);
+  }
+  EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = 786433, .slots = 4}).plain_modulus(), 786433U);
 }
 
 // 12. Shrinking goes to the lowest level whose modulus still guarantees the result.
@@ -408,6 +577,10 @@ TYPED_TEST_P(IntegerLevels, OneEvaluatorFromManyThreads) {
 REGISTER_TYPED_TEST_SUITE_P(IntegerLevels, ModulusSwitchingKeepsValues, ChainsUntilTheBudgetIsSpent,
                             ShrinkKeepsWhatIsNeeded, BoundsHoldForChosenPlaintexts, EveryGadget,
                             SharingNeedsAMargin, UnknownNoiseIsAValue, ParametersHoldTheirCircuit,
-                            ImpossibleRequests, Mistakes, ManualMode, OneEvaluatorFromManyThreads);
+                            ImpossibleRequests, Mistakes, ManualMode, OneEvaluatorFromManyThreads,
+                            SpentBudgetsAreRefused, OneSpentCiphertextOfABatch,
+                            DeeperCircuitsThanPlannedAreNoticed, BoundsHoldForChosenSlots,
+                            PlannedCircuitsHoldTheWorstPlaintexts, SumsOfEncryptionsHoldTheirTerms,
+                            SlotsThatThereAreNot);
 
 }  // namespace hemera::testing

@@ -176,11 +176,17 @@ class Backend {
                     Form form, const RnsBase& base) const;
 
   // --- Changes of base. ---
-  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`.
-  void convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan) const;
-  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`.
-  void scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                       const ScaleAndRound& plan) const;
+  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`. Where `doubtful`
+  /// is not null, the conversion is exact and of one component, and each polynomial's number (one a row)
+  /// becomes 1 where a coefficient of it exceeds a quarter of the source's product, else 0. Within 2^-10 of
+  /// that product of a quarter it may be either.
+  void convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
+               const IntegerView* doubtful = nullptr) const;
+  /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`. `doubtful` as for
+  /// `convert`, where rounding changes a coefficient by more than a quarter: plans that divide by their whole
+  /// source.
+  void scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const ScaleAndRound& plan,
+                       const IntegerView* doubtful = nullptr) const;
   /// `in` over plan.source(), `out` over plan.target(), both in `form`; out is not `in`.
   void divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
                         Form form, Workspace& workspace) const;
@@ -326,9 +332,9 @@ class Backend {
 
   /// Neither base of the plan is empty.
   virtual void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                          const BaseConversion& plan) const = 0;
+                          const BaseConversion& plan, const IntegerView* doubtful) const = 0;
   virtual void do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                  const ScaleAndRound& plan) const = 0;
+                                  const ScaleAndRound& plan, const IntegerView* doubtful) const = 0;
   virtual void do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                    const Division& plan, Form form, Workspace& workspace) const;
   /// The last step of do_divide_and_round: out_j = (E in_j - delta_j) / D, entry by entry in either form,

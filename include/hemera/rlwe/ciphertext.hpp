@@ -22,6 +22,9 @@ struct Plaintext {
   std::shared_ptr<const Context> context;
   Metadata meta;
   poly::Poly poly;  // [batch, 1, limb, N]
+  /// BFV and BGV, of a decryption: a number for each element of the batch, in the context's memory, which is
+  /// 1 where less than one bit of its noise budget was left. Null otherwise.
+  std::shared_ptr<const runtime::Buffer> doubtful = nullptr;
 };
 
 /// An encrypted message: polynomials c_0 ... c_(size-1) with sum c_i s^i = message + noise. Evaluation form

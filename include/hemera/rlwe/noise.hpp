@@ -43,10 +43,13 @@ double secret_embedding_log2(std::size_t degree, const SecretDistribution& secre
 double rounding_noise_log2(std::size_t degree, const SecretDistribution& secret, std::size_t size,
                            double half_range);
 
-/// Factor by which a product with a plaintext polynomial of coefficients in [-t/2, t/2] makes noise grow:
-/// sqrt(N) t for slots (2021/204: expansion factor 2 sqrt(N)), the worst case N t/2 for coefficients,
-/// where the caller chooses the polynomial.
-double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus, Encoding encoding);
+/// Factor by which a product with a plaintext polynomial of coefficients in [-t/2, t/2] makes noise grow at
+/// most: N t/2, whatever the polynomial. It may have been chosen for that, in slots as in coefficients.
+double plaintext_factor_log2(std::size_t degree, std::uint64_t plain_modulus);
+
+/// The least bound that a ciphertext may have, of BFV and BGV (0 otherwise): that of a fresh encryption with
+/// the secret key, or what a modulus switch leaves where that is less.
+double least_noise_log2(const Context& context);
 
 /// log2 of max(1, w) for the largest magnitude w of a coefficient of factor * x modulo the product Q of the
 /// base, centred; x: [batch, 1, limb, N] over `base` in coefficient form. Exact but for the logarithm, which

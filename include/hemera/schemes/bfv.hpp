@@ -25,7 +25,10 @@ rlwe::Parameters parameters_for(const CircuitRequest& request);
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
 /// Encryption at the plaintext's level (the top one, as encoded), and back. MismatchError for objects of
-/// another context or scheme.
+/// another context or scheme. A decryption notes where less than one bit of the noise budget is left; nothing
+/// is read back, so Encoder::decode, and whatever else takes it, then throws NoiseError. A net: noise that
+/// wrapped looks uniform, and is found; one that is large in a few coefficients only can escape. Whoever
+/// evaluates must not learn of the error (docs/security.md).
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::PublicKey& key);
 rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey& key);
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key);
@@ -43,8 +46,8 @@ double noise_budget(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& k
 double guaranteed_noise_budget(const rlwe::Ciphertext& ciphertext);
 
 /// Decryption that may be shown to others. The result is exact, so nothing is added to it; NoiseError unless
-/// the ciphertext's own noise bound (Metadata::noise_log2, never the measured noise) leaves
-/// `statistical_bits` (>= 1) of budget.
+/// the ciphertext's own noise bound (Metadata::noise_log2) leaves `statistical_bits` (>= 1) of budget. The
+/// bound is a claim, so the noise is measured too: NoiseError also where less is left of the true budget.
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
                                     int statistical_bits);
 

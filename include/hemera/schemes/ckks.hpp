@@ -180,11 +180,16 @@ double noise_bound(const rlwe::Context& context, std::size_t depth, double large
 
 class Evaluator final : public rlwe::Evaluator {
  public:
-  using rlwe::Evaluator::Evaluator;
+  /// MismatchError for a context of another scheme.
+  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+            rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
+  /// Numbers, here and for sums: ParameterError for one that is not finite, or so large that its sum or
+  /// product with values of magnitude 1 (or of the operand's declared bound, if that is smaller) does not fit
+  /// the modulus.
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
   /// The product by a number whose scale is chosen so that one rescale leaves `target_scale`: the operand is
@@ -202,6 +207,9 @@ class Evaluator final : public rlwe::Evaluator {
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const override;
 
  private:
+  void combine_plain(rlwe::Ciphertext& a, const rlwe::Plaintext& b, bool subtract,
+                     const char* operation) const;
+  void require_product(const rlwe::Metadata& meta, const rlwe::Scalar& b, double scale) const;
   void multiply_by_number(rlwe::Ciphertext& a, const rlwe::Scalar& b, double scale) const;
 };
 

@@ -52,10 +52,10 @@ class CpuBackend final : public Backend {
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                        std::uint64_t galois_element, Form form, const RnsBase& base) const override;
 
-  void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                  const BaseConversion& plan) const override;
+  void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
+                  const IntegerView* doubtful) const override;
   void do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                          const ScaleAndRound& plan) const override;
+                          const ScaleAndRound& plan, const IntegerView* doubtful) const override;
   void do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
                            Form form, Workspace& workspace) const override;
   void do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,

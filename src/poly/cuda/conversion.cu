@@ -17,6 +17,16 @@ __device__ __forceinline__ std::uint64_t add_modulo(std::uint64_t a, std::uint64
   return difference + (q & (0 - (difference >> 63)));
 }
 
+// The two bits after the point of a sum of fractions and a half agree where it is a quarter or more from
+// every integer. Lanes of a warp tell one of them, whatever they found.
+__device__ __forceinline__ void report_doubt(unsigned long long* doubtful, unsigned polynomial,
+                                             std::uint64_t fraction) {
+  unsigned long long found = ~(fraction >> 63 ^ fraction >> 62) & 1;
+#pragma unroll
+  for (int lanes = 16; lanes != 0; lanes /= 2) found |= __shfl_xor_sync(0xffffffffU, found, lanes);
+  if (threadIdx.x % 32 == 0) atomicMax(doubtful + polynomial, found);
+}
+
 struct Conversion {
   const ConversionSource* sources;
   const ConversionTarget* targets;
@@ -24,9 +34,11 @@ struct Conversion {
   const ConversionJob* jobs;
 };
 
-// Grid [tile, polynomial, job].
+// Grid [tile, polynomial, job]. Doubts are told of one component.
+template <bool tells_doubt>
 __global__ void __launch_bounds__(threads)
-    convert_kernel(DeviceView out, ConstDeviceView in, unsigned components, Conversion tables) {
+    convert_kernel(DeviceView out, ConstDeviceView in, unsigned components, Conversion tables,
+                   unsigned long long* doubtful) {
   begin_kernel();
   const ConversionJob job = tables.jobs[blockIdx.z];
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
@@ -67,6 +79,11 @@ __global__ void __launch_bounds__(threads)
           target.modulus.reduce(sums[j] + static_cast<uint128>(v) * target.minus_product);
     }
   }
+  if constexpr (tells_doubt) {
+    // A centred residue comes with half the modulus added.
+    const std::uint64_t centre = job.has_quotient != 0 ? 0 : std::uint64_t{1} << 63;
+    report_doubt(doubtful, batch, static_cast<std::uint64_t>(quotient) - centre);
+  }
 }
 
 struct Rounding {
@@ -79,8 +96,10 @@ struct Rounding {
 
 // Grid [tile, polynomial, eight targets]. Every thread works out the rounded sum of fractions; its words are
 // summed apart, since all terms together may pass 192 bits.
+template <bool tells_doubt>
 __global__ void __launch_bounds__(threads)
-    scale_and_round_kernel(DeviceView out, ConstDeviceView in, unsigned components, Rounding tables) {
+    scale_and_round_kernel(DeviceView out, ConstDeviceView in, unsigned components, Rounding tables,
+                           unsigned long long* doubtful) {
   begin_kernel();
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
   const unsigned n = blockIdx.x * threads + threadIdx.x;
@@ -113,6 +132,7 @@ __global__ void __launch_bounds__(threads)
   }
   word1 += word0 >> 64;
   word2 += word1 >> 64;
+  if constexpr (tells_doubt) report_doubt(doubtful, batch, static_cast<std::uint64_t>(word1));
   const std::uint64_t low48 = static_cast<std::uint64_t>(word2) & ((std::uint64_t{1} << 48) - 1);
   const auto rest = static_cast<std::uint64_t>(word2 >> 48);
 #pragma unroll
@@ -169,29 +189,43 @@ __global__ void __launch_bounds__(threads)
   out.limb(batch, component, blockIdx.z)[n] = q.reduce(in.limb(batch, component, 0)[n] >> shift & mask);
 }
 
+// Numbers that kernels raise, 0 first; null if none are asked for.
+unsigned long long* cleared(const char* operation, const Launcher& launcher, const IntegerView* doubtful) {
+  if (doubtful == nullptr) return nullptr;
+  runtime::cuda::check(cudaMemsetAsync(doubtful->data, 0, doubtful->bytes().size(), launcher.stream),
+                       operation);
+  return reinterpret_cast<unsigned long long*>(doubtful->data);
+}
+
 }  // namespace
 
 void convert(const char* operation, const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
-             unsigned components, const ConversionTables& tables) {
+             unsigned components, const ConversionTables& tables, const IntegerView* doubtful) {
+  auto* const flags = cleared(operation, launcher, doubtful);
+  const auto kernel = flags == nullptr ? convert_kernel<false> : convert_kernel<true>;
   for_each_batch_part(out.shape, [&](const Part& part) {
     launch(
-        operation, launcher.stream, convert_kernel,
+        operation, launcher.stream, kernel,
         {launcher.degree() / threads, static_cast<unsigned>(part.batches) * components, tables.job_count},
         {threads}, 0, device_view(part.batches_of(out)), device_view(part.batches_of(in)), components,
-        Conversion{tables.sources.data(), tables.targets.data(), tables.weights.data(), tables.jobs.data()});
+        Conversion{tables.sources.data(), tables.targets.data(), tables.weights.data(), tables.jobs.data()},
+        flags == nullptr ? nullptr : flags + part.first_batch);
   });
 }
 
 void scale_and_round(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
-                     const RoundingTables& tables) {
+                     const RoundingTables& tables, const IntegerView* doubtful) {
+  auto* const flags = cleared("scale_and_round", launcher, doubtful);
+  const auto kernel = flags == nullptr ? scale_and_round_kernel<false> : scale_and_round_kernel<true>;
   for_each_batch_part(out.shape, [&](const Part& part) {
     const auto components = static_cast<unsigned>(out.shape.components);
-    launch("scale_and_round", launcher.stream, scale_and_round_kernel,
+    launch("scale_and_round", launcher.stream, kernel,
            {launcher.degree() / threads, static_cast<unsigned>(part.batches) * components,
             (tables.target_count + targets_per_job - 1) / targets_per_job},
            {threads}, 0, device_view(part.batches_of(out)), device_view(part.batches_of(in)), components,
            Rounding{tables.sources.data(), tables.targets.data(), tables.weights.data(), tables.source_count,
-                    tables.target_count});
+                    tables.target_count},
+           flags == nullptr ? nullptr : flags + part.first_batch);
   });
 }
 

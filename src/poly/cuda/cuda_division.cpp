@@ -8,14 +8,14 @@
 namespace hemera::poly::cuda {
 
 void CudaBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                             const BaseConversion& plan) const {
+                             const BaseConversion& plan, const IntegerView* doubtful) const {
   cuda::convert("convert", launcher(queue), out, in, static_cast<unsigned>(out.shape.components),
-                plans_.of(plan));
+                plans_.of(plan), doubtful);
 }
 
 void CudaBackend::do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
-                                     const ScaleAndRound& plan) const {
-  cuda::scale_and_round(launcher(queue), out, in, plans_.of(plan));
+                                     const ScaleAndRound& plan, const IntegerView* doubtful) const {
+  cuda::scale_and_round(launcher(queue), out, in, plans_.of(plan), doubtful);
 }
 
 void CudaBackend::do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,

@@ -22,6 +22,7 @@ double final_noise_log2(const CircuitRequest& request, std::size_t degree, std::
   const double switching = integer::expected_switching_noise_log2(degree, primes, 0);
   const double terms = std::log2(static_cast<double>(request.terms));
   double noise = rlwe::add_log2(rlwe::fresh_noise_log2(degree, integer::sigma, true), -1);
+  if (request.depth == 0) noise += terms;
   for (std::size_t i = 0; i < request.depth; ++i) {
     const double product = product_noise_log2(setting, noise, noise);
     // The terms may be rotations of the product: one more key switch each.

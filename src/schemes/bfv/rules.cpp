@@ -28,8 +28,8 @@ class BfvRules final : public integer::Rules {
   }
 
   void read_message(const Context& context, const poly::PolyView& out, const poly::ConstPolyView& phase,
-                    const Metadata& meta) const override {
-    context.backend().scale_and_round(context.queue(), out, phase, context.decryption(meta.level));
+                    const Metadata& meta, const poly::IntegerView& doubtful) const override {
+    context.backend().scale_and_round(context.queue(), out, phase, context.decryption(meta.level), &doubtful);
   }
 
   // t (c(s) - (Q/t) m) = t c(s) modulo Q.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -54,7 +55,12 @@ std::optional<std::size_t> Evaluator::product_level(const rlwe::Metadata& a, con
 }
 
 double Evaluator::product_noise_log2(const rlwe::Metadata& a, const rlwe::Metadata& b) const {
-  return bgv::product_noise_log2(context()->degree(), a.noise_log2, b.noise_log2);
+  // A message may have been chosen to make the other operand's noise grow by N t / 2 (docs/noise.md).
+  const Context& own = *context();
+  const double chosen = 0.5 * std::log2(static_cast<double>(own.degree())) +
+                        std::log2(static_cast<double>(own.parameters().plain_modulus())) - 2;
+  return bgv::product_noise_log2(own.degree(), std::max(a.noise_log2, chosen),
+                                 std::max(b.noise_log2, chosen));
 }
 
 }  // namespace hemera::bgv

@@ -30,6 +30,7 @@ bool holds(const CircuitRequest& request, std::size_t degree, std::uint64_t plai
   Operand noise{log_moduli.size() - 1,
                 rlwe::add_log2(rlwe::fresh_noise_log2(degree, integer::sigma, true), -1) +
                     std::log2(static_cast<double>(plain_modulus))};
+  if (request.depth == 0) noise.noise_log2 += terms;
   for (std::size_t i = 0; i < request.depth; ++i) {
     const std::size_t level = multiplication_level(setting, noise, noise);
     const double operand = noise_at_level(setting, noise, level);

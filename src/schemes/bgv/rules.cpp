@@ -20,10 +20,10 @@ class BgvRules final : public integer::Rules {
   }
 
   void read_message(const Context& context, const poly::PolyView& out, const poly::ConstPolyView& phase,
-                    const Metadata& meta) const override {
+                    const Metadata& meta, const poly::IntegerView& doubtful) const override {
     const poly::RnsBase& plain = context.plain_base();
     context.backend().convert(context.queue(), out, phase,
-                              context.exact_conversion(context.base(meta.level), plain));
+                              context.exact_conversion(context.base(meta.level), plain), &doubtful);
     if (meta.correction == 1) return;
     const std::uint64_t inverse = arith::inverse(meta.correction, plain.modulus(0).value());
     context.backend().multiply_scalar(context.queue(), out, out, std::span(&inverse, 1), plain);

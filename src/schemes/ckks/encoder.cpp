@@ -6,6 +6,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/device_values.hpp"
+#include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::ckks {
@@ -51,6 +52,7 @@ void require_range(const rlwe::Context& context, const rlwe::Metadata& meta, dou
 std::size_t period_entries(std::size_t slots) { return std::max(poly::min_entries, 2 * slots); }
 
 Encoder::Encoder(std::shared_ptr<const rlwe::Context> context) : context_(std::move(context)) {
+  rlwe::require_filled(context_, "Encoder");
   if (context_->scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a CKKS encoder needs a CKKS context, not " + rlwe::name(context_->scheme()));
   }
@@ -158,6 +160,7 @@ rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta
 }
 
 std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
+  rlwe::require_plaintext(*context_, plaintext, "decode");
   const std::size_t count = rlwe::batch_count(plaintext.meta.batch);
   const std::size_t slots = count * plaintext.meta.slots;
   // What a secret key opened is checked. The numbers for that come with the values, in the same copy.
@@ -185,7 +188,7 @@ void Encoder::decode_to(const poly::SlotView& values, const rlwe::Plaintext& pla
 
 void Encoder::unembed(const poly::SlotView& values, double* largest, const rlwe::Plaintext& plaintext) const {
   const rlwe::Context& context = *context_;
-  rlwe::require_same_context(context, *plaintext.context, "decode");
+  rlwe::require_plaintext(context, plaintext, "decode");
   const std::size_t count = rlwe::batch_count(plaintext.meta.batch);
   if (values.batch != count || values.slots != plaintext.meta.slots) {
     throw MismatchError("decode: room for " + std::to_string(values.batch) + " rows of " +

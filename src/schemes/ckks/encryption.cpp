@@ -1,4 +1,5 @@
 #include "hemera/schemes/ckks.hpp"
+#include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::ckks {
@@ -6,7 +7,9 @@ namespace {
 
 template <typename Key>
 rlwe::Ciphertext encrypt_with(const rlwe::Plaintext& plaintext, const Key& key) {
-  rlwe::require_same_context(*plaintext.context, *key.context, "encrypt");
+  rlwe::require_filled(key, "encrypt");
+  rlwe::require_scheme(*key.context, rlwe::Scheme::ckks, "encrypt");
+  rlwe::require_plaintext(*key.context, plaintext, "encrypt");
   rlwe::Ciphertext result;
   rlwe::with_all_entries(*key.context, plaintext.poly, [&](const poly::ConstPolyView& message) {
     result = rlwe::encrypt_zero(key, plaintext.meta, message);
@@ -26,6 +29,9 @@ rlwe::Ciphertext encrypt(const rlwe::Plaintext& plaintext, const rlwe::SecretKey
 }
 
 rlwe::Plaintext decrypt(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  rlwe::require_filled(ciphertext, "decrypt");
+  rlwe::require_filled(key, "decrypt");
+  rlwe::require_scheme(*ciphertext.context, rlwe::Scheme::ckks, "decrypt");
   return {key.context, ciphertext.meta, rlwe::decrypt_phase(ciphertext, key, poly::Form::evaluation)};
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::ckks {
@@ -81,7 +83,33 @@ void require_finite(const Scalar& scalar, const char* operation) {
   }
 }
 
+// Throws where the scalar times `scale` does not fit the level.
+void require_fits(const rlwe::Context& context, const Scalar& scalar, double scale, std::size_t level,
+                  const char* operation) {
+  const double most = std::exp2(context.base(level).log2() - 1 - std::log2(scale));
+  const double size = std::abs(scalar.value);
+  if (size <= most) return;
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                ": a scalar of magnitude %.3g does not fit level %zu, whose largest is %.3g", size, level,
+                most);
+  throw ParameterError(std::string(operation) + text +
+                       "; use a smaller scalar, a higher level, or parameters of more range_bits");
+}
+
+// The scale of values of magnitude 1, or of the declared bound if that is smaller, in units of which a factor
+// of theirs is large or not.
+double unit_scale(const rlwe::Metadata& meta) {
+  return meta.scale * (meta.largest == 0 ? 1.0 : std::min(1.0, meta.largest));
+}
+
 }  // namespace
+
+Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+                     rlwe::Relinearization relinearization)
+    : rlwe::Evaluator(std::move(context), std::move(keys), relinearization) {
+  rlwe::require_scheme(*this->context(), rlwe::Scheme::ckks, "Evaluator");
+}
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   require(a, "rescale");
@@ -119,16 +147,19 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
   return result;
 }
 
-void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
-  require(a, "add_plain");
-  rlwe::require_same_context(*context(), *b.context, "add_plain");
+void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, const char* operation) const {
+  // Whatever may be wrong is found before the first step changes `a`.
+  require(a, operation);
+  rlwe::require_plaintext(*context(), b, operation);
   const rlwe::Context& ctx = *context();
-  take_steps(a, ctx.scales().plain_sum(a.meta, b.meta).steps);
-  const poly::RnsBase& base = ctx.base(a.meta.level);
-  const bool whole = b.meta.level == a.meta.level;
+  const rlwe::ScaleWay way = ctx.scales().plain_sum(a.meta, b.meta);
+  rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, operation);
+  const std::size_t level = way.meta.level;
+  const poly::RnsBase& base = ctx.base(level);
+  const bool whole = b.meta.level == level && b.poly.base().size() == base.size();
   const poly::Poly part = whole ? poly::Poly() : rlwe::restrict_to(ctx, b.poly, base);
   const poly::ConstPolyView term = whole ? b.poly.view() : part.view();
-  const rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "add_plain");
+  take_steps(a, way.steps);
   if (rlwe::batch_count(batch) != rlwe::batch_count(a.meta.batch)) {
     rlwe::Metadata meta = a.meta;
     meta.batch = batch;
@@ -139,26 +170,27 @@ void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
     a = std::move(grown);
   }
   const poly::PolyView c0 = a.poly.view().components(0, 1);
-  ctx.backend().add(ctx.queue(), c0, c0, term, base);
+  if (subtract) {
+    ctx.backend().subtract(ctx.queue(), c0, c0, term, base);
+  } else {
+    ctx.backend().add(ctx.queue(), c0, c0, term, base);
+  }
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
   a.meta.largest += b.meta.largest;
-  a.meta.batch = batch;
+  a.meta.batch = std::move(batch);
   a.seed.reset();
 }
 
+void Evaluator::add_plain_inplace(Ciphertext& a, const Plaintext& b) const {
+  combine_plain(a, b, false, "add_plain");
+}
+
 void Evaluator::subtract_plain_inplace(Ciphertext& a, const Plaintext& b) const {
-  negate_inplace(a);
-  try {
-    add_plain_inplace(a, b);
-  } catch (...) {
-    negate_inplace(a);
-    throw;
-  }
-  negate_inplace(a);
+  combine_plain(a, b, true, "subtract_plain");
 }
 
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
-  rlwe::require_same_context(*context(), *b.context, "multiply_plain");
+  rlwe::require_plaintext(*context(), b, "multiply_plain");
   const rlwe::Context& ctx = *context();
   rlwe::ScaleProduct product = ctx.scales().plain_product(a.meta, b.meta);
   Ciphertext storage;
@@ -180,6 +212,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   require(a, "add_scalar");
   require_finite(b, "add_scalar");
   const rlwe::Context& ctx = *context();
+  require_fits(ctx, b, a.meta.scale, a.meta.level, "add_scalar");
   if (!is_real(b)) {
     add_plain_inplace(a, constant(context(), b.value, a.meta.level, a.meta.scale));
     return;
@@ -200,12 +233,16 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const double real = b.value.real();
   if (!scales.policy().integers_cost_a_degree && is_real(b) && std::abs(real) <= max_plain_integer &&
       real == std::trunc(real)) {
+    require_fits(*context(), b, unit_scale(a.meta), a.meta.level, "multiply_scalar");
     multiply_integer(a, BigInteger(static_cast<std::int64_t>(real)));
     a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(real));
     return;
   }
-  take_steps(a, scales.before_product(a.meta).steps);
-  multiply_by_number(a, b, scales.level_scale(a.meta.level));
+  const rlwe::ScaleWay way = scales.before_product(a.meta);
+  const double scale = scales.level_scale(way.meta.level);
+  require_product(way.meta, b, scale);
+  take_steps(a, way.steps);
+  multiply_by_number(a, b, scale);
 }
 
 void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b, double target_scale) const {
@@ -221,13 +258,19 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b, double t
                      std::to_string(a.meta.level) + " can not have the scale " + scale_text(target_scale) +
                      " after its rescale; rescale it first, or ask for a larger scale");
   }
+  require_product(a.meta, b, scale);
   multiply_by_number(a, b, scale);
+}
+
+// Throws where the product by `b`, with this scale, does not fit.
+void Evaluator::require_product(const rlwe::Metadata& meta, const Scalar& b, double scale) const {
+  require_room(*context(), meta.scale * scale, meta.level, "multiply_scalar");
+  require_fits(*context(), b, unit_scale(meta) * scale, meta.level, "multiply_scalar");
 }
 
 // `b` with this scale; the product waits for its rescale.
 void Evaluator::multiply_by_number(Ciphertext& a, const Scalar& b, double scale) const {
   const rlwe::Context& ctx = *context();
-  require_room(ctx, a.meta.scale * scale, a.meta.level, "multiply_scalar");
   if (is_real(b)) {
     multiply_integer(a, scaled_integer(b.value.real(), scale));
   } else {

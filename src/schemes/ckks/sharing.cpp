@@ -12,6 +12,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/sha256.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "rlwe/requirements.hpp"
 #include "rlwe/wide_gaussian.hpp"
 
 namespace hemera::ckks {
@@ -106,6 +107,7 @@ std::vector<poly::Seed> flooding_seeds(const rlwe::Ciphertext& ciphertext, const
 double sharing_deviation(const rlwe::Ciphertext& ciphertext, double noise_bound, int statistical_bits,
                          std::size_t shares) {
   require_sharing("sharing_deviation", noise_bound, statistical_bits, shares);
+  rlwe::require_filled(ciphertext, "sharing_deviation");
   // A slot is a sum of two coefficients for each slot, times roots of unity.
   return std::sqrt(2.0 * static_cast<double>(ciphertext.meta.slots)) / ciphertext.meta.scale *
          flooding_deviation(ciphertext, noise_bound, statistical_bits, shares);
@@ -114,6 +116,9 @@ double sharing_deviation(const rlwe::Ciphertext& ciphertext, double noise_bound,
 rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rlwe::SecretKey& key,
                                     double noise_bound, int statistical_bits, std::size_t shares) {
   require_sharing("decrypt_for_sharing", noise_bound, statistical_bits, shares);
+  rlwe::require_filled(ciphertext, "decrypt_for_sharing");
+  rlwe::require_filled(key, "decrypt_for_sharing");
+  rlwe::require_scheme(*ciphertext.context, rlwe::Scheme::ckks, "decrypt_for_sharing");
   rlwe::require_same_context(*ciphertext.context, *key.context, "decrypt_for_sharing");
   const double slot_error = 6 * sharing_deviation(ciphertext, noise_bound, statistical_bits, shares);
   if (slot_error >= 0.5) {

@@ -6,6 +6,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "rlwe/device_values.hpp"
+#include "rlwe/requirements.hpp"
 #include "schemes/integer/plaintext.hpp"
 
 namespace hemera::integer {
@@ -63,6 +64,7 @@ void require_in_range(const Context& context, std::span<const std::int64_t> valu
 }  // namespace
 
 Encoder::Encoder(std::shared_ptr<const Context> context) : context_(std::move(context)) {
+  rlwe::require_filled(context_, "IntegerEncoder");
   require_integers(*context_, "IntegerEncoder");
 }
 
@@ -97,19 +99,21 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
 }
 
 std::vector<std::int64_t> Encoder::decode(const Plaintext& plaintext, bool is_signed) const {
-  require_plaintext(*context_, plaintext, "decode");
+  rlwe::require_plaintext(*context_, plaintext, "decode");
+  const std::vector<std::int64_t> doubts = rlwe::download_doubts(plaintext);
   const std::size_t objects = plaintext.poly.shape().batch;
   const std::size_t count = plaintext.meta.slots;
   std::vector<std::int64_t> values(objects * count);
   const rlwe::DeviceValues decoded(*context_, std::span(values), Secrecy::secret);
   decode_to({.data = decoded.data(), .batch = objects, .count = count}, plaintext, is_signed);
   decoded.download();
+  rlwe::require_certain(doubts);
   return values;
 }
 
 void Encoder::decode_to(const poly::IntegerView& values, const Plaintext& plaintext, bool is_signed) const {
   const Context& context = *context_;
-  require_plaintext(context, plaintext, "decode");
+  rlwe::require_plaintext(context, plaintext, "decode");
   const bool slots = plaintext.meta.encoding == Encoding::slots;
   if (slots && !context.parameters().has_slots()) {
     throw ParameterError("decode: these parameters have no slots, but the plaintext says it is in slots");

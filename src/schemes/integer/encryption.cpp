@@ -9,6 +9,7 @@
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 #include "schemes/integer/plaintext.hpp"
 
 namespace hemera::integer {
@@ -20,11 +21,8 @@ using rlwe::Plaintext;
 using runtime::Secrecy;
 
 void require_ciphertext(const Rules& rules, const Ciphertext& ciphertext, const char* operation) {
-  if (!ciphertext.context || !ciphertext.poly) {
-    throw MismatchError(std::string(operation) +
-                        ": the ciphertext is empty; it was moved from or never encrypted");
-  }
-  require_scheme(*ciphertext.context, rules.scheme(), operation);
+  rlwe::require_filled(ciphertext, operation);
+  rlwe::require_scheme(*ciphertext.context, rules.scheme(), operation);
 }
 
 // log2 of the largest noise that decrypts.
@@ -35,9 +33,10 @@ double capacity_log2(const Rules& rules, const Ciphertext& ciphertext) {
 
 template <typename Key>
 Ciphertext encrypt_with(const Rules& rules, const Plaintext& plaintext, const Key& key) {
+  rlwe::require_filled(key, "encrypt");
   const Context& context = *key.context;
-  require_scheme(context, rules.scheme(), "encrypt");
-  require_plaintext(context, plaintext, "encrypt");
+  rlwe::require_scheme(context, rules.scheme(), "encrypt");
+  rlwe::require_plaintext(context, plaintext, "encrypt");
   Ciphertext result = rlwe::encrypt_zero(key, context.scales().fresh(plaintext.meta));
   const std::size_t level = result.meta.level;
   const poly::Poly message =
@@ -62,21 +61,27 @@ Ciphertext encrypt(const Rules& rules, const Plaintext& plaintext, const rlwe::S
 }
 
 Plaintext decrypt(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  rlwe::require_filled(key, "decrypt");
   const Context& context = *key.context;
   require_ciphertext(rules, ciphertext, "decrypt");
   rlwe::require_same_context(*ciphertext.context, context, "decrypt");
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
-  Plaintext result{key.context, ciphertext.meta,
-                   context.make_poly(phase.shape().batch, 1, context.plain_base(), poly::Form::coefficient,
-                                     Secrecy::secret)};
+  const std::size_t batch = phase.shape().batch;
+  runtime::Buffer doubtful(context.memory(), batch * sizeof(std::int64_t), Secrecy::secret);
+  Plaintext result{
+      key.context, ciphertext.meta,
+      context.make_poly(batch, 1, context.plain_base(), poly::Form::coefficient, Secrecy::secret)};
   result.meta.noise_log2 = 0;
   result.meta.correction = 1;
   result.meta.noise_scale_degree = 1;
-  rules.read_message(context, result.poly.view(), phase.view(), ciphertext.meta);
+  rules.read_message(context, result.poly.view(), phase.view(), ciphertext.meta,
+                     {.data = reinterpret_cast<std::int64_t*>(doubtful.data()), .batch = batch, .count = 1});
+  result.doubtful = std::make_shared<const runtime::Buffer>(std::move(doubtful));
   return result;
 }
 
 double measured_noise_log2(const Rules& rules, const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+  rlwe::require_filled(key, "noise_budget");
   require_ciphertext(rules, ciphertext, "noise_budget");
   rlwe::require_same_context(*ciphertext.context, *key.context, "noise_budget");
   const std::uint64_t factor = rules.noise_factor(key.context->parameters().plain_modulus());
@@ -106,6 +111,17 @@ Plaintext decrypt_for_sharing(const Rules& rules, const Ciphertext& ciphertext, 
                      std::to_string(static_cast<int>(budget)) + " bits of budget, fewer than the " +
                      std::to_string(statistical_bits) +
                      " asked for; use parameters for a deeper circuit, or share fewer bits of security");
+  }
+  // The bound is a claim of whoever evaluated: the key's owner makes sure.
+  const double truth = noise_budget(rules, ciphertext, key);
+  if (truth < statistical_bits) {
+    throw NoiseError(
+        "decrypt_for_sharing: the noise exceeds the ciphertext's own bound, which leaves fewer bits of "
+        "budget "
+        "than the " +
+        std::to_string(statistical_bits) +
+        " asked for: the bound is wrong, or the circuit was made to break it; show this result to nobody, "
+        "nor this error");
   }
   return decrypt(rules, ciphertext, key);
 }

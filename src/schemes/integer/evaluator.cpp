@@ -7,6 +7,7 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 #include "schemes/integer/plaintext.hpp"
 #include "schemes/integer/rules.hpp"
 
@@ -70,7 +71,7 @@ Evaluator::Evaluator(const Rules& rules, std::shared_ptr<const Context> context,
 void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, const char* operation) const {
   require(a, operation);
   const Context& own = *context();
-  require_plaintext(own, b, operation);
+  rlwe::require_plaintext(own, b, operation);
   require_same_encoding(a.meta.encoding, b.meta.encoding, operation);
   grow_batch(a, b.meta.batch, operation);
   const Placement placement = rules_->placement(own, a.meta);
@@ -170,7 +171,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
 
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const {
   const Context& own = *context();
-  require_plaintext(own, b, "multiply_plain");
+  rlwe::require_plaintext(own, b, "multiply_plain");
   require_same_encoding(a.meta.encoding, b.meta.encoding, "multiply_plain");
   rlwe::ScaleProduct product = own.scales().plain_product(a.meta, b.meta);
   Ciphertext lowered;
@@ -179,8 +180,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   result.meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
   result.meta.slots = product_slots(a.meta, b.meta, own.degree());
   result.meta.noise_log2 =
-      x.meta.noise_log2 +
-      rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus(), b.meta.encoding);
+      x.meta.noise_log2 + rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus());
   // The message itself, or times the factor of the level: it multiplies the one placed in the ciphertext.
   const std::size_t level = result.meta.level;
   poly::Poly lifted =

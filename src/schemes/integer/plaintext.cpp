@@ -3,23 +3,9 @@
 #include <string>
 
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::integer {
-
-void require_scheme(const rlwe::Context& context, rlwe::Scheme scheme, const char* operation) {
-  if (context.scheme() == scheme) return;
-  throw MismatchError(std::string(operation) + ": the context is for " + rlwe::name(context.scheme()) +
-                      ", not for " + rlwe::name(scheme));
-}
-
-void require_plaintext(const rlwe::Context& context, const rlwe::Plaintext& plaintext,
-                       const char* operation) {
-  if (!plaintext.context || !plaintext.poly) {
-    throw MismatchError(std::string(operation) +
-                        ": the plaintext is empty; it was moved from or never encoded");
-  }
-  rlwe::require_same_context(context, *plaintext.context, operation);
-}
 
 void require_same_encoding(rlwe::Encoding a, rlwe::Encoding b, const char* operation) {
   if (a == b) return;
@@ -31,6 +17,7 @@ void require_same_encoding(rlwe::Encoding a, rlwe::Encoding b, const char* opera
 
 poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
                  const Placement& placement, runtime::Secrecy secrecy) {
+  rlwe::require_certain(plaintext);
   const poly::Backend& backend = context.backend();
   const poly::RnsBase& base = context.base(level);
   const poly::PolyShape shape = plaintext.poly.shape();

@@ -10,16 +10,11 @@
 
 namespace hemera::integer {
 
-/// Throws MismatchError unless the context is for the scheme.
-void require_scheme(const rlwe::Context& context, rlwe::Scheme scheme, const char* operation);
-
-/// Throws MismatchError unless the plaintext is there and belongs to the context.
-void require_plaintext(const rlwe::Context& context, const rlwe::Plaintext& plaintext, const char* operation);
-
 /// Throws MismatchError unless both are encoded alike.
 void require_same_encoding(rlwe::Encoding a, rlwe::Encoding b, const char* operation);
 
-/// The messages as they lie in component 0 at `level`, in evaluation form; [batch, 1, limb, N].
+/// The messages as they lie in component 0 at `level`, in evaluation form; [batch, 1, limb, N]. NoiseError
+/// for the plaintext of a decryption that is in doubt.
 poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
                  const Placement& placement, runtime::Secrecy secrecy);
 

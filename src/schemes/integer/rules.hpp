@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "hemera/poly/poly.hpp"
+#include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
 
 namespace hemera::integer {
@@ -33,9 +33,11 @@ class Rules {
   [[nodiscard]] virtual Placement placement(const rlwe::Context& context,
                                             const rlwe::Metadata& meta) const = 0;
   /// Reads messages out of decrypted phases (message plus noise): `phase` over the base of meta.level, `out`
-  /// over the plaintext modulus, both [batch, 1, limb, N] in coefficient form.
+  /// over the plaintext modulus, both [batch, 1, limb, N] in coefficient form. `doubtful` gets 1 for each
+  /// phase whose noise takes more than half of its room, else 0.
   virtual void read_message(const rlwe::Context& context, const poly::PolyView& out,
-                            const poly::ConstPolyView& phase, const rlwe::Metadata& meta) const = 0;
+                            const poly::ConstPolyView& phase, const rlwe::Metadata& meta,
+                            const poly::IntegerView& doubtful) const = 0;
   /// Phases times this integer, modulo Q, are noise times the same integer and no message (unless the message
   /// counts as noise).
   [[nodiscard]] virtual std::uint64_t noise_factor(std::uint64_t plain_modulus) const = 0;

@@ -61,6 +61,8 @@ std::vector<Primes> digits_of(const Primes& primes, std::size_t count) {
   return digits;
 }
 
+bool has_slots(std::uint64_t t, std::size_t degree) { return t % (2 * degree) == 1 && arith::is_prime(t); }
+
 void check_request(const CircuitRequest& request) {
   if (request.plain_modulus == 0 && (request.plain_bits < 2 || request.plain_bits > 59)) {
     throw ParameterError("plain_bits must be from 2 to 59, not " + std::to_string(request.plain_bits));
@@ -134,6 +136,13 @@ rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& req
       reason = at + "there is no prime of " + std::to_string(request.plain_bits) +
                " bits that is 1 modulo 2N; ask for more plain_bits or name a plain_modulus";
       continue;
+    }
+    if (request.slots > 1 && !has_slots(t, degree)) {
+      throw ParameterError("the plaintext modulus " + std::to_string(t) + " has no slots at degree " +
+                           std::to_string(degree) + ", where " + std::to_string(request.slots) +
+                           " are asked for: it is no prime that is 1 modulo " + std::to_string(2 * degree) +
+                           "; leave plain_modulus out and give plain_bits, or ask for slots=1 and encode "
+                           "coefficients");
     }
     std::optional<int> limit;
     if (request.security) {

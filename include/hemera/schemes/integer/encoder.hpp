@@ -29,10 +29,11 @@ class Encoder {
   [[nodiscard]] rlwe::Plaintext encode(const poly::IntegerView& values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding = rlwe::Encoding::slots) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
-  /// [0, t).
+  /// [0, t). NoiseError for a decryption whose noise left less than one bit of budget (bfv.hpp).
   [[nodiscard]] std::vector<std::int64_t> decode(const rlwe::Plaintext& plaintext,
                                                  bool is_signed = true) const;
-  /// Decodes to the context's memory, by the context's queue: nothing is copied and nobody waits.
+  /// Decodes to the context's memory, by the context's queue: nothing is copied and nobody waits, so no
+  /// decryption is checked.
   /// MismatchError unless there is room for [batch, count] values.
   void decode_to(const poly::IntegerView& values, const rlwe::Plaintext& plaintext,
                  bool is_signed = true) const;

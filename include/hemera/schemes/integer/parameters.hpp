@@ -17,9 +17,9 @@ struct CircuitRequest {
   /// Bits of the plaintext modulus (a prime t = 1 mod 2N is searched), or the modulus itself.
   int plain_bits = 20;
   std::uint64_t plain_modulus = 0;
-  /// Slots needed, at most N.
+  /// Slots needed, at most N. More than one: the plaintext modulus must have them.
   std::size_t slots = 1;
-  /// Products (or rotated copies) that are added up after each multiplication.
+  /// Products (or rotated copies) that are added up after each multiplication; at depth 0 encryptions.
   std::size_t terms = 16;
   /// Digits of key-switching; 0: chosen.
   std::size_t digits = 0;

@@ -1,0 +1,76 @@
+#include "rlwe/requirements.hpp"
+
+#include <string>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+template <typename Object>
+void require(const Object& object, const char* operation, const char* what) {
+  if (object.context && object.poly) return;
+  throw MismatchError(std::string(operation) + ": the " + what);
+}
+
+}  // namespace
+
+void require_filled(const Plaintext& plaintext, const char* operation) {
+  require(plaintext, operation, "plaintext is empty; it was moved from or never encoded");
+}
+
+void require_filled(const Ciphertext& ciphertext, const char* operation) {
+  require(ciphertext, operation, "ciphertext is empty; it was moved from or never encrypted");
+}
+
+void require_filled(const PublicKey& key, const char* operation) {
+  require(key, operation, "public key is empty; it was moved from or never generated");
+}
+
+void require_filled(const SecretKey& key, const char* operation) {
+  require(key, operation, "secret key is empty; it was moved from or never generated");
+}
+
+void require_filled(const std::shared_ptr<const Context>& context, const char* operation) {
+  if (!context) throw MismatchError(std::string(operation) + ": the context is null; make one first");
+}
+
+void require_scheme(const Context& context, Scheme scheme, const char* operation) {
+  if (context.scheme() == scheme) return;
+  throw MismatchError(std::string(operation) + ": the context is for " + name(context.scheme()) +
+                      ", not for " + name(scheme));
+}
+
+void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation) {
+  require_filled(plaintext, operation);
+  require_same_context(context, *plaintext.context, operation);
+}
+
+std::vector<std::int64_t> download_doubts(const Plaintext& plaintext) {
+  if (!plaintext.doubtful) return {};
+  const runtime::Buffer& numbers = *plaintext.doubtful;
+  std::vector<std::int64_t> doubts(numbers.size() / sizeof(std::int64_t));
+  const Context& context = *plaintext.context;
+  context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(doubts)),
+                                    {numbers.data(), numbers.size()});
+  return doubts;
+}
+
+void require_certain(std::span<const std::int64_t> doubts) {
+  std::int64_t any = 0;
+  for (const std::int64_t doubt : doubts) any |= doubt;
+  if (any == 0) return;
+  throw NoiseError(
+      "decrypt: less than one bit of the noise budget is left, so the values are wrong, or nearly; use "
+      "parameters for a deeper circuit (for_circuit), or fewer operations. Whoever evaluates must not learn "
+      "of this error");
+}
+
+void require_certain(const Plaintext& plaintext) {
+  if (!plaintext.doubtful) return;
+  const std::vector<std::int64_t> doubts = download_doubts(plaintext);
+  plaintext.context->queue().synchronize();
+  require_certain(doubts);
+}
+
+}  // namespace hemera::rlwe

@@ -1,0 +1,35 @@
+// What operations check of the objects that they are given, before they touch them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+/// Throws MismatchError for an object that holds nothing: one that was moved from, or never made.
+void require_filled(const Plaintext& plaintext, const char* operation);
+void require_filled(const Ciphertext& ciphertext, const char* operation);
+void require_filled(const PublicKey& key, const char* operation);
+void require_filled(const SecretKey& key, const char* operation);
+void require_filled(const std::shared_ptr<const Context>& context, const char* operation);
+
+/// Throws MismatchError unless the context is for the scheme.
+void require_scheme(const Context& context, Scheme scheme, const char* operation);
+
+/// Throws MismatchError unless the plaintext is there and belongs to the context.
+void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation);
+
+/// The numbers of Plaintext::doubtful, which are in the host's memory after the queue's synchronize(); none
+/// where there are none.
+std::vector<std::int64_t> download_doubts(const Plaintext& plaintext);
+/// Throws NoiseError if one of them is not 0.
+void require_certain(std::span<const std::int64_t> doubts);
+/// Both, for a plaintext that goes where it has no such numbers. Waits for the queue if there are any.
+void require_certain(const Plaintext& plaintext);
+
+}  // namespace hemera::rlwe
