@@ -20,13 +20,14 @@ using Complex = std::complex<double>;
 using rlwe::ExtendedCiphertext;
 
 bool is_zero(const std::vector<Complex>& values) {
-  return std::ranges::all_of(values, [](const Complex& value) { return value == Complex(0); });
+  return std::all_of(values.begin(), values.end(), [](const Complex& value) { return value == Complex(0); });
 }
 
 // Values turned left by `steps`.
 std::vector<Complex> rotated(const std::vector<Complex>& values, std::size_t steps) {
   std::vector<Complex> result(values);
-  std::ranges::rotate(result, result.begin() + static_cast<std::ptrdiff_t>(steps % values.size()));
+  const auto first = result.begin() + static_cast<std::ptrdiff_t>(steps % values.size());
+  std::rotate(result.begin(), first, result.end());
   return result;
 }
 
@@ -91,8 +92,9 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
   }
   std::erase_if(diagonals_, [](const auto& entry) { return is_zero(entry.second); });
   for (const auto& [number, diagonal] : diagonals_) {
-    const bool is_finite = std::ranges::all_of(
-        diagonal, [](const Complex& c) { return std::isfinite(c.real()) && std::isfinite(c.imag()); });
+    const bool is_finite = std::all_of(diagonal.begin(), diagonal.end(), [](const Complex& c) {
+      return std::isfinite(c.real()) && std::isfinite(c.imag());
+    });
     if (number >= slots || diagonal.size() != slots || !is_finite) {
       throw ParameterError("diagonal " + std::to_string(number) + " with " + std::to_string(diagonal.size()) +
                            " entries does not act on " + std::to_string(slots) +

@@ -150,7 +150,7 @@ void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const C
   check_ring("inner_product", ring_, base);
   check_inner_product(out, a, b, base);
   const auto is_whole = [&](const ConstPolyView& view) { return view.shape.degree == out.shape.degree; };
-  if (std::ranges::all_of(b, is_whole)) return do_inner_product(queue, out, a, b, base);
+  if (std::all_of(b.begin(), b.end(), is_whole)) return do_inner_product(queue, out, a, b, base);
   for (std::size_t i = 0; i < a.size(); ++i) {
     do_binary(queue, i == 0 ? Binary::multiply : Binary::multiply_add, out, a[i], b[i], base);
   }
