@@ -12,6 +12,7 @@
 
 #include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -21,6 +22,15 @@ using rlwe::ExtendedCiphertext;
 
 bool is_zero(const std::vector<Complex>& values) {
   return std::all_of(values.begin(), values.end(), [](const Complex& value) { return value == Complex(0); });
+}
+
+// The baby steps of all groups, by giant step.
+std::set<std::size_t> babies_of(const std::map<std::size_t, std::map<std::size_t, std::size_t>>& groups) {
+  std::set<std::size_t> babies;
+  for (const auto& [giant, group] : groups) {
+    for (const auto& [baby, number] : group) babies.insert(baby);
+  }
+  return babies;
 }
 
 // Values turned left by `steps`.
@@ -124,10 +134,7 @@ void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
   // Rotations by 0 are none.
   const SwitchCost cost(parameters, gadget_, level_);
   const auto total = [&](const std::map<std::size_t, Group>& groups) {
-    std::set<std::size_t> babies;
-    for (const auto& [giant, group] : groups) {
-      for (const auto& [baby, number] : group) babies.insert(baby);
-    }
+    const std::set<std::size_t> babies = babies_of(groups);
     const auto count = [](std::size_t all, bool has_none) {
       return static_cast<double>(all - (has_none ? 1 : 0));
     };
@@ -148,11 +155,9 @@ void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
 }
 
 void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
-  std::set<std::size_t> babies, giants;
-  for (const auto& [giant, group] : groups_) {
-    giants.insert(giant);
-    for (const auto& [baby, number] : group) babies.insert(baby);
-  }
+  const std::set<std::size_t> babies = babies_of(groups_);
+  std::set<std::size_t> giants;
+  for (const auto& [giant, group] : groups_) giants.insert(giant);
   const auto turns = [](const std::set<std::size_t>& steps) { return steps.size() - steps.count(0); };
   const std::size_t giant_stride = baby_steps_ * stride_;
   std::set<std::size_t> rotations;
@@ -206,8 +211,8 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   }
   const ckks::Encoder encoder(context_);
   const std::size_t level = plan_.level_;
-  const auto gadget = context_->gadget(plan_.gadget_);
-  const poly::RnsBase& extended = gadget->mod_up(level).extended();
+  gadget_ = context_->gadget(plan_.gadget_);
+  const poly::RnsBase& extended = gadget_->mod_up(level).extended();
   // The product has exactly the next level's scale once it is rescaled.
   const rlwe::ScalePolicy& scales = context_->scales();
   const double scale =
@@ -224,7 +229,6 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
 
 std::shared_ptr<const rlwe::SwitchingKey> PreparedLinearTransform::key(const rlwe::EvaluationKeys& keys,
                                                                        std::size_t rotation) const {
-  const auto gadget = context_->gadget(plan_.gadget_);
   const auto role = rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
   if (const auto of_role = keys.switching.find(role); of_role != keys.switching.end()) {
     const auto found = of_role->second.find(plan_.gadget_);
@@ -247,14 +251,10 @@ ExtendedCiphertext PreparedLinearTransform::turned(const rlwe::EvaluationKeys& k
 
 std::map<std::size_t, ExtendedCiphertext> PreparedLinearTransform::baby_steps(
     const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& vector) const {
-  const auto gadget = context_->gadget(plan_.gadget_);
-  std::set<std::size_t> babies;
-  for (const auto& [giant, group] : plan_.groups_) {
-    for (const auto& [baby, number] : group) babies.insert(baby);
-  }
+  const std::set<std::size_t> babies = babies_of(plan_.groups_);
   std::map<std::size_t, ExtendedCiphertext> steps;
   if (plan_.fewest_keys_) {
-    steps.emplace(0, rlwe::extend(vector, gadget));
+    steps.emplace(0, rlwe::extend(vector, gadget_));
     for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
       const auto before = std::prev(steps.end());
       steps.emplace(step, turned(keys, before->second, plan_.stride_));
@@ -265,10 +265,10 @@ std::map<std::size_t, ExtendedCiphertext> PreparedLinearTransform::baby_steps(
   std::optional<rlwe::Digits> digits;
   for (const std::size_t step : babies) {
     if (step == 0) {
-      steps.emplace(step, rlwe::extend(vector, gadget));
+      steps.emplace(step, rlwe::extend(vector, gadget_));
       continue;
     }
-    if (!digits) digits = rlwe::decompose(vector, gadget);
+    if (!digits) digits = rlwe::decompose(vector, gadget_);
     const auto element = context_->galois_element(static_cast<std::int64_t>(step));
     steps.emplace(step, rlwe::switch_extended(*digits, *key(keys, step), element));
   }
@@ -277,9 +277,7 @@ std::map<std::size_t, ExtendedCiphertext> PreparedLinearTransform::baby_steps(
 
 rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& evaluator,
                                                      const rlwe::Ciphertext& vector) const {
-  if (!vector.context) {
-    throw MismatchError("linear transform: the ciphertext is empty; it was moved from or never encrypted");
-  }
+  rlwe::require_filled(vector, "linear transform");
   rlwe::require_same_context(*context_, *vector.context, "linear transform");
   rlwe::require_same_context(*context_, *evaluator.context(), "linear transform");
   if (vector.meta.slots != plan_.slots_) {
@@ -289,15 +287,19 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
   }
   const rlwe::EvaluationKeys& keys = evaluator.keys();
   for (const std::size_t rotation : plan_.rotations_) static_cast<void>(key(keys, rotation));
-  rlwe::Ciphertext x = vector.clone();
-  if (x.size() > 2) evaluator.relinearize_inplace(x);
-  if (x.meta.noise_scale_degree > 1) evaluator.rescale_inplace(x);
+  rlwe::Ciphertext fitted;
+  if (vector.size() > 2 || vector.meta.noise_scale_degree > 1 || vector.meta.level > plan_.level_) {
+    fitted = vector.clone();
+    if (fitted.size() > 2) evaluator.relinearize_inplace(fitted);
+    if (fitted.meta.noise_scale_degree > 1) evaluator.rescale_inplace(fitted);
+    if (fitted.meta.level > plan_.level_) evaluator.lower_to_level_inplace(fitted, plan_.level_);
+  }
+  const rlwe::Ciphertext& x = fitted.context ? fitted : vector;
   if (x.meta.level < plan_.level_) {
     throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level_) +
                      ", and the ciphertext is at level " + std::to_string(x.meta.level) +
                      "; make it for that level");
   }
-  if (x.meta.level > plan_.level_) evaluator.lower_to_level_inplace(x, plan_.level_);
 
   const auto babies = baby_steps(keys, x);
   // From the farthest giant step down: with few keys each sum turns on with what comes after it.

@@ -8,6 +8,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
+#include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
@@ -39,20 +40,6 @@ SecretKey draw_secret(const std::shared_ptr<const Context>& context, const Secre
   backend.forward_transform(queue, secret.view(), secret.view(), base);
   secret.set_form(Form::evaluation);
   return {context, std::move(secret)};
-}
-
-// Throws SecurityError unless a key of this gadget that ends at a secret of this distribution is as strong as
-// the parameters ask for.
-void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret) {
-  const ParametersLiteral& literal = context.parameters().literal();
-  if (!literal.security) return;
-  const Security found = classify(literal.degree, gadget.log_modulus(), secret, literal.sigma);
-  if (bits(found) >= *literal.security && found != Security::at_least_128_2018) return;
-  throw SecurityError("a key over " + std::to_string(gadget.log_modulus()) + " bits for a secret of weight " +
-                      std::to_string(secret.weight) + " has security " + name(found) + ", less than the " +
-                      std::to_string(*literal.security) +
-                      " bits that the parameters ask for; use a smaller modulus or another weight, or "
-                      "parameters with security=None to accept it");
 }
 
 }  // namespace

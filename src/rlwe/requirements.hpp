@@ -21,6 +21,10 @@ void require_filled(const std::shared_ptr<const Context>& context, const char* o
 /// Throws MismatchError unless the context is for the scheme.
 void require_scheme(const Context& context, Scheme scheme, const char* operation);
 
+/// Throws SecurityError unless a key of this gadget that ends at a secret of this distribution is as strong
+/// as the parameters ask for.
+void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret);
+
 /// Throws MismatchError unless the plaintext is there and belongs to the context.
 void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation);
 

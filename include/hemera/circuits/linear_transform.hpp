@@ -113,6 +113,7 @@ class PreparedLinearTransform {
 
   std::shared_ptr<const rlwe::Context> context_;
   LinearTransform plan_;
+  std::shared_ptr<const rlwe::Gadget> gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
 };
 

@@ -34,9 +34,6 @@ struct Cost {
   [[nodiscard]] std::size_t depth() const { return level - result_level; }
 };
 
-/// The needs of both lists, each once, in order.
-std::vector<KeyNeed> united(std::span<const KeyNeed> a, std::span<const KeyNeed> b);
-
 /// Bytes that keys for these needs take in memory.
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs);
 
