@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -39,6 +38,19 @@ std::vector<Complex> rotated(const std::vector<Complex>& values, std::size_t ste
   const auto first = result.begin() + static_cast<std::ptrdiff_t>(steps % values.size());
   std::rotate(result.begin(), first, result.end());
   return result;
+}
+
+// The shortest row, of a power of two, that the values repeat.
+std::span<const Complex> period_of(std::span<const Complex> values) {
+  while (values.size() > 1) {
+    const std::size_t half = values.size() / 2;
+    if (!std::equal(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half),
+                    values.begin() + static_cast<std::ptrdiff_t>(half))) {
+      break;
+    }
+    values = values.first(half);
+  }
+  return values;
 }
 
 // What a split into baby and giant steps costs, in words of memory traffic: a switch reads two components of
@@ -92,10 +104,10 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
                          " slots; their number must be a power of two up to " +
                          std::to_string(parameters.max_slots()));
   }
-  if (level_ == 0 || level_ > parameters.highest_user_level()) {
+  const std::size_t highest = options.gadget ? parameters.levels() - 1 : parameters.highest_user_level();
+  if (level_ == 0 || level_ > highest) {
     throw LevelError("a linear transform at level " + std::to_string(level_) +
-                     ": it takes one level, so it starts from 1 to " +
-                     std::to_string(parameters.highest_user_level()));
+                     ": it takes one level, so it starts from 1 to " + std::to_string(highest));
   }
   if (options.baby_steps != 0 && !std::has_single_bit(options.baby_steps)) {
     throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) + ", no power of two");
@@ -114,7 +126,7 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
   if (diagonals_.empty()) {
     throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
   }
-  gadget_ = parameters.default_gadget(level_);
+  gadget_ = options.gadget ? *options.gadget : parameters.default_gadget(level_);
   choose_groups(parameters, options);
   tell_needs(parameters);
 }
@@ -178,16 +190,16 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
   }
   cost_.divisions = cost_.mod_ups + 1 - (!fewest_keys_ && turns(babies) != 0 ? 1 : 0);
   rotations_.assign(rotations.begin(), rotations.end());
-  const std::uint64_t order = 2 * parameters.degree();
-  const arith::Modulus modulus(order);
   for (const std::size_t rotation : rotations_) {
-    const std::uint64_t element = modulus.power(parameters.literal().galois_generator, rotation);
+    const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
     needed_keys_.push_back({rlwe::KeyRole::galois(element), gadget_});
   }
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
   const std::size_t limbs = parameters.literal().levels[level_].size() + gadget_.special.size();
-  cost_.plaintext_bytes = diagonals_.size() * limbs * sizeof(std::uint64_t) *
-                          std::min(parameters.degree(), ckks::period_entries(slots_));
+  for (const auto& [number, diagonal] : diagonals_) {
+    cost_.plaintext_bytes += limbs * sizeof(std::uint64_t) *
+                             std::min(parameters.degree(), ckks::period_entries(period_of(diagonal).size()));
+  }
 }
 
 std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> values) const {
@@ -221,8 +233,8 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
     for (const auto& [baby, number] : group) {
       // The giant step turns the products, too.
       const auto values = rotated(plan_.diagonals_.at(number), plan_.slots_ - giant);
-      plaintexts_.emplace(number,
-                          encoder.encode_over(extended, values, {}, level, scale, ckks::Stored::one_period));
+      plaintexts_.emplace(number, encoder.encode_over(extended, period_of(values), {}, level, scale,
+                                                      ckks::Stored::one_period));
     }
   }
 }

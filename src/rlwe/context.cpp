@@ -209,12 +209,6 @@ const poly::ScaleAndRound& Context::decryption(std::size_t level) const {
   return *plan;
 }
 
-std::uint64_t Context::galois_element(std::int64_t steps) const {
-  const auto order = static_cast<std::int64_t>(degree() / 2);
-  const auto exponent = static_cast<std::uint64_t>(((steps % order) + order) % order);
-  return arith::Modulus(2 * degree()).power(parameters_.literal().galois_generator, exponent);
-}
-
 void require_same_context(const Context& a, const Context& b, const char* operation) {
   if (&a == &b) return;
   if (a.parameters().fingerprint() == b.parameters().fingerprint()) {

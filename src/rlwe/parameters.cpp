@@ -415,6 +415,12 @@ double Parameters::ratio(std::size_t level) const {
   return poly::modulus_ratio(literal_.levels.at(level), literal_.levels.at(level - 1));
 }
 
+std::uint64_t Parameters::galois_element(std::int64_t steps) const {
+  const auto order = static_cast<std::int64_t>(degree() / 2);
+  const auto exponent = static_cast<std::uint64_t>(((steps % order) + order) % order);
+  return arith::Modulus(2 * degree()).power(literal_.galois_generator, exponent);
+}
+
 double Parameters::log_union() const { return log_product(primes_up_to(highest_user_level_)); }
 
 double Parameters::log_special() const { return log_product(literal_.special_primes); }

@@ -28,8 +28,10 @@ Diagonals diagonals_of(std::span<const std::complex<double>> matrix, std::size_t
                        std::size_t slots);
 
 struct LinearTransformOptions {
-  /// Level of the vectors; default: the user's highest. The result is one lower.
+  /// Level of the vectors; default: the user's highest. The result is one lower, with that level's scale.
   std::optional<std::size_t> level = std::nullopt;
+  /// Of its keys; default: the parameters' for the level. A level above the user's needs one.
+  std::optional<rlwe::GadgetPrimes> gadget = std::nullopt;
   /// Rotations that share one ModUp; a power of two. 0: as many as cost least.
   std::size_t baby_steps = 0;
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
@@ -44,8 +46,8 @@ struct LinearTransformOptions {
 class LinearTransform {
  public:
   /// `slots`: of the vectors, a power of two up to N/2. ParameterError for another number, diagonals of
-  /// another length or index, entries that are not finite, or no diagonal at all; LevelError for level 0 or
-  /// one above the user's levels; MismatchError for another scheme than CKKS.
+  /// another length or index, entries that are not finite, or no diagonal at all; LevelError for level 0, one
+  /// that is not there, or one above the user's without a gadget; MismatchError for another scheme than CKKS.
   LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
                   const LinearTransformOptions& options = {});
 

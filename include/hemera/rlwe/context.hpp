@@ -108,11 +108,11 @@ class Context {
     return runtime::Workspace(memory(), secrecy);
   }
 
-  /// Galois element of a rotation of the slots to the left by `steps` (any sign; CKKS: modulo N/2, BFV and
-  /// BGV: modulo the row length N/2).
-  [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const;
-  /// Galois element 2N - 1: complex conjugation of CKKS, exchange of the two rows of BFV and BGV.
-  [[nodiscard]] std::uint64_t conjugation_element() const { return 2 * degree() - 1; }
+  /// Parameters::galois_element.
+  [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const {
+    return parameters_.galois_element(steps);
+  }
+  [[nodiscard]] std::uint64_t conjugation_element() const { return parameters_.conjugation_element(); }
 
   ~Context();
   Context(const Context&) = delete;

@@ -105,6 +105,11 @@ class Parameters {
   /// The base of public keys: the primes of the user's levels and, if there are special primes, the first of
   /// them. Encryption divides by that prime, so that little more than rounding noise is left.
   [[nodiscard]] std::vector<std::uint64_t> public_key_primes() const;
+  /// Galois element of a rotation of the slots to the left by `steps` (any sign; CKKS: modulo N/2, BFV and
+  /// BGV: modulo the row length N/2).
+  [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const;
+  /// Galois element 2N - 1: complex conjugation of CKKS, exchange of the two rows of BFV and BGV.
+  [[nodiscard]] std::uint64_t conjugation_element() const { return 2 * degree() - 1; }
   /// The quotient of the moduli of `level` > 0 and the next lower level.
   [[nodiscard]] double ratio(std::size_t level) const;
   /// log2 of the product of a level's primes, of the primes U of the user's levels and below, of the special

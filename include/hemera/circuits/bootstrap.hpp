@@ -1,0 +1,116 @@
+// Bootstrapping of CKKS ciphertexts: from the user's lowest level back to the highest.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hemera/circuits/bootstrap_parameters.hpp"
+#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/circuits/plan.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+
+class EvalMod;
+class PrecisionModel;
+
+/// Mean and worst of -log2 |error| over slots, at most 60.
+struct Precision {
+  double mean_bits = 0, worst_bits = 0;
+};
+Precision precision_of(std::span<const std::complex<double>> found,
+                       std::span<const std::complex<double>> expected);
+
+struct BootstrapOptions {
+  /// Of the ciphertexts, a power of two from 2; 0: all N/2.
+  std::size_t slots = 0;
+  /// Whether slots are real: imaginary parts are dropped, and EvalMod does half the work.
+  bool real = false;
+};
+
+/// A plan (docs/bootstrapping.md). Immutable.
+class Bootstrap {
+ public:
+  /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
+  /// that is no power of two from 2 to N/2.
+  explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
+
+  [[nodiscard]] std::size_t slots() const { return slots_; }
+  [[nodiscard]] bool is_real() const { return real_; }
+  [[nodiscard]] BootstrapOrder order() const { return order_; }
+  /// The level of what is bootstrapped, the user's lowest; higher ones are brought down to it.
+  [[nodiscard]] std::size_t input_level() const { return input_level_; }
+  /// The user's highest.
+  [[nodiscard]] std::size_t result_level() const { return result_level_; }
+  /// The matrices, in their order.
+  [[nodiscard]] const std::vector<LinearTransform>& slots_to_coefficients() const { return to_coefficients_; }
+  [[nodiscard]] const std::vector<LinearTransform>& coefficients_to_slots() const { return to_slots_; }
+  /// All keys but those to and from the ephemeral secret.
+  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
+  [[nodiscard]] const Cost& cost() const { return cost_; }
+  /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap.
+  [[nodiscard]] double failure_log2() const { return failure_log2_; }
+  /// What a bootstrap makes of values in the clear, with the noise that theory gives each step: within a bit
+  /// of encrypted ones in precision (docs/bootstrapping.md). ParameterError unless there are as many as
+  /// slots.
+  [[nodiscard]] std::vector<std::complex<double>> simulate(std::span<const std::complex<double>> values,
+                                                           std::uint64_t seed = 0) const;
+  /// That of uniform values in the unit square (or interval).
+  [[nodiscard]] Precision expected_precision() const;
+  /// All keys that it needs, those to and from a fresh ephemeral secret included. SecurityError for a key
+  /// weaker than the parameters insist on.
+  [[nodiscard]] rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret) const;
+
+ private:
+  friend class PreparedBootstrap;
+
+  void tell_needs(const rlwe::Parameters& parameters);
+
+  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
+  std::size_t slots_;
+  bool real_;
+  BootstrapOrder order_;
+  std::size_t input_level_, result_level_, top_level_, eval_mod_level_;
+  std::vector<LinearTransform> to_coefficients_, to_slots_;
+  std::shared_ptr<const EvalMod> eval_mod_;
+  std::shared_ptr<const PrecisionModel> model_;
+  std::vector<std::size_t> trace_;  // rotations that gather the slots' repetitions
+  rlwe::GadgetPrimes top_gadget_;   // of the trace's keys
+  rlwe::GadgetPrimes to_ephemeral_, from_ephemeral_;
+  std::vector<KeyNeed> needed_keys_;
+  Cost cost_;
+  double failure_log2_;
+};
+
+/// The same with its plaintexts in a context's memory.
+class PreparedBootstrap {
+ public:
+  /// MismatchError for a context of other parameters.
+  PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan);
+
+  [[nodiscard]] const Bootstrap& plan() const { return plan_; }
+  /// The same slots at the user's highest level. Slots must have real and imaginary parts from -1 to 1: up to
+  /// a quarter of the ratio q_0 / scale the error grows with their cube, beyond it the result is wrong.
+  /// MissingKeyError names what lacks, MismatchError other slots, LevelError a lower level, ScaleError
+  /// another scale than the level's.
+  [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
+                                            const rlwe::Ciphertext& in) const;
+
+ private:
+  [[nodiscard]] rlwe::Ciphertext fitted(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
+  [[nodiscard]] rlwe::Ciphertext raised(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& low) const;
+  [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
+
+  std::shared_ptr<const rlwe::Context> context_;
+  Bootstrap plan_;
+  std::vector<PreparedLinearTransform> to_coefficients_, to_slots_;
+};
+
+}  // namespace hemera::circuits

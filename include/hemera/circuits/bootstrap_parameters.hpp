@@ -1,0 +1,62 @@
+// Parameters whose levels beyond the user's make room for bootstrapping.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hemera/rlwe/parameters.hpp"
+
+namespace hemera::circuits {
+
+/// Which way round a bootstrap goes (docs/bootstrapping.md).
+enum class BootstrapOrder {
+  /// SlotToCoeff, ModRaise, CoeffToSlot, EvalMod: the sine meets the slots, so that every input of magnitude
+  /// up to 1 has one precision.
+  slots_first,
+  /// ModRaise, CoeffToSlot, EvalMod, SlotToCoeff: the sine meets the coefficients, which are large where
+  /// slots
+  /// are alike.
+  standard,
+};
+
+/// All sizes are bits: log2 of a modulus or of a scale.
+struct BootstrapSettings {
+  std::size_t degree = std::size_t{1} << 16;
+  /// Levels of the user that are left after a bootstrap, and their scale.
+  std::size_t levels = 13;
+  double scale_bits = 40;
+  BootstrapOrder order = BootstrapOrder::slots_first;
+  /// Of q_0, the modulus that is raised, and of q_0 over the scale of what is raised. In the standard order
+  /// their difference is the user's scale.
+  double last_bits = 45;
+  double ratio_bits = 12;
+  /// That each matrix drops, in the order in which they are applied.
+  std::vector<double> slots_to_coefficients = {34, 34, 34};
+  std::vector<double> coefficients_to_slots = {48, 48, 48};
+  /// log2 of the deviation that EvalMod's rounding may add to t = I + m / q_0: the scales follow from it.
+  double eval_mod_error = -36;
+  /// Bits after the point of EvalMod's coefficients.
+  int constant_bits = 40;
+  /// Whether the arcsine of degree 3 corrects the sine, and the scale of its steps.
+  bool arcsine = false;
+  double arcsine_bits = 52;
+  /// The most special primes that a key may have, and the digits of the user's keys.
+  std::size_t special_primes = 10;
+  std::size_t digits = 2;
+  rlwe::SecretDistribution secret;
+  std::optional<int> security = 128;
+};
+
+/// The settings of a preset: "n16-40", "n16-40-precise", "n16-45", "n15-31", and "test-40", which is not
+/// secure. ParameterError, which lists them, for another name.
+BootstrapSettings bootstrap_preset(const std::string& name);
+
+/// Parameters with the levels, from the lowest: SlotToCoeff's (slots-first), the user's, SlotToCoeff's
+/// (standard order), EvalMod's, CoeffToSlot's. The scales of all levels are in their rescaling policy; with
+/// purposes and moduli they tell a Bootstrap all that it must know. ParameterError for settings that have no
+/// chain, and where no gadget is secure.
+rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings);
+
+}  // namespace hemera::circuits

@@ -1,0 +1,47 @@
+// The series that EvalMod evaluates, and how often what it does not cover occurs.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace hemera::circuits {
+
+/// log2 of the density at `i` of the sum of weight + 1 uniforms on [-1/2, 1/2]: about the probability that a
+/// coefficient of I is i, where a raised ciphertext under a secret of this weight is m + q_0 I (J.-P.
+/// Bossuat, J. Troncoso-Pastoriza, J.-P. Hubaux, 2022/024, section 4). -inf outside the support.
+double overflow_log2(std::size_t i, std::size_t weight);
+
+/// log2 of a bound on the probability that some of `coefficients` coefficients of I is `range` or more.
+double failure_log2(std::size_t range, std::size_t weight, std::size_t coefficients);
+
+struct EvalModSeries {
+  /// Of T_0, T_1, ... in y = 2 v^2 - 1, v = (t - 1/4) / range: an even series in v of twice this degree.
+  std::vector<double> coefficients;
+  /// log2 of the error of t after the doublings, by |I| from 0 to range - 1.
+  std::vector<double> error_log2;
+};
+
+struct EvalModRequest {
+  std::size_t range = 16;     ///< integers are below it
+  std::size_t degree = 15;    ///< in y
+  std::size_t doublings = 3;  ///< of the angle
+  double radius_log2 = -13;   ///< of the distance to the integers
+  double trust = 0.25;        ///< the error may be P(a bootstrap meets |I|)^-trust times larger
+  std::size_t weight = 32;
+  std::size_t coefficients = std::size_t{1} << 16;
+};
+
+/// cos(2 pi (t - 1/4) / 2^doublings) near the integers below `range`, so that `doublings` times x -> 2 x^2 -
+/// 1 gives sin(2 pi t): least squares, weighted by what the doublings make of an error, and by how rare an
+/// integer is. (Cosine and double angle: K. Han, D. Ki, 2019/688, section 3; the weights are ours.) Throws
+/// nothing; takes some milliseconds.
+EvalModSeries fit_eval_mod(const EvalModRequest& request);
+
+/// p = q T_k + r: coefficients of q and r in the Chebyshev basis, for a series of 2 k coefficients.
+struct ChebyshevQuotient {
+  std::vector<double> quotient, remainder;
+};
+ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k);
+
+}  // namespace hemera::circuits

@@ -1,0 +1,221 @@
+// Bootstraps of small rings, beside what went in and what the model expects.
+#include "hemera/circuits/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Complex;
+using ckks::Values;
+
+// A client and a server's evaluator with all that a plan needs.
+struct Session {
+  Session(const rlwe::Parameters& parameters, const Bootstrap& plan)
+      : client(parameters, {.public_key = true, .relinearization = true}),
+        evaluator(client.context, merged(client.keys, plan)),
+        prepared(client.context, plan) {}
+
+  rlwe::EvaluationKeys merged(rlwe::EvaluationKeys keys, const Bootstrap& plan) const {
+    keys.merge(plan.generate_keys(client.secret));
+    return keys;
+  }
+  // At the level where a bootstrap begins.
+  [[nodiscard]] rlwe::Ciphertext encrypt(const Values& values, const rlwe::BatchShape& batch = {}) const {
+    return ckks::encrypt(client.encoder->encode(values, batch, prepared.plan().input_level()), client.secret);
+  }
+  [[nodiscard]] Values bootstrapped(const Values& values) const {
+    return client.decrypt(prepared(evaluator, encrypt(values)));
+  }
+
+  ckks::Session client;
+  ckks::Evaluator evaluator;
+  PreparedBootstrap prepared;
+};
+
+BootstrapSettings small_settings() { return bootstrap_preset("test-40"); }
+
+BootstrapSettings standard_order() {
+  BootstrapSettings settings = small_settings();
+  settings.order = BootstrapOrder::standard;
+  settings.last_bits = 49;
+  settings.ratio_bits = 9;
+  settings.slots_to_coefficients = {43, 43, 43};
+  return settings;
+}
+
+BootstrapSettings with_arcsine() {
+  BootstrapSettings settings = bootstrap_preset("n16-45");
+  settings.degree = small_settings().degree;
+  settings.security = std::nullopt;
+  return settings;
+}
+
+BootstrapSettings two_matrices() {
+  BootstrapSettings settings = bootstrap_preset("n15-31");
+  settings.degree = small_settings().degree;
+  settings.security = std::nullopt;
+  return settings;
+}
+
+BootstrapSettings sparse_secret() {
+  BootstrapSettings settings = small_settings();
+  settings.secret.weight = 192;
+  return settings;
+}
+
+struct Case {
+  const char* name;
+  std::function<BootstrapSettings()> settings;
+  BootstrapOptions options;
+};
+
+class BootstrapTest : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Options, BootstrapTest,
+                         testing::Values(Case{"Full", small_settings, {}},
+                                         Case{"Real", small_settings, {.real = true}},
+                                         Case{"HalfOfTheSlots", small_settings, {.slots = 512}},
+                                         Case{"FewSlots", small_settings, {.slots = 32}},
+                                         Case{"TwoSlots", small_settings, {.slots = 2}},
+                                         Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},
+                                         Case{"StandardOrder", standard_order, {}},
+                                         Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}},
+                                         Case{"Arcsine", with_arcsine, {}},
+                                         Case{"TwoMatrices", two_matrices, {}},
+                                         Case{"SparseSecret", sparse_secret, {}}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+// Inputs by name; structured ones have few, large coefficients.
+Values input(const std::string& name, std::size_t slots, bool real) {
+  Values values(slots, 0);
+  if (name == "uniform") values = ckks::random_values(slots, 5);
+  if (name == "ones") values.assign(slots, 1);
+  if (name == "one slot") values[slots / 3] = 1;
+  if (name == "alternating") {
+    for (std::size_t i = 0; i < slots; ++i) values[i] = i % 2 == 0 ? 1 : -1;
+  }
+  if (real) {
+    for (Complex& value : values) value = value.real();
+  }
+  return values;
+}
+
+// Precision over several bootstraps of a plan with few slots, whose worst slot else says little.
+Precision pooled(const std::function<Values(std::size_t)>& run, const Values& values, std::size_t runs) {
+  Values found, expected;
+  for (std::size_t i = 0; i < runs; ++i) {
+    const Values one = run(i);
+    found.insert(found.end(), one.begin(), one.end());
+    expected.insert(expected.end(), values.begin(), values.end());
+  }
+  return precision_of(found, expected);
+}
+
+TEST_P(BootstrapTest, HasThePrecisionOfTheModel) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(GetParam().settings());
+  const Bootstrap plan(parameters, GetParam().options);
+  const Session session(parameters, plan);
+  for (const char* name : {"uniform", "ones", "one slot", "alternating"}) {
+    SCOPED_TRACE(name);
+    const Values values = input(name, plan.slots(), plan.is_real());
+    const std::size_t runs = std::min<std::size_t>(8, 3072 / plan.slots());
+    const Precision found = pooled([&](std::size_t) { return session.bootstrapped(values); }, values, runs);
+    const Precision expected = pooled([&](std::size_t i) { return plan.simulate(values, i); }, values, runs);
+    EXPECT_NEAR(found.mean_bits, expected.mean_bits, 1);
+    EXPECT_NEAR(found.worst_bits, expected.worst_bits, 1);
+  }
+}
+
+TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters, {.slots = 8});
+  const Session session(parameters, plan);
+  const Values values = ckks::random_values(3 * plan.slots(), 6);
+  const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, {3}));
+  const rlwe::ScalePolicy& scales = session.client.context->scales();
+  EXPECT_EQ(out.meta.batch, rlwe::BatchShape{3});
+  EXPECT_EQ(out.meta.level, parameters.highest_user_level());
+  EXPECT_EQ(out.meta.noise_scale_degree, 1);
+  EXPECT_TRUE(scales.close(out.meta.scale, scales.level_scale(out.meta.level)));
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), values), 0x1p-19);
+}
+
+TEST(Bootstrap, GoesOnAndOn) {
+  // A product a time, its depth used up, and each time the error of one bootstrap alone is added.
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters, {.slots = 16});
+  const Session session(parameters, plan);
+  const Values values = ckks::random_values(plan.slots(), 7, 0.7);
+  rlwe::Ciphertext x = session.encrypt(values);
+  for (int i = 0; i < 50; ++i) {
+    x = session.prepared(session.evaluator, x);
+    ASSERT_LT(ckks::largest_difference(session.client.decrypt(x), values), (i + 1) * 0x1p-20) << i;
+  }
+}
+
+TEST(Bootstrap, BringsHigherOnesDown) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters, {.slots = 8});
+  const Session session(parameters, plan);
+  const Values values = ckks::random_values(plan.slots(), 8);
+  const rlwe::Ciphertext product = session.evaluator.multiply(
+      session.client.encrypt(values), session.client.encrypt(Values(plan.slots(), 1)));
+  EXPECT_LT(
+      ckks::largest_difference(session.client.decrypt(session.prepared(session.evaluator, product)), values),
+      0x1p-19);
+}
+
+TEST(Bootstrap, RefusesWhatDoesNotFit) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  EXPECT_THROW(Bootstrap(parameters, {.slots = 3}), ParameterError);
+  EXPECT_THROW(Bootstrap(parameters, {.slots = 1}), ParameterError);
+  EXPECT_THROW(Bootstrap(parameters, {.slots = parameters.degree()}), ParameterError);
+  EXPECT_THROW(Bootstrap(ckks::small_parameters(2)), ParameterError);
+  EXPECT_THROW(static_cast<void>(bootstrap_preset("n16-41")), ParameterError);
+
+  const Bootstrap plan(parameters, {.slots = 8});
+  const Session session(parameters, plan);
+  const auto boot = [&](const rlwe::Ciphertext& x) {
+    static_cast<void>(session.prepared(session.evaluator, x));
+  };
+  EXPECT_THROW(boot(session.encrypt(Values(16, 0.5))), MismatchError);
+  EXPECT_THROW(boot({}), MismatchError);
+  rlwe::Ciphertext low = session.encrypt(Values(8, 0.5));
+  const rlwe::Ciphertext other_scale = session.evaluator.multiply(low, low);
+  EXPECT_THROW(boot(other_scale), ScaleError);
+  session.evaluator.rescale_inplace(low);
+  EXPECT_THROW(boot(low), LevelError);
+  EXPECT_THROW(
+      static_cast<void>(session.prepared(*session.client.evaluator, session.encrypt(Values(8, 0.5)))),
+      MissingKeyError);
+  const ckks::Session stranger(ckks::small_parameters(2));
+  EXPECT_THROW(PreparedBootstrap(stranger.context, plan), MismatchError);
+  EXPECT_THROW(static_cast<void>(plan.generate_keys(stranger.secret)), MismatchError);
+  EXPECT_THROW(static_cast<void>(plan.simulate(Values(4))), ParameterError);
+}
+
+TEST(Bootstrap, KeysBelowTheSecurityAskedForAreRefused) {
+  BootstrapSettings settings = small_settings();
+  settings.security = 128;
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
+  for (const char* name : {"n16-40", "n16-40-precise", "n16-45", "n15-31"}) {
+    SCOPED_TRACE(name);
+    const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset(name));
+    const Bootstrap plan(parameters, {.slots = 4});
+    for (const KeyNeed& need : plan.needed_keys()) {
+      EXPECT_GE(parameters.security(need.gadget), rlwe::Security::at_least_128);
+    }
+    EXPECT_LT(plan.failure_log2(), -128);
+  }
+}
+
+}  // namespace
+}  // namespace hemera::circuits
