@@ -114,7 +114,7 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
                                     scale(layout.result_level));
   to_slots_ = matrices(parameters, layout.top_level, split_stages(log_slots, layout.coefficients_to_slots),
                        q0 + t_size + log_coefficients / 2 + log_repetitions - 0.5,
-                       scale(layout.eval_mod_level) + t_size - std::log2(to_double(eval_mod_range)));
+                       scale(layout.eval_mod_level) + t_size - std::log2(2 * to_double(eval_mod_range)));
   switch_ = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6) - raised;
   v_ = scale(layout.eval_mod_level);
   for (std::size_t i = 0; i < eval_mod_steps; ++i) after_[i] = scale(layout.eval_mod_level - 1 - i);
@@ -135,7 +135,7 @@ std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, Nois
   std::vector<Complex> result;
   for (const double each : t) {
     const auto noisy = [&](Complex x, double scale) { return x + noise(rounding_ - scale); };
-    const Complex v = (each - 0.25) / to_double(eval_mod_range);
+    const Complex v = noisy((each - 0.25) / to_double(eval_mod_range), v_);  // the conjugate's switch
     const Complex y = noisy(2.0 * v * v - 1.0, after_[0]);
     Complex t2 = noisy(2.0 * y * y - 1.0, after_[1]);
     Complex t1 = noisy(y, after_[1]);
