@@ -25,6 +25,7 @@ ROWS = (
     ("errors", "multiply", "_arguments", "_array_protocols", "_device", "_encoding", "_machine", "_source"),
     ("parameters", "_noise_warning", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "keys", "ciphertext"),
+    ("bootstrapping",),
     ("_load", "circuits", "graph"),
     ("evaluator",),
     ("context",),
@@ -38,6 +39,7 @@ RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to.
 TYPES = {
     "keys": ("context",),
+    "bootstrapping": ("context", "evaluator"),
     "circuits": ("context",),
     "ciphertext": ("context", "evaluator"),
     "evaluator": ("context",),

@@ -400,6 +400,10 @@ class Ciphertext(NotAnArray, Stored):
         """CKKS: the complex conjugate of each slot. Needs generate_keys(..., conjugation=True)."""
         return self._evaluator.conjugate(self)
 
+    def bootstrap(self) -> Ciphertext:
+        """CKKS: the same values at the highest level, by the plan of `Context.bind(bootstrap=)`."""
+        return self._evaluator.bootstrap(self)
+
     def swap_rows(self) -> Ciphertext:
         """BFV and BGV: the two rows of N/2 slots exchanged. Needs generate_keys(..., swap_rows=True)."""
         return self._evaluator.swap_rows(self)

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera.bootstrapping import Bootstrap
 
 if TYPE_CHECKING:
     from hemera.ciphertext import Ciphertext
     from hemera.context import Context
     from hemera.parameters import Parameters
 
-__all__ = ["LinearTransform", "Plan"]
+__all__ = ["Bootstrap", "LinearTransform", "Plan"]
 
 
 class Plan(Protocol):

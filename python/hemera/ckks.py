@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -156,6 +156,40 @@ class Parameters(parameters.Parameters):
                 security,
             )
         )
+
+    @classmethod
+    def for_bootstrapping(cls, preset: str = "n16-40", **fields: Any) -> Self:
+        """Parameters with levels for bootstrapping (`hemera.circuits.Bootstrap`) beside the user's.
+
+        Args:
+            preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-precise" (12),
+                "n16-45" (8 of 45 bits), "n15-31" (4 of 31 bits at N = 2^15), each of 128 bits of security for
+                every key; or "test-40": N = 2^11, not secure.
+            fields: any of them in place of the preset's: degree, levels, scale_bits, order ("slots-first" or
+                "standard"), last_bits, ratio_bits, slots_to_coefficients and coefficients_to_slots (bits that
+                each matrix drops), eval_mod_error, constant_bits, arcsine, arcsine_bits, special_primes,
+                digits, secret_weight (0: uniform ternary), security (128, 192, 256 or None): see
+                docs/bootstrapping.md.
+
+        Raises:
+            ParameterError: for another preset or field, and saying what does not fit.
+            SecurityError: when the parameters are weaker than `security`.
+        """
+        settings = _core.bootstrap_preset(preset)
+        names = [name for name in dir(settings) if not name.startswith("_")]
+        for name, value in fields.items():
+            if name not in names:
+                raise _core.ParameterError(
+                    f"for_bootstrapping has no field {name!r}; its fields are {', '.join(names)}"
+                )
+            try:
+                setattr(settings, name, value)
+            except TypeError:
+                raise TypeError(
+                    f"for_bootstrapping: {name} is {value!r}, no {type(getattr(settings, name)).__name__}"
+                ) from None
+        check_security(settings.security)
+        return cls._wrap(_core.parameters_for_bootstrapping(settings))
 
     @classmethod
     def from_bits(

@@ -19,7 +19,7 @@ from hemera._device import DeviceArray, stream_handle
 from hemera._source import Source, read
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Plaintext
-from hemera.circuits import Plan
+from hemera.circuits import Bootstrap, Plan
 from hemera.evaluator import Evaluator, Relinearization
 from hemera.keys import Keys, SecretKey, SwitchingKey
 from hemera.parameters import Parameters, require_naturals
@@ -211,15 +211,25 @@ class Context:
         require_level(self._params, chosen)
         return SwitchingKey(_core.generate_switching_key(source._native, target._native, chosen), self)
 
-    def bind(self, keys: Keys, *, relinearization: Relinearization = "eager") -> Evaluator:
+    def bind(
+        self,
+        keys: Keys,
+        *,
+        relinearization: Relinearization = "eager",
+        bootstrap: Bootstrap | None = None,
+        automatic: bool = False,
+    ) -> Evaluator:
         """An evaluator with these keys.
 
         Args:
             keys: of this context.
             relinearization: "eager": products have size 2 again; "lazy": only when an operation needs it.
+            bootstrap: CKKS: the plan of `Ciphertext.bootstrap`; `keys` must have been generated for it.
+            automatic: whether operands of products are bootstrapped by themselves when no level is left.
 
         Raises:
-            MismatchError: when the keys are of other parameters.
+            MismatchError: when the keys, or the plan, are of other parameters.
+            ParameterError: for `automatic` without a plan.
         """
         if isinstance(keys, SecretKey):
             raise TypeError(
@@ -229,7 +239,11 @@ class Context:
         require_type(keys, Keys, "bind", "the keys of ctx.generate_keys(secret_key)")
         if keys.context.params != self._params:
             raise _core.MismatchError(f"bind: the keys belong to {keys.context!r}, not to {self!r}")
-        return Evaluator(self, keys, relinearization)
+        if automatic and bootstrap is None:
+            raise _core.ParameterError(
+                "automatic=True needs a plan: bind(keys, bootstrap=plan, automatic=True)"
+            )
+        return Evaluator(self, keys, relinearization, bootstrap=bootstrap, automatic=automatic)
 
     # --- Encoding. ---
 

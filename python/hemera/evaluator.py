@@ -17,7 +17,7 @@ from hemera._noise_warning import warn_of_spent_budget
 from hemera._source import Source
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts, filled_of
-from hemera.circuits import LinearTransform
+from hemera.circuits import Bootstrap, LinearTransform
 from hemera.graph import Circuit, Graph
 from hemera.keys import Keys, SwitchingKey
 
@@ -45,13 +45,21 @@ class Evaluator:
         relinearization: Relinearization = "eager",
         *,
         native: _core.Evaluator | None = None,
+        bootstrap: Bootstrap | None = None,
+        automatic: bool = False,
     ) -> None:
         if relinearization not in ("eager", "lazy"):
             raise _core.ParameterError(f"relinearization must be 'eager' or 'lazy', not {relinearization!r}")
         self._context = context
         self._keys = keys
+        self._bootstrap = bootstrap
+        self._automatic = automatic
         if native is None:
-            native = _core.make_evaluator(keys._native, relinearization == "lazy")
+            lazy = relinearization == "lazy"
+            if bootstrap is not None and automatic:
+                native = _core.make_refreshing_evaluator(keys._native, lazy, bootstrap._in(context))
+            else:
+                native = _core.make_evaluator(keys._native, lazy)
         self._native = native
         self._has_budget = context.params.scheme != "ckks"
 
@@ -251,6 +259,33 @@ class Evaluator:
             core = self._native.dot_plain(left, [_spread_plain(y._native, shape) for y in plain])
         return self._finish("dot", _reshaped(core, shape), out, *a, *right, *plain)
 
+    # --- Bootstrapping. ---
+
+    def bootstrap(
+        self, a: Ciphertext, plan: Bootstrap | None = None, *, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """CKKS: the values of `a` at the highest level: see `hemera.circuits.Bootstrap`.
+
+        Args:
+            a: at any level of the user's, but no product that waits at the lowest.
+            plan: None: that of `Context.bind`; MissingKeyError if there is none.
+        """
+        chosen = self._bootstrap if plan is None else plan
+        if chosen is None:
+            raise _core.MissingKeyError(
+                "bootstrap: this evaluator has no plan; bind it with bind(keys, bootstrap=plan), or call a "
+                "hm.circuits.Bootstrap with the ciphertext"
+            )
+        _native("bootstrap", a)
+        return self._finish("bootstrap", chosen._apply(self, a), out, a)
+
+    def _refreshed(self, a: Ciphertext) -> Ciphertext:
+        """What a product with plain values begins with."""
+        if not self._automatic:
+            return a
+        core = _core.refreshed(self._native, a._native)
+        return a if core is None else a._holding(core, self)
+
     # --- Matrices. ---
 
     def transform(
@@ -258,7 +293,7 @@ class Evaluator:
     ) -> Ciphertext:
         """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`."""
         _native("transform", a)
-        core = transform._apply(self, a)
+        core = transform._apply(self, self._refreshed(a))
         rows = transform.shape[0]
         return self._result("transform", core, out, (a,), rows if rows < transform.slots else None)
 
@@ -417,6 +452,8 @@ class Evaluator:
             raise TypeError(f"{operation}: the first operand must be a Ciphertext, not {type(a).__name__}")
         if isinstance(b, Ciphertext):
             return self._with_ciphertext(operation, a, b, out)
+        if operation == "multiply":
+            a = self._refreshed(a)
         number = as_number(b)
         if number is not None:
             core = self._copy(operation, a, out)

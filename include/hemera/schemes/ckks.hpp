@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -184,6 +185,16 @@ class Evaluator final : public rlwe::Evaluator {
   Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
+  /// Brings a ciphertext at the user's lowest level back to a higher one: a bootstrap.
+  using Refresh = std::function<rlwe::Ciphertext(const Evaluator&, const rlwe::Ciphertext&)>;
+  /// The same, but each operand of a product that would be at the user's lowest level, where products end, is
+  /// refreshed first.
+  Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+            rlwe::Relinearization relinearization, Refresh refresh);
+  /// What a product by a plaintext or a number should begin with, so that both are at one level: refreshed if
+  /// need be; empty if not, or without a refresh.
+  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a) const;
+
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void add_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
@@ -211,6 +222,8 @@ class Evaluator final : public rlwe::Evaluator {
                      const char* operation) const;
   void require_product(const rlwe::Metadata& meta, const rlwe::Scalar& b, double scale) const;
   void multiply_by_number(rlwe::Ciphertext& a, const rlwe::Scalar& b, double scale) const;
+
+  Refresh refresh_;
 };
 
 }  // namespace hemera::ckks

@@ -107,8 +107,20 @@ double unit_scale(const rlwe::Metadata& meta) {
 
 Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization)
-    : rlwe::Evaluator(std::move(context), std::move(keys), relinearization) {
+    : Evaluator(std::move(context), std::move(keys), relinearization, nullptr) {}
+
+Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
+                     rlwe::Relinearization relinearization, Refresh refresh)
+    : rlwe::Evaluator(std::move(context), std::move(keys), relinearization), refresh_(std::move(refresh)) {
   rlwe::require_scheme(*this->context(), rlwe::Scheme::ckks, "Evaluator");
+}
+
+std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a) const {
+  const rlwe::Metadata meta = context()->scales().before_product(a.meta).meta;
+  const bool at_end =
+      meta.level == context()->parameters().lowest_user_level() && meta.noise_scale_degree == 1;
+  if (!refresh_ || !at_end) return std::nullopt;
+  return refresh_(*this, a);
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
@@ -133,6 +145,15 @@ void Evaluator::adjust_to_level_inplace(Ciphertext& a, std::size_t level, std::o
 
 rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const {
   const rlwe::Context& ctx = *context();
+  auto fresh_a = refreshed(a);
+  auto fresh_b = &a == &b ? std::nullopt : refreshed(b);
+  if (fresh_a || fresh_b) {
+    const Ciphertext& left = fresh_a ? *fresh_a : a;
+    rlwe::Factors result = factors(left, &a == &b ? left : fresh_b ? *fresh_b : b);
+    if (fresh_a) result.hold(std::move(fresh_a->poly));
+    if (fresh_b) result.hold(std::move(fresh_b->poly));
+    return result;
+  }
   rlwe::ScaleProduct product = ctx.scales().product(a.meta, b.meta);
   Ciphertext storage_a;
   Ciphertext storage_b;

@@ -1,0 +1,159 @@
+// Bootstrapping: its parameters, plans, and evaluators that bootstrap by themselves.
+#include "hemera/circuits/bootstrap.hpp"
+
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+using circuits::Bootstrap;
+using circuits::BootstrapSettings;
+using circuits::PreparedBootstrap;
+using Complex = std::complex<double>;
+
+// Shared with the evaluators that it refreshes for.
+struct PreparedHandle {
+  std::shared_ptr<const PreparedBootstrap> bootstrap;
+};
+
+rlwe::Ciphertext apply(const PreparedHandle& self, const EvaluatorHandle& evaluator,
+                       const rlwe::Ciphertext& ciphertext) {
+  const auto* ckks = dynamic_cast<const ckks::Evaluator*>(evaluator.evaluator.get());
+  if (ckks == nullptr) throw MismatchError("a bootstrap is for CKKS; the evaluator is of another scheme");
+  return (*self.bootstrap)(*ckks, ciphertext);
+}
+
+EvaluatorHandle make_refreshing_evaluator(const rlwe::EvaluationKeys& keys, bool lazy,
+                                          const PreparedHandle& handle) {
+  const auto relinearization = lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager;
+  return {std::make_shared<const ckks::Evaluator>(
+      keys.context, keys, relinearization,
+      [bootstrap = handle.bootstrap](const ckks::Evaluator& evaluator, const rlwe::Ciphertext& ciphertext) {
+        return (*bootstrap)(evaluator, ciphertext);
+      })};
+}
+
+// By matrix: the level where it begins, diagonals, rotations with a key, special primes and digits of its
+// keys.
+using MatrixFacts = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, std::size_t>;
+
+std::vector<MatrixFacts> facts(const std::vector<circuits::LinearTransform>& transforms) {
+  std::vector<MatrixFacts> result;
+  for (const circuits::LinearTransform& transform : transforms) {
+    const bool has_keys = !transform.needed_keys().empty();
+    result.emplace_back(transform.level(), transform.diagonals().size(), transform.rotations().size(),
+                        has_keys ? transform.needed_keys().front().gadget.special.size() : 0,
+                        has_keys ? transform.needed_keys().front().gadget.digits.size() : 0);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_bootstrap(nb::module_& m) {
+  nb::class_<BootstrapSettings>(m, "BootstrapSettings")
+      .def(nb::init<>())
+      .def_rw("degree", &BootstrapSettings::degree)
+      .def_rw("levels", &BootstrapSettings::levels)
+      .def_rw("scale_bits", &BootstrapSettings::scale_bits)
+      .def_prop_rw(
+          "order",
+          [](const BootstrapSettings& self) {
+            return self.order == circuits::BootstrapOrder::standard ? "standard" : "slots-first";
+          },
+          [](BootstrapSettings& self, const std::string& order) {
+            if (order != "standard" && order != "slots-first") {
+              throw ParameterError("order must be \"slots-first\" or \"standard\", not \"" + order + "\"");
+            }
+            self.order = order == "standard" ? circuits::BootstrapOrder::standard
+                                             : circuits::BootstrapOrder::slots_first;
+          })
+      .def_rw("last_bits", &BootstrapSettings::last_bits)
+      .def_rw("ratio_bits", &BootstrapSettings::ratio_bits)
+      .def_rw("slots_to_coefficients", &BootstrapSettings::slots_to_coefficients)
+      .def_rw("coefficients_to_slots", &BootstrapSettings::coefficients_to_slots)
+      .def_rw("eval_mod_error", &BootstrapSettings::eval_mod_error)
+      .def_rw("constant_bits", &BootstrapSettings::constant_bits)
+      .def_rw("arcsine", &BootstrapSettings::arcsine)
+      .def_rw("arcsine_bits", &BootstrapSettings::arcsine_bits)
+      .def_rw("special_primes", &BootstrapSettings::special_primes)
+      .def_rw("digits", &BootstrapSettings::digits)
+      .def_prop_rw(
+          "secret_weight", [](const BootstrapSettings& self) { return self.secret.weight; },
+          [](BootstrapSettings& self, std::size_t weight) { self.secret.weight = weight; })
+      .def_rw("security", &BootstrapSettings::security, nb::arg().none());
+  m.def("bootstrap_preset", &circuits::bootstrap_preset, "name"_a);
+  m.def("parameters_for_bootstrapping", &circuits::parameters_for_bootstrapping, "settings"_a, ReleaseGil());
+
+  nb::class_<Bootstrap>(m, "Bootstrap")
+      .def(
+          "__init__",
+          [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real) {
+            new (self) Bootstrap(parameters, {.slots = slots, .real = real});
+          },
+          "parameters"_a, "slots"_a, "real"_a, ReleaseGil())
+      .def_prop_ro("slots", &Bootstrap::slots)
+      .def_prop_ro("real", &Bootstrap::is_real)
+      .def_prop_ro(
+          "is_slots_first",
+          [](const Bootstrap& self) { return self.order() == circuits::BootstrapOrder::slots_first; })
+      .def_prop_ro("input_level", &Bootstrap::input_level)
+      .def_prop_ro("result_level", &Bootstrap::result_level)
+      .def_prop_ro("failure_log2", &Bootstrap::failure_log2)
+      .def_prop_ro("cost", &Bootstrap::cost)
+      .def_prop_ro("keys", [](const Bootstrap& self) { return self.needed_keys().size() + 2; })
+      .def("slots_to_coefficients", [](const Bootstrap& self) { return facts(self.slots_to_coefficients()); })
+      .def("coefficients_to_slots", [](const Bootstrap& self) { return facts(self.coefficients_to_slots()); })
+      .def(
+          "expected_precision",
+          [](const Bootstrap& self) {
+            const circuits::Precision precision = self.expected_precision();
+            return std::pair(precision.mean_bits, precision.worst_bits);
+          },
+          ReleaseGil())
+      .def(
+          "simulate",
+          [](const Bootstrap& self, const std::vector<Complex>& values, std::uint64_t seed) {
+            return self.simulate(values, seed);
+          },
+          "values"_a, "seed"_a, ReleaseGil())
+      .def("generate_keys", &Bootstrap::generate_keys, "secret"_a, ReleaseGil());
+
+  nb::class_<PreparedHandle>(m, "PreparedBootstrap")
+      .def("apply", &apply, "evaluator"_a, "ciphertext"_a, ReleaseGil());
+  m.def(
+      "prepare_bootstrap",
+      [](const ContextHandle& context, const Bootstrap& plan) {
+        return PreparedHandle{std::make_shared<const PreparedBootstrap>(context.context, plan)};
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+  m.def("make_refreshing_evaluator", &make_refreshing_evaluator, "keys"_a, "lazy_relinearization"_a,
+        "bootstrap"_a, ReleaseGil());
+  m.def(
+      "refreshed",
+      [](const EvaluatorHandle& evaluator, const rlwe::Ciphertext& a) -> std::optional<rlwe::Ciphertext> {
+        const auto* ckks = dynamic_cast<const ckks::Evaluator*>(evaluator.evaluator.get());
+        return ckks == nullptr ? std::nullopt : ckks->refreshed(a);
+      },
+      "evaluator"_a, "a"_a, ReleaseGil());
+}
+
+}  // namespace hemera::python

@@ -1,0 +1,166 @@
+"""Bootstrapping: the plan that `hemera.circuits.Bootstrap` is."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera.parameters import require_naturals
+
+if TYPE_CHECKING:
+    from hemera.ciphertext import Ciphertext
+    from hemera.context import Context
+    from hemera.evaluator import Evaluator
+    from hemera.parameters import Parameters
+
+__all__ = ["Bootstrap"]
+
+
+class Bootstrap:
+    """Brings ciphertexts (CKKS) from their lowest level back to the highest, so that computations have no end.
+
+        params = hm.ckks.Parameters.for_bootstrapping("n16-40")
+        boot = hm.circuits.Bootstrap(params, slots=32768)
+        keys = ctx.generate_keys(sk, plan=boot)
+        ev = ctx.bind(keys, bootstrap=boot, automatic=True)  # automatic: by itself when no level is left
+        y = x.bootstrap()  # boot(x) is the same
+
+    Real and imaginary parts of the slots must be from -1 to 1: the error grows with the cube of larger ones,
+    and beyond a quarter of 2^ratio_bits results are wrong.
+
+    Args:
+        params: of `hemera.ckks.Parameters.for_bootstrapping`.
+        slots: of the ciphertexts, a power of two from 2; None: all. Fewer slots take less time.
+        real: whether the slots are real: imaginary parts are dropped, and it takes less time.
+
+    Raises:
+        ParameterError: for other parameters or slots.
+    """
+
+    def __init__(self, params: Parameters, slots: int | None = None, *, real: bool = False) -> None:
+        if slots is not None:
+            require_naturals(slots=slots)
+            if slots == 0:
+                raise _core.ParameterError(
+                    "a bootstrap of 0 slots; give a power of two from 2, or None for all"
+                )
+        self._native = _core.Bootstrap(params._native, slots or 0, real)
+        # Its plaintexts in each context's memory, for as long as the context lives.
+        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedBootstrap] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def slots(self) -> int:
+        """Slots of the ciphertexts."""
+        return self._native.slots
+
+    @property
+    def real(self) -> bool:
+        """Whether imaginary parts are dropped."""
+        return self._native.real
+
+    @property
+    def input_level(self) -> int:
+        """The level that ciphertexts are brought down to before: the lowest of the user's."""
+        return self._native.input_level
+
+    @property
+    def result_level(self) -> int:
+        """The level of results."""
+        return self._native.result_level
+
+    @property
+    def levels_left(self) -> int:
+        """Products one after the other from one bootstrap to the next."""
+        return self.result_level - self.input_level
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of its keys in memory."""
+        return self._native.cost.key_bytes
+
+    @property
+    def plaintext_bytes(self) -> int:
+        """Bytes of its encoded matrices in memory."""
+        return self._native.cost.plaintext_bytes
+
+    @property
+    def failure_log2(self) -> float:
+        """log2 of the probability that one bootstrap gives a wrong result."""
+        return self._native.failure_log2
+
+    def expected_precision(self) -> tuple[float, float]:
+        """Mean and worst of -log2 |error| over the slots, for uniform values, by the model."""
+        return self._native.expected_precision()
+
+    def simulate(self, values: ArrayLike, *, seed: int = 0) -> NDArray[np.complex128]:
+        """What a bootstrap makes of values of shape (..., slots), in the clear: with the noise that theory gives
+        each step, drawn from `seed`. ParameterError for another number of values."""
+        given = np.asarray(values, dtype=np.complex128)
+        if given.ndim == 0 or given.shape[-1] != self.slots:
+            raise _core.ParameterError(
+                f"a bootstrap of {self.slots} slots does not take values of shape {given.shape}"
+            )
+        rows = given.reshape(-1, self.slots)
+        noisy = [self._native.simulate(row.tolist(), seed + i) for i, row in enumerate(rows)]
+        return np.asarray(noisy, dtype=np.complex128).reshape(given.shape)
+
+    def report(self) -> str:
+        """What it needs, costs and gives, in some lines for people."""
+        native, cost = self._native, self._native.cost
+        mean, worst = self.expected_precision()
+        lines = [
+            f"bootstrap of {self.slots} {'real' if self.real else 'complex'} slots, "
+            + ("slots first" if native.is_slots_first else "standard order"),
+            f"level {self.input_level} to {self.result_level}: {self.levels_left} levels left",
+            f"precision {mean:.1f} bits, {worst:.1f} in the worst slot (values up to 1, by the model)",
+            f"fails with a probability of 2^{self.failure_log2:.0f}",
+        ]
+        for name, matrices in (
+            ("SlotToCoeff", native.slots_to_coefficients()),
+            ("CoeffToSlot", native.coefficients_to_slots()),
+        ):
+            for level, diagonals, rotations, special, digits in matrices:
+                lines.append(
+                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations by keys of {digits} "
+                    f"digit{'' if digits == 1 else 's'} and {special} special primes"
+                )
+        lines += [
+            f"{native.keys} keys of {cost.key_bytes / 2**30:.2f} GiB, plaintexts of "
+            f"{cost.plaintext_bytes / 2**30:.2f} GiB",
+            f"{cost.key_products} products with keys, {cost.mod_ups} extensions of digits, "
+            f"{cost.divisions} divisions, {cost.plain_products} products with plaintexts",
+        ]
+        return "\n".join(lines)
+
+    def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """`x` with its values at the highest level, by the evaluator that `x` is bound to.
+
+        Raises:
+            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
+            MismatchError: when `x` has other slots, or belongs to other parameters.
+            LevelError: when `x` is below the user's levels.
+            ScaleError: when `x` is a product at the lowest level: bootstrap before it.
+        """
+        return x.evaluator.bootstrap(x, self, out=out)
+
+    def _in(self, context: Context) -> _core.PreparedBootstrap:
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = _core.prepare_bootstrap(context._native, self._native)
+            self._prepared[context] = prepared
+        return prepared
+
+    def _apply(self, evaluator: Evaluator, x: Ciphertext) -> _core.Ciphertext:
+        return self._in(evaluator.context).apply(evaluator._native, x._native)
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+    def __repr__(self) -> str:
+        return f"<Bootstrap of {self.slots} slots, level {self.input_level} to {self.result_level}>"

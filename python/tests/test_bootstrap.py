@@ -1,0 +1,116 @@
+"""Bootstrapping, as a user meets it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+SLOTS = 16
+
+
+@pytest.fixture(scope="module")
+def params() -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_bootstrapping("test-40", levels=4)
+
+
+@pytest.fixture(scope="module")
+def boot(params: hm.ckks.Parameters) -> hm.circuits.Bootstrap:
+    return hm.circuits.Bootstrap(params, SLOTS)
+
+
+@pytest.fixture(scope="module")
+def client(
+    params: hm.ckks.Parameters, boot: hm.circuits.Bootstrap
+) -> tuple[hm.Context, hm.SecretKey, hm.Keys]:
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    return ctx, sk, ctx.generate_keys(sk, plan=boot, rotations=[1])
+
+
+def values(count: int = SLOTS) -> np.ndarray:
+    return np.random.default_rng(3).uniform(-1, 1, count)
+
+
+def test_a_ciphertext_without_levels_gets_them_back(client, boot):
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot)
+    x = ev.encrypt(values())
+    low = ev.drop_to_level(x, boot.input_level)
+    y = low.bootstrap()
+    assert y.level == boot.result_level == boot.input_level + 4
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, values(), atol=2**-19)
+    np.testing.assert_array_equal(ctx.decrypt(boot(low), sk), ctx.decrypt(y, sk))
+
+
+def test_products_have_no_end_with_automatic(client, boot):
+    ctx, sk, keys = client
+    ev = ctx.bind(keys, bootstrap=boot, automatic=True)
+    x = ev.encrypt(values())
+    expected = values()
+    y = x
+    for step in range(9):  # more than twice the levels that are left
+        y = (y * x, y * values(), y * 0.5)[step % 3]
+        expected = expected * (values(), values(), 0.5)[step % 3]
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, expected, atol=2**-16)
+    power = x**64
+    np.testing.assert_allclose(ctx.decrypt(power, sk).real, values() ** 64, atol=2**-13)
+
+
+def test_without_automatic_the_levels_end(client, boot):
+    ctx, _, keys = client
+    with pytest.raises(hm.errors.LevelError):
+        _ = ctx.bind(keys, bootstrap=boot).encrypt(values()) ** 512
+
+
+def test_the_plan_tells_its_price(boot):
+    report = boot.report()
+    assert "4 levels left" in report
+    assert "probability of 2^-14" in report
+    assert report.count("CoeffToSlot") == 3
+    assert boot.key_bytes > 0
+    assert boot.plaintext_bytes > 0
+    mean, worst = boot.expected_precision()
+    assert 20 < worst < mean < 26
+
+
+def test_the_model_makes_an_error_of_that_size(boot):
+    clear = np.stack([values(), -values()]).astype(complex)
+    noisy = boot.simulate(clear, seed=5)
+    assert noisy.shape == clear.shape
+    error = np.abs(noisy - clear)
+    assert 2**-30 < error.max() < 2**-20
+    np.testing.assert_array_equal(boot.simulate(clear, seed=5), noisy)
+    with pytest.raises(hm.errors.ParameterError, match="16 slots"):
+        boot.simulate(values(8))
+
+
+def test_what_does_not_fit_is_refused(client, params, boot):
+    ctx, sk, keys = client
+    with pytest.raises(hm.errors.ParameterError, match="n16-40"):
+        hm.ckks.Parameters.for_bootstrapping("n16")
+    with pytest.raises(hm.errors.ParameterError, match="its fields are"):
+        hm.ckks.Parameters.for_bootstrapping("test-40", level=3)
+    with pytest.raises(TypeError, match="levels is 'many'"):
+        hm.ckks.Parameters.for_bootstrapping("test-40", levels="many")
+    with pytest.raises(hm.errors.ParameterError, match="power of two"):
+        hm.circuits.Bootstrap(params, 3)
+    with pytest.raises(hm.errors.ParameterError, match="for_bootstrapping"):
+        hm.circuits.Bootstrap(hm.ckks.Parameters.for_circuit(2))
+    with pytest.raises(hm.errors.ParameterError, match="plan"):
+        ctx.bind(keys, automatic=True)
+    with pytest.raises(hm.errors.MissingKeyError, match="no plan"):
+        ctx.bind(keys).encrypt(values()).bootstrap()
+    with pytest.raises(hm.errors.MismatchError, match="8"):
+        ctx.bind(keys, bootstrap=boot).encrypt(values(8)).bootstrap()
+    plain_keys = ctx.generate_keys(sk)
+    with pytest.raises(hm.errors.MissingKeyError, match="plan="):
+        ctx.bind(plain_keys, bootstrap=boot).encrypt(values()).bootstrap()
+
+
+def test_keys_of_a_plan_are_saved_and_loaded(client, boot):
+    ctx, sk, keys = client
+    ev = ctx.bind(ctx.load(bytes(keys)), bootstrap=boot)
+    y = ev.drop_to_level(ev.encrypt(values()), boot.input_level).bootstrap()
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, values(), atol=2**-19)
