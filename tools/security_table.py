@@ -6,7 +6,7 @@
 prints the rows as they stand in the source. The rules (docs/security.md) for a modulus that has B bits:
 
 - Every attack run under the cost model MATZOV counts with its lowest estimate, less 16 bits if the search for
-  that one hit its time limit.
+  that one hit its time limit, less 8 if it was the estimator's own search.
 - Of the two attacks that were cheapest wherever all were run, dual_mitm and bdd_mitm, one at least was run. A
   missing one is taken to be 8 bits below the cheapest of the others.
 - The cheapest has B + 4 bits (searches are on grids), B + 16 for weights below 64 (for what the estimator
@@ -29,7 +29,7 @@ SPARSE = 64
 """Weights below it have the larger margin and the largest modulus of SPARSE_LIMIT."""
 SPARSE_LIMIT = 126
 MARGIN, SPARSE_MARGIN = 4, 16
-TIME_LIMIT_MARGIN, MISSING_MARGIN = 16, 8
+TIME_LIMIT_MARGIN, DIRECT_MARGIN, MISSING_MARGIN = 16, 8, 8
 
 
 class Entry(NamedTuple):
@@ -46,9 +46,9 @@ def load(path: Path = ESTIMATES) -> list[dict[str, Any]]:
 def least_bits(estimates: Iterable[dict[str, Any]]) -> float:
     """What the estimates of one degree, weight and modulus count for by the first two rules; 0: nothing."""
     by_attack: dict[str, float] = {}
-    for row in sorted(estimates, key=lambda row: (row["bits"], row["time_limit"])):
-        counted = row["bits"] - (TIME_LIMIT_MARGIN if row["time_limit"] else 0)
-        by_attack.setdefault(row["attack"], counted)
+    for row in sorted(estimates, key=lambda row: (row["bits"], row["time_limit"], row["search"] == "direct")):
+        margin = TIME_LIMIT_MARGIN if row["time_limit"] else DIRECT_MARGIN if row["search"] == "direct" else 0
+        by_attack.setdefault(row["attack"], row["bits"] - margin)
     present = [attack for attack in CHEAPEST if attack in by_attack]
     if not present:
         return 0.0
