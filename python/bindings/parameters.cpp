@@ -196,8 +196,13 @@ void bind_parameters(nb::module_& m) {
   bind_integer_helpers<bfv::parameters_for, bfv::parameters_from_bits>(m, "bfv");
   bind_integer_helpers<bgv::parameters_for, bgv::parameters_from_bits>(m, "bgv");
 
-  m.def("max_log_modulus", &rlwe::max_log_modulus, "degree"_a, "bits"_a,
-        "Largest log2 of the whole modulus with `bits` (128, 192, 256) of security at this degree, or None.");
+  m.def(
+      "max_log_modulus",
+      [](std::size_t degree, int bits, std::size_t secret_weight) {
+        return rlwe::max_log_modulus(degree, bits, {.weight = secret_weight});
+      },
+      "degree"_a, "bits"_a, "secret_weight"_a,
+      "Largest log2 of the whole modulus with `bits` (128, 192, 256) of security at this degree, or None.");
   m.def("rotations_for_sum", &rlwe::rotations_for_sum, "parameters"_a, "slots"_a);
   m.def(
       "rotations_needed",

@@ -52,10 +52,11 @@ def prefix_levels(primes: Sequence[int], last_base: int) -> list[list[int]]:
     return [list(primes[:count]) for count in range(last_base, len(primes) + 1)]
 
 
-def max_log_modulus(degree: int, bits: int) -> int | None:
+def max_log_modulus(degree: int, bits: int, secret_weight: int = 0) -> int | None:
     """The largest log2 of the product of all primes that has `bits` (128, 192 or 256) of classical security
-    at this degree with uniform ternary secrets (ePrint 2024/463, Table 5.2), or None without an entry."""
-    return _core.max_log_modulus(degree, bits)
+    at this degree, or None without an entry: with uniform ternary secrets by ePrint 2024/463, Table 5.2, with
+    secrets of `secret_weight` non-zero coefficients by the committed estimates (docs/security.md)."""
+    return _core.max_log_modulus(degree, bits, secret_weight)
 
 
 def require_naturals(**values: int) -> None:

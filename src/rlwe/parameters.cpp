@@ -118,19 +118,8 @@ void check_security(const Parameters& parameters) {
                          : *wanted == 192 ? Security::at_least_192
                                           : Security::at_least_256;
   if (found >= least) return;
-  const auto limit = max_log_modulus(parameters.degree(), *wanted);
-  const double size = parameters.log_union() + parameters.log_special();
-  std::string reason;
-  if (!parameters.literal().secret.is_uniform()) {
-    reason = "no committed estimate covers secrets that are not uniform ternary";
-  } else if (parameters.literal().sigma < 3.19) {
-    reason = "the error deviation is below 3.19";
-  } else {
-    char text[160];
-    std::snprintf(text, sizeof(text), "log2(Q P) is %.1f, but degree %zu allows %d", size,
-                  parameters.degree(), limit.value_or(0));
-    reason = text;
-  }
+  const std::string reason = why_less(parameters.degree(), parameters.log_union() + parameters.log_special(),
+                                      parameters.literal().secret, parameters.literal().sigma, *wanted);
   throw SecurityError("these parameters have security " + name(found) + ", less than the " +
                       std::to_string(*wanted) + " bits asked for: " + reason +
                       "; use a larger degree or a smaller modulus, or pass security=None to accept it");

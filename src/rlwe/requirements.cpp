@@ -78,11 +78,11 @@ void require_security(const Context& context, const Gadget& gadget, const Secret
   if (!literal.security) return;
   const Security found = classify(literal.degree, gadget.log_modulus(), secret, literal.sigma);
   if (bits(found) >= *literal.security && found != Security::at_least_128_2018) return;
-  throw SecurityError("a key over " + std::to_string(gadget.log_modulus()) + " bits for a secret of weight " +
-                      std::to_string(secret.weight) + " has security " + name(found) + ", less than the " +
-                      std::to_string(*literal.security) +
-                      " bits that the parameters ask for; use a smaller modulus or another weight, or "
-                      "parameters with security=None to accept it");
+  throw SecurityError(
+      "a key over " + std::to_string(gadget.log_modulus()) + " bits has security " + name(found) +
+      ", less than the " + std::to_string(*literal.security) + " bits that the parameters ask for: " +
+      why_less(literal.degree, gadget.log_modulus(), secret, literal.sigma, *literal.security) +
+      "; use a smaller modulus or another weight, or parameters with security=None to accept it");
 }
 
 }  // namespace hemera::rlwe

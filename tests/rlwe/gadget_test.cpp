@@ -167,19 +167,27 @@ TEST_F(KeyGadgets, EncapsulationLeadsToAnEphemeralSecretAndBack) {
   EXPECT_THROW(static_cast<void>(generate_encapsulation_keys(main, 0, narrow, wide)), ParameterError);
 }
 
+// The narrow key is judged by its own modulus, 95 bits here, and by the ephemeral secret's weight.
 TEST(Encapsulation, InsistsOnTheSecurityOfTheParameters) {
-  const auto primes = arith::primes_below(std::uint64_t{1} << 26, 8192, 3);
-  ParametersLiteral literal;
-  literal.scheme = Scheme::ckks;
-  literal.degree = 4096;
-  literal.scale = 0x1p20;
-  literal.levels = {{primes[0]}, {primes[0], primes[1]}};
-  literal.special_primes = {primes[2]};
-  const auto context = tests::make_context(Parameters(literal));
-  const auto narrow = context->gadget({.base = {primes[0]}, .special = {primes[2]}, .digits = {{primes[0]}}});
-  EXPECT_THROW(static_cast<void>(
-                   generate_encapsulation_keys(generate_secret_key(context), 32, narrow, context->gadget(1))),
-               SecurityError);
+  const auto make = [](std::size_t degree, std::size_t weight) {
+    const auto primes = arith::primes_below(std::uint64_t{1} << 47, 2 * degree, 2);
+    const auto special = arith::primes_below(std::uint64_t{1} << 48, 2 * degree, 1);
+    ParametersLiteral literal;
+    literal.scheme = Scheme::ckks;
+    literal.degree = degree;
+    literal.scale = 0x1p40;
+    literal.levels = {{primes[0]}, primes};
+    literal.special_primes = special;
+    literal.security = 128;
+    const auto context = tests::make_context(Parameters(literal));
+    const auto narrow = context->gadget({.base = {primes[0]}, .special = special, .digits = {{primes[0]}}});
+    EXPECT_NEAR(narrow->log_modulus(), 95, 0.01);
+    return generate_encapsulation_keys(generate_secret_key(context), weight, narrow, context->gadget(1));
+  };
+  const EncapsulationKeys keys = make(65536, 32);
+  EXPECT_TRUE(keys.to_ephemeral && keys.from_ephemeral);
+  EXPECT_THROW(static_cast<void>(make(65536, 31)), SecurityError);
+  EXPECT_THROW(static_cast<void>(make(8192, 32)), SecurityError);
 }
 
 // A public key over primes of its own, and Gaussian secrets: as other libraries have them.

@@ -56,9 +56,51 @@ TEST(SecurityTable, AModulusAtTheBorderIsWithin) {
   }
   // Narrower errors, and secrets that no table has.
   EXPECT_EQ(classify(4096, 50, uniform, 3.18), Security::below_128);
-  EXPECT_EQ(classify(4096, 50, {.weight = 64}, 3.19), Security::below_128);
   EXPECT_EQ(classify(4096, 50, {.deviation = 3.0}, 3.19), Security::below_128);
   EXPECT_EQ(classify(4096, 50, {.deviation = 3.19}, 3.19), Security::at_least_256);
+}
+
+// The entries themselves are held to the estimates by python/tests/test_security_table.py.
+TEST(SecurityTable, FixedWeightsAreClassedByTheirOwnEntries) {
+  const auto classified = [](int log_degree, double log_modulus, std::size_t weight, double sigma = 3.19) {
+    return classify(std::size_t{1} << log_degree, log_modulus, {.weight = weight}, sigma);
+  };
+  for (const std::size_t weight : {std::size_t{32}, std::size_t{192}, std::size_t{1000}}) {
+    for (const int log_degree : {15, 16, 17}) {
+      const auto limit = max_log_modulus(std::size_t{1} << log_degree, 128, {.weight = weight});
+      ASSERT_TRUE(limit) << log_degree << ' ' << weight;
+      EXPECT_EQ(classified(log_degree, *limit, weight), Security::at_least_128);
+      EXPECT_EQ(classified(log_degree, 10, weight), Security::at_least_128);  // nothing above was estimated
+      EXPECT_EQ(classified(log_degree, *limit + 0.01, weight),
+                Security::below_128);  // the standard of 2018 is no help
+      EXPECT_EQ(classified(log_degree, *limit, weight, 3.18), Security::below_128);
+    }
+  }
+  // Ephemeral secrets of bootstrapping; the same weights are weak under the moduli of main secrets.
+  EXPECT_EQ(classified(16, 126, 32), Security::at_least_128);
+  EXPECT_EQ(classified(15, 100, 32), Security::at_least_128);
+  EXPECT_EQ(classified(16, 700, 32), Security::below_128);
+  EXPECT_EQ(classified(15, 700, 192), Security::at_least_128);
+  // Weights below all entries, degrees below all entries, more than a uniform secret has, degrees of no
+  // table.
+  EXPECT_EQ(classified(16, 50, 31), Security::below_128);
+  EXPECT_EQ(classified(14, 50, 192), Security::below_128);
+  EXPECT_EQ(classified(15, 50, 21845), Security::at_least_128);
+  EXPECT_EQ(classified(15, 50, 21846), Security::below_128);
+  EXPECT_EQ(classified(18, 50, 192), Security::below_128);
+  EXPECT_EQ(max_log_modulus(std::size_t{3} << 14, 128, {.weight = 192}), std::nullopt);
+  EXPECT_EQ(max_log_modulus(65536, 100, {.weight = 192}), std::nullopt);
+}
+
+TEST(SecurityTable, RefusalsNameWhatClashes) {
+  EXPECT_EQ(why_less(4096, 120, {}, 3.19, 128), "log2(Q P) is 120.0, but degree 4096 allows 106");
+  EXPECT_EQ(why_less(1024, 20, {}, 3.19, 192), "no table has an entry of 192 bits for degree 1024");
+  EXPECT_EQ(why_less(65536, 130, {.weight = 32}, 3.19, 128),
+            "log2(Q P) is 130.0, but degree 65536 with weight 32 allows 126");
+  EXPECT_EQ(why_less(8192, 95, {.weight = 32}, 3.19, 128),
+            "no table has an entry of 128 bits for degree 8192 with weight 32");
+  EXPECT_EQ(why_less(4096, 50, {.deviation = 3.0}, 3.19, 128), "the secret's deviation is below the error's");
+  EXPECT_EQ(why_less(4096, 50, {}, 3.18, 128), "the error deviation is below 3.19");
 }
 
 }  // namespace

@@ -1,0 +1,91 @@
+"""The fixed weights of src/rlwe/security.cpp are what tools/security_table.py derives from the estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import security_table as table
+from hemera.parameters import max_log_modulus
+
+WEIGHTS = (1, 16, 31, 32, 33, 63, 64, 128, 191, 192, 193, 512, 5461, 5462, 21845, 21846, 43690, 43691, 65536)
+
+
+def row(attack: str, bits: float, **changes: Any) -> dict[str, Any]:
+    """An estimate at N = 2^16, weight 192 and 1,000 bits."""
+    point = {"log_degree": 16, "weight": 192, "log_modulus": 1000, "model": "MATZOV"}
+    point |= {"time_limit": False, "search": "grid"}
+    return {**point, "attack": attack, "bits": bits, **changes}
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+@pytest.mark.parametrize("log_degree", range(10, 18))
+def test_the_library_has_what_the_estimates_give(log_degree: int, bits: int) -> None:
+    derived = table.derive(table.load())
+    for weight in WEIGHTS:
+        expected = table.look_up(derived, log_degree, weight, bits)
+        assert max_log_modulus(1 << log_degree, bits, weight) == expected, weight
+
+
+def test_estimates_are_of_one_kind() -> None:
+    rows = table.load()
+    for line in rows:
+        assert line["sigma"] == 3.19
+        assert line["samples"] == 2 << line["log_degree"]
+        assert line["estimator"] == "27a581bb (2026-06-06)"
+        assert 0 < line["bits"] < 1000
+    assert {line["model"] for line in rows} == {"MATZOV", "ADPS16"}
+    # The estimator gives uniform secrets what the guidelines' table gives them.
+    uniform = [line for line in rows if line["weight"] == 0 and line["model"] == "MATZOV"]
+    assert {(line["log_degree"], line["log_modulus"]) for line in uniform} == {(15, 868), (16, 1747)}
+    assert [line["bits"] for line in uniform] == pytest.approx([128, 128], abs=0.5)
+
+
+def test_a_fixed_weight_is_never_allowed_more_than_a_uniform_secret() -> None:
+    for entry in table.derive(table.load()):
+        uniform = max_log_modulus(1 << entry.log_degree, entry.bits)
+        assert uniform is not None
+        assert entry.log_modulus <= uniform
+
+
+@pytest.mark.parametrize(
+    ("rows", "bits"),
+    [
+        ([row("dual_mitm", 132), row("bdd_mitm", 140)], 128),
+        ([row("dual_mitm", 140), row("bdd_mitm", 131.9)], None),
+        ([row("dual_mitm", 200), row("bdd_mitm", 196)], 192),
+        # One of the two is missing: 8 bits; a search that was cut off: 16; both.
+        ([row("dual_mitm", 140)], 128),
+        ([row("dual_mitm", 139.9)], None),
+        ([row("dual_mitm", 140), row("bdd_mitm", 147.9, time_limit=True)], None),
+        ([row("dual_mitm", 140), row("bdd_mitm", 148, time_limit=True)], 128),
+        ([row("dual_mitm", 155.9, time_limit=True)], None),
+        ([row("dual_mitm", 156, time_limit=True)], 128),
+        # A lower estimate by another search of the same attack, whole or cut off.
+        ([row("dual_mitm", 140), row("bdd_mitm", 134, time_limit=True), row("bdd_mitm", 133)], 128),
+        ([row("dual_mitm", 140), row("bdd_mitm", 133, time_limit=True), row("bdd_mitm", 134)], None),
+        ([row("dual_mitm", 140), row("bdd_mitm", 133, time_limit=True), row("bdd_mitm", 133)], 128),
+        # The estimator's own search: 8 bits, unless the grid found the same.
+        ([row("dual_mitm", 140), row("bdd_mitm", 139.9, search="direct")], None),
+        ([row("dual_mitm", 140), row("bdd_mitm", 140, search="direct")], 128),
+        ([row("dual_mitm", 140), row("bdd_mitm", 133, search="direct"), row("bdd_mitm", 133)], 128),
+        # Any attack counts; none of the two, other models and what is no attack do not.
+        ([row("dual_mitm", 140), row("bdd_mitm", 140), row("usvp", 131)], None),
+        ([row("dual_hybrid", 180), row("usvp", 180)], None),
+        ([row("dual_mitm", 180, model="ADPS16")], None),
+        ([row("dual_mitm", 140), row("what_if_cube_root", 100)], 128),
+        # Weights below 64: 16 bits, and no more than 126 bits of modulus.
+        ([row("dual_mitm", 152, weight=32, log_modulus=126)], 128),
+        ([row("dual_mitm", 151.9, weight=32, log_modulus=126)], None),
+        ([row("dual_mitm", 180, weight=32, log_modulus=127)], None),
+    ],
+)
+def test_rules(rows: list[dict[str, Any]], bits: int | None) -> None:
+    derived = table.derive(rows)
+    assert max((entry.bits for entry in derived), default=None) == bits
+
+
+def test_the_largest_modulus_is_the_entry() -> None:
+    rows = [row("dual_mitm", 150 - step, log_modulus=1000 + step) for step in (0, 5, 20)]
+    assert table.derive(rows) == [(16, 192, 128, 1005)]
