@@ -37,7 +37,7 @@ def test_a_ciphertext_without_levels_gets_them_back(client, boot):
     ctx, sk, keys = client
     ev = ctx.bind(keys, bootstrap=boot)
     x = ev.encrypt(values())
-    low = ev.drop_to_level(x, boot.input_level)
+    low = ev.at_level(x, boot.input_level)
     y = low.bootstrap()
     assert y.level == boot.result_level == boot.input_level + 4
     np.testing.assert_allclose(ctx.decrypt(y, sk).real, values(), atol=2**-19)
@@ -112,5 +112,5 @@ def test_what_does_not_fit_is_refused(client, params, boot):
 def test_keys_of_a_plan_are_saved_and_loaded(client, boot):
     ctx, sk, keys = client
     ev = ctx.bind(ctx.load(bytes(keys)), bootstrap=boot)
-    y = ev.drop_to_level(ev.encrypt(values()), boot.input_level).bootstrap()
+    y = ev.at_level(ev.encrypt(values()), boot.input_level).bootstrap()
     np.testing.assert_allclose(ctx.decrypt(y, sk).real, values(), atol=2**-19)

@@ -40,8 +40,10 @@ Primes first_of_pool(const rlwe::Parameters& parameters, std::size_t count) {
 Primes special_primes(const rlwe::Parameters& parameters, const Primes& base, std::size_t most) {
   const auto& wanted = parameters.literal().security;
   const double limit =
-      wanted ? static_cast<double>(rlwe::max_log_modulus(parameters.degree(), *wanted).value_or(0))
-             : std::numeric_limits<double>::infinity();
+      wanted
+          ? static_cast<double>(
+                rlwe::max_log_modulus(parameters.degree(), *wanted, parameters.literal().secret).value_or(0))
+          : std::numeric_limits<double>::infinity();
   Primes special = pool_of(parameters);
   special.resize(std::min({special.size(), most, base.size() + 1}));
   while (!special.empty() && log2_product(base) + log2_product(special) > limit) special.pop_back();
