@@ -10,6 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "gpu/bootstraps.hpp"
 #include "gpu/session.hpp"
 #include "gpu/sets.hpp"
 #include "hemera/runtime/device.hpp"
@@ -29,6 +30,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --mode eager|graph|both                default: both
   --batches 1,8,32    batches for multiply_relinearize and rotate (others: batch 1); default: 1
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
+  --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real][:xBATCH]
   --repetitions N     timed calls, of which the median counts; default: 50
   --device N          index of the GPU; default: 0
   --output FILE       default: standard output
@@ -36,7 +38,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
 )";
 
 struct Options {
-  std::vector<std::string> sets, operations;
+  std::vector<std::string> sets, operations, bootstraps;
   std::vector<std::size_t> batches = {1};
   bool eager = true, graph = true, sweep = false;
   std::size_t repetitions = 50;
@@ -85,6 +87,8 @@ Options read_options(int count, char** arguments) {
         throw std::invalid_argument("--mode " + mode + "?");
       options.eager = mode != "graph";
       options.graph = mode != "eager";
+    } else if (name == "--bootstraps") {
+      options.bootstraps = split(value());
     } else if (name == "--sweep") {
       options.sweep = true;
     } else if (name == "--repetitions") {
@@ -178,6 +182,18 @@ class Bench {
     std::cerr << "  " << number(seconds.count(), 1) << " s\n";
   }
 
+  void run(const BootstrapCase& chosen) {
+    std::cerr << "bootstrap " << chosen.preset << "\n";
+    for (const BootstrapTiming& timing : time_bootstrap(chosen, options_.device, options_.repetitions)) {
+      std::string row = "{";
+      for (const auto& [name, value] : timing.fields) row += quoted(name) + ": " + value + ", ";
+      rows_.push_back(row + "\"microseconds\": " + number(timing.microseconds, 2) +
+                      ", \"spread\": " + number(timing.spread, 2) +
+                      ", \"checked\": " + (timing.checked ? "true" : "false") + "}");
+      if (!timing.checked) ++wrong_;
+    }
+  }
+
   [[nodiscard]] const std::vector<std::string>& rows() const { return rows_; }
   [[nodiscard]] std::size_t wrong() const { return wrong_; }
 
@@ -267,8 +283,9 @@ int run(int count, char** arguments) {
   }
   const runtime::CudaDevice& gpu = found.devices[static_cast<std::size_t>(options.device)];
   Bench bench(options);
+  for (const std::string& text : options.bootstraps) bench.run(read_bootstrap(text));
   for (const Set& set : sets()) {
-    if (wanted(options, set)) bench.run(set);
+    if (options.bootstraps.empty() && wanted(options, set)) bench.run(set);
   }
   std::ostringstream json;
   json << "{\n  \"gpu\": " << quoted(gpu.name) << ",\n  \"driver\": " << quoted(driver_version(found))

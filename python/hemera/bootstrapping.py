@@ -127,7 +127,7 @@ class Bootstrap:
         ):
             for level, diagonals, rotations, special, digits in matrices:
                 lines.append(
-                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations by keys of {digits} "
+                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations, keys of {digits} "
                     f"digit{'' if digits == 1 else 's'} and {special} special primes"
                 )
         lines += [

@@ -55,15 +55,19 @@ std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys
       "generate_keys(plan=))");
 }
 
-// i x: times X^(N/2), exactly.
-Ciphertext times_i(const Ciphertext& x) {
-  const rlwe::Context& context = *x.context;
-  const poly::RnsBase& base = context.base(x.meta.level);
+// X^(N/2), which is i in every slot, without a scale.
+rlwe::Plaintext imaginary_unit(const std::shared_ptr<const rlwe::Context>& context, std::size_t level) {
   const std::complex<double> i(0, 1);
-  const rlwe::Plaintext monomial = ckks::Encoder(x.context).encode_over(
-      base, std::span(&i, 1), {}, x.meta.level, 1, ckks::Stored::one_period);
+  return ckks::Encoder(context).encode_over(context->base(level), std::span(&i, 1), {}, level, 1,
+                                            ckks::Stored::one_period);
+}
+
+// i x, exactly.
+Ciphertext times_i(const Ciphertext& x, const rlwe::Plaintext& i) {
+  const rlwe::Context& context = *x.context;
   Ciphertext result = rlwe::make_ciphertext(x.context, x.meta, x.size());
-  context.backend().multiply(context.queue(), result.poly.view(), x.poly.view(), monomial.poly.view(), base);
+  context.backend().multiply(context.queue(), result.poly.view(), x.poly.view(), i.poly.view(),
+                             context.base(x.meta.level));
   return result;
 }
 
@@ -197,6 +201,8 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
   for (const LinearTransform& transform : plan_.to_coefficients_)
     to_coefficients_.emplace_back(context_, transform);
   for (const LinearTransform& transform : plan_.to_slots_) to_slots_.emplace_back(context_, transform);
+  i_before_ = imaginary_unit(context_, plan_.eval_mod_level_);
+  i_after_ = imaginary_unit(context_, plan_.eval_mod_->end_level());
 }
 
 // At the input level, with its scale.
@@ -238,9 +244,9 @@ Ciphertext PreparedBootstrap::reduced(const ckks::Evaluator& evaluator, const Ci
   const Ciphertext conjugate = evaluator.conjugate(x);
   Ciphertext real = evaluator.add(x, conjugate);
   if (plan_.real_) return (*plan_.eval_mod_)(evaluator, std::move(real));
-  const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x));
+  const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_before_);
   const Ciphertext both = (*plan_.eval_mod_)(evaluator, rlwe::stack({&real, &imaginary}));
-  return evaluator.add(rlwe::take(both, 0), times_i(rlwe::take(both, 1)));
+  return evaluator.add(rlwe::take(both, 0), times_i(rlwe::take(both, 1), i_after_));
 }
 
 Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {

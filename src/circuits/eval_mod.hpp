@@ -30,6 +30,7 @@ class EvalMod {
   /// Ciphertexts at the layout's level, with its scale; the result has the scale of the level where it ends.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, rlwe::Ciphertext v) const;
 
+  [[nodiscard]] std::size_t end_level() const { return end_level_; }
   [[nodiscard]] const EvalModSeries& series() const { return series_; }
   /// Products of ciphertexts.
   [[nodiscard]] std::size_t products() const;

@@ -111,6 +111,7 @@ class PreparedBootstrap {
   std::shared_ptr<const rlwe::Context> context_;
   Bootstrap plan_;
   std::vector<PreparedLinearTransform> to_coefficients_, to_slots_;
+  rlwe::Plaintext i_before_, i_after_;  // X^(N/2), at the levels where EvalMod begins and ends
 };
 
 }  // namespace hemera::circuits

@@ -1,0 +1,190 @@
+#include "gpu/bootstraps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "circuits/bootstrap_layout.hpp"
+#include "circuits/eval_mod.hpp"
+#include "gpu/timer.hpp"
+#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::gpu_bench {
+namespace {
+
+using circuits::Bootstrap;
+using circuits::PreparedBootstrap;
+using rlwe::Ciphertext;
+using Values = std::vector<std::complex<double>>;
+
+// How far below the model a measured worst slot may be.
+constexpr double tolerated_bits = 1.5;
+
+std::string fixed(double value) {
+  std::ostringstream text;
+  text.precision(1);
+  text << std::fixed << value;
+  return text.str();
+}
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+Values uniform_values(std::size_t count, bool real) {
+  std::mt19937_64 random(20261121);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  Values values(count);
+  for (auto& value : values) value = {uniform(random), real ? 0 : uniform(random)};
+  return values;
+}
+
+// A bootstrap on a device, with all that it needs.
+struct Session {
+  rlwe::Parameters parameters;
+  Bootstrap plan;
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  ckks::Evaluator evaluator;
+  PreparedBootstrap bootstrap;
+
+  Session(const BootstrapCase& chosen, int device)
+      : parameters(circuits::parameters_for_bootstrapping(circuits::bootstrap_preset(chosen.preset))),
+        plan(parameters, {.slots = chosen.slots, .real = chosen.real}),
+        context(rlwe::Context::make(parameters, {runtime::Device::Kind::cuda, device})),
+        secret(rlwe::generate_secret_key(context)),
+        evaluator(context, plan.generate_keys(secret)),
+        bootstrap(context, plan) {}
+
+  [[nodiscard]] Ciphertext encrypt(const Values& values, std::size_t batch, std::size_t level) const {
+    return ckks::encrypt(ckks::Encoder(context).encode(values, {batch}, level), secret);
+  }
+  [[nodiscard]] Values decrypt(const Ciphertext& ciphertext) const {
+    return ckks::Encoder(context).decode(ckks::decrypt(ciphertext, secret));
+  }
+};
+
+Call making(std::function<Ciphertext()> make, std::function<bool(const Ciphertext&)> check) {
+  auto output = std::make_shared<std::optional<Ciphertext>>();
+  return {.run = [output, make = std::move(make)] { output->emplace(make()); },
+          .release = [output] { output->reset(); },
+          .check = [output, check = std::move(check)] { return output->has_value() && check(**output); }};
+}
+
+}  // namespace
+
+BootstrapCase read_bootstrap(const std::string& text) {
+  std::istringstream stream(text);
+  BootstrapCase chosen;
+  std::getline(stream, chosen.preset, ':');
+  for (std::string part; std::getline(stream, part, ':');) {
+    if (part == "real") {
+      chosen.real = true;
+    } else if (part.starts_with("x")) {
+      chosen.batch = std::stoul(part.substr(1));
+    } else {
+      chosen.slots = std::stoul(part);
+    }
+  }
+  return chosen;
+}
+
+std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int device,
+                                            std::size_t repetitions) {
+  const Session session(chosen, device);
+  const Bootstrap& plan = session.plan;
+  const Timer timer(*session.context, repetitions);
+  const circuits::BootstrapLayout layout(session.parameters);
+  const circuits::EvalMod eval_mod(session.parameters, layout);
+  std::vector<BootstrapTiming> rows;
+  circuits::Precision precision;
+
+  const auto row = [&](const Timing& timing, const std::string& operation, const std::string& mode,
+                       std::size_t level, Fields more) {
+    Fields fields = {{"scheme", quoted("ckks")},
+                     {"operation", quoted(operation)},
+                     {"n", std::to_string(session.context->degree())},
+                     {"preset", quoted(chosen.preset)},
+                     {"slots", std::to_string(plan.slots())},
+                     {"real", plan.is_real() ? "true" : "false"},
+                     {"level", std::to_string(level)},
+                     {"limbs", std::to_string(session.context->base(level).size())},
+                     {"batch", std::to_string(chosen.batch)},
+                     {"mode", quoted(mode)}};
+    fields.insert(fields.end(), more.begin(), more.end());
+    rows.push_back({std::move(fields), timing.median, timing.spread, timing.checked});
+  };
+  const auto time = [&](const Call& call, const std::string& operation, std::size_t level,
+                        const std::function<Fields()>& more) {
+    const Timing eager = timer.eager(call);
+    row(eager, operation, "eager", level, more());
+    if (const std::optional<Timing> graph = timer.graph(call)) row(*graph, operation, "graph", level, more());
+  };
+
+  const Values one = uniform_values(plan.slots(), plan.is_real());
+  Values values;
+  for (std::size_t i = 0; i < chosen.batch; ++i) values.insert(values.end(), one.begin(), one.end());
+  const double wanted = plan.expected_precision().worst_bits - tolerated_bits;
+  const Ciphertext in = session.encrypt(values, chosen.batch, plan.input_level());
+  time(making([&] { return session.bootstrap(session.evaluator, in); },
+              [&](const Ciphertext& out) {
+                precision = circuits::precision_of(session.decrypt(out), values);
+                return precision.worst_bits > wanted;
+              }),
+       "bootstrap", plan.input_level(), [&] {
+         double log_qp = 0;
+         for (const circuits::KeyNeed& need : plan.needed_keys()) {
+           log_qp = std::max(log_qp, session.context->gadget(need.gadget)->log_modulus());
+         }
+         return Fields{{"scale_bits", fixed(std::log2(session.parameters.scale()))},
+                       {"levels_left", std::to_string(plan.result_level() - plan.input_level())},
+                       {"mean_bits", fixed(precision.mean_bits)},
+                       {"worst_bits", fixed(precision.worst_bits)},
+                       {"key_bytes", std::to_string(plan.cost().key_bytes)},
+                       {"plaintext_bytes", std::to_string(plan.cost().plaintext_bytes)},
+                       {"log_qp", fixed(log_qp)}};
+       });
+
+  // The steps, on values of their own: their results are checked with the whole.
+  const auto right = [](const Ciphertext&) { return true; };
+  const Values small = uniform_values(plan.slots() * chosen.batch, plan.is_real());
+  for (const auto* transforms : {&plan.slots_to_coefficients(), &plan.coefficients_to_slots()}) {
+    for (const circuits::LinearTransform& transform : *transforms) {
+      const circuits::PreparedLinearTransform prepared(session.context, transform);
+      const Ciphertext x = session.encrypt(small, chosen.batch, transform.level());
+      time(making([&] { return prepared(session.evaluator, x); }, right), "linear_transform",
+           transform.level(), [&] {
+             return Fields{{"diagonals", std::to_string(transform.diagonals().size())},
+                           {"rotations", std::to_string(transform.rotations().size())}};
+           });
+    }
+  }
+  const std::size_t parts = plan.is_real() ? 1 : 2;
+  Values t(small.begin(), small.end());
+  for (auto& value : t) value = value.real() / static_cast<double>(circuits::eval_mod_range);
+  t.resize(t.size() * parts);
+  const Ciphertext v =
+      ckks::encrypt(ckks::Encoder(session.context).encode(t, {parts * chosen.batch}, layout.eval_mod_level),
+                    session.secret);
+  time(making([&] { return eval_mod(session.evaluator, v.clone()); }, right), "eval_mod",
+       layout.eval_mod_level, [] { return Fields{}; });
+  for (const BootstrapTiming& timing : rows) {
+    for (const char* name : {"operation", "level", "mode", "mean_bits", "worst_bits"}) {
+      for (const auto& [field, value] : timing.fields) {
+        if (field == name) std::cerr << "  " << value;
+      }
+    }
+    std::cerr << "  " << fixed(timing.microseconds) << " us +- " << fixed(timing.spread)
+              << (timing.checked ? "" : "   WRONG RESULT") << "\n";
+  }
+  return rows;
+}
+
+}  // namespace hemera::gpu_bench

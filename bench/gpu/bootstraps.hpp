@@ -1,0 +1,33 @@
+// Bootstraps and their steps on a GPU.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hemera::gpu_bench {
+
+/// One line of the results: names and JSON values beside the time.
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+struct BootstrapCase {
+  std::string preset;
+  std::size_t slots = 0;  ///< 0: all
+  bool real = false;
+  std::size_t batch = 1;
+};
+
+/// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8". std::invalid_argument for another form.
+BootstrapCase read_bootstrap(const std::string& text);
+
+struct BootstrapTiming {
+  Fields fields;
+  double microseconds = 0, spread = 0;
+  bool checked = false;
+};
+
+/// Of the whole bootstrap, eager and as a graph, and of its steps.
+std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int device, std::size_t repetitions);
+
+}  // namespace hemera::gpu_bench
