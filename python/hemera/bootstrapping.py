@@ -21,7 +21,7 @@ __all__ = ["Bootstrap"]
 
 
 class Bootstrap:
-    """Brings ciphertexts (CKKS) from their lowest level back to the highest, so that computations have no end.
+    """Brings ciphertexts (CKKS) from their lowest level back to the highest: computations have no end.
 
         params = hm.ckks.Parameters.for_bootstrapping("n16-40")
         boot = hm.circuits.Bootstrap(params, slots=32768)
@@ -99,8 +99,8 @@ class Bootstrap:
         return self._native.expected_precision()
 
     def simulate(self, values: ArrayLike, *, seed: int = 0) -> NDArray[np.complex128]:
-        """What a bootstrap makes of values of shape (..., slots), in the clear: with the noise that theory gives
-        each step, drawn from `seed`. ParameterError for another number of values."""
+        """What a bootstrap makes of values of shape (..., slots), in the clear: with the noise that theory
+        gives each step, drawn from `seed`. ParameterError for another number of values."""
         given = np.asarray(values, dtype=np.complex128)
         if given.ndim == 0 or given.shape[-1] != self.slots:
             raise _core.ParameterError(
@@ -127,7 +127,7 @@ class Bootstrap:
         ):
             for level, diagonals, rotations, special, digits in matrices:
                 lines.append(
-                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations, keys of {digits} "
+                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations; keys: {digits} "
                     f"digit{'' if digits == 1 else 's'} and {special} special primes"
                 )
         lines += [

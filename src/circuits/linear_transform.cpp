@@ -261,32 +261,6 @@ ExtendedCiphertext PreparedLinearTransform::turned(const rlwe::EvaluationKeys& k
                                context_->galois_element(static_cast<std::int64_t>(rotation)));
 }
 
-std::map<std::size_t, ExtendedCiphertext> PreparedLinearTransform::baby_steps(
-    const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& vector) const {
-  const std::set<std::size_t> babies = babies_of(plan_.groups_);
-  std::map<std::size_t, ExtendedCiphertext> steps;
-  if (plan_.fewest_keys_) {
-    steps.emplace(0, rlwe::extend(vector, gadget_));
-    for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
-      const auto before = std::prev(steps.end());
-      steps.emplace(step, turned(keys, before->second, plan_.stride_));
-      if (!babies.contains(before->first)) steps.erase(before);
-    }
-    return steps;
-  }
-  std::optional<rlwe::Digits> digits;
-  for (const std::size_t step : babies) {
-    if (step == 0) {
-      steps.emplace(step, rlwe::extend(vector, gadget_));
-      continue;
-    }
-    if (!digits) digits = rlwe::decompose(vector, gadget_);
-    const auto element = context_->galois_element(static_cast<std::int64_t>(step));
-    steps.emplace(step, rlwe::switch_extended(*digits, *key(keys, step), element));
-  }
-  return steps;
-}
-
 rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& evaluator,
                                                      const rlwe::Ciphertext& vector) const {
   rlwe::require_filled(vector, "linear transform");
@@ -313,8 +287,55 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
                      "; make it for that level");
   }
 
-  const auto babies = baby_steps(keys, x);
-  // From the farthest giant step down: with few keys each sum turns on with what comes after it.
+  return rlwe::mod_down_rescaled(plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x));
+}
+
+// All baby steps and their products in one pass, then all giant steps in one.
+ExtendedCiphertext PreparedLinearTransform::by_all_keys(const rlwe::EvaluationKeys& keys,
+                                                        const rlwe::Ciphertext& x) const {
+  const auto element_of = [&](std::size_t rotation) {
+    return context_->galois_element(static_cast<std::int64_t>(rotation));
+  };
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> held;
+  const auto key_of = [&](std::size_t rotation) -> const rlwe::SwitchingKey* {
+    return rotation == 0 ? nullptr : held.emplace_back(key(keys, rotation)).get();
+  };
+  std::map<std::size_t, rlwe::HoistedTerm> babies;
+  std::size_t number_of_group = 0;
+  for (const auto& [giant, group] : plan_.groups_) {
+    for (const auto& [baby, number] : group) {
+      rlwe::HoistedTerm& term = babies[baby];
+      if (term.factors.empty()) {
+        term = {.key = key_of(baby), .galois_element = element_of(baby), .factors = {}};
+        term.factors.resize(plan_.groups_.size());
+      }
+      term.factors[number_of_group] = &plaintexts_.at(number);
+    }
+    ++number_of_group;
+  }
+  std::vector<rlwe::HoistedTerm> terms;
+  for (auto& [baby, term] : babies) terms.push_back(std::move(term));
+  std::vector<ExtendedCiphertext> inner = rlwe::hoisted_products(x, gadget_, terms, plan_.groups_.size());
+  if (inner.size() == 1 && plan_.groups_.begin()->first == 0) return std::move(inner.front());
+  std::vector<rlwe::TurnedTerm> turns;
+  for (const auto& [giant, group] : plan_.groups_) {
+    turns.push_back({.in = &inner[turns.size()], .key = key_of(giant), .galois_element = element_of(giant)});
+  }
+  return rlwe::turned_sum(turns);
+}
+
+// Each step from the one before, by the same two keys.
+ExtendedCiphertext PreparedLinearTransform::step_by_step(const rlwe::EvaluationKeys& keys,
+                                                         const rlwe::Ciphertext& x) const {
+  const std::set<std::size_t> babies = babies_of(plan_.groups_);
+  std::map<std::size_t, ExtendedCiphertext> steps;
+  steps.emplace(0, rlwe::extend(x, gadget_));
+  for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
+    const auto before = std::prev(steps.end());
+    steps.emplace(step, turned(keys, before->second, plan_.stride_));
+    if (!babies.contains(before->first)) steps.erase(before);
+  }
+  // From the farthest giant step down: each sum turns on with what comes after it.
   const std::size_t giant_stride = plan_.baby_steps_ * plan_.stride_;
   std::optional<ExtendedCiphertext> sum;
   std::size_t at = 0;
@@ -325,22 +346,18 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
     const auto& [giant, terms] = *group;
     ExtendedCiphertext inner;
     for (const auto& [baby, number] : terms) {
-      rlwe::multiply_plain_add(inner, babies.at(baby), plaintexts_.at(number));
+      rlwe::multiply_plain_add(inner, steps.at(baby), plaintexts_.at(number));
     }
-    if (plan_.fewest_keys_) {
-      turn_down_to(giant);
-      at = giant;
-    } else if (giant != 0) {
-      inner = turned(keys, inner, giant);
-    }
+    turn_down_to(giant);
+    at = giant;
     if (sum) {
       rlwe::add_inplace(*sum, inner);
     } else {
       sum = std::move(inner);
     }
   }
-  if (plan_.fewest_keys_) turn_down_to(0);
-  return rlwe::mod_down_rescaled(*sum);
+  turn_down_to(0);
+  return std::move(*sum);
 }
 
 }  // namespace hemera::circuits

@@ -222,6 +222,19 @@ void Backend::key_inner_product(Queue& queue, const PolyView& out, const ConstPo
   do_key_inner_product(queue, out, digits, key, plan);
 }
 
+void Backend::hoisted_products(Queue& queue, std::span<const PolyView> out,
+                               std::span<const HoistedTerm> terms, const ModUp& plan,
+                               std::span<const std::uint64_t> special, Workspace& workspace) const {
+  check_ring("hoisted_products", ring_, plan.extended());
+  check_ring("hoisted_products", ring_, plan.key_base());
+  check_hoisted_products(out, terms, plan, special);
+  for (const HoistedTerm& term : terms) {
+    check_galois_element("hoisted_products", term.galois_element, ring_->degree());
+  }
+  with_scratch(workspace,
+               [&](Workspace& scratch) { do_hoisted_products(queue, out, terms, plan, special, scratch); });
+}
+
 void Backend::switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
                           const ModUp& up, const Division* down, const ConstPolyView& addend,
                           Workspace& workspace) const {

@@ -210,6 +210,46 @@ void check_key(const char* operation, const PolyView& out, const ConstPolyView& 
   }
 }
 
+void check_hoisted_products(std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
+                            const ModUp& plan, std::span<const std::uint64_t> special) {
+  constexpr const char* operation = "hoisted_products";
+  if (out.empty() || terms.empty()) {
+    throw MismatchError("hoisted_products: there must be an output and a term");
+  }
+  check_count(operation, "residues of P", special.size(), plan.base().size());
+  for (const PolyView& each : out) {
+    check_view(operation, "output", each, plan.extended());
+    check_count(operation, "components of the output", each.shape.components, 2);
+    check_count(operation, "batch of the outputs", each.shape.batch, out.front().shape.batch);
+  }
+  const PolyView& whole = out.front();
+  for (const Backend::HoistedTerm& term : terms) {
+    if (term.digits.data != nullptr) {
+      check_view(operation, "digits", term.digits, plan.extended());
+      check_count(operation, "digits", term.digits.shape.components, plan.digits().size());
+      check_batch(operation, "digits", term.digits.shape, whole.shape);
+      check_key(operation, whole, term.key, plan);
+    }
+    if (term.addend.data != nullptr) {
+      const bool is_extended = term.addend.shape.limbs == plan.extended().size();
+      check_view(operation, "addend", term.addend, is_extended ? plan.extended() : plan.base());
+      check_batch(operation, "addend", term.addend.shape, whole.shape);
+      if (term.addend.shape.components > 2) {
+        throw MismatchError("hoisted_products: the addend " + describe(term.addend.shape) +
+                            " has more than two components");
+      }
+    }
+    if (term.factors.empty() && terms.front().factors.empty()) continue;
+    check_count(operation, "factors of a term", term.factors.size(), out.size());
+    for (const ConstPolyView& factor : term.factors) {
+      if (factor.data == nullptr) continue;
+      check_view(operation, "factor", as_whole(factor, whole.shape.degree), plan.extended());
+      check_count(operation, "components of a factor", factor.shape.components, 1);
+      check_batch(operation, "factor", factor.shape, whole.shape);
+    }
+  }
+}
+
 void check_switch(const char* operation, const PolyView& out, const ConstPolyView& in,
                   const ConstPolyView& key, const ModUp& up, const ConstPolyView& addend) {
   check_view(operation, "output", out, up.base());

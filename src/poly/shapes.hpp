@@ -86,6 +86,10 @@ void check_switch_plans(const char* operation, const std::shared_ptr<const Ring>
 /// MismatchError otherwise.
 void check_key(const char* operation, const PolyView& out, const ConstPolyView& key, const ModUp& plan);
 
+/// Outputs and terms of Backend::hoisted_products; MismatchError otherwise.
+void check_hoisted_products(std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
+                            const ModUp& plan, std::span<const std::uint64_t> special);
+
 /// Output, input, key and addend of a key switch; MismatchError otherwise.
 void check_switch(const char* operation, const PolyView& out, const ConstPolyView& in,
                   const ConstPolyView& key, const ModUp& up, const ConstPolyView& addend);

@@ -63,6 +63,38 @@ ExtendedCiphertext turned(const std::shared_ptr<const Context>& context, const G
   return result;
 }
 
+// The metadata of the product of an extended ciphertext, over `base`, and a plaintext.
+Metadata factor_product(const Context& context, const Metadata& a, const Plaintext& b,
+                        const poly::RnsBase& base) {
+  require_same_context(context, *b.context, "multiplying an extended ciphertext");
+  if (b.poly.base() != base || b.poly.form() != Form::evaluation) {
+    throw MismatchError("multiplying an extended ciphertext: the plaintext is over " +
+                        std::to_string(b.poly.base().size()) + " moduli, the ciphertext over " +
+                        std::to_string(base.size()) +
+                        "; encode it over the level's base and the gadget's special primes");
+  }
+  if (broadcast(a.batch, b.meta.batch, "multiplying an extended ciphertext") != a.batch) {
+    throw MismatchError("multiplying an extended ciphertext: the plaintext has the larger batch " +
+                        to_text(b.meta.batch) + "; repeat the ciphertext first");
+  }
+  Metadata meta = context.scales().number_product(a, b.meta.scale);
+  meta.slots = std::max(a.slots, b.meta.slots);
+  meta.largest = largest_product(a.largest, b.meta.largest);
+  return meta;
+}
+
+// The metadata of a sum, to which another addend comes.
+void join_sum(const Context& context, Metadata& sum, const Metadata& addend) {
+  if (!context.scales().is_aligned(sum, addend)) {
+    throw ScaleError(
+        "adding extended ciphertexts: their levels, scales or correction factors differ; encode the "
+        "plaintexts that multiply them at one scale");
+  }
+  sum.slots = std::max(sum.slots, addend.slots);
+  sum.largest += addend.largest;
+  sum.noise_log2 = sum_noise_log2(context, sum.noise_log2, addend.noise_log2);
+}
+
 Ciphertext divided(const ExtendedCiphertext& extended, Metadata meta) {
   const Context& context = *extended.context;
   Ciphertext result = make_ciphertext(extended.context, std::move(meta), 2);
@@ -160,16 +192,9 @@ void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) {
                         " and " + std::to_string(b.meta.level) + " with batches " + to_text(a.meta.batch) +
                         " and " + to_text(b.meta.batch) + "; both must agree");
   }
-  if (!context.scales().is_aligned(a.meta, b.meta)) {
-    throw ScaleError(
-        "adding extended ciphertexts: their scales or correction factors differ; encode the "
-        "plaintexts that multiply them at one scale");
-  }
+  join_sum(context, a.meta, b.meta);
   const poly::PolyView sum = a.poly.view();
   context.backend().add(context.queue(), sum, sum, b.poly.view(), a.poly.base());
-  a.meta.slots = std::max(a.meta.slots, b.meta.slots);
-  a.meta.largest += b.meta.largest;
-  a.meta.noise_log2 = sum_noise_log2(context, a.meta.noise_log2, b.meta.noise_log2);
 }
 
 ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) {
@@ -179,21 +204,8 @@ ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& 
 }
 
 void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, const Plaintext& b) {
-  require_same_context(*a.context, *b.context, "multiplying an extended ciphertext");
   const Context& context = *a.context;
-  if (b.poly.base() != a.poly.base() || b.poly.form() != Form::evaluation) {
-    throw MismatchError("multiplying an extended ciphertext: the plaintext is over " +
-                        std::to_string(b.poly.base().size()) + " moduli, the ciphertext over " +
-                        std::to_string(a.poly.base().size()) +
-                        "; encode it over the level's base and the gadget's special primes");
-  }
-  if (broadcast(a.meta.batch, b.meta.batch, "multiplying an extended ciphertext") != a.meta.batch) {
-    throw MismatchError("multiplying an extended ciphertext: the plaintext has the larger batch " +
-                        to_text(b.meta.batch) + "; repeat the ciphertext first");
-  }
-  Metadata meta = context.scales().number_product(a.meta, b.meta.scale);
-  meta.slots = std::max(a.meta.slots, b.meta.slots);
-  meta.largest = largest_product(a.meta.largest, b.meta.largest);
+  Metadata meta = factor_product(context, a.meta, b, a.poly.base());
   const poly::RnsBase& base = a.poly.base();
   if (!sum.poly) {
     sum = {a.context, a.gadget, std::move(meta),
@@ -202,15 +214,134 @@ void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, co
     return;
   }
   require_gadget(*sum.gadget, *a.gadget, "multiplying an extended ciphertext");
-  if (sum.poly.shape() != a.poly.shape() || !context.scales().is_aligned(sum.meta, meta)) {
-    throw ScaleError(
-        "multiplying an extended ciphertext: the product has another level, batch or scale than "
-        "the sum; encode the plaintexts at one scale");
+  if (sum.poly.shape() != a.poly.shape()) {
+    throw MismatchError("multiplying an extended ciphertext: the product has another batch than the sum");
   }
+  join_sum(context, sum.meta, meta);
   context.backend().multiply_add(context.queue(), sum.poly.view(), a.poly.view(), b.poly.view(), base);
-  sum.meta.slots = std::max(sum.meta.slots, meta.slots);
-  sum.meta.largest += meta.largest;
-  sum.meta.noise_log2 = sum_noise_log2(context, sum.meta.noise_log2, meta.noise_log2);
+}
+
+std::vector<ExtendedCiphertext> hoisted_products(const Ciphertext& in, GadgetPointer gadget,
+                                                 std::span<const HoistedTerm> terms, std::size_t count) {
+  require_size_two(in, "hoisted_products");
+  const Context& context = *in.context;
+  const std::size_t level = in.meta.level;
+  const poly::ModUp& up = gadget->mod_up(level);
+  const poly::ConstPolyView c = in.poly.view();
+  const bool switches = std::any_of(terms.begin(), terms.end(), [](const auto& term) { return term.key; });
+  const poly::Poly digits = switches ? extended_digits(context, c.components(1, 1), up) : poly::Poly();
+
+  std::vector<ExtendedCiphertext> sums(count);
+  std::vector<poly::Backend::HoistedTerm> products;
+  for (const HoistedTerm& term : terms) {
+    poly::Backend::HoistedTerm product{.addend = c, .galois_element = term.galois_element};
+    Metadata meta = in.meta;
+    if (term.key != nullptr) {
+      require_same_context(context, *term.key->context, "hoisted_products");
+      require_gadget(*gadget, *term.key->gadget, "hoisted_products");
+      product.digits = digits.view();
+      product.key = term.key->poly.view();
+      product.addend = c.components(0, 1);
+      meta = switched(context, *gadget, meta);
+    }
+    if (term.factors.size() != count) {
+      throw MismatchError("hoisted_products: a term has " + std::to_string(term.factors.size()) +
+                          " plaintexts for " + std::to_string(count) + " sums");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const Plaintext* factor = term.factors[i];
+      product.factors.push_back(factor == nullptr ? poly::ConstPolyView() : factor->poly.view());
+      if (factor == nullptr) continue;
+      Metadata own = factor_product(context, meta, *factor, up.extended());
+      ExtendedCiphertext& sum = sums[i];
+      if (!sum.context) {
+        sum.context = in.context;
+        sum.meta = std::move(own);
+      } else {
+        join_sum(context, sum.meta, own);
+      }
+    }
+    products.push_back(std::move(product));
+  }
+  std::vector<poly::PolyView> out;
+  for (ExtendedCiphertext& sum : sums) {
+    if (!sum.context) throw MismatchError("hoisted_products: a sum has no term");
+    sum.gadget = gadget;
+    sum.poly = context.make_poly(c.shape.batch, 2, up.extended(), Form::evaluation);
+    out.push_back(sum.poly.view());
+  }
+  auto workspace = context.make_workspace();
+  context.backend().hoisted_products(context.queue(), out, products, up, gadget->special_residues(level),
+                                     workspace);
+  return sums;
+}
+
+ExtendedCiphertext turned_sum(std::span<const TurnedTerm> terms) {
+  if (terms.empty()) throw MismatchError("turned_sum: there is no term");
+  const ExtendedCiphertext& first = *terms.front().in;
+  const Context& context = *first.context;
+  const poly::Backend& backend = context.backend();
+  const std::size_t level = first.meta.level, batch = first.poly.shape().batch;
+  const poly::ModUp& up = first.gadget->mod_up(level);
+  const poly::Division* down = first.gadget->mod_down(level);
+  // The second components that are switched, as one batch: divided and extended together.
+  const auto is_switched = [](const TurnedTerm& term) { return term.key != nullptr; };
+  const auto switched_terms =
+      static_cast<std::size_t>(std::count_if(terms.begin(), terms.end(), is_switched));
+  poly::Poly digits;
+  if (switched_terms != 0) {
+    const poly::RnsBase& extended = up.extended();
+    poly::Poly seconds = context.make_poly(switched_terms * batch, 1, extended, Form::evaluation);
+    std::size_t at = 0;
+    for (const TurnedTerm& term : terms) {
+      if (!is_switched(term)) continue;
+      backend.copy(context.queue(), seconds.view().batches(at, batch), term.in->poly.view().components(1, 1));
+      at += batch;
+    }
+    if (down != nullptr) {
+      poly::Poly divided_seconds =
+          context.make_poly(switched_terms * batch, 1, context.base(level), Form::evaluation);
+      auto workspace = context.make_workspace();
+      backend.divide_and_round(context.queue(), divided_seconds.view(), std::as_const(seconds).view(), *down,
+                               Form::evaluation, workspace);
+      seconds = std::move(divided_seconds);
+    }
+    digits = extended_digits(context, std::as_const(seconds).view(), up);
+  }
+  ExtendedCiphertext sum{first.context, first.gadget, first.meta,
+                         context.make_poly(batch, 2, up.extended(), Form::evaluation)};
+  std::vector<poly::Backend::HoistedTerm> products;
+  std::size_t at = 0;
+  for (const TurnedTerm& term : terms) {
+    require_same_context(context, *term.in->context, "turned_sum");
+    require_gadget(*first.gadget, *term.in->gadget, "turned_sum");
+    const poly::ConstPolyView view = term.in->poly.view();
+    poly::Backend::HoistedTerm product{.addend = view, .galois_element = term.galois_element};
+    Metadata meta = term.in->meta;
+    if (is_switched(term)) {
+      require_same_context(context, *term.key->context, "turned_sum");
+      require_gadget(*first.gadget, *term.key->gadget, "turned_sum");
+      product.digits = std::as_const(digits).view().batches(at, batch);
+      product.key = term.key->poly.view();
+      product.addend = view.components(0, 1);
+      meta = switched(context, *first.gadget, meta);
+      at += batch;
+    }
+    if (&term == terms.data()) {
+      sum.meta = std::move(meta);
+    } else {
+      if (term.in->poly.shape() != first.poly.shape()) {
+        throw MismatchError("turned_sum: the terms have different batches");
+      }
+      join_sum(context, sum.meta, meta);
+    }
+    products.push_back(std::move(product));
+  }
+  const poly::PolyView out = sum.poly.view();
+  auto workspace = context.make_workspace();
+  backend.hoisted_products(context.queue(), std::span(&out, 1), products, up,
+                           first.gadget->special_residues(level), workspace);
+  return sum;
 }
 
 Ciphertext mod_down(const ExtendedCiphertext& extended) { return divided(extended, extended.meta); }

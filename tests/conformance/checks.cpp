@@ -328,6 +328,45 @@ class Table {
          {{"a key of one digit", [this](const auto& v, Workspace&) {
              backend().key_inner_product(queue(), v[0], v[1], v[2].batches(0, 1), plans.up);
            }}}});
+    operations.push_back(
+        {"hoisted_products",
+         {{"output", qp, batch, 2, any},
+          {"digits", qp, batch, 2, any},
+          {"key", qp, 2, 2, of_key},
+          {"addend", q, batch, 2, any},
+          {"factor", qp, batch, 1, of_stored}},
+         [this](const auto& v, const Plans& p, Workspace& space) {
+           const poly::Backend::HoistedTerm term{v[1], v[2], v[3], 5, {v[4]}};
+           const std::uint64_t special[] = {1, 2};
+           backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), p.up, special,
+                                      space);
+         },
+         true,
+         {{"a key of one digit",
+           [this](const auto& v, Workspace& space) {
+             const poly::Backend::HoistedTerm term{v[1], v[2].batches(0, 1), v[3], 5, {v[4]}};
+             const std::uint64_t special[] = {1, 2};
+             backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), plans.up, special,
+                                        space);
+           }},
+          {"residues of P for other primes",
+           [this](const auto& v, Workspace& space) {
+             const poly::Backend::HoistedTerm term{v[1], v[2], v[3], 5, {v[4]}};
+             const std::uint64_t special[] = {1, 2, 3};
+             backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), plans.up, special,
+                                        space);
+           }},
+          {"factors for other outputs",
+           [this](const auto& v, Workspace& space) {
+             const poly::Backend::HoistedTerm term{v[1], v[2], v[3], 5, {v[4], v[4]}};
+             const std::uint64_t special[] = {1, 2};
+             backend().hoisted_products(queue(), std::span(&v[0], 1), std::span(&term, 1), plans.up, special,
+                                        space);
+           }},
+          {"no terms", [this](const auto& v, Workspace& space) {
+             const std::uint64_t special[] = {1, 2};
+             backend().hoisted_products(queue(), std::span(&v[0], 1), {}, plans.up, special, space);
+           }}}});
     const auto switch_keys = [this](const std::vector<PolyView>& v, const Plans& p,
                                     const poly::Division* down, Workspace& space) {
       const poly::Backend::KeySwitch list[] = {{v[0], v[2], 5}};

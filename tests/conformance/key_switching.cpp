@@ -253,6 +253,83 @@ TEST_P(BackendTest, ModUpCommutesWithAutomorphisms) {
   }
 }
 
+// Sums of switched, turned and multiplied polynomials, beside the sum by the simple operations.
+void check_hoisted_products(const BackendCase& backend_case, const Gadget& gadget, std::size_t degree,
+                            std::size_t batch, std::size_t outputs, std::size_t count) {
+  SCOPED_TRACE(std::string(gadget.name) + ", " + std::to_string(outputs) + " outputs of " +
+               std::to_string(count) + " terms");
+  Rig rig(backend_case, degree, gadget.bits);
+  const ModUp plan = prepare(rig, gadget, 1).plan;
+  const RnsBase& extended = plan.extended();
+  std::vector<std::uint64_t> special;
+  for (std::size_t i = 0; i < plan.base().size(); ++i)
+    special.push_back(plan.base().modulus(i).value() - 1 - i);
+  const poly::Poly digits = rig.upload(rig.random(extended, batch, plan.digits().size()));
+  const poly::Poly one_digits = rig.upload(rig.random(extended, 1, plan.digits().size()));
+  const poly::Poly over_base = rig.upload(rig.random(plan.base(), batch, 2));
+  const poly::Poly over_extended = rig.upload(rig.random(extended, batch, 2));
+  std::size_t key_digits = 0;
+  for (const GadgetDigit& digit : plan.digits()) key_digits = std::max(key_digits, digit.key_digit + 1);
+  std::vector<poly::Poly> keys, factors;
+  for (std::size_t i = 0; i < 3; ++i) keys.push_back(rig.upload(rig.random(plan.key_base(), key_digits, 2)));
+  for (const std::size_t entries : {std::size_t{0}, std::size_t{64}, degree / 2}) {
+    factors.push_back(rig.upload(rig.random(extended, 1, 1, entries)));
+  }
+  factors.push_back(rig.upload(rig.random(extended, batch, 1)));
+
+  using Term = poly::Backend::HoistedTerm;
+  std::vector<Term> terms;
+  for (std::size_t k = 0; k < count; ++k) {
+    Term term{.galois_element =
+                  k % 4 == 0 ? 1 : (4 * k * k + 5 * k + (k % 2 == 0 ? 1 : 0)) % (2 * degree) | 1};
+    if (k % 3 != 0) {
+      term.digits = (k % 5 == 1 ? one_digits : digits).view();
+      term.key = keys[k % keys.size()].view();
+    }
+    if (k % 4 != 2) term.addend = (k % 2 == 0 ? over_base : over_extended).view();
+    if (k % 4 == 3) term.addend = term.addend.components(0, 1);
+    for (std::size_t g = 0; g < outputs; ++g) {
+      term.factors.push_back((k + g) % 6 == 5 ? poly::ConstPolyView()
+                                              : factors[(k + g) % factors.size()].view());
+    }
+    terms.push_back(std::move(term));
+  }
+  for (const bool has_factors : {true, false}) {
+    if (!has_factors) {
+      for (Term& term : terms) term.factors.clear();
+    }
+    std::vector<Host> expected;
+    for (const poly::Backend* backend : {rig.defaults.get(), rig.backend.get()}) {
+      std::vector<poly::Poly> sums;
+      std::vector<poly::PolyView> views;
+      for (std::size_t g = 0; g < outputs; ++g) sums.push_back(rig.output(extended, batch, 2));
+      for (poly::Poly& sum : sums) views.push_back(sum.view());
+      rig.with_scratch([&](runtime::Workspace& space) {
+        backend->hoisted_products(*rig.queue, views, terms, plan, special, space);
+      });
+      for (std::size_t g = 0; g < outputs; ++g) {
+        if (backend == rig.defaults.get()) {
+          expected.push_back(rig.download(sums[g]));
+        } else {
+          ASSERT_TRUE(same(rig.download(sums[g]), expected[g])) << g << (has_factors ? "" : ", no factors");
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BackendTest, HoistedProducts) {
+  for (const Gadget& gadget : gadgets()) check_hoisted_products(GetParam(), gadget, 1024, 3, 2, 7);
+  for (const std::size_t outputs : {1, 4, 11}) {
+    check_hoisted_products(GetParam(), gadgets()[0], 1024, 1, outputs, 9);
+  }
+  check_hoisted_products(GetParam(), gadgets()[1], 1024, 2, 3, 70);
+}
+
+TEST_P(BackendTest, HoistedProductsInALargeRing) {
+  check_hoisted_products(GetParam(), gadgets()[0], 32768, 1, 4, 6);
+}
+
 // The windows of a residue, as digits of one key.
 TEST_P(BackendTest, WindowsOfBits) {
   for (const int bits : {30, 61}) {

@@ -110,8 +110,10 @@ class PreparedLinearTransform {
   [[nodiscard]] rlwe::ExtendedCiphertext turned(const rlwe::EvaluationKeys& keys,
                                                 const rlwe::ExtendedCiphertext& in,
                                                 std::size_t rotation) const;
-  [[nodiscard]] std::map<std::size_t, rlwe::ExtendedCiphertext> baby_steps(
-      const rlwe::EvaluationKeys& keys, const rlwe::Ciphertext& vector) const;
+  [[nodiscard]] rlwe::ExtendedCiphertext by_all_keys(const rlwe::EvaluationKeys& keys,
+                                                     const rlwe::Ciphertext& x) const;
+  [[nodiscard]] rlwe::ExtendedCiphertext step_by_step(const rlwe::EvaluationKeys& keys,
+                                                      const rlwe::Ciphertext& x) const;
 
   std::shared_ptr<const rlwe::Context> context_;
   LinearTransform plan_;

@@ -201,6 +201,27 @@ class Backend {
   void key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                          const ConstPolyView& key, const ModUp& plan) const;
 
+  /// A term of hoisted_products.
+  struct HoistedTerm {
+    /// Digits that are switched by the key, as in key_inner_product; no data: nothing is switched.
+    ConstPolyView digits = {};
+    ConstPolyView key = {};
+    /// Up to two components which are added to the switched ones: over the extended base, or over the
+    /// level's, where they are multiplied by the special primes' product P. No data: nothing is added.
+    ConstPolyView addend = {};
+    std::uint64_t galois_element = 1;
+    /// One for each output, of one component over the extended base, whole or stored by fewer entries
+    /// (PolyShape); no data: the term is no part of that output. Empty: times one, for every output.
+    std::vector<ConstPolyView> factors = {};
+  };
+  /// out[g] = sum over terms of factors[g] phi(sum_d digits[d] key[d] + addend), phi the automorphism
+  /// X -> X^galois_element; evaluation form over plan.extended(). The outputs, of two components, have one
+  /// shape, and are none of the inputs. `special`: P modulo the primes of plan.base(). All terms have
+  /// factors, or none.
+  void hoisted_products(Queue& queue, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
+                        const ModUp& plan, std::span<const std::uint64_t> special,
+                        Workspace& workspace) const;
+
   /// One of several key switches of the same input.
   struct KeySwitch {
     PolyView out;
@@ -350,6 +371,9 @@ class Backend {
                                  int width, const RnsBase& base) const = 0;
   virtual void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                                     const ConstPolyView& key, const ModUp& plan) const;
+  virtual void do_hoisted_products(Queue& queue, std::span<const PolyView> out,
+                                   std::span<const HoistedTerm> terms, const ModUp& plan,
+                                   std::span<const std::uint64_t> special, Workspace& workspace) const;
   /// mod_up from evaluation form and key_inner_product in one, for a switch with a single key: the extended
   /// digits need not exist as a whole.
   virtual void do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,

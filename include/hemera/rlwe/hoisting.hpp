@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/gadget.hpp"
@@ -55,6 +57,27 @@ void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b);
 ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& b);
 /// sum += a b. An empty sum becomes the product.
 void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, const Plaintext& b);
+
+/// A term of hoisted_products: the ciphertext turned by the key, or as it is (no key), times a plaintext over
+/// Q u P for each sum (null: no part of it).
+struct HoistedTerm {
+  const SwitchingKey* key = nullptr;
+  std::uint64_t galois_element = 1;
+  std::vector<const Plaintext*> factors;
+};
+/// `count` sums of products of one ciphertext's rotations with plaintexts, which agree in scale: what
+/// switch_extended and multiply_plain_add give, in one pass over the keys. All keys have this gadget.
+std::vector<ExtendedCiphertext> hoisted_products(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
+                                                 std::span<const HoistedTerm> terms, std::size_t count);
+
+/// One of several extended ciphertexts, and the key of the automorphism that turns it (null: none).
+struct TurnedTerm {
+  const ExtendedCiphertext* in = nullptr;
+  const SwitchingKey* key = nullptr;
+  std::uint64_t galois_element = 1;
+};
+/// The sum of switch_extended of each, in one pass: the giant steps of a sum.
+ExtendedCiphertext turned_sum(std::span<const TurnedTerm> terms);
 
 /// The division by P.
 Ciphertext mod_down(const ExtendedCiphertext& extended);

@@ -98,6 +98,9 @@ class CudaBackend final : public Backend {
                          const RnsBase& base) const override;
   void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                             const ConstPolyView& key, const ModUp& plan) const override;
+  void do_hoisted_products(Queue& queue, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
+                           const ModUp& plan, std::span<const std::uint64_t> special,
+                           Workspace& workspace) const override;
   void do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                const ConstPolyView& key, const ModUp& plan,
                                Workspace& workspace) const override;

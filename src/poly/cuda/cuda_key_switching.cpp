@@ -60,6 +60,14 @@ void CudaBackend::do_key_inner_product(Queue& queue, const PolyView& out, const 
   cuda::key_inner_product(launcher(queue), out, digits, key, plan.extended(), plans_.of(plan));
 }
 
+void CudaBackend::do_hoisted_products(Queue& queue, std::span<const PolyView> out,
+                                      std::span<const HoistedTerm> terms, const ModUp& plan,
+                                      std::span<const std::uint64_t> special, Workspace& workspace) const {
+  if (workspace.measures()) return;
+  cuda::hoisted_products(launcher(queue), arithmetic(plan.extended()), out, terms, plan, plans_.of(plan),
+                         special);
+}
+
 void CudaBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                           const ConstPolyView& key, const ModUp& plan,
                                           Workspace& workspace) const {

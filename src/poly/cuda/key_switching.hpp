@@ -1,6 +1,9 @@
 // Launches of key-switching.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/plan_tables.hpp"
 
@@ -14,5 +17,11 @@ void copy_own_limbs(const Launcher& launcher, const PolyView& out, const ConstPo
 /// out[c] = sum over digits of digits[d] key[key digit of d][c].
 void key_inner_product(const Launcher& launcher, const PolyView& out, const ConstPolyView& digits,
                        const ConstPolyView& key, const RnsBase& extended, const ModUpTables& tables);
+
+/// Backend::hoisted_products, any number of terms and outputs; so many terms go together.
+inline constexpr unsigned hoisted_terms_per_launch = 32;
+void hoisted_products(const Launcher& launcher, Arithmetic arithmetic, std::span<const PolyView> out,
+                      std::span<const Backend::HoistedTerm> terms, const ModUp& plan,
+                      const ModUpTables& tables, std::span<const std::uint64_t> special);
 
 }  // namespace hemera::poly::cuda
