@@ -348,13 +348,15 @@ TEST(EmulationCounts, CheckingTheBudgetCostsNoKernelAndNoCopy) {
       const auto decrypt = [&] { return is_bfv ? bfv::decrypt(x, secret) : bgv::decrypt(x, secret); };
       const Plaintext decrypted = decrypt();
       ASSERT_EQ(encoder.decode(decrypted), encoder.decode(plain));
-      EXPECT_EQ(counted([&] { static_cast<void>(decrypt()); }).fills, 0U);
+      // The one fill is the phase's end: secret memory is cleared.
+      Plaintext again;
+      EXPECT_EQ(counted([&] { again = decrypt(); }).fills, 1U);
       const Counts of_plain = counted([&] { static_cast<void>(encoder.decode(plain)); });
       const Counts of_decrypted = counted([&] { static_cast<void>(encoder.decode(decrypted)); });
       EXPECT_EQ(of_decrypted.kernels, of_plain.kernels);
       EXPECT_EQ(of_decrypted.copies_to_host, 1U);
       EXPECT_EQ(of_decrypted.copies_to_device, 0U);
-      EXPECT_EQ(of_decrypted.fills, 0U);
+      EXPECT_EQ(of_decrypted.fills, of_plain.fills);
       EXPECT_EQ(of_decrypted.synchronizations, of_plain.synchronizations);
       EXPECT_EQ(of_decrypted.allocations, 0U);
     }
