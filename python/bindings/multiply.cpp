@@ -22,6 +22,7 @@
 #include "hemera/multiply/integer.hpp"
 #include "hemera/multiply/kronecker.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/fork.hpp"
 #include "hemera/runtime/queue.hpp"
 
 namespace hemera::python {
@@ -128,7 +129,7 @@ class RingMultiplier {
 
   std::shared_ptr<const poly::RingMultiplier> engine_;
   runtime::CpuQueue queue_;
-  std::mutex mutex_;
+  runtime::ForkSafeMutex mutex_;
   std::map<std::pair<std::size_t, std::vector<Word>>, poly::RnsBase> bases_;
 };
 

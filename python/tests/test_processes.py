@@ -55,6 +55,43 @@ print("child", os.waitpid(pid, 0)[1], (ctx.decrypt(x * x, sk) == 9).all())
     assert (result.returncode, result.stdout, result.stderr) == (0, "child 0 True\n", "")
 
 
+def test_a_child_multiplies_while_threads_of_its_parent_do() -> None:
+    # The threads are nearly always in what one of them does at a time: the ring of a base whose last modulus
+    # is refused.
+    result = run("""
+from hemera.multiply import RingMultiplier
+primes = hm.ckks.Parameters.for_circuit(depth=12, degree=1024, security=None).primes[-1]
+multiplier = RingMultiplier("ntt", threads=1)
+a = np.ones((1, 1024), dtype=np.uint64)
+stop = False
+def work():
+    while not stop:
+        try:
+            multiplier.multiply(a, a, [*primes, 1])
+        except hm.errors.ParameterError:
+            pass
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+ends = []
+for _ in range(20):
+    pid = os.fork()
+    if pid == 0:
+        import signal
+        signal.alarm(5)
+        multiplier.multiply(a, a, primes[:1])
+        os._exit(0)
+    ends.append(os.waitpid(pid, 0)[1])
+    if ends[-1] != 0:
+        break
+stop = True
+for thread in threads:
+    thread.join()
+print(ends)
+""")
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"{[0] * 20}\n", "")
+
+
 def test_daemon_threads_end_with_the_interpreter() -> None:
     result = run("""
 def work():

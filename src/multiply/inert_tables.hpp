@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/runtime/fork.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "multiply/inert_kernels.hpp"
-#include "runtime/fork.hpp"
 
 namespace hemera::multiply {
 

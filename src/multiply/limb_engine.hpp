@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "hemera/poly/ring_multiplier.hpp"
+#include "hemera/runtime/fork.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "hemera/runtime/thread_pool.hpp"
-#include "runtime/fork.hpp"
 
 namespace hemera::multiply {
 

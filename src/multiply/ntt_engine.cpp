@@ -6,8 +6,8 @@
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/fork.hpp"
 #include "multiply/engines.hpp"
-#include "runtime/fork.hpp"
 
 namespace hemera::multiply {
 namespace {

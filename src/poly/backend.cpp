@@ -378,11 +378,12 @@ void Backend::place_integers(Queue& queue, const PolyView& out, const IntegerVie
 }
 
 void Backend::collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
-                               std::uint64_t generator, bool is_signed, const RnsBase& base) const {
+                               std::uint64_t generator, bool is_signed, const RnsBase& base,
+                               const TakenAlong& along) const {
   check_ring("collect_integers", ring_, base);
   check_integers("collect_integers", in, values.count, generator, base);
   check_rows("collect_integers", in.shape.batch, values.batch);
-  do_collect_integers(queue, values, in, form, generator, is_signed, base);
+  do_collect_integers(queue, values, in, form, generator, is_signed, base, along);
 }
 
 void Backend::lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,

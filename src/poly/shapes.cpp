@@ -336,7 +336,7 @@ void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span
 void check_doubtful(const char* operation, const PolyShape& out, const IntegerView* doubtful, bool tells) {
   if (doubtful == nullptr) return;
   check_count(operation, "components of what is rounded", out.components, 1);
-  check_count(operation, "numbers of each polynomial", doubtful->count, 1);
+  check_count(operation, "numbers of each polynomial", doubtful->count, out.degree / coefficients_per_doubt);
   check_count(operation, "rows of numbers", doubtful->batch, out.batch);
   if (!tells) {
     throw ParameterError(

@@ -10,7 +10,7 @@
 #include "hemera/arith/primes.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
-#include "runtime/fork.hpp"
+#include "hemera/runtime/fork.hpp"
 
 namespace hemera::rlwe {
 namespace {

@@ -46,14 +46,10 @@ void require_plaintext(const Context& context, const Plaintext& plaintext, const
   require_same_context(context, *plaintext.context, operation);
 }
 
-std::vector<std::int64_t> download_doubts(const Plaintext& plaintext) {
+std::span<const std::int64_t> doubts(const Plaintext& plaintext) {
   if (!plaintext.doubtful) return {};
   const runtime::Buffer& numbers = *plaintext.doubtful;
-  std::vector<std::int64_t> doubts(numbers.size() / sizeof(std::int64_t));
-  const Context& context = *plaintext.context;
-  context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(doubts)),
-                                    {numbers.data(), numbers.size()});
-  return doubts;
+  return {reinterpret_cast<const std::int64_t*>(numbers.data()), numbers.size() / sizeof(std::int64_t)};
 }
 
 void require_certain(std::span<const std::int64_t> doubts) {
@@ -68,9 +64,13 @@ void require_certain(std::span<const std::int64_t> doubts) {
 
 void require_certain(const Plaintext& plaintext) {
   if (!plaintext.doubtful) return;
-  const std::vector<std::int64_t> doubts = download_doubts(plaintext);
-  plaintext.context->queue().synchronize();
-  require_certain(doubts);
+  const std::span<const std::int64_t> numbers = doubts(plaintext);
+  std::vector<std::int64_t> downloaded(numbers.size());
+  const Context& context = *plaintext.context;
+  context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(downloaded)),
+                                    std::as_bytes(numbers));
+  context.queue().synchronize();
+  require_certain(downloaded);
 }
 
 void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret) {

@@ -28,12 +28,11 @@ void require_security(const Context& context, const Gadget& gadget, const Secret
 /// Throws MismatchError unless the plaintext is there and belongs to the context.
 void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation);
 
-/// The numbers of Plaintext::doubtful, which are in the host's memory after the queue's synchronize(); none
-/// where there are none.
-std::vector<std::int64_t> download_doubts(const Plaintext& plaintext);
-/// Throws NoiseError if one of them is not 0.
+/// The numbers of Plaintext::doubtful, where the backend finds them.
+std::span<const std::int64_t> doubts(const Plaintext& plaintext);
+/// Throws NoiseError if one of these numbers, in the host's memory, is not 0.
 void require_certain(std::span<const std::int64_t> doubts);
-/// Both, for a plaintext that goes where it has no such numbers. Waits for the queue if there are any.
+/// The same for a plaintext that goes where it has no such numbers. Waits for the queue if there are any.
 void require_certain(const Plaintext& plaintext);
 
 }  // namespace hemera::rlwe

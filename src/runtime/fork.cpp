@@ -1,4 +1,4 @@
-#include "runtime/fork.hpp"
+#include "hemera/runtime/fork.hpp"
 
 #include <pthread.h>
 #include <sched.h>

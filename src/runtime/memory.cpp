@@ -17,7 +17,7 @@
 #endif
 
 #include "hemera/runtime/error.hpp"
-#include "runtime/fork.hpp"
+#include "hemera/runtime/fork.hpp"
 #include "runtime/size_class.hpp"
 
 namespace hemera::runtime {

@@ -18,7 +18,7 @@
 #endif
 
 #include "hemera/runtime/error.hpp"
-#include "runtime/fork.hpp"
+#include "hemera/runtime/fork.hpp"
 
 namespace hemera::runtime {
 namespace {

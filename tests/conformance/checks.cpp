@@ -277,9 +277,10 @@ class Table {
         call(v[0].components(0, components), v[1].components(0, components), integer_view(rows, count));
       };
     };
-    return {{"doubts of two components", with(2, batch, 1)},
-            {"rows of doubts", with(1, batch + 1, 1)},
-            {"two doubts a row", with(1, batch, 2)}};
+    const std::size_t count = degree / poly::coefficients_per_doubt;
+    return {{"doubts of two components", with(2, batch, count)},
+            {"rows of doubts", with(1, batch + 1, count)},
+            {"doubts of a row", with(1, batch, count + 1)}};
   }
 
   void changes_of_base() {
@@ -725,9 +726,10 @@ TEST_P(BackendTest, GaloisElementsAreOddAndBelowTwiceTheDegree) {
 
 TEST_P(BackendTest, OnlyWholeRoundingsTellDoubt) {
   Rig rig(GetParam(), 1024, {50, 45, 60}, {65537});
-  const runtime::Buffer numbers(rig.backend->memory(), 8);
+  constexpr std::size_t count = 1024 / poly::coefficients_per_doubt;
+  const runtime::Buffer numbers(rig.backend->memory(), 8 * count);
   const poly::IntegerView doubtful{reinterpret_cast<std::int64_t*>(const_cast<std::byte*>(numbers.data())), 1,
-                                   1};
+                                   count};
   poly::Poly out = rig.output(rig.primes(2, 1), 1, 1, Form::coefficient);
   poly::Poly in = rig.output(rig.primes(0, 2), 1, 1, Form::coefficient);
   poly::Poly all = rig.output(rig.all(), 1, 1, Form::coefficient);

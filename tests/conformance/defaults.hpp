@@ -112,8 +112,8 @@ class Defaults final : public poly::Backend {
   }
   void do_collect_integers(Queue& queue, const poly::IntegerView& values, const poly::ConstPolyView& in,
                            poly::Form form, std::uint64_t generator, bool is_signed,
-                           const poly::RnsBase& base) const override {
-    backend_->collect_integers(queue, values, in, form, generator, is_signed, base);
+                           const poly::RnsBase& base, const poly::TakenAlong& along) const override {
+    backend_->collect_integers(queue, values, in, form, generator, is_signed, base, along);
   }
 
   /// The residues of a view, [batch, component, limb, N].

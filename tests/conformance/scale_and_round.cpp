@@ -106,26 +106,28 @@ TEST_P(BackendTest, ScaleAndRoundInDecryption) {
   }
 }
 
-// A polynomial each for distances to the next integer, in 1/1000: below a quarter none is in doubt, and one
-// coefficient above it is enough, wherever it is.
+// A polynomial each for distances to the next integer, in millionths: below a quarter none is in doubt, and
+// one coefficient above it is enough, wherever it is.
 struct Distance {
-  int thousandths;
+  int millionths;
   std::size_t coefficient;
 };
-constexpr Distance distances[] = {{0, 0},      {240, 0},   {-240, 777}, {260, 0},     {-260, 1023},
-                                  {490, 1000}, {-490, 31}, {0, 5},      {-999999, 0}, {255, 512}};
+constexpr int quarter = 250'000;
+constexpr Distance distances[] = {
+    {0, 0},           {quarter - 1, 0}, {1 - quarter, 777}, {quarter + 1, 0}, {-1 - quarter, 1023},
+    {490'000, 1000},  {-490'000, 31},   {499'999, 5},       {-499'999, 640},  {quarter + 1, 512},
+    {-1 - quarter, 0}};
 
-// `modulus` over `factor` times an integer plus or minus at most 0.24, and in one place the distance.
+// `modulus` over `factor` times an integer plus or minus at most 0.249999, and in one place the distance.
 Host with_distances(Rig& rig, const RnsBase& base, std::uint64_t factor) {
   const ExactBase exact(base);
   Host host(base, std::size(distances), 1);
   for (std::size_t b = 0; b < std::size(distances); ++b) {
     for (std::size_t n = 0; n < host.shape.degree; ++n) {
-      int thousandths = static_cast<int>(rig.generator() % 481) - 240;
-      if (n == distances[b].coefficient && distances[b].thousandths != -999999)
-        thousandths = distances[b].thousandths;
+      int millionths = static_cast<int>(rig.generator() % (2 * quarter - 1)) - quarter + 1;
+      if (n == distances[b].coefficient) millionths = distances[b].millionths;
       const BigInteger whole = rig.generator() % factor;
-      BigInteger x = (exact.product() * (1000 * whole + thousandths)) / (BigInteger(1000) * factor);
+      BigInteger x = (exact.product() * (1'000'000 * whole + millionths)) / (BigInteger(1'000'000) * factor);
       x = (x % exact.product() + exact.product()) % exact.product();
       const auto residues = exact.residues(x);
       for (std::size_t l = 0; l < residues.size(); ++l) host.at(b, 0, l, n) = residues[l];
@@ -135,16 +137,19 @@ Host with_distances(Rig& rig, const RnsBase& base, std::uint64_t factor) {
 }
 
 void expect_doubts(Rig& rig, const std::function<void(const poly::IntegerView&)>& operation) {
-  std::vector<std::int64_t> found(std::size(distances), 12345);
+  const std::size_t count = rig.backend->ring()->degree() / poly::coefficients_per_doubt;
+  std::vector<std::int64_t> found(std::size(distances) * count, 12345);
   runtime::Buffer buffer(rig.backend->memory(), found.size() * sizeof(std::int64_t));
-  const poly::IntegerView view{reinterpret_cast<std::int64_t*>(buffer.data()), found.size(), 1};
+  const poly::IntegerView view{reinterpret_cast<std::int64_t*>(buffer.data()), std::size(distances), count};
   rig.backend->upload_values(*rig.queue, view.bytes(), std::as_bytes(std::span(found)));
   operation(view);
   rig.backend->download_values(*rig.queue, std::as_writable_bytes(std::span(found)), view.bytes());
   rig.queue->synchronize();
-  for (std::size_t b = 0; b < found.size(); ++b) {
-    const int size = std::abs(distances[b].thousandths);
-    EXPECT_EQ(found[b], size > 250 && size < 1000 ? 1 : 0) << "distance " << distances[b].thousandths;
+  for (std::size_t b = 0; b < std::size(distances); ++b) {
+    std::int64_t any = 0;
+    for (std::size_t i = 0; i < count; ++i) any |= found[b * count + i];
+    EXPECT_EQ(any, std::abs(distances[b].millionths) > quarter ? 1 : 0)
+        << "distance " << distances[b].millionths;
   }
 }
 

@@ -144,6 +144,40 @@ TEST_P(BackendTest, IntegersAreCollectedFromTheirPlaces) {
   }
 }
 
+// The numbers of one part in each place, as many parts as rows; the last ones are shorter, or empty.
+TEST_P(BackendTest, NumbersComeAlongWithIntegers) {
+  constexpr std::size_t rows = 3, count = 700;
+  Rig rig(GetParam(), 1024, {30});
+  const poly::Poly in = rig.upload(rig.random(rig.all(), rows, 1), Form::coefficient);
+  const auto collect = [&](const DeviceIntegers& out, const poly::TakenAlong& along) {
+    rig.backend->collect_integers(*rig.queue, {.data = out.view.data, .batch = rows, .count = count},
+                                  in.view(), Form::coefficient, 5, true, rig.all(), along);
+    return out.values(rig);
+  };
+  const Integers alone = collect({rig, Integers(rows * count, 12345), rows}, {});
+  for (const std::size_t size : {0, 1, 2, 4, 16 * 3, 700, 3 * 2048}) {
+    const std::size_t part = (size + rows - 1) / rows;
+    for (const std::size_t place : {std::size_t{0}, size / 2, size - 1}) {
+      if (place >= size && size != 0) continue;
+      Integers numbers(size, 0);
+      Integers expected = alone;
+      expected.resize(rows * count + rows, 0);
+      if (size != 0) {
+        numbers[place] = 5;
+        numbers[place / part * part] |= 8;
+        expected[rows * count + place / part] = 5 | 8;
+      }
+      const DeviceIntegers given(rig, Integers(std::max<std::size_t>(size, 1), 0), 1);
+      rig.backend->upload_values(*rig.queue, given.view.bytes().first(size * sizeof(std::int64_t)),
+                                 std::as_bytes(std::span(numbers)));
+      const DeviceIntegers out(rig, Integers(expected.size(), 12345), 1);
+      EXPECT_EQ(collect(out, {.numbers = {given.view.data, size}, .any = out.view.data + rows * count}),
+                expected)
+          << size << " numbers, " << place;
+    }
+  }
+}
+
 // Placed in evaluation form they are the values of the polynomial at the powers of the root.
 TEST_P(BackendTest, PlacedIntegersAreValuesOfThePolynomial) {
   constexpr std::size_t degree = 1024;

@@ -30,6 +30,7 @@ Counts counted(const Operation& operation) {
   const Counts after = emulation::counts();
   return {.kernels = after.kernels - before.kernels,
           .copies_to_device = after.copies_to_device - before.copies_to_device,
+          .fills = after.fills - before.fills,
           .copies_to_host = after.copies_to_host - before.copies_to_host,
           .synchronizations = after.synchronizations - before.synchronizations,
           .allocations = after.allocations - before.allocations,
@@ -331,6 +332,34 @@ TEST(EmulationCounts, CheckingTheRangeCostsNoKernelAndNoCopy) {
     EXPECT_EQ(found[i].copies_to_device, 0U);
     EXPECT_EQ(found[i].synchronizations, found[i + 2].synchronizations);
     EXPECT_EQ(found[i].allocations, 0U);
+  }
+}
+
+// What tells of spent budgets is written by the kernels that round, and comes with the values.
+TEST(EmulationCounts, CheckingTheBudgetCostsNoKernelAndNoCopy) {
+  for (const rlwe::Parameters& parameters : {Bfv::parameters(), Bgv::parameters()}) {
+    const auto context = tests::make_context(parameters);
+    const bool is_bfv = context->scheme() == rlwe::Scheme::bfv;
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+    const integer::Encoder encoder(context);
+    for (const std::size_t batch : {1, 8}) {
+      const Plaintext plain = encode_integers(context, batch);
+      const Ciphertext x = is_bfv ? bfv::encrypt(plain, secret) : bgv::encrypt(plain, secret);
+      const auto decrypt = [&] { return is_bfv ? bfv::decrypt(x, secret) : bgv::decrypt(x, secret); };
+      const Plaintext decrypted = decrypt();
+      ASSERT_EQ(encoder.decode(decrypted), encoder.decode(plain));
+      // The one fill is the phase's end: secret memory is cleared.
+      Plaintext again;
+      EXPECT_EQ(counted([&] { again = decrypt(); }).fills, 1U);
+      const Counts of_plain = counted([&] { static_cast<void>(encoder.decode(plain)); });
+      const Counts of_decrypted = counted([&] { static_cast<void>(encoder.decode(decrypted)); });
+      EXPECT_EQ(of_decrypted.kernels, of_plain.kernels);
+      EXPECT_EQ(of_decrypted.copies_to_host, 1U);
+      EXPECT_EQ(of_decrypted.copies_to_device, 0U);
+      EXPECT_EQ(of_decrypted.fills, of_plain.fills);
+      EXPECT_EQ(of_decrypted.synchronizations, of_plain.synchronizations);
+      EXPECT_EQ(of_decrypted.allocations, 0U);
+    }
   }
 }
 

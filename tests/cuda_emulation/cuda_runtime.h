@@ -62,6 +62,7 @@ struct Block {
   dim3 index;
   unsigned rank = 0;  // in its cluster
   unsigned char* dynamic_shared = nullptr;
+  int vote = 0;
 };
 
 Thread& current_thread();
@@ -82,6 +83,7 @@ void run(dim3 grid, dim3 block, unsigned cluster, std::size_t shared_bytes,
 struct Counts {
   std::size_t kernels = 0;
   std::size_t copies_to_device = 0;
+  std::size_t fills = 0;
   std::size_t copies_to_host = 0;
   std::size_t synchronizations = 0;
   std::size_t allocations = 0;
@@ -120,6 +122,15 @@ inline std::set<std::pair<int, int>> peers;
 inline thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 inline void __syncthreads() { hemera::emulation::block_barrier(); }
+inline int __syncthreads_or(int predicate) {
+  __syncthreads();  // nobody reads the vote before
+  int& vote = hemera::emulation::current_block().vote;
+  vote = 0;
+  __syncthreads();
+  vote |= predicate != 0 ? 1 : 0;
+  __syncthreads();
+  return vote;
+}
 inline void __syncwarp(unsigned = 0xffffffffU) { hemera::emulation::warp_barrier(); }
 inline void __threadfence() {}
 
@@ -364,6 +375,7 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cud
   return cudaMemcpyAsync(to, from, bytes, kind);
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
+  hemera::emulation::count(&hemera::emulation::Counts::fills);
   hemera::emulation::require_own_process();
   const auto step = [=] { std::memset(to, value, bytes); };
   if (hemera_emulation_capture != nullptr) {

@@ -76,6 +76,7 @@ TEST(RoundedFractions, AreTheExactSumRounded) {
         }
         kernels->rounded_fractions(low48.data(), rest.data(), rows.data(), high.data(), low.data(), sources,
                                    bound, count);
+        std::vector<bool> far(count);  // rounded by a quarter or more
         for (std::size_t n = 0; n < count; ++n) {
           arith::BigInteger sum = arith::BigInteger(1) << 127;
           for (std::size_t i = 0; i < sources; ++i) {
@@ -83,6 +84,18 @@ TEST(RoundedFractions, AreTheExactSumRounded) {
           }
           ASSERT_LT(low48[n], std::uint64_t{1} << 48);
           ASSERT_EQ((arith::BigInteger(rest[n]) << 48) + low48[n], sum >> 128)
+              << kernels->name << ", " << sources;
+          const arith::BigInteger quarters = (sum >> 126) % 4;  // of the fraction and a half
+          far[n] = quarters == 0 || quarters == 3;
+        }
+        for (std::size_t first = 0; first < count; first += 8) {
+          std::vector<const std::uint64_t*> part;
+          for (const std::uint64_t* row : rows) part.push_back(row + first);
+          ASSERT_EQ(
+              kernels->rounded_fractions(low48.data(), rest.data(), part.data(), high.data(), low.data(),
+                                         sources, bound, 8),
+              std::any_of(far.begin() + static_cast<std::ptrdiff_t>(first),
+                          far.begin() + static_cast<std::ptrdiff_t>(first) + 8, [](bool is) { return is; }))
               << kernels->name << ", " << sources;
         }
       }

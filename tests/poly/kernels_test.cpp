@@ -355,8 +355,28 @@ TEST_P(KernelsTest, WeightedSum) {
   }
 }
 
+TEST_P(KernelsTest, OneOutside) {
+  const std::uint64_t least = std::uint64_t{1} << 59, most = least + 12345;
+  for (const std::size_t count : {8, 64, 72}) {
+    Row words(count);
+    const auto found = [&] { return kernels().one_outside(words.data(), least, most, count); };
+    for (std::size_t i = 0; i < count; ++i) words.data()[i] = i % 2 == 0 ? least : most;
+    EXPECT_FALSE(found());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t kept = words.data()[i];
+      for (const std::uint64_t other :
+           {std::uint64_t{0}, least - 1, most + 1, (std::uint64_t{1} << 63) - 1}) {
+        words.data()[i] = other;
+        EXPECT_TRUE(found()) << i << ", " << other;
+      }
+      words.data()[i] = kept;
+    }
+  }
+}
+
 TEST_P(KernelsTest, Quotient) {
   constexpr std::size_t count = 64 + 8;
+  std::size_t near_groups = 0, far_groups = 0;
   const std::vector<std::vector<int>> bases = {{20},        {49, 49}, {50, 44, 36, 50},
                                                {52, 3, 52}, {60, 50}, {61, 61, 61, 30}};
   for (const std::vector<int>& base : bases) {
@@ -380,9 +400,29 @@ TEST_P(KernelsTest, Quotient) {
         scalar().quotient(expected.data(), rows.data(), factors.data(), bits.data(), rows.size(), count);
         kernels().quotient(actual.data(), rows.data(), factors.data(), bits.data(), rows.size(), count);
         ASSERT_EQ(expected.words(), actual.words()) << "sources: " << rows.size();
+        // Whether one is rounded by a quarter, eight at a time so that both answers occur.
+        for (std::size_t first = 0; first < count; first += 8) {
+          bool far = false;
+          for (std::size_t n = first; n < first + 8; ++n) {
+            std::uint64_t sum = 0;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+              sum += static_cast<std::uint64_t>(static_cast<arith::uint128>(rows[i][n]) * factors[i] >>
+                                                (bits[i] - 1));
+            }
+            far |= sum >= std::uint64_t{1} << 62 && sum < std::uint64_t{3} << 62;
+          }
+          std::vector<const std::uint64_t*> part;
+          for (const std::uint64_t* y_row : rows) part.push_back(y_row + first);
+          ASSERT_EQ(
+              kernels().quotient(actual.data(), part.data(), factors.data(), bits.data(), rows.size(), 8),
+              far);
+          (far ? far_groups : near_groups) += 1;
+        }
       }
     }
   }
+  EXPECT_GT(near_groups, 0U);
+  EXPECT_GT(far_groups, 0U);
 }
 
 class TransformTest : public KernelsTest {

@@ -2,7 +2,13 @@
 #include "hemera/rlwe/gadget.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "child_process.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
@@ -243,6 +249,40 @@ TEST(GaussianSecrets, DecryptAndStayWithinTheirBounds) {
   meta.slots = 1;
   const Ciphertext x = encrypt_zero(generate_public_key(secret), meta);
   EXPECT_LE(largest_coefficient_log2(*context, decrypt_phase(x, secret)), x.meta.noise_log2);
+}
+
+// A thread that makes plans, and so holds the gadgets' mutexes, while its process forks.
+TEST_F(KeyGadgets, AForkedChildMakesPlansWhileItsParentsThreadsDo) {
+  if (tests::sanitized) GTEST_SKIP() << "sanitizers do not follow threads into children";
+  const poly::ModulusChain& chain = context->chain();
+  const GadgetPrimes primes{.base = top, .special = special, .digits = consecutive_digits(top, {})};
+  std::mutex current_mutex;
+  auto current = std::make_shared<const Gadget>(chain, primes, poly::RnsBase{});
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    while (!stop) {
+      auto gadget = std::make_shared<const Gadget>(chain, primes, poly::RnsBase{});
+      {
+        const std::lock_guard lock(current_mutex);
+        current = gadget;
+      }
+      for (std::size_t level = 0; level < chain.levels(); ++level) static_cast<void>(gadget->mod_up(level));
+    }
+  });
+  for (int round = 0; round < 30; ++round) {
+    std::shared_ptr<const Gadget> gadget;
+    {
+      const std::lock_guard lock(current_mutex);
+      gadget = current;
+    }
+    EXPECT_TRUE(tests::in_child([&] {
+      ::alarm(5);
+      return gadget->mod_up(0).digits().size() == low.size();
+    })) << round;
+    if (HasFailure()) break;
+  }
+  stop = true;
+  busy.join();
 }
 
 }  // namespace

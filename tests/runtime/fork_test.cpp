@@ -1,5 +1,5 @@
 // What a forked child may do with what its parent made.
-#include "runtime/fork.hpp"
+#include "hemera/runtime/fork.hpp"
 
 #include <gtest/gtest.h>
 

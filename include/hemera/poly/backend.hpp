@@ -51,6 +51,19 @@ struct IntegerView {
   }
 };
 
+/// Coefficients in a row that share one of the numbers by which a rounding tells its doubts.
+inline constexpr std::size_t coefficients_per_doubt = 64;
+
+/// Numbers that collect_integers takes along: any[b] becomes the bitwise or of the b-th of as many parts of
+/// `numbers` as there are rows of values, each of ceil(numbers / rows) but the last ones, which may be
+/// shorter.
+struct TakenAlong {
+  std::span<const std::int64_t> numbers;
+  std::int64_t* any = nullptr;
+
+  [[nodiscard]] std::size_t part_size(std::size_t rows) const { return (numbers.size() + rows - 1) / rows; }
+};
+
 /// What the pairs of Backend::sample_rlwe are drawn from.
 struct RlweSampling {
   const RandomStream& errors;   ///< secret
@@ -177,9 +190,10 @@ class Backend {
 
   // --- Changes of base. ---
   /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`. Where `doubtful`
-  /// is not null, the conversion is exact and of one component, and each polynomial's number (one a row)
-  /// becomes 1 where a coefficient of it exceeds a quarter of the source's product, else 0. Within 2^-10 of
-  /// that product of a quarter it may be either.
+  /// is not null, the conversion is exact and of one component, and each polynomial has a row of
+  /// N / coefficients_per_doubt numbers. They become 0 where no coefficient of the polynomial exceeds a
+  /// quarter of the source's product; else some become 1, in which of them may differ. Within 2^-40 of that
+  /// product of a quarter a coefficient counts either way.
   void convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
                const IntegerView* doubtful = nullptr) const;
   /// Coefficient form; `in` over plan.source(), `out` over plan.target(); out is not `in`. `doubtful` as for
@@ -302,9 +316,11 @@ class Backend {
   /// <= N; all other entries are 0.
   void place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                       std::uint64_t generator, const RnsBase& base) const;
-  /// The inverse: the first values.count integers, in [-(t-1)/2, t/2] if `is_signed`, else in [0, t).
+  /// The inverse: the first values.count integers, in [-(t-1)/2, t/2] if `is_signed`, else in [0, t). Numbers
+  /// may come along, so that one copy brings both to the host.
   void collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
-                        std::uint64_t generator, bool is_signed, const RnsBase& base) const;
+                        std::uint64_t generator, bool is_signed, const RnsBase& base,
+                        const TakenAlong& along = {}) const;
   /// The centred representatives (Modulus::centered) of factor * in, modulo the one source modulus of `lift`,
   /// times scalars[limb] (none: 1), in evaluation form over its target: out and in have one component, `in`
   /// is in coefficient form. factor is below t.
@@ -416,8 +432,8 @@ class Backend {
   virtual void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                  std::uint64_t generator, const RnsBase& base) const = 0;
   virtual void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
-                                   Form form, std::uint64_t generator, bool is_signed,
-                                   const RnsBase& base) const = 0;
+                                   Form form, std::uint64_t generator, bool is_signed, const RnsBase& base,
+                                   const TakenAlong& along) const = 0;
   virtual void do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                 std::uint64_t factor, std::span<const std::uint64_t> scalars,
                                 const BaseConversion& lift, Workspace& workspace) const;

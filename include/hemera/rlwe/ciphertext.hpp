@@ -22,8 +22,8 @@ struct Plaintext {
   std::shared_ptr<const Context> context;
   Metadata meta;
   poly::Poly poly;  // [batch, 1, limb, N]
-  /// BFV and BGV, of a decryption: a number for each element of the batch, in the context's memory, which is
-  /// 1 where less than one bit of its noise budget was left. Null otherwise.
+  /// BFV and BGV, of a decryption: integers of 64 bits in the context's memory, of which one is not 0 where
+  /// less than one bit of the noise budget of an element was left. Null otherwise.
   std::shared_ptr<const runtime::Buffer> doubtful = nullptr;
 };
 

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "hemera/poly/modulus_chain.hpp"
 #include "hemera/poly/plans.hpp"
+#include "hemera/runtime/fork.hpp"
 
 namespace hemera::rlwe {
 
@@ -89,7 +89,7 @@ class Gadget {
   std::vector<poly::GadgetDigit> digits_;
   std::vector<bool> serves_;  // [level]
   std::size_t highest_level_ = 0;
-  mutable std::mutex mutex_;
+  mutable runtime::ForkSafeMutex mutex_;
   mutable std::vector<std::unique_ptr<const poly::ModUp>> mod_up_;                    // [level]
   mutable std::vector<std::vector<std::unique_ptr<const poly::Division>>> mod_down_;  // [level][target]
 };

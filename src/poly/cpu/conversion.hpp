@@ -68,9 +68,18 @@ class Converter {
     kernels_.scale_residues(y, x, plan_.inverse_punctured()[i], centered_, count, plan_.source().modulus(i));
   }
 
-  /// The quotient of scaled residues y[source limb]; only if has_quotient().
-  void quotient(std::uint64_t* v, const std::uint64_t* const* y, std::size_t count) const {
-    kernels_.quotient(v, y, plan_.quotient_factors().data(), bits_.data(), plan_.source().size(), count);
+  /// The quotient of scaled residues y[source limb]; only if has_quotient(). Whether one of them is rounded
+  /// by a quarter or more.
+  bool quotient(std::uint64_t* v, const std::uint64_t* const* y, std::size_t count) const {
+    return kernels_.quotient(v, y, plan_.quotient_factors().data(), bits_.data(), plan_.source().size(),
+                             count);
+  }
+
+  /// Of one source modulus, in the place of a quotient: whether a residue is more than a quarter of the
+  /// modulus away from 0.
+  [[nodiscard]] bool one_is_large(const std::uint64_t* y, std::size_t count) const {
+    const std::uint64_t a = plan_.source().modulus(0).value();
+    return kernels_.one_outside(y, (a - 1) / 2 - a / 4, (a - 1) / 2 + a / 4, count);
   }
 
   /// Target limb j; v is null if not has_quotient().

@@ -85,7 +85,8 @@ class CpuBackend final : public Backend {
   void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                          std::uint64_t generator, const RnsBase& base) const override;
   void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
-                           std::uint64_t generator, bool is_signed, const RnsBase& base) const override;
+                           std::uint64_t generator, bool is_signed, const RnsBase& base,
+                           const TakenAlong& along) const override;
 
   class DigitExtension;
 

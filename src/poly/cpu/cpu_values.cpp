@@ -89,9 +89,18 @@ void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const Inte
 }
 
 void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
-                                     Form form, std::uint64_t generator, bool is_signed,
-                                     const RnsBase& base) const {
+                                     Form form, std::uint64_t generator, bool is_signed, const RnsBase& base,
+                                     const TakenAlong& along) const {
   const arith::Modulus& t = base.modulus(0);
+  for (std::size_t b = 0; along.any != nullptr && b < values.batch; ++b) {
+    const std::size_t size = along.part_size(values.batch);
+    const std::size_t first = std::min(along.numbers.size(), b * size);
+    along.any[b] = 0;
+    for (const std::int64_t number :
+         along.numbers.subspan(first, std::min(along.numbers.size() - first, size))) {
+      along.any[b] |= number;
+    }
+  }
   const std::size_t tasks = (values.count + block - 1) / block;
   parallel_for(queue, tasks, values.batch * values.count, [&](std::size_t task) {
     const std::size_t first = task * block;

@@ -63,8 +63,9 @@ struct Kernels {
   void (*scale_residues)(std::uint64_t* y, const std::uint64_t* x, const arith::ShoupFactor& factor,
                          bool center, std::size_t count, const arith::Modulus& a);
   /// v = floor((sum_i floor(y[i] * r[i] / 2^(bits_i - 1)) + 2^63) / 2^64), the quotient of the exact
-  /// conversion.
-  void (*quotient)(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
+  /// conversion. Whether one of `count` sums is 2^62 or more away from every multiple of 2^64: rounded by a
+  /// quarter or more. That is found without branches, as what is rounded may be secret.
+  bool (*quotient)(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
                    std::size_t sources, std::size_t count);
   /// out = sum_i y[i] * weights[i] - v * product - shift mod q; y[i] < source_bound, weights, product and
   /// shift canonical; v may be null (then no quotient is subtracted).
@@ -74,10 +75,14 @@ struct Kernels {
                        const arith::Modulus& q);
 
   /// The low 48 bits and the rest of floor((sum_i y[i] * (2^64 high[i] + low[i]) + 2^127) / 2^128), the
-  /// rounded fractions of ScaleAndRound; y[i] < source_bound <= 2^61, sources < 2^16.
-  void (*rounded_fractions)(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
+  /// rounded fractions of ScaleAndRound; y[i] < source_bound <= 2^61, sources < 2^16. Whether one of them is
+  /// rounded by a quarter or more (2^126), as above.
+  bool (*rounded_fractions)(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
                             const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
                             std::uint64_t source_bound, std::size_t count);
+
+  /// Whether one of the words is outside of [least, most], without branches; all are below 2^63.
+  bool (*one_outside)(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 
   /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling or &avx512_sampling.
   const SamplingKernels* sampling;

@@ -163,15 +163,22 @@ void scale_residues(std::uint64_t* y, const std::uint64_t* x, const ShoupFactor&
   for (std::size_t i = 0; i < count; ++i) y[i] = a.add(arith::multiply(x[i], factor, a.value()), shift);
 }
 
-void quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
+// Of fractions with a half added, whose two highest bits differ where the fraction is below a quarter or
+// above three quarters: x ^ 2x of all of them.
+bool one_is_alike(std::uint64_t differences) { return differences >> 63 == 0; }
+
+bool quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
               std::size_t sources, std::size_t count) {
+  std::uint64_t differences = ~std::uint64_t{0};
   for (std::size_t n = 0; n < count; ++n) {
     uint128 sum = std::uint64_t{1} << 63;
     for (std::size_t i = 0; i < sources; ++i) {
       sum += static_cast<std::uint64_t>((static_cast<uint128>(y[i][n]) * r[i]) >> (bits[i] - 1));
     }
     v[n] = static_cast<std::uint64_t>(sum >> 64);
+    differences &= static_cast<std::uint64_t>(sum) ^ static_cast<std::uint64_t>(sum << 1);
   }
+  return one_is_alike(differences);
 }
 
 void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
@@ -198,10 +205,11 @@ void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::
 }
 
 // The words of the products are summed apart: all terms together may pass 192 bits.
-void rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
+bool rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
                        const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
                        std::uint64_t source_bound, std::size_t count) {
   (void)source_bound;
+  std::uint64_t differences = ~std::uint64_t{0};
   for (std::size_t n = 0; n < count; ++n) {
     uint128 word0 = 0;
     uint128 word1 = std::uint64_t{1} << 63;
@@ -217,7 +225,15 @@ void rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uin
     word2 += word1 >> 64;
     low48[n] = static_cast<std::uint64_t>(word2) & ((std::uint64_t{1} << 48) - 1);
     rest[n] = static_cast<std::uint64_t>(word2 >> 48);
+    differences &= static_cast<std::uint64_t>(word1) ^ static_cast<std::uint64_t>(word1 << 1);
   }
+  return one_is_alike(differences);
+}
+
+bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count) {
+  std::uint64_t signs = 0;
+  for (std::size_t i = 0; i < count; ++i) signs |= (words[i] - least) | (most - words[i]);
+  return signs >> 63 != 0;
 }
 
 constexpr Kernels table = {
@@ -239,6 +255,7 @@ constexpr Kernels table = {
     .quotient = quotient,
     .weighted_sum = weighted_sum,
     .rounded_fractions = rounded_fractions,
+    .one_outside = one_outside,
     .sampling = &scalar_sampling,
 };
 

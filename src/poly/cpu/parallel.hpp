@@ -44,6 +44,25 @@ void for_each_limb(runtime::Queue& queue, const PolyShape& shape, std::size_t we
   });
 }
 
+/// body(batch, component, first, end) for runs of coefficients, of whole blocks, that make up an array: few,
+/// so that what a task makes and clears costs little. `weight` as for for_each_limb, per coefficient and
+/// polynomial.
+template <typename Body>
+void for_each_run(runtime::Queue& queue, const PolyShape& shape, std::size_t block, std::size_t weight,
+                  const Body& body) {
+  const std::size_t polynomials = shape.batch * shape.components;
+  const auto threads = static_cast<std::size_t>(pool_of(queue).threads());
+  const std::size_t wanted = threads == 1 ? 1 : 4 * threads;  // tasks, for even shares
+  std::size_t run = shape.degree;
+  while (run > block && polynomials * (shape.degree / run) < wanted) run /= 2;
+  const std::size_t runs = shape.degree / run;
+  parallel_for(queue, polynomials * runs, polynomials * shape.degree * weight, [&](std::size_t i) {
+    const std::size_t polynomial = i / runs;
+    const std::size_t first = i % runs * run;
+    body(polynomial / shape.components, polynomial % shape.components, first, first + run);
+  });
+}
+
 /// body(batch, component, first coefficient) for all blocks of an array. `weight` as for for_each_limb, per
 /// coefficient and polynomial.
 template <typename Body>

@@ -17,14 +17,17 @@ __device__ __forceinline__ std::uint64_t add_modulo(std::uint64_t a, std::uint64
   return difference + (q & (0 - (difference >> 63)));
 }
 
+constexpr unsigned doubts_per_block = threads / coefficients_per_doubt;
+
 // The two bits after the point of a sum of fractions and a half agree where it is a quarter or more from
-// every integer. Lanes of a warp tell one of them, whatever they found.
-__device__ __forceinline__ void report_doubt(unsigned long long* doubtful, unsigned polynomial,
+// every integer. What one thread of a block finds stands in all numbers of the block, which writes them
+// whatever it found: nothing clears them before.
+__device__ __forceinline__ void report_doubt(std::int64_t* doubtful, unsigned polynomial,
                                              std::uint64_t fraction) {
-  unsigned long long found = ~(fraction >> 63 ^ fraction >> 62) & 1;
-#pragma unroll
-  for (int lanes = 16; lanes != 0; lanes /= 2) found |= __shfl_xor_sync(0xffffffffU, found, lanes);
-  if (threadIdx.x % 32 == 0) atomicMax(doubtful + polynomial, found);
+  const auto alike = static_cast<int>(~(fraction >> 63 ^ fraction >> 62) & 1);
+  const int found = __syncthreads_or(alike) != 0 ? 1 : 0;
+  const std::uint64_t first = (std::uint64_t{polynomial} * gridDim.x + blockIdx.x) * doubts_per_block;
+  if (blockIdx.z == 0 && threadIdx.x < doubts_per_block) doubtful[first + threadIdx.x] = found;
 }
 
 struct Conversion {
@@ -38,7 +41,7 @@ struct Conversion {
 template <bool tells_doubt>
 __global__ void __launch_bounds__(threads)
     convert_kernel(DeviceView out, ConstDeviceView in, unsigned components, Conversion tables,
-                   unsigned long long* doubtful) {
+                   std::int64_t* doubtful) {
   begin_kernel();
   const ConversionJob job = tables.jobs[blockIdx.z];
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
@@ -99,7 +102,7 @@ struct Rounding {
 template <bool tells_doubt>
 __global__ void __launch_bounds__(threads)
     scale_and_round_kernel(DeviceView out, ConstDeviceView in, unsigned components, Rounding tables,
-                           unsigned long long* doubtful) {
+                           std::int64_t* doubtful) {
   begin_kernel();
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
   const unsigned n = blockIdx.x * threads + threadIdx.x;
@@ -189,34 +192,24 @@ __global__ void __launch_bounds__(threads)
   out.limb(batch, component, blockIdx.z)[n] = q.reduce(in.limb(batch, component, 0)[n] >> shift & mask);
 }
 
-// Numbers that kernels raise, 0 first; null if none are asked for.
-unsigned long long* cleared(const char* operation, const Launcher& launcher, const IntegerView* doubtful) {
-  if (doubtful == nullptr) return nullptr;
-  runtime::cuda::check(cudaMemsetAsync(doubtful->data, 0, doubtful->bytes().size(), launcher.stream),
-                       operation);
-  return reinterpret_cast<unsigned long long*>(doubtful->data);
-}
-
 }  // namespace
 
 void convert(const char* operation, const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
              unsigned components, const ConversionTables& tables, const IntegerView* doubtful) {
-  auto* const flags = cleared(operation, launcher, doubtful);
-  const auto kernel = flags == nullptr ? convert_kernel<false> : convert_kernel<true>;
+  const auto kernel = doubtful == nullptr ? convert_kernel<false> : convert_kernel<true>;
   for_each_batch_part(out.shape, [&](const Part& part) {
     launch(
         operation, launcher.stream, kernel,
         {launcher.degree() / threads, static_cast<unsigned>(part.batches) * components, tables.job_count},
         {threads}, 0, device_view(part.batches_of(out)), device_view(part.batches_of(in)), components,
         Conversion{tables.sources.data(), tables.targets.data(), tables.weights.data(), tables.jobs.data()},
-        flags == nullptr ? nullptr : flags + part.first_batch);
+        doubtful == nullptr ? nullptr : doubtful->data + part.first_batch * doubtful->count);
   });
 }
 
 void scale_and_round(const Launcher& launcher, const PolyView& out, const ConstPolyView& in,
                      const RoundingTables& tables, const IntegerView* doubtful) {
-  auto* const flags = cleared("scale_and_round", launcher, doubtful);
-  const auto kernel = flags == nullptr ? scale_and_round_kernel<false> : scale_and_round_kernel<true>;
+  const auto kernel = doubtful == nullptr ? scale_and_round_kernel<false> : scale_and_round_kernel<true>;
   for_each_batch_part(out.shape, [&](const Part& part) {
     const auto components = static_cast<unsigned>(out.shape.components);
     launch("scale_and_round", launcher.stream, kernel,
@@ -225,7 +218,7 @@ void scale_and_round(const Launcher& launcher, const PolyView& out, const ConstP
            {threads}, 0, device_view(part.batches_of(out)), device_view(part.batches_of(in)), components,
            Rounding{tables.sources.data(), tables.targets.data(), tables.weights.data(), tables.source_count,
                     tables.target_count},
-           flags == nullptr ? nullptr : flags + part.first_batch);
+           doubtful == nullptr ? nullptr : doubtful->data + part.first_batch * doubtful->count);
   });
 }
 

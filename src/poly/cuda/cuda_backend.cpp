@@ -321,9 +321,9 @@ void CudaBackend::do_place_integers(Queue& queue, const PolyView& out, const Int
 }
 
 void CudaBackend::do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
-                                      Form form, std::uint64_t generator, bool is_signed,
-                                      const RnsBase& base) const {
-  cuda::collect_integers(launcher(queue), values, in, form, generator, is_signed, base);
+                                      Form form, std::uint64_t generator, bool is_signed, const RnsBase& base,
+                                      const TakenAlong& along) const {
+  cuda::collect_integers(launcher(queue), values, in, form, generator, is_signed, base, along);
 }
 
 void CudaBackend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,

@@ -139,7 +139,8 @@ class CudaBackend final : public Backend {
   void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                          std::uint64_t generator, const RnsBase& base) const override;
   void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
-                           std::uint64_t generator, bool is_signed, const RnsBase& base) const override;
+                           std::uint64_t generator, bool is_signed, const RnsBase& base,
+                           const TakenAlong& along) const override;
   void do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
                         std::span<const std::uint64_t> scalars, const BaseConversion& lift,
                         Workspace& workspace) const override;

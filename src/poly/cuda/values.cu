@@ -59,14 +59,41 @@ __global__ void __launch_bounds__(threads)
       index < count ? t.reduce_signed(values[blockIdx.y * row_stride + index]) : 0;
 }
 
+// Numbers that a collecting kernel takes along.
+struct Along {
+  const std::int64_t* numbers;
+  std::uint64_t count;
+  std::uint64_t part_size;
+  std::int64_t* any;  // or null
+};
+
+// The block of a row that takes numbers along.
+__device__ __forceinline__ void take_along(const Along& along, unsigned row) {
+  const std::uint64_t first = row * along.part_size;
+  const std::uint64_t end = min(along.count, first + along.part_size);
+  __shared__ std::int64_t found[threads / 32];
+  std::int64_t any = 0;
+  for (std::uint64_t i = first + threadIdx.x; i < end; i += threads) any |= along.numbers[i];
+#pragma unroll
+  for (int lanes = 16; lanes != 0; lanes /= 2) any |= __shfl_xor_sync(0xffffffffU, any, lanes);
+  if (threadIdx.x % 32 == 0) found[threadIdx.x / 32] = any;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+#pragma unroll
+  for (unsigned warp = 1; warp < threads / 32; ++warp) any |= found[warp];
+  along.any[row] = any;
+}
+
+// Grid [tile of values, polynomial]; with numbers that are taken along, one tile more.
 __global__ void __launch_bounds__(threads)
     collect_integers_kernel(std::int64_t* values, ConstDeviceView in, unsigned count, bool in_slots,
                             bool is_signed, const __grid_constant__ GeneratorPowers powers,
-                            unsigned log_degree, const arith::Modulus* modulus) {
+                            unsigned log_degree, const arith::Modulus* modulus, Along along) {
   const arith::Modulus t = *modulus;
   const unsigned index = blockIdx.x * threads + threadIdx.x;
   const unsigned position = position_of(index, in_slots, powers, log_degree);
   begin_kernel();
+  if (along.any != nullptr && blockIdx.x == gridDim.x - 1) return take_along(along, blockIdx.y);
   if (index >= count) return;
   const std::uint64_t residue = in.limb(blockIdx.y, 0, 0)[position];
   values[std::uint64_t{blockIdx.y} * count + index] =
@@ -169,15 +196,21 @@ void place_integers(const Launcher& launcher, const PolyView& out, const Integer
 }
 
 void collect_integers(const Launcher& launcher, const IntegerView& values, const ConstPolyView& in, Form form,
-                      std::uint64_t generator, bool is_signed, const RnsBase& base) {
+                      std::uint64_t generator, bool is_signed, const RnsBase& base, const TakenAlong& along) {
   PolyShape shape = in.shape;
   shape.batch = values.batch;
+  const std::size_t part_size = along.part_size(values.batch);
   for_each_launch(shape, [&](const Part& part) {
+    const std::size_t before = std::min(along.numbers.size(), part.first_batch * part_size);
+    const Along numbers{.numbers = along.numbers.data() + before,
+                        .count = along.numbers.size() - before,
+                        .part_size = part_size,
+                        .any = along.any == nullptr ? nullptr : along.any + part.first_batch};
     launch("collect_integers", launcher.stream, collect_integers_kernel,
-           {tiles(values.count), static_cast<unsigned>(part.batches)}, {threads}, 0,
-           values.data + part.first_batch * values.count, device_view(part.of(in)),
+           {tiles(values.count) + (along.any == nullptr ? 0 : 1), static_cast<unsigned>(part.batches)},
+           {threads}, 0, values.data + part.first_batch * values.count, device_view(part.of(in)),
            static_cast<unsigned>(values.count), form == Form::evaluation, is_signed, powers_of(generator),
-           launcher.log_degree, launcher.tables->moduli() + base.index(0));
+           launcher.log_degree, launcher.tables->moduli() + base.index(0), numbers);
   });
 }
 

@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hemera/runtime/fork.hpp"
 #include "hemera/runtime/queue.hpp"
-#include "runtime/fork.hpp"
 
 namespace hemera::runtime::cuda {
 

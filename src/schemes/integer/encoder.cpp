@@ -100,18 +100,27 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
 
 std::vector<std::int64_t> Encoder::decode(const Plaintext& plaintext, bool is_signed) const {
   rlwe::require_plaintext(*context_, plaintext, "decode");
-  const std::vector<std::int64_t> doubts = rlwe::download_doubts(plaintext);
   const std::size_t objects = plaintext.poly.shape().batch;
   const std::size_t count = plaintext.meta.slots;
-  std::vector<std::int64_t> values(objects * count);
+  // What tells of spent budgets comes with the values, in the same copy.
+  const std::span<const std::int64_t> doubts = rlwe::doubts(plaintext);
+  std::vector<std::int64_t> values(objects * count + (doubts.empty() ? 0 : objects));
   const rlwe::DeviceValues decoded(*context_, std::span(values), Secrecy::secret);
-  decode_to({.data = decoded.data(), .batch = objects, .count = count}, plaintext, is_signed);
+  collect({.data = decoded.data(), .batch = objects, .count = count},
+          {.numbers = doubts, .any = doubts.empty() ? nullptr : decoded.data() + objects * count}, plaintext,
+          is_signed);
   decoded.download();
-  rlwe::require_certain(doubts);
+  rlwe::require_certain(std::span(values).subspan(objects * count));
+  values.resize(objects * count);
   return values;
 }
 
 void Encoder::decode_to(const poly::IntegerView& values, const Plaintext& plaintext, bool is_signed) const {
+  collect(values, {}, plaintext, is_signed);
+}
+
+void Encoder::collect(const poly::IntegerView& values, const poly::TakenAlong& along,
+                      const Plaintext& plaintext, bool is_signed) const {
   const Context& context = *context_;
   rlwe::require_plaintext(context, plaintext, "decode");
   const bool slots = plaintext.meta.encoding == Encoding::slots;
@@ -129,13 +138,13 @@ void Encoder::decode_to(const poly::IntegerView& values, const Plaintext& plaint
   const std::uint64_t generator = context.parameters().literal().galois_generator;
   if (!slots) {
     backend.collect_integers(context.queue(), values, plaintext.poly.view(), Form::coefficient, generator,
-                             is_signed, base);
+                             is_signed, base, along);
     return;
   }
   poly::Poly evaluated = context.make_poly(objects, 1, base, Form::evaluation, Secrecy::secret);
   backend.forward_transform(context.queue(), evaluated.view(), plaintext.poly.view(), base);
   backend.collect_integers(context.queue(), values, std::as_const(evaluated).view(), Form::evaluation,
-                           generator, is_signed, base);
+                           generator, is_signed, base, along);
 }
 
 }  // namespace hemera::integer

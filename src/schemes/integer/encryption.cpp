@@ -67,15 +67,17 @@ Plaintext decrypt(const Rules& rules, const Ciphertext& ciphertext, const rlwe::
   rlwe::require_same_context(*ciphertext.context, context, "decrypt");
   const poly::Poly phase = rlwe::decrypt_phase(ciphertext, key);
   const std::size_t batch = phase.shape().batch;
-  runtime::Buffer doubtful(context.memory(), batch * sizeof(std::int64_t), Secrecy::secret);
+  const std::size_t doubts = context.degree() / poly::coefficients_per_doubt;
+  runtime::Buffer doubtful(context.memory(), batch * doubts * sizeof(std::int64_t), Secrecy::secret);
   Plaintext result{
       key.context, ciphertext.meta,
       context.make_poly(batch, 1, context.plain_base(), poly::Form::coefficient, Secrecy::secret)};
   result.meta.noise_log2 = 0;
   result.meta.correction = 1;
   result.meta.noise_scale_degree = 1;
-  rules.read_message(context, result.poly.view(), phase.view(), ciphertext.meta,
-                     {.data = reinterpret_cast<std::int64_t*>(doubtful.data()), .batch = batch, .count = 1});
+  rules.read_message(
+      context, result.poly.view(), phase.view(), ciphertext.meta,
+      {.data = reinterpret_cast<std::int64_t*>(doubtful.data()), .batch = batch, .count = doubts});
   result.doubtful = std::make_shared<const runtime::Buffer>(std::move(doubtful));
   return result;
 }

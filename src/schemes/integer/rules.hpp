@@ -33,8 +33,8 @@ class Rules {
   [[nodiscard]] virtual Placement placement(const rlwe::Context& context,
                                             const rlwe::Metadata& meta) const = 0;
   /// Reads messages out of decrypted phases (message plus noise): `phase` over the base of meta.level, `out`
-  /// over the plaintext modulus, both [batch, 1, limb, N] in coefficient form. `doubtful` gets 1 for each
-  /// phase whose noise takes more than half of its room, else 0.
+  /// over the plaintext modulus, both [batch, 1, limb, N] in coefficient form. `doubtful` as for
+  /// Backend::convert: a row that is not 0 for each phase whose noise takes more than half of its room.
   virtual void read_message(const rlwe::Context& context, const poly::PolyView& out,
                             const poly::ConstPolyView& phase, const rlwe::Metadata& meta,
                             const poly::IntegerView& doubtful) const = 0;

@@ -39,6 +39,9 @@ class Encoder {
                  bool is_signed = true) const;
 
  private:
+  void collect(const poly::IntegerView& values, const poly::TakenAlong& along,
+               const rlwe::Plaintext& plaintext, bool is_signed) const;
+
   std::shared_ptr<const rlwe::Context> context_;
 };
 

@@ -126,10 +126,11 @@ void weighted_sum(Word* out, const Word* const* y, const Word* weights, std::siz
   }
 }
 
-void quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
+bool quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
               std::size_t count) {
   // Products of two words from their halves; the halves of the terms are summed apart, below 2^32 each.
   const Vector half = broadcast(Word{0xffffffff});
+  Vector differences = broadcast(~Word{0});
   for (std::size_t first = 0; first < count; first += lanes) {
     Vector low = zero();
     Vector high = broadcast(Word{1} << 31);
@@ -149,8 +150,20 @@ void quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std
       low = add(low, bit_and(term, half));
       high = add(high, shift_right<32>(term));
     }
-    store(v + first, shift_right<32>(add(high, shift_right<32>(low))));
+    high = add(high, shift_right<32>(low));
+    differences = add_differences(differences, high);
+    store(v + first, shift_right<32>(high));
   }
+  return one_is_alike<31>(differences);
+}
+
+bool one_outside(const Word* words, Word least, Word most, std::size_t count) {
+  Vector signs = zero();
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const Vector x = load(words + i);
+    signs = bit_or(signs, bit_or(subtract(x, broadcast(least)), subtract(broadcast(most), x)));
+  }
+  return one_is_negative(signs);
 }
 
 }  // namespace hemera::poly::cpu::avx2

@@ -33,10 +33,11 @@ void tensor_2x2(std::uint64_t* out0, std::uint64_t* out1, std::uint64_t* out2, c
 
 void scale_residues(std::uint64_t* y, const std::uint64_t* x, const arith::ShoupFactor& factor, bool center,
                     std::size_t count, const arith::Modulus& a);
-void quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
+bool quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64_t* r, const int* bits,
               std::size_t sources, std::size_t count);
 void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
                   std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
                   std::uint64_t product, std::uint64_t shift, std::size_t count, const arith::Modulus& q);
+bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 
 }  // namespace hemera::poly::cpu::avx2

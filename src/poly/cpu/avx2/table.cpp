@@ -23,6 +23,7 @@ const Kernels& avx2_kernels() {
       .quotient = avx2::quotient,
       .weighted_sum = avx2::weighted_sum,
       .rounded_fractions = scalar_kernels().rounded_fractions,
+      .one_outside = avx2::one_outside,
       .sampling = &avx2_sampling,
   };
   return table;

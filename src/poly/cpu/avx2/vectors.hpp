@@ -29,6 +29,7 @@ HEMERA_VECTOR_FUNCTION Vector zero() { return _mm256_setzero_si256(); }
 HEMERA_VECTOR_FUNCTION Vector add(Vector a, Vector b) { return _mm256_add_epi64(a, b); }
 HEMERA_VECTOR_FUNCTION Vector subtract(Vector a, Vector b) { return _mm256_sub_epi64(a, b); }
 HEMERA_VECTOR_FUNCTION Vector bit_and(Vector a, Vector b) { return _mm256_and_si256(a, b); }
+HEMERA_VECTOR_FUNCTION Vector bit_or(Vector a, Vector b) { return _mm256_or_si256(a, b); }
 template <int bits>
 HEMERA_VECTOR_FUNCTION Vector shift_right(Vector a) {
   return _mm256_srli_epi64(a, bits);
@@ -39,6 +40,22 @@ HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a) {
 }
 /// Products of the low halves.
 HEMERA_VECTOR_FUNCTION Vector multiply_halves(Vector a, Vector b) { return _mm256_mul_epu32(a, b); }
+
+/// Of fractions in `bit` + 1 bits with a half added, whose two highest bits differ where the fraction is
+/// below a quarter or above three quarters: `differences` of more of them, and whether one in any lane had
+/// none.
+HEMERA_VECTOR_FUNCTION Vector add_differences(Vector differences, Vector x) {
+  return bit_and(differences, _mm256_xor_si256(x, shift_left<1>(x)));
+}
+template <int bit>
+HEMERA_VECTOR_FUNCTION bool one_is_alike(Vector differences) {
+  return _mm256_movemask_pd(_mm256_castsi256_pd(shift_left<63 - bit>(differences))) != 15;
+}
+
+/// Whether a lane is negative, as a signed word.
+HEMERA_VECTOR_FUNCTION bool one_is_negative(Vector x) {
+  return _mm256_movemask_pd(_mm256_castsi256_pd(x)) != 0;
+}
 
 /// x in [-bound, bound), as a signed word, to [0, bound); bound < 2^62.
 HEMERA_VECTOR_FUNCTION Vector lift(Vector x, Vector bound) {

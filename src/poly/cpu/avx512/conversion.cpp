@@ -242,9 +242,10 @@ void shifted_residues(Word* out, const Word* y, Word negative_shift, std::size_t
 }
 
 // Kernels::quotient for moduli of any size: the halves of the terms are summed apart, below 2^32 each.
-void wide_quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
+bool wide_quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
                    std::size_t count) {
   const Vector half = broadcast(0xffffffff);
+  Vector differences = broadcast(~Word{0});
   for (std::size_t first = 0; first < count; first += lanes) {
     Vector low = zero();
     Vector high = broadcast(Word{1} << 31);
@@ -257,8 +258,11 @@ void wide_quotient(Word* v, const Word* const* y, const Word* r, const int* bits
       low = add(low, bit_and(term, half));
       high = add(high, shift_right<32>(term));
     }
-    store(v + first, shift_right<32>(add(high, shift_right<32>(low))));
+    high = add(high, shift_right<32>(low));
+    differences = add_differences(differences, high);
+    store(v + first, shift_right<32>(high));
   }
+  return one_is_alike<31>(differences);
 }
 
 }  // namespace
@@ -322,18 +326,16 @@ void weighted_sum(Word* out, const Word* const* y, const Word* weights, std::siz
   }
 }
 
-void quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
+bool quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
               std::size_t count) {
   for (std::size_t i = 0; i < sources; ++i) {
-    if (bits[i] > 52) {
-      wide_quotient(v, y, r, bits, sources, count);
-      return;
-    }
+    if (bits[i] > 52) return wide_quotient(v, y, r, bits, sources, count);
   }
   // With z = y 2^(52 - bits) and r = top * 2^52 + bottom a term is floor(z r / 2^51) =
   // 2 (z top + high(z bottom)) + floor(low(z bottom) / 2^51). The doubled parts are summed in 52-bit pieces,
   // the last ones as they are; half of everything is then shifted by 63 in place of 64.
   constexpr std::size_t tile = 4;
+  Vector differences = broadcast(~Word{0});
   const auto run = [&](auto width, std::size_t first) __attribute__((always_inline)) {
     Vector low[width.value], high[width.value], units[width.value];
     for (std::size_t k = 0; k < width.value; ++k) low[k] = high[k] = units[k] = zero();
@@ -353,7 +355,9 @@ void quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < width.value; ++k) {
       const Vector carry = shift_right<52>(add(add(low[k], shift_right<1>(units[k])), half));
-      store(v + first + k * lanes, shift_right<11>(add(high[k], carry)));
+      const Vector whole = add(high[k], carry);
+      differences = add_differences(differences, whole);
+      store(v + first + k * lanes, shift_right<11>(whole));
     }
   };
   std::size_t first = 0;
@@ -361,6 +365,16 @@ void quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std
     run(std::integral_constant<std::size_t, tile>{}, first);
   }
   for (; first < count; first += lanes) run(std::integral_constant<std::size_t, 1>{}, first);
+  return one_is_alike<10>(differences);
+}
+
+bool one_outside(const Word* words, Word least, Word most, std::size_t count) {
+  Vector signs = zero();
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const Vector x = load(words + i);
+    signs = bit_or(signs, bit_or(subtract(x, broadcast(least)), subtract(broadcast(most), x)));
+  }
+  return one_is_negative(signs);
 }
 
 }  // namespace hemera::poly::cpu::avx512

@@ -24,6 +24,7 @@ const Kernels& avx512_kernels() {
       .quotient = avx512::quotient,
       .weighted_sum = avx512::weighted_sum,
       .rounded_fractions = avx512::rounded_fractions,
+      .one_outside = avx512::one_outside,
       .sampling = &avx512_sampling,
   };
   return table;

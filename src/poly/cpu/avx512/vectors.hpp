@@ -45,6 +45,20 @@ HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a) {
 HEMERA_VECTOR_FUNCTION Vector shift_left(Vector a, __m128i bits) { return _mm512_sll_epi64(a, bits); }
 HEMERA_VECTOR_FUNCTION Vector shift_right(Vector a, __m128i bits) { return _mm512_srl_epi64(a, bits); }
 
+/// Of fractions in `bit` + 1 bits with a half added, whose two highest bits differ where the fraction is
+/// below a quarter or above three quarters: `differences` of more of them, and whether one in any lane had
+/// none.
+HEMERA_VECTOR_FUNCTION Vector add_differences(Vector differences, Vector x) {
+  return bit_and(differences, _mm512_xor_si512(x, shift_left<1>(x)));
+}
+template <unsigned bit>
+HEMERA_VECTOR_FUNCTION bool one_is_alike(Vector differences) {
+  return _mm512_test_epi64_mask(differences, broadcast(Word{1} << bit)) != 0xff;
+}
+
+/// Whether a lane is negative, as a signed word.
+HEMERA_VECTOR_FUNCTION bool one_is_negative(Vector x) { return _mm512_movepi64_mask(x) != 0; }
+
 /// Low words of the products.
 HEMERA_VECTOR_FUNCTION Vector multiply_low(Vector a, Vector b) { return _mm512_mullo_epi64(a, b); }
 /// Products of the low halves.
