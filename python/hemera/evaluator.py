@@ -314,8 +314,7 @@ class Evaluator:
             raise _core.LevelError(
                 f"at_level: a ciphertext of level {a.level} can go to levels 0 to {a.level}, not {level}"
             )
-        core = self._copy("at_level", a, out)
-        self._native.lower_to_level_inplace(core, level)
+        core = self._native.lower_to_level(a._native, level)
         return self._finish("at_level", core, out, a)
 
     def shrink(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:

@@ -7,6 +7,7 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/interruption.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
@@ -165,6 +166,7 @@ void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) {
         "adding extended ciphertexts: their scales or correction factors differ; encode the "
         "plaintexts that multiply them at one scale");
   }
+  const runtime::Uninterrupted whole;
   const poly::PolyView sum = a.poly.view();
   context.backend().add(context.queue(), sum, sum, b.poly.view(), a.poly.base());
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
@@ -195,6 +197,7 @@ void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, co
   meta.slots = std::max(a.meta.slots, b.meta.slots);
   meta.largest = largest_product(a.meta.largest, b.meta.largest);
   const poly::RnsBase& base = a.poly.base();
+  const runtime::Uninterrupted whole;
   if (!sum.poly) {
     sum = {a.context, a.gadget, std::move(meta),
            context.make_poly(a.poly.shape().batch, 2, base, Form::evaluation)};
