@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/session.hpp"
+#include "hemera/rlwe/transfer.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
@@ -224,6 +225,16 @@ Call dot_call(const Operands& in, const std::function<Operand()>& right) {
       in.expected([&](std::size_t i) { return static_cast<double>(count) * in.a[i] * in.b[i]; }));
 }
 
+// From another GPU to that of the client, in whose stream the copy runs.
+Call copy_call(const Operands& in) {
+  const auto other = other_gpu(in.client.context->backend().device());
+  if (!other) throw std::invalid_argument("copy_between_gpus takes two GPUs");
+  const auto elsewhere = rlwe::Context::make(in.client.context->parameters(), *other);
+  const auto there = std::make_shared<const Ciphertext>(rlwe::copy_to(elsewhere, in.x));
+  return making_ciphertext(
+      in, [&in, there] { return rlwe::copy_to(in.client.context, *there); }, in.a, true);
+}
+
 }  // namespace
 
 const std::vector<std::string>& operations() {
@@ -246,8 +257,18 @@ const std::vector<std::string>& operations() {
                                                  "encrypt_public",
                                                  "encrypt_symmetric",
                                                  "decrypt",
-                                                 "relinearization_key"};
+                                                 "relinearization_key",
+                                                 "copy_between_gpus"};
   return names;
+}
+
+std::optional<runtime::Device> other_gpu(runtime::Device device) {
+  for (const runtime::CudaDevice& found : runtime::find_cuda_devices().devices) {
+    if (found.index != device.index && found.problem.empty()) {
+      return runtime::Device{runtime::Device::Kind::cuda, found.index};
+    }
+  }
+  return std::nullopt;
 }
 
 bool has(const Operands& in, const std::string& operation) {
@@ -255,6 +276,7 @@ bool has(const Operands& in, const std::string& operation) {
   if (operation == "rescale") return in.client.ckks() && in.level > 0;
   if (operation == "mod_switch") return !in.client.ckks() && in.level > 0;
   if (operation == "relinearization_key") return top && in.batch == 1;
+  if (operation == "copy_between_gpus") return other_gpu(in.client.context->backend().device()).has_value();
   // BFV and BGV encode for the top level.
   if (operation == "encode" || operation == "decode" || operation.starts_with("encrypt"))
     return in.client.ckks() || top;
@@ -323,6 +345,7 @@ Call make_call(const Operands& in, const std::string& operation) {
                              [&in](const Plaintext& p) { return in.same(in.client.decode(p), in.a); });
   }
   if (operation == "relinearization_key") return relinearization_key_call(in);
+  if (operation == "copy_between_gpus") return copy_call(in);
   throw std::invalid_argument("there is no operation '" + operation + "'; --list tells them");
 }
 

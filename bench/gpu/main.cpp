@@ -28,7 +28,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --sets A,B          only these sets (a name stands for all that begin with it); default: all but smoke-...
   --operations A,B    only these operations; default: all
   --mode eager|graph|both                default: both
-  --batches 1,8,32    batches for multiply_relinearize and rotate (others: batch 1); default: 1
+  --batches 1,8,32    batches for multiply_relinearize, rotate and copy_between_gpus (others: batch 1); default: 1
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
   --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real][:xBATCH]
   --repetitions N     timed calls, of which the median counts; default: 50
@@ -154,6 +154,8 @@ std::string today() {
   return text.str();
 }
 
+constexpr const char* copies = "copy_between_gpus";
+
 // Runs the calls of one set, and keeps the rows.
 class Bench {
  public:
@@ -170,7 +172,7 @@ class Bench {
 
     at_level(client, timer, 1, top, operations());
     for (const std::size_t batch : options_.batches) {
-      if (batch > 1) at_level(client, timer, batch, top, {"multiply_relinearize", "rotate"});
+      if (batch > 1) at_level(client, timer, batch, top, {"multiply_relinearize", "rotate", copies});
     }
     if (options_.sweep) {
       for (const std::size_t level : set.levels) {
@@ -259,7 +261,11 @@ class Bench {
         << ", \"dnum\": " << parameters.digit_count() << ", \"level\": " << level << ", \"batch\": " << batch
         << ", \"arithmetic\": " << quoted(arithmetic(parameters))
         << ", \"security\": " << quoted(rlwe::name(parameters.security())) << ", \"mode\": " << quoted(mode)
-        << ", \"microseconds\": " << number(timing.median, 2) << ", \"spread\": " << number(timing.spread, 2)
+        << ", \"microseconds\": " << number(timing.median, 2);
+    if (operation == copies) {
+      row << ", \"bytes\": " << 2 * batch * limbs * client.context->degree() * sizeof(std::uint64_t);
+    }
+    row << ", \"spread\": " << number(timing.spread, 2)
         << ", \"checked\": " << (timing.checked ? "true" : "false") << "}";
     rows_.push_back(row.str());
     if (!timing.checked) ++wrong_;
@@ -282,6 +288,9 @@ int run(int count, char** arguments) {
     return 77;
   }
   const runtime::CudaDevice& gpu = found.devices[static_cast<std::size_t>(options.device)];
+  if (wanted(options, copies) && !other_gpu({runtime::Device::Kind::cuda, options.device})) {
+    std::cerr << copies << ": skipped, there is no other GPU\n";
+  }
   Bench bench(options);
   for (const std::string& text : options.bootstraps) bench.run(read_bootstrap(text));
   for (const Set& set : sets()) {

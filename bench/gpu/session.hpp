@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,10 +56,14 @@ struct Operands {
   [[nodiscard]] bool same(const Values& values, const Values& wanted) const;
 };
 
+/// A GPU beside this one that copies can come from; nothing where it is alone.
+std::optional<runtime::Device> other_gpu(runtime::Device device);
+
 /// Names of the operations, as rows have them.
 const std::vector<std::string>& operations();
 
-/// Whether the scheme has the operation at this level: `rescale` is of CKKS, `mod_switch` of BFV and BGV.
+/// Whether the scheme has the operation at this level: `rescale` is of CKKS, `mod_switch` of BFV and BGV; and
+/// the machine: `copy_between_gpus` takes two GPUs.
 bool has(const Operands& operands, const std::string& operation);
 
 Call make_call(const Operands& operands, const std::string& operation);

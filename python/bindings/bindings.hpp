@@ -70,6 +70,7 @@ struct EvaluatorHandle {
 };
 
 void bind_errors(nb::module_& m);
+void bind_interruption();
 void bind_parameters(nb::module_& m);
 void bind_context(nb::module_& m);
 void bind_keys(nb::module_& m);

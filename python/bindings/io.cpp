@@ -4,9 +4,9 @@
 #include <nanobind/stl/vector.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -39,9 +39,13 @@ class BytesSink final : public io::Sink {
   ~BytesSink() override { Py_XDECREF(bytes_); }
 
   void write(std::span<const std::byte> data) override {
-    if (data.size() > capacity_ - size_) resize(size_ + data.size());
-    if (!data.empty()) std::memcpy(PyBytes_AS_STRING(bytes_) + size_, data.data(), data.size());
-    size_ += data.size();
+    const std::span<std::byte> place = room(data.size());
+    std::copy(data.begin(), data.end(), place.begin());
+  }
+  std::span<std::byte> room(std::size_t bytes) override {
+    if (bytes > capacity_ - size_) resize(size_ + bytes);
+    const std::size_t begin = std::exchange(size_, size_ + bytes);
+    return {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes_)) + begin, bytes};
   }
   void expect(std::size_t bytes) override {
     if (bytes > capacity_ - size_) resize(size_ + bytes);

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, NoReturn, Protocol
 
 from hemera import _core
+from hemera._arguments import in_own_words
 
 
 class Target(Protocol):
@@ -21,6 +22,7 @@ class Home(Target, Protocol):
     def on(self, device: str) -> Target: ...
 
 
+@in_own_words
 class Stored(ABC):
     """An object with a form in Hemera's file format."""
 

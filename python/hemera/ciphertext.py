@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._arguments import as_extents, in_own_words
 from hemera._array_protocols import NotAnArray
 from hemera._encoding import as_number
 from hemera._stored import Stored
@@ -58,6 +59,7 @@ _IN_PLACE_OF_NUMPY = {
 """What to call in place of a function of NumPy, by its name."""
 
 
+@in_own_words
 class Plaintext(NotAnArray, Stored):
     """A batch of encoded messages. `Context.encode` and `Context.load` make one."""
 
@@ -109,6 +111,7 @@ class Plaintext(NotAnArray, Stored):
         return f"<Plaintext of shape {self.shape}, {self.slots} {self.encoding}>"
 
 
+@in_own_words
 class Ciphertext(NotAnArray, Stored):
     """A batch of encrypted messages, with the operators of an array.
 
@@ -263,17 +266,22 @@ class Ciphertext(NotAnArray, Stored):
 
         Raises:
             MismatchError: when the number of elements would change.
+            ParameterError: for more than 32 axes.
+            TypeError: for extents that are no integers.
         """
-        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        try:
-            extents = np.empty(self.shape, dtype=np.uint8).reshape(wanted).shape
-        except ValueError:
+        extents = as_extents(shape, "reshape")
+        # NumPy would do it, but for at most 64 axes.
+        known = math.prod(extent for extent in extents if extent != -1)
+        if extents.count(-1) == 1 and known > 0:
+            extents[extents.index(-1)] = self._count // known
+        if min(extents, default=1) < 1 or math.prod(extents) != self._count:
+            wanted = tuple(as_extents(shape, "reshape"))
             raise _core.MismatchError(
                 f"reshape: a batch of shape {self.shape} cannot become {wanted}; the number of elements must "
                 "stay"
-            ) from None
+            )
         result = self.copy()
-        _core.reshape_inplace(result._native, list(extents))
+        _core.reshape_inplace(result._native, extents)
         return result
 
     def copy(self) -> Ciphertext:

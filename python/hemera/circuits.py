@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Bootstrap", "LinearTransform", "Plan"]
 
 
+@runtime_checkable
 class Plan(Protocol):
     """A circuit that `Context.generate_keys(plan=)` makes keys for."""
 

@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera._arguments import described, require_type
+from hemera._arguments import described, in_own_words, require_type
 from hemera._codec import Codec, make_codec, require_level
 from hemera._device import DeviceArray, stream_handle
 from hemera._source import Source, read
@@ -32,6 +32,7 @@ def devices() -> list[str]:
     return _core.devices()
 
 
+@in_own_words
 class Context:
     """Parameters made ready on a device. Immutable: any number may live at once, used from any threads.
 
@@ -187,6 +188,12 @@ class Context:
         if galois_level is not None:
             require_level(self._params, galois_level)
         self._require_secret(secret_key, "generate_keys")
+        plans = list(plan) if isinstance(plan, Iterable) else [plan]
+        for circuit in plans:
+            if not isinstance(circuit, Plan):
+                raise TypeError(
+                    "generate_keys takes circuits of hemera.circuits as plan, not " + described(circuit)
+                )
         core = _core.generate_keys(
             secret_key._native,
             public_key=public_key,
@@ -195,7 +202,6 @@ class Context:
             conjugation=conjugation or swap_rows,
             galois_level=galois_level,
         )
-        plans: Iterable[Plan] = plan if isinstance(plan, Iterable) else (plan,)
         for circuit in plans:
             core = core.merged(circuit._generate_keys(secret_key._native))
         return Keys(core, self)

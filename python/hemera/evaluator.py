@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera._arguments import require_type
+from hemera._arguments import in_own_words, require_type
 from hemera._encoding import as_number
 from hemera._noise_warning import warn_of_spent_budget
 from hemera._source import Source
@@ -30,6 +30,7 @@ Relinearization = Literal["eager", "lazy"]
 _Operation = Literal["add", "subtract", "multiply"]
 
 
+@in_own_words
 class Evaluator:
     """Evaluates with the keys it is bound to; `Context.bind` makes one. Stateless: any number of threads may
     use it at once.
@@ -349,8 +350,7 @@ class Evaluator:
             raise _core.LevelError(
                 f"at_level: a ciphertext of level {a.level} can go to levels 0 to {a.level}, not {level}"
             )
-        core = self._copy("at_level", a, out)
-        self._native.lower_to_level_inplace(core, level)
+        core = self._native.lower_to_level(a._native, level)
         return self._finish("at_level", core, out, a)
 
     def shrink(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:

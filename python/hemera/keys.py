@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hemera import _core
-from hemera._arguments import require_type
+from hemera._arguments import in_own_words, require_type
 from hemera._stored import Stored
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Keys", "SecretKey", "SwitchingKey"]
 
 
+@in_own_words
 class SecretKey(Stored):
     """The key that decrypts. Its memory is zeroed on release; a file of it is readable by its owner alone.
 
@@ -37,6 +38,7 @@ class SecretKey(Stored):
         return f"<SecretKey of {self._context!r}>"
 
 
+@in_own_words
 class Keys(Stored):
     """Public, relinearization and Galois keys: what encrypts and evaluates. Nothing in it decrypts.
 
@@ -118,6 +120,7 @@ class Keys(Stored):
         return f"<Keys: {', '.join(parts)}; {self.memory_bytes / 2**20:.1f} MiB>"
 
 
+@in_own_words
 class SwitchingKey(Stored):
     """A key from one secret to another, for `Evaluator.reencrypt`."""
 

@@ -5,6 +5,7 @@
 
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 #include "io/checksum.hpp"
 #include "io/compression.hpp"
 
@@ -140,7 +141,8 @@ Writer::Writer(Sink& sink, std::uint16_t version, Kind kind, const Fingerprint& 
   sink_.write(out.view());
 }
 
-void Writer::emit(Tag tag, std::uint32_t flags, std::span<const std::byte> stored, std::size_t raw_bytes) {
+runtime::ByteWriter Writer::begin_section(Tag tag, std::uint32_t flags, std::size_t stored_bytes,
+                                          std::size_t raw_bytes) const {
   if (written_ == header_.sections) {
     throw ParameterError("a file announced with " + std::to_string(header_.sections) +
                          " sections can not take another one");
@@ -148,8 +150,13 @@ void Writer::emit(Tag tag, std::uint32_t flags, std::span<const std::byte> store
   runtime::ByteWriter out;
   out.u32(tag.value);
   out.u32(flags);
-  out.u64(stored.size());
+  out.u64(stored_bytes);
   out.u64(raw_bytes);
+  return out;
+}
+
+void Writer::emit(Tag tag, std::uint32_t flags, std::span<const std::byte> stored, std::size_t raw_bytes) {
+  runtime::ByteWriter out = begin_section(tag, flags, stored.size(), raw_bytes);
   out.u64(checksum(section_seed(header_, written_), out.view(), stored));
   sink_.write(out.view());
   sink_.write(stored);
@@ -165,6 +172,22 @@ void Writer::section(Tag tag, std::span<const std::byte> payload, int compressio
     }
   }
   emit(tag, 0, payload, payload.size());
+}
+
+void Writer::section(Tag tag, std::size_t bytes, const std::function<void(std::span<std::byte>)>& fill) {
+  const std::span<std::byte> place = sink_.room(Section::header_bytes + bytes);
+  if (place.empty()) {
+    std::vector<std::byte> payload(bytes);
+    const runtime::ZeroedAtEnd zeroed{std::span(payload)};
+    fill(payload);
+    return emit(tag, 0, payload, bytes);
+  }
+  const std::span<std::byte> payload = place.subspan(Section::header_bytes);
+  runtime::ByteWriter out = begin_section(tag, 0, bytes, bytes);
+  fill(payload);
+  out.u64(checksum(section_seed(header_, written_), out.view(), payload));
+  std::copy(out.view().begin(), out.view().end(), place.begin());
+  ++written_;
 }
 
 void Writer::compressed_section(Tag tag, std::span<const std::byte> frames, std::size_t raw_bytes) {

@@ -1,9 +1,11 @@
 #include "io/polynomials.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/queue.hpp"
 #include "io/compression.hpp"
 
 namespace hemera::io {
@@ -21,16 +23,52 @@ ResidueLayout layout_of(const poly::Poly& poly, std::size_t components, bool pac
   return layout;
 }
 
-// All elements, by way of the host.
-void fill(ResidueWriter& writer, const rlwe::Context& context, const poly::Poly& poly) {
-  const std::size_t components = writer.layout().components;
-  std::vector<std::uint64_t> host(writer.layout().element_words());
-  for (std::size_t b = 0; b < poly.shape().batch; ++b) {
-    context.backend().download(context.queue(), host, poly.view().batches(b, 1).components(0, components),
-                               poly.form());
-    context.queue().synchronize();
-    writer.element(host);
+// Residues on their way between an object and a file: from the processor's memory few enough that they stay
+// in a core's cache, from a device as many as make a good copy.
+constexpr std::size_t cached_words = std::size_t{1} << 15;
+constexpr std::size_t copied_words = std::size_t{1} << 21;
+
+// Calls body(first row, view of the rows, host memory for them) for all rows of the first components, in
+// parts of a component; on the context's threads, where it has some.
+template <typename View, typename Body>
+void for_each_part(const rlwe::Context& context, const View& view, const Body& body) {
+  const poly::PolyShape& shape = view.shape;
+  auto* const cpu = dynamic_cast<runtime::CpuQueue*>(&context.queue());
+  const std::size_t wanted = (cpu != nullptr ? cached_words : copied_words) / shape.degree;
+  const std::size_t limbs = std::clamp<std::size_t>(wanted, 1, shape.limbs);
+  const std::size_t parts = (shape.limbs + limbs - 1) / limbs;
+  const std::size_t count = shape.batch * shape.components * parts;
+  std::vector<std::vector<std::uint64_t>> host(
+      cpu != nullptr ? std::min<std::size_t>(count, cpu->pool().threads()) : 1);
+  const auto part = [&](std::size_t index, std::size_t slot) {
+    const std::size_t polynomial = index / parts;
+    const std::size_t first = index % parts * limbs;
+    const std::size_t size = std::min(limbs, shape.limbs - first);
+    host[slot].resize(limbs * shape.degree);
+    body(polynomial * shape.limbs + first,
+         view.batches(polynomial / shape.components, 1)
+             .components(polynomial % shape.components, 1)
+             .limbs(first, size),
+         std::span(host[slot]).first(size * shape.degree));
+  };
+  constexpr std::size_t words_worth_waking_for = std::size_t{1} << 16;
+  if (cpu != nullptr && shape.words() >= words_worth_waking_for) {
+    cpu->pool().parallel_for_slots(count, part);
+  } else {
+    for (std::size_t index = 0; index < count; ++index) part(index, 0);
   }
+}
+
+// All rows, by way of the host.
+void fill(std::span<std::byte> section, const ResidueLayout& layout, const rlwe::Context& context,
+          const poly::Poly& poly) {
+  ResidueWriter writer(section, layout);
+  for_each_part(context, poly.view().components(0, layout.components),
+                [&](std::size_t row, const poly::ConstPolyView& view, std::span<std::uint64_t> host) {
+                  context.backend().download(context.queue(), host, view, poly.form());
+                  context.queue().synchronize();
+                  writer.rows(row, host);
+                });
 }
 
 std::string text(poly::Form form) { return form == poly::Form::evaluation ? "evaluation" : "coefficient"; }
@@ -72,17 +110,18 @@ std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const 
 void write_polynomials(Writer& writer, const rlwe::Context& context, const poly::Poly& poly,
                        std::size_t components, const SaveOptions& options) {
   if (options.compression_level != 0) {
-    ResidueWriter words(layout_of(poly, components, false));
-    fill(words, context, poly);
-    const auto frames = compress(words.section(), options.compression_level, Reader::expansion_limit);
+    const ResidueLayout layout = layout_of(poly, components, false);
+    std::vector<std::byte> words(layout.section_bytes());
+    fill(words, layout, context, poly);
+    const auto frames = compress(words, options.compression_level, Reader::expansion_limit);
     if (frames.size() < section_bytes(poly, components, options)) {
-      writer.compressed_section(residues_tag, frames, words.section().size());
+      writer.compressed_section(residues_tag, frames, words.size());
       return;
     }
   }
-  ResidueWriter residues(layout_of(poly, components, options.packed));
-  fill(residues, context, poly);
-  writer.section(residues_tag, residues.section());
+  const ResidueLayout layout = layout_of(poly, components, options.packed);
+  writer.section(residues_tag, layout.section_bytes(),
+                 [&](std::span<std::byte> section) { fill(section, layout, context, poly); });
 }
 
 poly::Poly read_polynomials(const Section& section, const rlwe::Context& context,
@@ -100,13 +139,12 @@ poly::Poly read_polynomials(const Section& section, const rlwe::Context& context
   poly::Poly poly = context.make_poly(layout.batch, layout.components + (seed ? 1U : 0U), expected.base,
                                       expected.form, runtime::Secrecy::open, layout.degree);
   const poly::PolyView view = poly.view();
-  std::vector<std::uint64_t> host(layout.element_words());
-  for (std::size_t b = 0; b < layout.batch; ++b) {
-    reader.element(b, host);
-    context.backend().upload(context.queue(), view.batches(b, 1).components(0, layout.components), host,
-                             layout.form);
-    context.queue().synchronize();
-  }
+  for_each_part(context, view.components(0, layout.components),
+                [&](std::size_t row, const poly::PolyView& part, std::span<std::uint64_t> host) {
+                  reader.rows(row, host);
+                  context.backend().upload(context.queue(), part, host, layout.form);
+                  context.queue().synchronize();
+                });
   if (seed) {
     rlwe::expand_uniform_half(context, poly, *seed);
   }

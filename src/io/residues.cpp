@@ -95,6 +95,23 @@ void require_size(const runtime::ByteReader& in, const ResidueLayout& layout, st
   }
 }
 
+// Bytes from a component's first limb to each.
+std::vector<std::size_t> limb_begins(const ResidueLayout& layout) {
+  std::vector<std::size_t> begins;
+  for (std::size_t limb = 0, begin = 0; limb < layout.moduli.size(); ++limb) {
+    begins.push_back(begin);
+    begin += layout.limb_bytes(limb);
+  }
+  return begins;
+}
+
+// For moduli up to 2^63. Without branches and comparisons, which vectors of 64 bits may lack.
+bool all_below(std::span<const std::uint64_t> values, std::uint64_t modulus) {
+  std::uint64_t signs = 0;
+  for (const std::uint64_t value : values) signs |= value | (modulus - 1 - value);
+  return signs >> 63 == 0;
+}
+
 // One limb; its place is for the message.
 void unpack(std::span<const std::byte> stored, const ResidueLayout& layout, std::size_t index,
             std::size_t component, std::size_t limb, std::span<std::uint64_t> out) {
@@ -130,56 +147,45 @@ std::size_t ResidueLayout::section_bytes() const {
   return fixed_bytes + moduli.size() * sizeof(std::uint64_t) + batch * element_bytes();
 }
 
-ResidueWriter::ResidueWriter(ResidueLayout layout, runtime::Secrecy secrecy)
-    : layout_(std::move(layout)), secrecy_(secrecy) {
+ResidueWriter::ResidueWriter(std::span<std::byte> section, ResidueLayout layout)
+    : layout_(std::move(layout)) {
   if (const auto what = problem(layout_)) {
     throw ParameterError("residues can not be saved: " + *what);
   }
+  if (section.size() != layout_.section_bytes()) {
+    throw MismatchError("a section of " + std::to_string(layout_.section_bytes()) +
+                        " bytes does not fit memory of " + std::to_string(section.size()));
+  }
   runtime::ByteWriter out;
   write_layout(out, layout_);
-  data_.reserve(layout_.section_bytes());
-  data_.assign(out.view().begin(), out.view().end());
-  written_ = data_.size();
-  data_.resize(layout_.section_bytes());
+  std::copy(out.view().begin(), out.view().end(), section.begin());
+  residues_ = section.subspan(out.size());
+  limb_begin_ = limb_begins(layout_);
 }
 
-ResidueWriter::~ResidueWriter() {
-  if (secrecy_ == runtime::Secrecy::secret) {
-    runtime::secure_zero(data_.data(), data_.size());
-  }
-}
-
-void ResidueWriter::element(std::span<const std::uint64_t> residues) {
+void ResidueWriter::rows(std::size_t first, std::span<const std::uint64_t> residues) {
   const std::size_t degree = layout_.degree;
-  if (residues.size() != layout_.element_words() || data_.size() - written_ < layout_.element_bytes()) {
-    throw MismatchError("an element of " + std::to_string(residues.size()) +
-                        " residues does not fit an array of " + std::to_string(layout_.batch) +
-                        " elements of " + std::to_string(layout_.element_words()));
+  const std::size_t limbs = layout_.moduli.size();
+  const std::size_t count = residues.size() / degree;
+  const std::size_t all = layout_.batch * layout_.components * limbs;
+  if (residues.size() % degree != 0 || first > all || count > all - first) {
+    throw MismatchError(std::to_string(residues.size()) + " residues from row " + std::to_string(first) +
+                        " on do not fit an array of " + std::to_string(all) + " rows of " +
+                        std::to_string(degree));
   }
-  std::size_t row = 0;
-  for (std::size_t component = 0; component < layout_.components; ++component) {
-    for (std::size_t limb = 0; limb < layout_.moduli.size(); ++limb, ++row) {
-      const auto values = residues.subspan(row * degree, degree);  // [component, limb, N]
-      std::uint64_t largest = 0;
-      for (const std::uint64_t value : values) {
-        largest = std::max(largest, value);
-      }
-      if (largest >= layout_.moduli[limb]) {
-        throw MismatchError("a residue modulo " + std::to_string(layout_.moduli[limb]) + " is " +
-                            std::to_string(largest) + ": the object is damaged in memory; make it again");
-      }
-      const std::size_t bytes = layout_.limb_bytes(limb);
-      pack_bits(values, stored_bits(layout_, limb), std::span(data_).subspan(written_, bytes));
-      written_ += bytes;
+  const std::size_t component_bytes = layout_.element_bytes() / layout_.components;
+  for (std::size_t row = first; row < first + count; ++row) {
+    const auto values = residues.subspan((row - first) * degree, degree);
+    const std::size_t limb = row % limbs;
+    const std::uint64_t modulus = layout_.moduli[limb];
+    if (!all_below(values, modulus)) {
+      throw MismatchError("a residue modulo " + std::to_string(modulus) + " is " +
+                          std::to_string(*std::max_element(values.begin(), values.end())) +
+                          ": the object is damaged in memory; make it again");
     }
+    pack_bits(values, stored_bits(layout_, limb),
+              residues_.subspan(row / limbs * component_bytes + limb_begin_[limb], layout_.limb_bytes(limb)));
   }
-}
-
-std::span<const std::byte> ResidueWriter::section() const {
-  if (written_ != data_.size()) {
-    throw MismatchError("an array of " + std::to_string(layout_.batch) + " elements is not complete");
-  }
-  return data_;
 }
 
 ResidueReader::ResidueReader(std::span<const std::byte> section) {
@@ -187,26 +193,26 @@ ResidueReader::ResidueReader(std::span<const std::byte> section) {
   layout_ = read_layout(in);
   require_size(in, layout_, in.remaining());
   data_ = in.bytes(in.remaining());
+  limb_begin_ = limb_begins(layout_);
 }
 
-void ResidueReader::limb(std::size_t index, std::size_t component, std::size_t limb, std::size_t position,
-                         std::span<std::uint64_t> out) const {
-  unpack(data_.subspan(position, layout_.limb_bytes(limb)), layout_, index, component, limb, out);
-}
-
-void ResidueReader::element(std::size_t index, std::span<std::uint64_t> out) const {
-  if (index >= layout_.batch || out.size() != layout_.element_words()) {
-    throw MismatchError("element " + std::to_string(index) + " with " + std::to_string(out.size()) +
-                        " residues does not fit an array of " + std::to_string(layout_.batch) +
-                        " elements of " + std::to_string(layout_.element_words()));
+void ResidueReader::rows(std::size_t first, std::span<std::uint64_t> out) const {
+  const std::size_t degree = layout_.degree;
+  const std::size_t limbs = layout_.moduli.size();
+  const std::size_t count = out.size() / degree;
+  const std::size_t all = layout_.batch * layout_.components * limbs;
+  if (out.size() % degree != 0 || first > all || count > all - first) {
+    throw MismatchError(std::to_string(out.size()) + " residues from row " + std::to_string(first) +
+                        " on do not fit an array of " + std::to_string(all) + " rows of " +
+                        std::to_string(degree));
   }
-  std::size_t position = index * layout_.element_bytes();
-  std::size_t row = 0;
-  for (std::size_t component = 0; component < layout_.components; ++component) {
-    for (std::size_t l = 0; l < layout_.moduli.size(); ++l, ++row) {
-      limb(index, component, l, position, out.subspan(row * layout_.degree, layout_.degree));
-      position += layout_.limb_bytes(l);
-    }
+  const std::size_t component_bytes = layout_.element_bytes() / layout_.components;
+  for (std::size_t row = first; row < first + count; ++row) {
+    const std::size_t limb = row % limbs;
+    const std::size_t component = row / limbs;
+    unpack(data_.subspan(component * component_bytes + limb_begin_[limb], layout_.limb_bytes(limb)), layout_,
+           component / layout_.components, component % layout_.components, limb,
+           out.subspan((row - first) * degree, degree));
   }
 }
 

@@ -36,27 +36,23 @@ struct ResidueLayout {
   friend bool operator==(const ResidueLayout&, const ResidueLayout&) = default;
 };
 
-/// Writes a RESI section element by element. Throws ParameterError for a layout that no file may have.
+/// Writes a RESI section into memory of its size. Does not own the bytes.
 class ResidueWriter {
  public:
-  /// Secret residues are zeroed on destruction.
-  explicit ResidueWriter(ResidueLayout layout, runtime::Secrecy secrecy = runtime::Secrecy::open);
-  ResidueWriter(const ResidueWriter&) = delete;
-  ResidueWriter& operator=(const ResidueWriter&) = delete;
-  ~ResidueWriter();
+  /// Writes the layout. Throws ParameterError for one that no file may have, MismatchError unless `section`
+  /// has section_bytes().
+  ResidueWriter(std::span<std::byte> section, ResidueLayout layout);
 
   [[nodiscard]] const ResidueLayout& layout() const { return layout_; }
-  /// The next element of the batch, [component, limb, N]. Throws MismatchError for a residue that is not
-  /// below its modulus: a file with it would not load.
-  void element(std::span<const std::uint64_t> residues);
-  /// The section's bytes, after the last element.
-  [[nodiscard]] std::span<const std::byte> section() const;
+  /// Rows of N residues, one a limb, from row `first` of the array [batch, component, limb] on; in any order,
+  /// and from any threads at once. The section is whole when all are written. Throws MismatchError for a
+  /// residue that is not below its modulus: a file with it would not load.
+  void rows(std::size_t first, std::span<const std::uint64_t> residues);
 
  private:
   ResidueLayout layout_;
-  runtime::Secrecy secrecy_;
-  std::vector<std::byte> data_;
-  std::size_t written_ = 0;  // bytes
+  std::span<std::byte> residues_;
+  std::vector<std::size_t> limb_begin_;
 };
 
 /// Reads a RESI section: the layout and every size are checked on construction, before anything is allocated
@@ -66,16 +62,14 @@ class ResidueReader {
   explicit ResidueReader(std::span<const std::byte> section);
 
   [[nodiscard]] const ResidueLayout& layout() const { return layout_; }
-  /// Element `index` of the batch to `out`, [component, limb, N]. Throws FormatError for a residue that is
-  /// not below its modulus.
-  void element(std::size_t index, std::span<std::uint64_t> out) const;
+  /// Rows of N residues, one a limb, from row `first` of the array [batch, component, limb] on, from any
+  /// threads at once. Throws FormatError for a residue that is not below its modulus.
+  void rows(std::size_t first, std::span<std::uint64_t> out) const;
 
  private:
-  void limb(std::size_t index, std::size_t component, std::size_t limb, std::size_t position,
-            std::span<std::uint64_t> out) const;
-
   ResidueLayout layout_;
   std::span<const std::byte> data_;
+  std::vector<std::size_t> limb_begin_;
 };
 
 /// FormatError for a section that is both packed and compressed, which would multiply the two limits on

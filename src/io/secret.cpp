@@ -79,9 +79,9 @@ void write_secret(Writer& writer, const rlwe::Context& context, const poly::Poly
     throw MismatchError("a secret key with a coefficient above " + std::to_string((stored - 1) / 2) +
                         " in magnitude, which its parameters do not allow, can not be saved");
   }
-  ResidueWriter residues(secret_layout(context), Secrecy::secret);
-  residues.element(words.span());
-  writer.section(residues_tag, residues.section());
+  const ResidueLayout layout = secret_layout(context);
+  writer.section(residues_tag, layout.section_bytes(),
+                 [&](std::span<std::byte> section) { ResidueWriter(section, layout).rows(0, words.span()); });
 }
 
 poly::Poly read_secret(const Section& section, const rlwe::Context& context) {
@@ -97,7 +97,7 @@ poly::Poly read_secret(const Section& section, const rlwe::Context& context) {
                       " packed coefficients modulo " + std::to_string(stored));
   }
   SecretWords coefficients(degree);
-  reader.element(0, coefficients.span());
+  reader.rows(0, coefficients.span());
   std::size_t weight = 0;
   for (const std::uint64_t value : coefficients.span()) weight += above_mask(value, 0) & 1;
   const std::size_t wanted = context.parameters().literal().secret.weight;

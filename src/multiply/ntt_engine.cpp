@@ -7,6 +7,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/fork.hpp"
+#include "hemera/runtime/interruption.hpp"
 #include "multiply/engines.hpp"
 
 namespace hemera::multiply {
@@ -37,6 +38,7 @@ class NttEngine final : public poly::RingMultiplier {
 
  private:
   const poly::Backend& backend_of(const std::shared_ptr<const poly::Ring>& ring) const {
+    const runtime::Uninterrupted locked;
     const std::lock_guard lock(mutex_);
     auto& backend = backends_[ring];
     if (!backend) backend = poly::make_cpu_backend(ring, 1);  // the queue brings the threads

@@ -61,11 +61,10 @@ ConstPolyView Backend::gather(Queue& queue, const ConstPolyView& in,
 void Backend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                            const ConstPolyView& in, Form form) const {
   std::vector<std::uint64_t> host(in.shape.words());
+  const runtime::ZeroedAtEnd zeroed{std::span(host)};  // it may be a key
   source.do_download(source_queue, host, in, form);
   source_queue.synchronize();
   do_upload(queue, out, host, form);
-  // It may be a key.
-  runtime::secure_zero(host.data(), host.size() * sizeof(std::uint64_t));
 }
 
 void Backend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

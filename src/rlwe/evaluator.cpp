@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/interruption.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
@@ -33,6 +35,8 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
   const std::size_t common = std::min(a.size(), b.size());
   const std::size_t rest = std::max(a.size(), b.size()) - common;
   const bool in_place = &out == &a && b.size() <= a.size() && a.poly.shape().batch == batch_count(meta.batch);
+  std::optional<runtime::Uninterrupted> whole;
+  if (in_place) whole.emplace();
   Ciphertext fresh;
   if (!in_place) fresh = make_ciphertext(a.context, meta, common + rest);
   const poly::PolyView target = (in_place ? out : fresh).poly.view();
@@ -146,6 +150,12 @@ const SwitchingKey& Evaluator::galois_key(std::uint64_t element, std::int64_t st
 }
 
 void Evaluator::take_steps(Ciphertext& a, std::span<const ScaleStep> steps) const {
+  // Elsewhere: when a step fails or is interrupted, `a` is as it was.
+  Ciphertext storage;
+  if (&stepped(a, steps, storage) != &a) a = std::move(storage);
+}
+
+void Evaluator::take_steps_inside(Ciphertext& a, std::span<const ScaleStep> steps) const {
   for (const ScaleStep& step : steps) {
     switch (step.kind) {
       case ScaleStep::Kind::rescale:
@@ -183,7 +193,7 @@ const Ciphertext& Evaluator::stepped(const Ciphertext& a, std::span<const ScaleS
   } else {
     storage = a.clone();
   }
-  take_steps(storage, steps);
+  take_steps_inside(storage, steps);
   return storage;
 }
 
@@ -229,6 +239,7 @@ Ciphertext Evaluator::subtract(const Ciphertext& a, const Ciphertext& b) const {
 
 void Evaluator::negate_inplace(Ciphertext& a) const {
   require(a, "negate");
+  const runtime::Uninterrupted whole;
   context_->backend().negate(context_->queue(), a.poly.view(), std::as_const(a.poly).view(), a.poly.base());
   a.seed.reset();
 }
@@ -377,6 +388,13 @@ const SwitchingKey& Evaluator::relinearization_key(std::size_t level) const {
 void Evaluator::drop_to_level_inplace(Ciphertext& a, std::size_t level) const {
   require(a, "drop_to_level");
   take_steps(a, context_->scales().dropped(a.meta, level).steps);
+}
+
+Ciphertext Evaluator::lower_to_level(const Ciphertext& a, std::size_t level) const {
+  require(a, "lower_to_level");
+  Ciphertext storage;
+  const Ciphertext& lowered = stepped(a, context_->scales().lowered(a.meta, level).steps, storage);
+  return &lowered == &a ? a.clone() : std::move(storage);
 }
 
 void Evaluator::lower_to_level_inplace(Ciphertext& a, std::size_t level) const {

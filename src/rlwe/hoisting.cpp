@@ -7,6 +7,7 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/interruption.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
@@ -192,6 +193,7 @@ void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) {
                         " and " + std::to_string(b.meta.level) + " with batches " + to_text(a.meta.batch) +
                         " and " + to_text(b.meta.batch) + "; both must agree");
   }
+  const runtime::Uninterrupted whole;
   join_sum(context, a.meta, b.meta);
   const poly::PolyView sum = a.poly.view();
   context.backend().add(context.queue(), sum, sum, b.poly.view(), a.poly.base());
@@ -207,6 +209,7 @@ void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, co
   const Context& context = *a.context;
   Metadata meta = factor_product(context, a.meta, b, a.poly.base());
   const poly::RnsBase& base = a.poly.base();
+  const runtime::Uninterrupted whole;
   if (!sum.poly) {
     sum = {a.context, a.gadget, std::move(meta),
            context.make_poly(a.poly.shape().batch, 2, base, Form::evaluation)};

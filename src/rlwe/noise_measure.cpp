@@ -78,6 +78,7 @@ double largest_coefficient_log2(const Context& context, const poly::Poly& x, std
   }
 
   Words residues(x.shape().words());
+  const runtime::ZeroedAtEnd zeroed{std::span(residues)};
   context.backend().download(context.queue(), residues, x.view(), poly::Form::coefficient);
   context.queue().synchronize();
   Words sum(count);
@@ -103,7 +104,7 @@ double largest_coefficient_log2(const Context& context, const poly::Poly& x, std
       }
     }
   }
-  for (Words* words : {&residues, &sum, &reduced}) {
+  for (Words* words : {&sum, &reduced}) {
     runtime::secure_zero(words->data(), words->size() * sizeof(std::uint64_t));
   }
   return log2_rounded_up(largest);

@@ -21,6 +21,8 @@ poly::Poly copy_to(const Context& target, const Context& source, const poly::Pol
   const poly::PolyShape& shape = poly.shape();
   poly::Poly result =
       target.make_poly(shape.batch, shape.components, base, poly.form(), poly.secrecy(), shape.degree);
+  const auto beside =
+      &source.backend() == &target.backend() ? nullptr : source.queue().copying_to(target.backend().device());
   target.backend().copy_from(target.queue(), result.view(), source.backend(), source.queue(), poly.view(),
                              poly.form());
   return result;

@@ -19,6 +19,7 @@ std::uintptr_t Queue::stream() const { no_streams(*this); }
 void Queue::wait_for_stream(std::uintptr_t /*stream*/) { no_streams(*this); }
 void Queue::make_stream_wait(std::uintptr_t /*stream*/) { no_streams(*this); }
 void Queue::synchronize_device() { no_streams(*this); }
+std::unique_ptr<Queue::Aside> Queue::copying_to(Device /*device*/) const { return nullptr; }
 
 void Workspace::reserve(std::size_t bytes) {
   if (bytes > buffer_.size() && used_ == 0) {

@@ -19,6 +19,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/fork.hpp"
+#include "hemera/runtime/interruption.hpp"
 
 namespace hemera::runtime {
 namespace {
@@ -28,19 +29,24 @@ constexpr int most_threads = 4096;
 
 // One loop: threads take iterations from `next` until none is left.
 struct Loop {
-  const std::function<void(std::size_t)>* body;
+  const std::function<void(std::size_t, std::size_t)>* body;
   std::size_t count;
   std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> next_slot{0};
   std::atomic<bool> failed{false};
   std::exception_ptr failure;
   std::mutex failure_mutex;
   int helpers = 0;  // workers inside work(), guarded by the pool's mutex
 
-  void work() {
-    for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
-      if (failed.load(std::memory_order_relaxed)) continue;
+  // What a thread does; one of them asks whether to go on.
+  void work(bool asks) {
+    std::size_t slot = 0;
+    for (std::size_t i = next.fetch_add(1), done = 0; i < count; i = next.fetch_add(1), ++done) {
+      if (failed.load(std::memory_order_relaxed)) return;
+      if (done == 0) slot = next_slot.fetch_add(1);
       try {
-        (*body)(i);
+        if (asks) throw_if_interrupted();
+        (*body)(i, slot);
       } catch (...) {
         const std::lock_guard lock(failure_mutex);
         if (!failure) failure = std::current_exception();
@@ -101,7 +107,7 @@ struct ThreadPool::Workers {
       Loop* loop = loops.front();
       ++loop->helpers;
       lock.unlock();
-      loop->work();
+      loop->work(false);
       lock.lock();
       const auto position = std::find(loops.begin(), loops.end(), loop);
       if (position != loops.end()) loops.erase(position);
@@ -146,9 +152,18 @@ ThreadPool::Workers& ThreadPool::workers() {
 }
 
 void ThreadPool::parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) {
+  parallel_for_slots(count, [&body](std::size_t i, std::size_t) { body(i); });
+}
+
+void ThreadPool::parallel_for_slots(std::size_t count,
+                                    const std::function<void(std::size_t, std::size_t)>& body) {
   if (count == 0) return;
   if (threads_ == 1 || count == 1 || inside_loop) {
-    for (std::size_t i = 0; i < count; ++i) body(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      // Inside a loop a lock may be held.
+      if (!inside_loop) throw_if_interrupted();
+      body(i, 0);
+    }
     return;
   }
   Workers& helpers = workers();
@@ -159,7 +174,7 @@ void ThreadPool::parallel_for(std::size_t count, const std::function<void(std::s
   }
   helpers.work_ready.notify_all();
   inside_loop = true;
-  loop.work();
+  loop.work(true);
   inside_loop = false;
   std::unique_lock lock(helpers.mutex);
   const auto position = std::find(helpers.loops.begin(), helpers.loops.end(), &loop);

@@ -334,7 +334,7 @@ class Table {
          {{"output", qp, batch, 2, any},
           {"digits", qp, batch, 2, any},
           {"key", qp, 2, 2, of_key},
-          {"addend", q, batch, 2, any},
+          {"addend", qp, batch, 2, any},
           {"factor", qp, batch, 1, of_stored}},
          [this](const auto& v, const Plans& p, Workspace& space) {
            const poly::Backend::HoistedTerm term{v[1], v[2], v[3], 5, {v[4]}};

@@ -102,5 +102,65 @@ TEST_F(EmulationDevices, ACopyComesAfterItsSourceAndBeforeItsNextChange) {
   EXPECT_TRUE(copied.comes_before(last_launch));
 }
 
+TEST_F(EmulationDevices, TheSourceGoesOnBesideACopyAndChangesWaitForIt) {
+  Side first(0), second(1);
+  const auto make = [&] { return Poly(first.backend->memory(), 1, 1, first.base, Form::evaluation); };
+  const auto zero = [&](Poly& poly) {
+    first.backend->fill_zero(*first.queue, poly.view());
+    return last_launch;
+  };
+  const auto copy_beside = [&](const Poly& from) {
+    const auto beside = first.queue->copying_to(second.backend->device());
+    second.backend->copy_from(*second.queue, second.poly.view(), *first.backend, *first.queue, from.view(),
+                              Form::evaluation);
+    return last_launch;
+  };
+  const Launch written = zero(first.poly);
+  const Launch copied = copy_beside(first.poly);
+  EXPECT_TRUE(written.comes_before(copied));
+
+  Poly other = make();
+  EXPECT_FALSE(copied.comes_before(zero(other))) << "waits for a copy that it has nothing to do with";
+  first.backend->copy(*first.queue, other.view(), std::as_const(first.poly).view());
+  EXPECT_FALSE(copied.comes_before(last_launch)) << "readers need not wait";
+  EXPECT_TRUE(copied.comes_before(zero(first.poly)));
+
+  // Memory is used again after the copy, too.
+  const Launch second_copy = copy_beside(other);
+  const std::byte* block = std::as_const(other).view().data;
+  other = Poly();
+  Poly again = make();
+  EXPECT_EQ(std::as_const(again).view().data, block);
+  EXPECT_TRUE(second_copy.comes_before(zero(again)));
+
+  // A replay announces nothing: the copy comes after all that was given before, and a replay after the copy.
+  Poly unrelated = make();
+  const auto recording = first.backend->record(*first.queue, [&] { zero(again); });
+  recording->replay(*first.queue);
+  const Launch given = zero(unrelated);
+  const Launch third_copy = copy_beside(again);
+  EXPECT_TRUE(given.comes_before(third_copy));
+  EXPECT_FALSE(third_copy.comes_before(zero(unrelated)));
+  recording->replay(*first.queue);
+  EXPECT_TRUE(third_copy.comes_before(zero(unrelated)));
+}
+
+TEST_F(EmulationDevices, CopiesToTwoDevicesRunSideBySide) {
+  emulation::devices = 3;
+  Side first(0), second(1), third(2);
+  Launch copies[2];
+  for (int i = 0; Side * to : {&second, &third}) {
+    const auto beside = first.queue->copying_to(to->backend->device());
+    copy(*to, first);
+    copies[i++] = last_launch;
+  }
+  EXPECT_FALSE(copies[0].comes_before(copies[1]));
+}
+
+TEST_F(EmulationDevices, ACopyToTheHostIsWaitedFor) {
+  Side first(0);
+  EXPECT_EQ(first.queue->copying_to({}), nullptr);
+}
+
 }  // namespace
 }  // namespace hemera::testing

@@ -94,6 +94,16 @@ std::vector<std::uint64_t> random_element(const ResidueLayout& layout, std::mt19
   return out;
 }
 
+// The section of these elements, one for each of the batch.
+std::vector<std::byte> section_with(const ResidueLayout& layout,
+                                    std::span<const std::vector<std::uint64_t>> elements) {
+  std::vector<std::byte> section(layout.section_bytes());
+  ResidueWriter writer(section, layout);
+  const std::size_t rows = layout.components * layout.moduli.size();
+  for (std::size_t b = 0; b < layout.batch; ++b) writer.rows(b * rows, elements[b]);
+  return section;
+}
+
 Section section_of(std::span<const std::byte> data) {
   Section section;
   section.tag = residues_tag;
@@ -105,10 +115,8 @@ Section section_of(std::span<const std::byte> data) {
 TEST(Residues, CompressedOnesAreCheckedInLittleMemory) {
   ResidueLayout layout = a_layout(false, poly::Word::u64);
   layout.batch = 400;
-  ResidueWriter writer(layout);
-  const std::vector<std::uint64_t> zeros(layout.element_words());
-  for (std::size_t b = 0; b < layout.batch; ++b) writer.element(zeros);
-  const auto raw = writer.section();
+  const std::vector<std::byte> raw =
+      section_with(layout, std::vector(layout.batch, std::vector<std::uint64_t>(layout.element_words())));
   ASSERT_GT(raw.size(), std::size_t{10} << 20);
   const auto section_from = [&](const std::vector<std::byte>& frames, std::size_t raw_bytes) {
     Section section = section_of(frames);
@@ -150,29 +158,37 @@ TEST(Residues, RoundTripInEveryStorage) {
   for (const bool packed : {false, true}) {
     for (const poly::Word word : {poly::Word::u32, poly::Word::u64}) {
       const ResidueLayout layout = a_layout(packed, word);
-      ResidueWriter writer(layout);
       std::vector<std::vector<std::uint64_t>> elements;
-      EXPECT_THROW(static_cast<void>(writer.section()), MismatchError);
-      for (std::size_t b = 0; b < layout.batch; ++b) {
-        elements.push_back(random_element(layout, random));
-        writer.element(elements.back());
-      }
-      EXPECT_THROW(writer.element(elements.back()), MismatchError);
+      for (std::size_t b = 0; b < layout.batch; ++b) elements.push_back(random_element(layout, random));
+      std::vector<std::byte> section = section_with(layout, elements);
+      const std::size_t rows = layout.components * layout.moduli.size();
       std::size_t bits = 0;
       for (const std::uint64_t modulus : layout.moduli) {
         bits += packed ? residue_bits(modulus) : 8 * static_cast<unsigned>(word);
       }
-      EXPECT_EQ(writer.section().size(), 24 + 8 * layout.moduli.size() + 3 * 2 * 1024 * bits / 8);
-      const ResidueReader reader(writer.section());
+      EXPECT_EQ(section.size(), 24 + 8 * layout.moduli.size() + 3 * 2 * 1024 * bits / 8);
+      const ResidueReader reader(section);
       EXPECT_EQ(reader.layout(), layout);
-      EXPECT_EQ(check_residues(section_of(writer.section())), layout);
+      EXPECT_EQ(check_residues(section_of(section)), layout);
       std::vector<std::uint64_t> back(layout.element_words());
       for (const std::size_t b : {2, 0, 1}) {
-        reader.element(b, back);
+        reader.rows(b * rows, back);
         EXPECT_EQ(back, elements[b]);
       }
-      EXPECT_THROW(reader.element(3, back), MismatchError);
-      EXPECT_THROW(reader.element(0, std::span(back).first(8)), MismatchError);
+      EXPECT_THROW(reader.rows(3 * rows, back), MismatchError);
+      EXPECT_THROW(reader.rows(2 * rows + 1, back), MismatchError);
+      EXPECT_THROW(reader.rows(0, std::span(back).first(8)), MismatchError);
+
+      // Rows in any parts and order.
+      std::vector<std::byte> again(section.size());
+      ResidueWriter writer(again, layout);
+      for (std::size_t row = layout.batch * rows; row-- > 0;) {
+        writer.rows(row, std::span(elements[row / rows]).subspan(row % rows * 1024, 1024));
+      }
+      EXPECT_EQ(again, section);
+      EXPECT_THROW(writer.rows(2 * rows + 1, elements[0]), MismatchError);
+      EXPECT_THROW(writer.rows(0, std::span(elements[0]).first(8)), MismatchError);
+      EXPECT_THROW(ResidueWriter(std::span(again).first(again.size() - 1), layout), MismatchError);
     }
   }
 }
@@ -181,17 +197,17 @@ TEST(Residues, AResidueThatIsNotBelowItsModulusIsNeitherWrittenNorRead) {
   std::mt19937_64 random(3);
   const ResidueLayout layout = a_layout(false, poly::Word::u64);
   auto element = random_element(layout, random);
-  ResidueWriter writer(layout);
-  for (std::size_t b = 0; b < layout.batch; ++b) {
-    writer.element(element);
-  }
-  std::vector<std::byte> section(writer.section().begin(), writer.section().end());
+  const std::vector<std::byte> section = section_with(layout, std::vector(layout.batch, element));
+  const std::size_t rows = layout.components * layout.moduli.size();
   const std::size_t data = section.size() - layout.batch * layout.element_bytes();
   for (std::size_t limb = 0; limb < layout.moduli.size(); ++limb) {
-    auto bad = element;
-    bad[limb * 1024 + 77] = layout.moduli[limb];
-    ResidueWriter refusing(layout);
-    EXPECT_THROW(refusing.element(bad), MismatchError);
+    auto unused = section;
+    ResidueWriter refusing(unused, layout);
+    for (const std::uint64_t wrong : {layout.moduli[limb], std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+      auto bad = element;
+      bad[limb * 1024 + 77] = wrong;
+      EXPECT_THROW(refusing.rows(0, bad), MismatchError) << wrong;
+    }
     // The same residue in the section's bytes, in the last element.
     auto damaged = section;
     const std::size_t at = data + 2 * layout.element_bytes() + 8 * (limb * 1024 + 77);
@@ -200,9 +216,9 @@ TEST(Residues, AResidueThatIsNotBelowItsModulusIsNeitherWrittenNorRead) {
     }
     const ResidueReader reader(damaged);
     std::vector<std::uint64_t> back(layout.element_words());
-    EXPECT_NO_THROW(reader.element(1, back));
+    EXPECT_NO_THROW(reader.rows(rows, back));
     try {
-      reader.element(2, back);
+      reader.rows(2 * rows, back);
       FAIL();
     } catch (const FormatError& error) {
       EXPECT_EQ(std::string(error.what()), "a residue in element 2, component 0, limb " +
@@ -216,11 +232,8 @@ TEST(Residues, AResidueThatIsNotBelowItsModulusIsNeitherWrittenNorRead) {
 TEST(Residues, LayoutsOutOfRangeAreRefusedBeforeAnyAllocation) {
   std::mt19937_64 random(4);
   const ResidueLayout layout = a_layout(true, poly::Word::u64);
-  ResidueWriter writer(layout);
-  for (std::size_t b = 0; b < layout.batch; ++b) {
-    writer.element(random_element(layout, random));
-  }
-  const std::vector<std::byte> good(writer.section().begin(), writer.section().end());
+  const std::vector<std::byte> good =
+      section_with(layout, std::vector(layout.batch, random_element(layout, random)));
   struct Change {
     std::size_t at;
     std::size_t bytes;
@@ -262,13 +275,13 @@ TEST(Residues, LayoutsOutOfRangeAreRefusedBeforeAnyAllocation) {
   EXPECT_THROW(ResidueReader{std::span(good).first(good.size() - 1)}, FormatError);
   ResidueLayout bad = layout;
   bad.degree = 100;
-  EXPECT_THROW(ResidueWriter{bad}, ParameterError);
+  EXPECT_THROW(ResidueWriter({}, bad), ParameterError);
   bad = layout;
   bad.moduli.clear();
-  EXPECT_THROW(ResidueWriter{bad}, ParameterError);
+  EXPECT_THROW(ResidueWriter({}, bad), ParameterError);
   bad = layout;
   bad.batch = std::size_t{1} << 60;
-  EXPECT_THROW(ResidueWriter{bad}, ParameterError);
+  EXPECT_THROW(ResidueWriter({}, bad), ParameterError);
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/sha256.hpp"
 
 namespace hemera::io {
@@ -79,6 +81,12 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
   virtual void write(std::span<const std::byte> data) = 0;
+  /// Where the next `bytes` bytes are, for the caller to write them; they count as written. Empty where the
+  /// sink has no such place (and `bytes` is not 0): then they are to be given to `write`.
+  virtual std::span<std::byte> room(std::size_t bytes) {
+    static_cast<void>(bytes);
+    return {};
+  }
   /// A hint that about so many bytes will follow, for which memory may be reserved.
   virtual void expect(std::size_t bytes) { static_cast<void>(bytes); }
 };
@@ -88,6 +96,10 @@ class MemorySink final : public Sink {
  public:
   void write(std::span<const std::byte> data) override {
     data_.insert(data_.end(), data.begin(), data.end());
+  }
+  std::span<std::byte> room(std::size_t bytes) override {
+    data_.resize(data_.size() + bytes);
+    return std::span(data_).last(bytes);
   }
   void expect(std::size_t bytes) override { data_.reserve(data_.size() + bytes); }
   [[nodiscard]] std::vector<std::byte> take() { return std::move(data_); }
@@ -109,6 +121,9 @@ class Writer {
   /// smaller. Throws ParameterError for other levels and for more sections than announced.
   void section(Tag tag, std::span<const std::byte> payload, int compression_level = 0);
 
+  /// A payload of `bytes` bytes that `fill` writes into its place. Secret bytes are left nowhere else.
+  void section(Tag tag, std::size_t bytes, const std::function<void(std::span<std::byte>)>& fill);
+
   /// A payload of `raw_bytes` bytes that is compressed already.
   void compressed_section(Tag tag, std::span<const std::byte> frames, std::size_t raw_bytes);
 
@@ -117,6 +132,8 @@ class Writer {
 
  private:
   void emit(Tag tag, std::uint32_t flags, std::span<const std::byte> stored, std::size_t raw_bytes);
+  [[nodiscard]] runtime::ByteWriter begin_section(Tag tag, std::uint32_t flags, std::size_t stored_bytes,
+                                                  std::size_t raw_bytes) const;
 
   Sink& sink_;
   Header header_;

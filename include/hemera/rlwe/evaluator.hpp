@@ -100,6 +100,7 @@ class Evaluator {
   void drop_to_level_inplace(Ciphertext& a, std::size_t level) const;
   /// Down to `level` as the rescaling policy aligns operands: where it scales up, with the scale of the level
   /// (which takes a rescaling), else as drop_to_level_inplace.
+  [[nodiscard]] Ciphertext lower_to_level(const Ciphertext& a, std::size_t level) const;
   void lower_to_level_inplace(Ciphertext& a, std::size_t level) const;
   /// Relinearized, rescaled and at the lowest level whose base holds the result safely: what to send.
   [[nodiscard]] Ciphertext shrink(const Ciphertext& a) const;
@@ -136,6 +137,7 @@ class Evaluator {
   /// Lowest level that holds the result safely.
   [[nodiscard]] virtual std::size_t smallest_safe_level(const Ciphertext& a) const = 0;
 
+  /// All of them, or `a` is as it was.
   void take_steps(Ciphertext& a, std::span<const ScaleStep> steps) const;
   /// a itself if there are no steps, else a copy after them, kept in `storage`.
   const Ciphertext& stepped(const Ciphertext& a, std::span<const ScaleStep> steps, Ciphertext& storage) const;
@@ -149,6 +151,7 @@ class Evaluator {
   [[nodiscard]] const SwitchingKey& relinearization_key(std::size_t level) const;
 
  private:
+  void take_steps_inside(Ciphertext& a, std::span<const ScaleStep> steps) const;
   [[nodiscard]] const SwitchingKey& find_key(const KeyRole& role, std::size_t level,
                                              const std::string& what) const;
   void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "hemera/runtime/device.hpp"
 
@@ -101,5 +102,18 @@ class Buffer {
 
 /// Overwrites memory with zeros in a way that the compiler may not leave out.
 void secure_zero(void* data, std::size_t bytes) noexcept;
+
+/// Does so at the end of its scope, also when an exception ends it.
+class ZeroedAtEnd {
+ public:
+  template <typename T>
+  explicit ZeroedAtEnd(std::span<T> values) : bytes_(std::as_writable_bytes(values)) {}
+  ZeroedAtEnd(const ZeroedAtEnd&) = delete;
+  ZeroedAtEnd& operator=(const ZeroedAtEnd&) = delete;
+  ~ZeroedAtEnd() { secure_zero(bytes_.data(), bytes_.size()); }
+
+ private:
+  std::span<std::byte> bytes_;
+};
 
 }  // namespace hemera::runtime

@@ -35,6 +35,18 @@ class Queue {
   virtual void make_stream_wait(std::uintptr_t stream);
   /// Waits until everything that anybody gave to the device has run.
   virtual void synchronize_device();
+
+  /// While it lives, what the calling thread gives to the queue runs beside what it gave and will give.
+  class Aside {
+   public:
+    Aside() = default;
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
+    virtual ~Aside() = default;
+  };
+  /// For copies to another device, for which the operations that follow need not wait: only changes of what
+  /// is copied, and its release, do. Null where nothing runs beside other operations.
+  [[nodiscard]] virtual std::unique_ptr<Aside> copying_to(Device device) const;
 };
 
 /// A queue of the CPU: the threads that its operations may use.

@@ -22,8 +22,13 @@ class ThreadPool {
   [[nodiscard]] int threads() const { return threads_; }
 
   /// Calls body(i) once for each i in [0, count), in any order; returns when all are done. An exception of
-  /// the body is thrown here (the first one; the remaining iterations may be left out).
+  /// the body is thrown here (the first one; the remaining iterations may be left out). Throws Interrupted
+  /// between iterations (interruption.hpp), outside of other loops.
   void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
+
+  /// As parallel_for: body(i, slot), with slots below `threads()` and below `count` that no two iterations
+  /// have at the same time, for scratch.
+  void parallel_for_slots(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body);
 
  private:
   struct Workers;

@@ -1,6 +1,5 @@
 // ModUp and the inner product with an evaluation key.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "hemera/runtime/error.hpp"
@@ -191,34 +190,31 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
   const Workspace::Frame frame(workspace);
   const DigitExtension extension(*this, plan, Form::evaluation);
   const PolyView rows = take(workspace, extension.rows_shape(in.shape));
-  // Each slot takes limbs until none is left and has scratch for the digits of one; polynomials of the batch
-  // come one after the other, so that a key limb is read from memory once.
+  // Each slot has scratch for the digits of one limb; polynomials of the batch come one after the other, so
+  // that a key limb is read from memory once.
   const std::size_t count = plan.digits().size();
   const std::size_t degree = in.shape.degree;
   const std::size_t batch = out.shape.batch;
   const std::size_t units = batch * plan.extended().size();
-  const std::size_t slots = std::min(units, static_cast<std::size_t>(pool_->threads()));
+  const std::size_t slots = std::min(units, static_cast<std::size_t>(pool_of(queue).threads()));
   std::vector<Limb*> scratch(slots);
   for (Limb*& slot : scratch) slot = reinterpret_cast<Limb*>(workspace.take(count * degree * sizeof(Limb)));
   if (workspace.measures()) return;
   extension.fill_rows(queue, rows, in);
-  std::atomic<std::size_t> next{0};
-  pool_of(queue).parallel_for(slots, [&](std::size_t slot) {
+  pool_of(queue).parallel_for_slots(units, [&](std::size_t unit, std::size_t slot) {
     std::vector<const Limb*> digits(count);
-    for (std::size_t unit = next.fetch_add(1); unit < units; unit = next.fetch_add(1)) {
-      const std::size_t j = unit / batch;
-      const std::size_t b = unit % batch;
-      for (std::size_t d = 0; d < count; ++d) {
-        if (extension.is_input(d, j)) {
-          digits[d] = in.limb<Limb>(b, 0, j);
-        } else {
-          Limb* digit = scratch[slot] + d * degree;
-          extension.extend(digit, rows, in, b, d, j);
-          digits[d] = digit;
-        }
+    const std::size_t j = unit / batch;
+    const std::size_t b = unit % batch;
+    for (std::size_t d = 0; d < count; ++d) {
+      if (extension.is_input(d, j)) {
+        digits[d] = in.limb<Limb>(b, 0, j);
+      } else {
+        Limb* digit = scratch[slot] + d * degree;
+        extension.extend(digit, rows, in, b, d, j);
+        digits[d] = digit;
       }
-      key_inner_product_limb(out, digits, key, plan, b, j);
     }
+    key_inner_product_limb(out, digits, key, plan, b, j);
   });
 }
 

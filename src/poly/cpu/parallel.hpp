@@ -7,6 +7,7 @@
 
 #include "hemera/poly/poly.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/interruption.hpp"
 #include "hemera/runtime/queue.hpp"
 
 namespace hemera::poly::cpu {
@@ -28,6 +29,7 @@ template <typename Body>
 void parallel_for(runtime::Queue& queue, std::size_t count, std::size_t words, const Body& body) {
   runtime::ThreadPool& pool = pool_of(queue);
   if (words < serial_words) {
+    runtime::throw_if_interrupted();  // once: it takes as long as an iteration
     for (std::size_t i = 0; i < count; ++i) body(i);
   } else {
     pool.parallel_for(count, body);

@@ -175,6 +175,7 @@ void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kerne
   const std::size_t bytes = degree * sizeof(std::uint64_t);
   auto* const entries = reinterpret_cast<std::uint64_t*>(workspace.take(bytes));
   if (workspace.measures()) return;
+  const runtime::ZeroedAtEnd zeroed(std::span(entries, degree));
   for (std::size_t polynomial = 0; polynomial < out.shape.batch * out.shape.components; ++polynomial) {
     for_each_range(pool, 1, 1, degree, [&](std::size_t, std::size_t, std::size_t first, std::size_t count) {
       RandomBits bits(kernels, stream.seed, Purpose::fixed_weight, number(stream, polynomial), 0);
@@ -194,7 +195,6 @@ void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kerne
       write_residues(kernels, out, polynomial, first, values + first, count, 1, base);
     });
   }
-  runtime::secure_zero(entries, bytes);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "hemera/runtime/error.hpp"
 #include "runtime/cuda/check.hpp"
@@ -20,7 +21,35 @@ unsigned thread_number() {
 
 std::uint32_t bit(unsigned index) { return std::uint32_t{1} << index; }
 
+// Of the innermost Streams::Aside of the calling thread.
+thread_local const Streams* aside_of = nullptr;
+thread_local unsigned aside_index = 0;
+
 }  // namespace
+
+Streams::Aside::Aside(const Streams& streams, int target) : outer_(aside_of), outer_index_(aside_index) {
+  const unsigned before = streams.index();
+  const unsigned index = first_copying + static_cast<unsigned>(target) % copying;
+  if (before != index) streams.at(index).wait_for(streams.at(before));
+  aside_of = &streams;
+  aside_index = index;
+}
+
+Streams::Aside::~Aside() {
+  aside_of = outer_;
+  aside_index = outer_index_;
+}
+
+std::optional<unsigned> Streams::aside() const {
+  return aside_of == this ? std::optional(aside_index) : std::nullopt;
+}
+
+void Streams::wait_for_copies() const {
+  for (unsigned index = first_copying; index < first_copying + copying; ++index) {
+    const Stream* stream = streams_[index].load();
+    if (stream != nullptr && stream != &current()) current().wait_for(*stream);
+  }
+}
 
 Stream::Stream(int device, std::optional<cudaStream_t> existing)
     : device_(device), owned_(!existing.has_value()), stream_(existing.value_or(nullptr)) {
@@ -77,6 +106,7 @@ unsigned Streams::own_index() const {
 
 unsigned Streams::index() const {
   if (records_here()) return recording;
+  if (aside_of == this) return aside_index;
   if (has_queues_) {
     const std::lock_guard lock(entering_);
     const auto entered = entered_.find(thread_number());
@@ -128,7 +158,7 @@ std::uint32_t Streams::waits(unsigned own, std::uint32_t others) const {
 unsigned Streams::lend() const {
   if (only_) return 0;
   const std::lock_guard lock(making_);
-  const auto first = lent_.begin() + recording + 1;
+  const auto first = lent_.begin() + first_copying + copying;
   const auto fewest = std::min_element(first, lent_.end());
   ++*fewest;
   return static_cast<unsigned>(fewest - lent_.begin());
@@ -206,6 +236,26 @@ void StreamQueue::synchronize_device() {
   streams_->require_this_process();
   const DeviceScope scope(streams_->device());
   check(cudaDeviceSynchronize(), "synchronize");
+}
+
+namespace {
+
+class CopyingAside final : public Queue::Aside {
+ public:
+  CopyingAside(std::shared_ptr<const Streams> streams, int target)
+      : streams_(std::move(streams)), scope_(*streams_, target) {}
+
+ private:
+  std::shared_ptr<const Streams> streams_;
+  Streams::Aside scope_;
+};
+
+}  // namespace
+
+std::unique_ptr<Queue::Aside> StreamQueue::copying_to(Device device) const {
+  // To the host a copy is waited for anyhow.
+  if (device.kind != Device::Kind::cuda || streams_->records_here()) return nullptr;
+  return std::make_unique<CopyingAside>(streams_, device.index);
 }
 
 }  // namespace hemera::runtime::cuda

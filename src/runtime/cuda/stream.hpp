@@ -48,7 +48,8 @@ class Stream {
 
 /// The streams that the operations of one backend run in. Each host thread has one of its own, made when it
 /// is first used; from `of_threads` threads on they share. A thread that records a graph does it in a further
-/// stream, so that the others go on. The rest are those of queues, which share when there are more.
+/// stream, so that the others go on, and copies to other devices have some. The rest are those of queues,
+/// which share when there are more.
 ///
 /// What a thread gives to several queues runs in its order: entering a queue's stream waits for the one that
 /// the thread was in. That one may have announced uses of buffers for what the new one then does, so whoever
@@ -58,6 +59,9 @@ class Streams {
   static constexpr unsigned of_threads = 16;
   /// Index of the stream that graphs are recorded in, where nothing runs.
   static constexpr unsigned recording = of_threads;
+  /// Indices of the streams of copies to other devices begin here.
+  static constexpr unsigned first_copying = recording + 1;
+  static constexpr unsigned copying = 4;
   /// One bit each in BufferUses.
   static constexpr unsigned most = 32;
 
@@ -82,6 +86,24 @@ class Streams {
   [[nodiscard]] const Stream& at(unsigned index) const;
   /// The one that the calling thread is in.
   [[nodiscard]] const Stream& current() const { return at(index()); }
+  /// While it lives, the calling thread is in the stream of copies to a device, which comes after what the
+  /// thread gave before. What it gives later comes after the copies by its buffers alone.
+  class Aside {
+   public:
+    Aside(const Streams& streams, int target);
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
+    ~Aside();
+
+   private:
+    const Streams* outer_;
+    unsigned outer_index_;
+  };
+  /// The stream that the calling thread is in by an Aside of these streams.
+  [[nodiscard]] std::optional<unsigned> aside() const;
+  /// What the calling thread gives from now on comes after all copies to other devices: for what does not
+  /// announce its buffers.
+  void wait_for_copies() const;
   /// What the calling thread gives from now on, recordings aside, runs in this stream, after what it gave
   /// before.
   void enter(unsigned index) const;
@@ -138,9 +160,13 @@ class StreamQueue final : public Queue {
   void wait_for_stream(std::uintptr_t stream) override;
   void make_stream_wait(std::uintptr_t stream) override;
   void synchronize_device() override;
+  [[nodiscard]] std::unique_ptr<Aside> copying_to(Device device) const override;
 
  private:
-  [[nodiscard]] unsigned index() const { return lent_ ? *lent_ : streams_->own_index(); }
+  [[nodiscard]] unsigned index() const {
+    if (const auto aside = streams_->aside()) return *aside;
+    return lent_ ? *lent_ : streams_->own_index();
+  }
   [[nodiscard]] const Stream& own() const {
     streams_->require_this_process();
     return streams_->at(index());

@@ -7,6 +7,7 @@
 
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/interruption.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
@@ -180,16 +181,21 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   const bool whole = b.meta.level == level && b.poly.base().size() == base.size();
   const poly::Poly part = whole ? poly::Poly() : rlwe::restrict_to(ctx, b.poly, base);
   const poly::ConstPolyView term = whole ? b.poly.view() : part.view();
-  take_steps(a, way.steps);
+  Ciphertext storage;
+  Ciphertext grown;
+  const Ciphertext* source = &stepped(a, way.steps, storage);
   if (rlwe::batch_count(batch) != rlwe::batch_count(a.meta.batch)) {
-    rlwe::Metadata meta = a.meta;
+    rlwe::Metadata meta = source->meta;
     meta.batch = batch;
-    Ciphertext grown = rlwe::make_ciphertext(context(), std::move(meta), a.size());
+    grown = rlwe::make_ciphertext(context(), std::move(meta), a.size());
     for (std::size_t i = 0; i < rlwe::batch_count(batch); ++i) {
-      ctx.backend().copy(ctx.queue(), grown.poly.view().batches(i, 1), std::as_const(a.poly).view());
+      ctx.backend().copy(ctx.queue(), grown.poly.view().batches(i, 1), source->poly.view());
     }
-    a = std::move(grown);
+    source = &grown;
   }
+  const runtime::Uninterrupted in_place;
+  if (source == &storage) a = std::move(storage);
+  if (source == &grown) a = std::move(grown);
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   if (subtract) {
     ctx.backend().subtract(ctx.queue(), c0, c0, term, base);
@@ -240,6 +246,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   }
   if (b.value.real() == 0) return;
   const poly::RnsBase& base = ctx.base(a.meta.level);
+  const runtime::Uninterrupted whole;
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   ctx.backend().add_scalar(ctx.queue(), c0, c0, residues(scaled_integer(b.value.real(), a.meta.scale), base),
                            poly::Form::evaluation, base);
@@ -255,6 +262,7 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   if (!scales.policy().integers_cost_a_degree && is_real(b) && std::abs(real) <= max_plain_integer &&
       real == std::trunc(real)) {
     require_fits(*context(), b, unit_scale(a.meta), a.meta.level, "multiply_scalar");
+    const runtime::Uninterrupted whole;
     multiply_integer(a, BigInteger(static_cast<std::int64_t>(real)));
     a.meta.largest = rlwe::largest_product(a.meta.largest, std::abs(real));
     return;
@@ -262,8 +270,13 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const rlwe::ScaleWay way = scales.before_product(a.meta);
   const double scale = scales.level_scale(way.meta.level);
   require_product(way.meta, b, scale);
-  take_steps(a, way.steps);
-  multiply_by_number(a, b, scale);
+  Ciphertext storage;
+  if (&stepped(a, way.steps, storage) == &a) {
+    multiply_by_number(a, b, scale);
+  } else {
+    multiply_by_number(storage, b, scale);
+    a = std::move(storage);
+  }
 }
 
 void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b, double target_scale) const {
@@ -292,6 +305,7 @@ void Evaluator::require_product(const rlwe::Metadata& meta, const Scalar& b, dou
 // `b` with this scale; the product waits for its rescale.
 void Evaluator::multiply_by_number(Ciphertext& a, const Scalar& b, double scale) const {
   const rlwe::Context& ctx = *context();
+  const runtime::Uninterrupted whole;
   if (is_real(b)) {
     multiply_integer(a, scaled_integer(b.value.real(), scale));
   } else {

@@ -57,12 +57,12 @@ poly::Seed flooding_key(const rlwe::SecretKey& secret) {
   const rlwe::Context& context = *secret.context;
   // The secret is small: one limb tells all of it.
   std::vector<std::uint64_t> residues(context.degree());
+  const runtime::ZeroedAtEnd zeroed{std::span(residues)};
   context.backend().download(context.queue(), residues, secret.poly.view().limbs(0, 1), secret.poly.form());
   context.queue().synchronize();
   poly::Seed key;
   const auto label = std::as_bytes(std::span(extraction_label));
   runtime::hmac_sha256(key.bytes, label, std::as_bytes(std::span(residues)));
-  runtime::secure_zero(residues.data(), residues.size() * sizeof(std::uint64_t));
   return key;
 }
 

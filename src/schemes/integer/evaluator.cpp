@@ -7,6 +7,7 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/interruption.hpp"
 #include "rlwe/requirements.hpp"
 #include "schemes/integer/plaintext.hpp"
 #include "schemes/integer/rules.hpp"
@@ -21,18 +22,13 @@ using rlwe::Metadata;
 using rlwe::Plaintext;
 using rlwe::Scalar;
 
-// Repeats a single object so that its batch is the broadcast of both shapes.
-void grow_batch(Ciphertext& a, const rlwe::BatchShape& other, const char* operation) {
-  rlwe::BatchShape shape = rlwe::broadcast(a.meta.batch, other, operation);
-  if (rlwe::batch_count(shape) == a.poly.shape().batch) {
-    a.meta.batch = std::move(shape);
-    return;
-  }
+// A single object repeated for a batch of this shape.
+Ciphertext repeated(const Ciphertext& a, const rlwe::BatchShape& shape) {
   Metadata meta = a.meta;
-  meta.batch = std::move(shape);
+  meta.batch = shape;
   Ciphertext grown = rlwe::make_ciphertext(a.context, std::move(meta), a.size());
-  a.context->backend().copy(a.context->queue(), grown.poly.view(), std::as_const(a.poly).view());
-  a = std::move(grown);
+  a.context->backend().copy(a.context->queue(), grown.poly.view(), a.poly.view());
+  return grown;
 }
 
 // Number of values of a product: the longer operand's slots, or the length of the product of polynomials.
@@ -73,9 +69,13 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   const Context& own = *context();
   rlwe::require_plaintext(own, b, operation);
   require_same_encoding(a.meta.encoding, b.meta.encoding, operation);
-  grow_batch(a, b.meta.batch, operation);
+  const rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, operation);
   const Placement placement = rules_->placement(own, a.meta);
   const poly::Poly message = place(own, b, a.meta.level, placement, runtime::Secrecy::open);
+  const bool grows = rlwe::batch_count(batch) != a.poly.shape().batch;
+  Ciphertext grown = grows ? repeated(a, batch) : Ciphertext();
+  const runtime::Uninterrupted whole;
+  if (grows) a = std::move(grown);
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   const poly::RnsBase& base = own.base(a.meta.level);
   if (subtract) {
@@ -83,6 +83,7 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   } else {
     own.backend().add(own.queue(), c0, c0, message.view(), base);
   }
+  a.meta.batch = batch;
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
   const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
@@ -107,6 +108,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   for (std::size_t i = 0; i < placement.scalars.size(); ++i) {
     terms[i] = base.modulus(i).multiply(terms[i], placement.scalars[i]);
   }
+  const runtime::Uninterrupted whole;
   const poly::PolyView c0 = a.poly.view().components(0, 1);
   own.backend().add_scalar(own.queue(), c0, c0, terms, Form::evaluation, base);
   // A term 0 brings the noise 2^-infinity: none.
@@ -120,6 +122,7 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const arith::Modulus& t = own.plain_base().modulus(0);
   const std::int64_t factor = t.centered(t.reduce_signed(b.integer));
   const poly::RnsBase& base = own.base(a.meta.level);
+  const runtime::Uninterrupted whole;
   own.backend().multiply_scalar(own.queue(), a.poly.view(), std::as_const(a.poly).view(),
                                 residues(factor, base), base);
   a.meta.noise_log2 += std::log2(std::max(1.0, std::abs(static_cast<double>(factor))));

@@ -1,0 +1,132 @@
+"""Ctrl-C during long calls: it ends them, and what they worked on is whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+# Every call would take many minutes: the program ends in time only if Ctrl-C ends the call.
+SETUP = """
+import os, signal, threading, time
+import numpy as np
+import hemera as hm
+PARAMETERS
+ctx = hm.Context(p, "cpu", threads=THREADS)
+sk = ctx.generate_secret_key()
+ev = ctx.bind(ctx.generate_keys(sk))
+value = np.full((16, 8), 3)
+x = ev.encrypt(value)
+many = [x] * 200_000
+
+def interrupted(work, signal_number=signal.SIGINT, expected=KeyboardInterrupt):
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal_number))
+    timer.start()
+    try:
+        work()
+    except expected:
+        return True
+    return False
+
+def whole(y, expected):
+    return np.allclose(ctx.decrypt(y, sk)[..., :8], expected, atol=1e-3)
+"""
+
+CKKS = "p = hm.ckks.Parameters.for_circuit(2, security=None)"
+BFV = "p = hm.bfv.Parameters.for_circuit(2, plain_modulus=65537, security=None)"
+
+
+def run(program: str, parameters: str = CKKS, threads: int = 2) -> str:
+    setup = SETUP.replace("PARAMETERS", parameters).replace("THREADS", str(threads))
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", setup + program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout.strip()
+
+
+@pytest.mark.parametrize("parameters", [CKKS, BFV])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "work",
+    [
+        "ev._native.add_many([y._native for y in many])",
+        "ev._native.dot([y._native for y in many], [y._native for y in many])",
+    ],
+)
+def test_ctrl_c_ends_a_call_in_its_middle(work: str, threads: int, parameters: str) -> None:
+    assert (
+        run(
+            f"""
+print(interrupted(lambda: {work}), whole(x, 3), whole(x * x, 9))
+""",
+            parameters,
+            threads,
+        )
+        == "True True True"
+    )
+
+
+def test_a_change_in_place_is_done_or_not() -> None:
+    """Ctrl-C comes somewhere in a row of changes: their number tells what the value must be."""
+    assert (
+        run("""
+for attempt in range(10):
+    y = hm.stack([x] * 40)
+    count = 0
+    def work():
+        global count
+        while True:
+            ev.add(y, 1, out=y)
+            count += 1
+    assert interrupted(work)
+    assert whole(y, 3 + count) or whole(y, 4 + count)
+print("whole")
+""")
+        == "whole"
+    )
+
+
+def test_any_signal_handler_runs() -> None:
+    """What it raises ends the call; where it raises nothing, the call goes on."""
+    assert (
+        run("""
+class Late(Exception):
+    pass
+def late(*_):
+    raise Late
+seen = []
+signal.signal(signal.SIGUSR1, late)
+def go_on(*_):
+    seen.append(1)
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+signal.signal(signal.SIGUSR2, go_on)
+work = lambda: ev._native.add_many([y._native for y in many])
+print(interrupted(work, signal.SIGUSR2, Late), seen, whole(x * x, 9))
+""")
+        == "True [1] True"
+    )
+
+
+def test_other_threads_are_not_interrupted() -> None:
+    """Ctrl-C is for the main thread, as everywhere in Python."""
+    assert (
+        run("""
+done = []
+def work():
+    for _ in range(20):
+        ev._native.add_many([y._native for y in many[:100]])
+    done.append(1)
+other = threading.Thread(target=work)
+other.start()
+print(interrupted(lambda: ev._native.add_many([y._native for y in many])))
+other.join()
+print(done)
+""")
+        == "True\n[1]"
+    )

@@ -1,0 +1,208 @@
+"""Every public method, called with a wrong object in the place of each argument."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.ciphertext import Plaintext
+from hemera.keys import SwitchingKey
+
+CLASSES = (hm.Context, hm.Evaluator, hm.Ciphertext, Plaintext, hm.SecretKey, hm.Keys, SwitchingKey)
+# What the compiled core and Python's own machinery say.
+RAW = ("incompatible function", "_core", "nanobind", "hemera::", "std::", "attribute '_")
+
+
+def methods() -> list[tuple[type, str]]:
+    found = []
+    for cls in CLASSES:
+        for name, member in inspect.getmembers(cls, inspect.isfunction):
+            operator = name in ("__init__", "__getitem__", "__add__", "__rsub__", "__mul__", "__matmul__")
+            operator = operator or name in ("__truediv__", "__pow__", "__iadd__", "__imul__", "__or__")
+            public = not name.startswith("_") or operator
+            made_by_users = name != "__init__" or cls is hm.Context
+            if public and made_by_users and len(inspect.signature(member).parameters) > 1:
+                found.append((cls, name))
+    return found
+
+
+class Setting:
+    """Objects of a party, and arguments that methods take."""
+
+    def __init__(self, party: Any, other: Any) -> None:
+        x = party.ev.encrypt(party.values(2, 8))
+        plain = party.ev.encode(party.values(8))
+        self.objects = {
+            hm.Context: party.ctx,
+            hm.Evaluator: party.ev,
+            hm.Ciphertext: x,
+            Plaintext: plain,
+            hm.SecretKey: party.sk,
+            hm.Keys: party.ev.keys,
+            SwitchingKey: party.ctx.generate_switching_key(party.sk, party.sk),
+        }
+        self.good: dict[str, Any] = {
+            "params": party.ctx.params,
+            "device": "cpu",
+            "threads": 1,
+            "keys": party.ev.keys,
+            "secret_key": party.sk,
+            "key": party.sk,
+            "source": bytes(x),
+            "target": party.ctx,
+            "ciphertext": x,
+            "plaintext": plain,
+            "values": party.values(8),
+            "a": x,
+            "b": x,
+            "other": x,
+            "index": 0,
+            "shape": 2,
+            "steps": 1,
+            "level": 0,
+            "exponent": 2,
+            "terms": [x, x],
+            "factors": [x, x],
+            "transform": None,
+            "circuit": lambda y: y,
+            "examples": x,
+            "depth": 1,
+            "path": "/nonexistent/folder/file",
+            "noise_bound": None,
+            "parts": [x],
+        }
+        foreign = other.ev.encrypt(other.values(8))
+        self.wrong: list[Any] = [
+            None,
+            "text",
+            b"bytes",
+            1.5,
+            -1,
+            2**70,
+            float("nan"),
+            object(),
+            int,
+            [],
+            [None],
+            ["text"],
+            {},
+            np.array(["text"]),
+            np.array([object()]),
+            x,
+            plain,
+            party.sk,
+            party.ev.keys,
+            party.ev,
+            party.ctx,
+            foreign,
+            [foreign, x],
+            other.sk,
+            other.ev.keys,
+            other.ctx,
+            other.ctx.params,
+        ]
+
+    def arguments(self, cls: type, name: str, method: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]:
+        """The names to replace, and good arguments for all that must be given."""
+        parameters = list(inspect.signature(method).parameters.values())[1:]
+        special: dict[tuple[type, str], dict[str, Any]] = {
+            (hm.Evaluator, "rotate_many"): {"steps": [1]},
+            (hm.Evaluator, "dot"): {"a": [self.good["a"]], "b": [self.good["b"]]},
+            (hm.Evaluator, "divide"): {"b": 2},
+            (hm.Evaluator, "matmul"): {"b": np.eye(8)},
+            (hm.Evaluator, "reencrypt"): {"key": self.objects[SwitchingKey]},
+            (hm.Ciphertext, "rotate_many"): {"steps": [1]},
+            (hm.Ciphertext, "__matmul__"): {"other": np.eye(8)},
+            (hm.Ciphertext, "__truediv__"): {"other": 2},
+            (hm.Keys, "__or__"): {"other": self.good["keys"]},
+            (hm.Context, "generate_switching_key"): {
+                "source": self.good["secret_key"],
+                "target": self.good["secret_key"],
+            },
+        }
+        good = self.good | special.get((cls, name), {})
+        given = {p.name: good[p.name] for p in parameters if p.default is p.empty}
+        return [p.name for p in parameters], given
+
+
+@pytest.fixture(scope="module", params=["ckks", "bfv"])
+def setting(request: pytest.FixtureRequest, parties: Any) -> Setting:
+    return Setting(parties(request.param), parties("bgv"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("cls", "name"), methods(), ids=lambda value: getattr(value, "__name__", value))
+def test_wrong_objects_are_refused_in_our_own_words(
+    setting: Setting, cls: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # texts are paths, too
+    method = getattr(cls, name)
+    names, good = setting.arguments(cls, name, method)
+    variadic = {
+        p.name
+        for p in inspect.signature(method).parameters.values()
+        if p.kind is inspect.Parameter.VAR_POSITIONAL
+    }
+    for wrong_name in names:
+        for wrong in setting.wrong:
+            given = good | {wrong_name: wrong}
+            subject = setting.objects[cls]
+            if cls is hm.Ciphertext:
+                subject = subject.copy()  # some are changed in place
+            positional = [given.pop(key) for key in names if key in given and key in _positional(method)]
+            many = [given.pop(key) for key in list(given) if key in variadic]
+            call = cls if name == "__init__" else functools.partial(method, subject)
+            error = raised_by(functools.partial(call, *positional, *many, **given))
+            where = f"{cls.__name__}.{name}({wrong_name}={wrong!r}): {type(error).__name__}: {error}"
+            assert isinstance(error, (hm.Error, TypeError, ValueError, IndexError, type(None))), where
+            assert not any(raw in str(error) for raw in RAW), where
+
+
+def raised_by(call: Callable[[], Any]) -> Exception | None:
+    """What the call raised, if it did."""
+    try:
+        call()
+    except Exception as error:  # of any class: the caller says which may be
+        return error
+    return None
+
+
+def _positional(method: Callable[..., Any]) -> set[str]:
+    return {
+        p.name
+        for p in inspect.signature(method).parameters.values()
+        if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    }
+
+
+def test_the_way_out_is_said(setting: Setting) -> None:
+    ctx, x = setting.objects[hm.Context], setting.objects[hm.Ciphertext]
+    with pytest.raises(TypeError, match=r"^to_bytes takes an integer as compression, not the str 'zstd'$"):
+        x.to_bytes(compression="zstd")
+    with pytest.raises(TypeError, match=r"^save takes an integer as compression, not float$"):
+        x.save("/nonexistent/file", compression=1.5)
+    with pytest.raises(TypeError, match=r"^decrypt_for_sharing takes .*number.* as noise_bound, not the str"):
+        ctx.decrypt_for_sharing(x, setting.objects[hm.SecretKey], noise_bound="low")
+    with pytest.raises(hm.errors.ParameterError, match=r"to_bytes: compression = -\d+ is out of range"):
+        x.to_bytes(compression=-(2**70))
+
+
+@pytest.mark.parametrize("axes", [33, 64, 65, 1000])
+def test_shapes_of_many_axes_have_one_error(party: Any, axes: int) -> None:
+    x = party.ev.encrypt(party.values(2, 8))
+    for shape in ((1,) * (axes - 1) + (2,), (1,) * (axes - 1) + (-1,)):
+        with pytest.raises(
+            hm.errors.ParameterError, match=f"a batch of {axes} axes; at most 32 are possible"
+        ):
+            x.reshape(shape)
+    with pytest.raises(hm.errors.MismatchError, match="the number of elements must stay"):
+        x.reshape((1,) * axes)
+    with pytest.raises(TypeError, match="reshape takes integers as extents, not float"):
+        x.reshape(2.0)
