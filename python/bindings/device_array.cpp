@@ -173,7 +173,8 @@ Plaintext read_foreign(const Context& context, const ForeignArray& values, const
 }
 
 Plaintext encode_device_complex(const ContextHandle& handle, const ForeignArray& values, bool real,
-                         std::size_t slots, std::optional<std::size_t> level, std::optional<double> scale) {
+                                std::size_t slots, std::optional<std::size_t> level,
+                                std::optional<double> scale) {
   const Context& context = *handle.context;
   const std::size_t rows = rlwe::batch_count(values.batch());
   runtime::Buffer padded(context.memory(), rows * slots * sizeof(Complex), runtime::Secrecy::secret);

@@ -60,8 +60,8 @@ class Builder {
   std::uint64_t adjuster(double bits, std::size_t index) {
     Primes& primes = adjusters_[size_of(bits)];
     while (primes.size() <= index) {
-      primes.push_back(
-          take(arith::primes_nearest(std::exp2(bits), 2 * degree_, 1, 2 * degree_, full_bound, taken_), bits));
+      primes.push_back(take(
+          arith::primes_nearest(std::exp2(bits), 2 * degree_, 1, 2 * degree_, full_bound, taken_), bits));
     }
     return primes[index];
   }
