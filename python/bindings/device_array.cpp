@@ -172,8 +172,9 @@ Plaintext read_foreign(const Context& context, const ForeignArray& values, const
   return result;
 }
 
-Plaintext encode_complex(const ContextHandle& handle, const ForeignArray& values, bool real,
-                         std::size_t slots, std::optional<std::size_t> level, std::optional<double> scale) {
+Plaintext encode_device_complex(const ContextHandle& handle, const ForeignArray& values, bool real,
+                                std::size_t slots, std::optional<std::size_t> level,
+                                std::optional<double> scale) {
   const Context& context = *handle.context;
   const std::size_t rows = rlwe::batch_count(values.batch());
   runtime::Buffer padded(context.memory(), rows * slots * sizeof(Complex), runtime::Secrecy::secret);
@@ -185,7 +186,7 @@ Plaintext encode_complex(const ContextHandle& handle, const ForeignArray& values
   });
 }
 
-Plaintext encode_integers(const ContextHandle& handle, const ForeignArray& values, bool slots) {
+Plaintext encode_device_integers(const ContextHandle& handle, const ForeignArray& values, bool slots) {
   const poly::IntegerView view{reinterpret_cast<std::int64_t*>(values.pointer),
                                rlwe::batch_count(values.batch()), values.count()};
   return read_foreign(*handle.context, values, [&] {
@@ -267,7 +268,7 @@ void bind_device_array(nb::module_& m) {
       [](const ContextHandle& context, std::uintptr_t pointer, std::vector<std::size_t> shape,
          std::optional<std::uintptr_t> stream, bool real, std::size_t slots, std::optional<std::size_t> level,
          std::optional<double> scale) {
-        return encode_complex(context, {pointer, std::move(shape), stream}, real, slots, level, scale);
+        return encode_device_complex(context, {pointer, std::move(shape), stream}, real, slots, level, scale);
       },
       "context"_a, "pointer"_a, "shape"_a, "stream"_a.none(), "real"_a, "slots"_a, "level"_a.none(),
       "scale"_a.none(), ReleaseGil());
@@ -275,7 +276,7 @@ void bind_device_array(nb::module_& m) {
       "encode_integers_on_device",
       [](const ContextHandle& context, std::uintptr_t pointer, std::vector<std::size_t> shape,
          std::optional<std::uintptr_t> stream, bool slots) {
-        return encode_integers(context, {pointer, std::move(shape), stream}, slots);
+        return encode_device_integers(context, {pointer, std::move(shape), stream}, slots);
       },
       "context"_a, "pointer"_a, "shape"_a, "stream"_a.none(), "slots"_a, ReleaseGil());
   m.def("decode_complex_on_device", &decode_complex, "context"_a, "plaintext"_a, "real"_a, ReleaseGil());

@@ -36,7 +36,7 @@ int system_random(std::uint8_t* out, std::size_t bytes) {
 }
 
 // 400 bits: entries need 64 and the sums below lose less than 20.
-using Real = boost::multiprecision::number<
+using WideReal = boost::multiprecision::number<
     boost::multiprecision::cpp_bin_float<400, boost::multiprecision::digit_base_2>,
     boost::multiprecision::et_off>;
 
@@ -59,23 +59,23 @@ ErrorDistribution::ErrorDistribution(double sigma) : sigma_(sigma) {
   }
   // weight(m) = exp(-m^2 / (2 sigma^2)) by weight(m + 1) = weight(m) ratio(m), ratio(m + 1) = ratio(m)
   // ratio(0)^2.
-  const Real first_ratio = exp(-1 / (2 * Real(sigma) * Real(sigma)));
-  const Real square = first_ratio * first_ratio;
-  const Real negligible = ldexp(Real(1), -300);
-  Real total = 1;  // over all integers
-  Real ratio = first_ratio;
-  for (Real weight = first_ratio; weight > negligible; weight *= ratio) {
+  const WideReal first_ratio = exp(-1 / (2 * WideReal(sigma) * WideReal(sigma)));
+  const WideReal square = first_ratio * first_ratio;
+  const WideReal negligible = ldexp(WideReal(1), -300);
+  WideReal total = 1;  // over all integers
+  WideReal ratio = first_ratio;
+  for (WideReal weight = first_ratio; weight > negligible; weight *= ratio) {
     total += 2 * weight;
     ratio *= square;
   }
 
-  const Real scale = ldexp(Real(1), 63);
-  const Real half = Real(1) / 2;
-  Real inside = 1;  // over |e| <= m
-  Real weight = 1;
+  const WideReal scale = ldexp(WideReal(1), 63);
+  const WideReal half = WideReal(1) / 2;
+  WideReal inside = 1;  // over |e| <= m
+  WideReal weight = 1;
   ratio = first_ratio;
   for (;;) {
-    const Real entry = floor(scale * inside / total + half);
+    const WideReal entry = floor(scale * inside / total + half);
     if (entry >= scale) break;
     // For sigma <= 20 the last entry is at m = 183.
     table_[size_++] = static_cast<std::uint64_t>(entry);

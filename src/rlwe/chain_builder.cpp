@@ -16,7 +16,7 @@ namespace {
 using Primes = std::vector<std::uint64_t>;
 
 constexpr int full_bits = 50;
-constexpr std::uint64_t bound = std::uint64_t{1} << full_bits;
+constexpr std::uint64_t full_bound = std::uint64_t{1} << full_bits;
 constexpr double negligible_bits = 0x1p-4;
 
 // Sizes of a level's adjusting primes, in units of 2^-4 bits, so that equal rests share their primes.
@@ -46,7 +46,7 @@ class Builder {
                              " bits at least; use more bits");
       }
     }
-    while (full_.size() < full) full_.push_back(next_below(bound));
+    while (full_.size() < full) full_.push_back(next_below(full_bound));
     Primes primes(full_.begin(), full_.begin() + static_cast<std::ptrdiff_t>(full));
     primes.insert(primes.end(), adjusting.begin(), adjusting.end());
     return primes;
@@ -60,8 +60,8 @@ class Builder {
   std::uint64_t adjuster(double bits, std::size_t index) {
     Primes& primes = adjusters_[size_of(bits)];
     while (primes.size() <= index) {
-      primes.push_back(
-          take(arith::primes_nearest(std::exp2(bits), 2 * degree_, 1, 2 * degree_, bound, taken_), bits));
+      primes.push_back(take(
+          arith::primes_nearest(std::exp2(bits), 2 * degree_, 1, 2 * degree_, full_bound, taken_), bits));
     }
     return primes[index];
   }

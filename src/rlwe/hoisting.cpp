@@ -16,14 +16,6 @@ namespace {
 using poly::Form;
 using GadgetPointer = std::shared_ptr<const Gadget>;
 
-void require_size_two(const Ciphertext& ciphertext, const char* operation) {
-  require_filled(ciphertext, operation);
-  if (ciphertext.size() != 2) {
-    throw MismatchError(std::string(operation) + ": needs a ciphertext of size 2, not " +
-                        std::to_string(ciphertext.size()) + "; relinearize it first");
-  }
-}
-
 void require_gadget(const Gadget& a, const Gadget& b, const char* operation) {
   if (&a == &b) return;
   throw MismatchError(std::string(operation) +

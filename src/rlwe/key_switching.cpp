@@ -6,6 +6,7 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -18,13 +19,6 @@ void require_key(const Context& context, std::size_t level, const SwitchingKey& 
     throw LevelError(std::string(operation) + ": the key is limited to level " + std::to_string(key.level()) +
                      ", but the ciphertext is at level " + std::to_string(level) +
                      "; bring the ciphertext to a level that the key serves, or make a key for its level");
-  }
-}
-
-void require_size_two(const Ciphertext& ciphertext, const char* operation) {
-  if (ciphertext.size() != 2) {
-    throw MismatchError(std::string(operation) + ": needs a ciphertext of size 2, not " +
-                        std::to_string(ciphertext.size()) + "; relinearize it first");
   }
 }
 

@@ -35,6 +35,14 @@ void require_filled(const std::shared_ptr<const Context>& context, const char* o
   if (!context) throw MismatchError(std::string(operation) + ": the context is null; make one first");
 }
 
+void require_size_two(const Ciphertext& ciphertext, const char* operation) {
+  require_filled(ciphertext, operation);
+  if (ciphertext.size() != 2) {
+    throw MismatchError(std::string(operation) + ": needs a ciphertext of size 2, not " +
+                        std::to_string(ciphertext.size()) + "; relinearize it first");
+  }
+}
+
 void require_scheme(const Context& context, Scheme scheme, const char* operation) {
   if (context.scheme() == scheme) return;
   throw MismatchError(std::string(operation) + ": the context is for " + name(context.scheme()) +

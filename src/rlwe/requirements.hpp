@@ -18,6 +18,9 @@ void require_filled(const PublicKey& key, const char* operation);
 void require_filled(const SecretKey& key, const char* operation);
 void require_filled(const std::shared_ptr<const Context>& context, const char* operation);
 
+/// The same for a ciphertext that holds nothing or has another size than 2.
+void require_size_two(const Ciphertext& ciphertext, const char* operation);
+
 /// Throws MismatchError unless the context is for the scheme.
 void require_scheme(const Context& context, Scheme scheme, const char* operation);
 

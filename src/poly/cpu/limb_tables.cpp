@@ -40,10 +40,10 @@ TwiddleTable arranged52(std::size_t degree, const Entry& entry) {
   TwiddleTable table(degree);
   for (std::size_t i = 0; i < degree / 4; ++i) table[i] = entry(i);
   std::uint64_t* next = table.data() + degree / 4;
-  for (std::size_t block = 0; block < degree / 8; block += 8) {
+  for (std::size_t first = 0; first < degree / 8; first += 8) {
     for (const std::size_t width : {std::size_t{2}, std::size_t{4}}) {
       for (std::size_t h = 0; h < width; ++h) {
-        for (std::size_t l = 0; l < 8; ++l) *next++ = entry(width * (degree / 8 + block + l) + h);
+        for (std::size_t l = 0; l < 8; ++l) *next++ = entry(width * (degree / 8 + first + l) + h);
       }
     }
   }
