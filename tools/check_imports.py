@@ -25,7 +25,8 @@ ROWS = (
     ("errors", "multiply", "_arguments", "_array_protocols", "_device", "_encoding", "_machine", "_source"),
     ("parameters", "_noise_warning", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "keys", "ciphertext"),
-    ("_load", "circuits", "graph"),
+    ("_load", "_functions", "graph"),
+    ("circuits",),
     ("evaluator",),
     ("context",),
     ("hemera",),
@@ -38,8 +39,9 @@ RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to.
 TYPES = {
     "keys": ("context",),
+    "_functions": ("context", "evaluator"),
     "circuits": ("context",),
-    "ciphertext": ("context", "evaluator"),
+    "ciphertext": ("_functions", "context", "evaluator"),
     "evaluator": ("context",),
 }
 

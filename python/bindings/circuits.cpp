@@ -54,7 +54,10 @@ void bind_circuits(nb::module_& m) {
       .def_ro("divisions", &Cost::divisions)
       .def_ro("plain_products", &Cost::plain_products)
       .def_ro("key_bytes", &Cost::key_bytes)
-      .def_ro("plaintext_bytes", &Cost::plaintext_bytes);
+      .def_ro("plaintext_bytes", &Cost::plaintext_bytes)
+      .def_ro("products", &Cost::products)
+      .def_ro("rescales", &Cost::rescales)
+      .def_ro("workspace_bytes", &Cost::workspace_bytes);
 
   nb::class_<LinearTransform>(m, "LinearTransform")
       .def_prop_ro("slots", &LinearTransform::slots)

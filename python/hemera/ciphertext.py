@@ -16,6 +16,7 @@ from hemera._encoding import as_number
 from hemera._stored import Stored
 
 if TYPE_CHECKING:
+    from hemera._functions import Basis, Interval, Polynomial
     from hemera.context import Context
     from hemera.evaluator import Evaluator
 
@@ -359,6 +360,29 @@ class Ciphertext(NotAnArray, Stored):
     def square(self) -> Ciphertext:
         """The product with itself, slot by slot."""
         return self._evaluator.square(self)
+
+    def polyval(
+        self,
+        coefficients: ArrayLike | Polynomial,
+        *,
+        basis: Basis = "power",
+        interval: Interval | None = None,
+        per_slot: bool = False,
+    ) -> Ciphertext:
+        """CKKS: the polynomial of these coefficients, the lowest power first, of each slot; in
+        ceil(log2(powers)) levels.
+
+        Args:
+            coefficients: of shape (powers,), or (count, powers) for several polynomials, whose results have a
+                first axis of that extent; or a `hemera.circuits.Polynomial`, such as `hm.approximate` makes,
+                which keeps what it encoded. The others are arguments of that class.
+
+        Raises:
+            LevelError: when there are fewer levels left.
+            MissingKeyError: when products need a relinearization key that is not there.
+            ParameterError: for coefficients that make no polynomial.
+        """
+        return self._evaluator.polyval(self, coefficients, basis=basis, interval=interval, per_slot=per_slot)
 
     def relinearize(self) -> Ciphertext:
         """A ciphertext of size 2 with the same message. Raises MissingKeyError without the key."""

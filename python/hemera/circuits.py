@@ -9,13 +9,46 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._functions import (
+    Function,
+    FunctionPlan,
+    Polynomial,
+    approximate,
+    compare,
+    exp,
+    gelu,
+    inverse,
+    log,
+    maximum,
+    sigmoid,
+    sign,
+    sqrt,
+    tanh,
+)
 
 if TYPE_CHECKING:
     from hemera.ciphertext import Ciphertext
     from hemera.context import Context
     from hemera.parameters import Parameters
 
-__all__ = ["LinearTransform", "Plan"]
+__all__ = [
+    "Function",
+    "FunctionPlan",
+    "LinearTransform",
+    "Plan",
+    "Polynomial",
+    "approximate",
+    "compare",
+    "exp",
+    "gelu",
+    "inverse",
+    "log",
+    "maximum",
+    "sigmoid",
+    "sign",
+    "sqrt",
+    "tanh",
+]
 
 
 class Plan(Protocol):

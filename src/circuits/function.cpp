@@ -65,7 +65,7 @@ void Function::require(Value value) const {
 }
 
 void Function::widen(std::size_t width) {
-  if (width == 1 || width == width_) return;
+  if (width == 1 || (width == width_ && width != 0)) return;
   if (width_ != 1 || !std::has_single_bit(width)) {
     throw ParameterError("coefficients of " + std::to_string(width) + " slots do not fit a function of " +
                          std::to_string(width_) + "; give one number, or one for each slot (a power of two)");
@@ -73,14 +73,13 @@ void Function::widen(std::size_t width) {
   width_ = width;
 }
 
-void Function::require(const Coefficient& coefficient) {
-  const bool is_finite = std::all_of(coefficient.begin(), coefficient.end(), [](const Complex& c) {
-    return std::isfinite(c.real()) && std::isfinite(c.imag());
-  });
-  if (coefficient.empty() || !is_finite) {
-    throw ParameterError("a function has a coefficient without a number, or one that is not finite");
+void Function::require(std::span<const Complex> coefficients) {
+  for (const Complex& c : coefficients) {
+    if (!std::isfinite(c.real()) || !std::isfinite(c.imag())) {
+      throw ParameterError("a function has a coefficient that is not finite");
+    }
+    is_real_ = is_real_ && c.imag() == 0;
   }
-  widen(coefficient.size());
 }
 
 Function::Value Function::add(Sum sum) {
@@ -99,9 +98,11 @@ Function::Value Function::add(Sum sum) {
   for (const auto& [value, factor] : sum.terms) {
     require(value);
     require(factor);
+    widen(factor.size());
     depth = std::max(depth, depths_[value]);
   }
   require(sum.constant);
+  widen(sum.constant.size());
   parts_.emplace_back(std::move(sum));
   depths_.push_back(depth + 1);
   return depths_.size() - 1;
@@ -109,6 +110,7 @@ Function::Value Function::add(Sum sum) {
 
 Function::Value Function::add(Value x, Polynomial polynomial) {
   require(x);
+  require(polynomial.coefficients());
   widen(polynomial.width());
   const Value first = depths_.size();
   depths_.insert(depths_.end(), polynomial.count(), depths_[x] + polynomial.depth());

@@ -110,10 +110,10 @@ class PreparedFunction::Evaluation {
     const auto fits = [&](const Ciphertext& x) {
       return x.meta.level == plan.level() && scales.close(x.meta.scale, plan.scale_);
     };
-    if (input.size() == 2 && input.meta.noise_scale_degree == 1 && fits(input)) return &input;
+    if (input.size() == 2 && scales.finished(input.meta).steps.empty() && fits(input)) return &input;
     auto copy = std::make_unique<Ciphertext>(input.clone());
     if (copy->size() > 2) evaluator_.relinearize_inplace(*copy);
-    if (copy->meta.noise_scale_degree > 1) evaluator_.rescale_inplace(*copy);
+    if (!scales.finished(copy->meta).steps.empty()) evaluator_.rescale_inplace(*copy);
     if (copy->meta.level < plan.level()) {
       throw LevelError("function: it was planned for level " + std::to_string(plan.level()) +
                        ", and the ciphertext is at level " + std::to_string(copy->meta.level) +

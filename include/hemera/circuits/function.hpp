@@ -57,6 +57,8 @@ class Function {
   [[nodiscard]] double error() const { return error_; }
   /// Numbers in each coefficient: 1, or the number of slots.
   [[nodiscard]] std::size_t width() const { return width_; }
+  /// Whether real inputs have real outputs.
+  [[nodiscard]] bool is_real() const { return is_real_; }
   /// Levels that it takes.
   [[nodiscard]] std::size_t depth() const;
   /// [output][slot] from [input][slot]. ParameterError for another number of inputs, rows of different
@@ -66,7 +68,7 @@ class Function {
 
  private:
   void require(Value value) const;
-  void require(const Coefficient& coefficient);
+  void require(std::span<const std::complex<double>> coefficients);
   void widen(std::size_t width);
 
   std::vector<Interval> inputs_;
@@ -74,6 +76,7 @@ class Function {
   std::vector<Value> outputs_;
   std::vector<std::size_t> depths_;  // of each value
   std::size_t width_ = 1;
+  bool is_real_ = true;
   double error_ = 0;
 };
 
