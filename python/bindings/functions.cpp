@@ -121,15 +121,7 @@ void bind_functions(nb::module_& m) {
 
   nb::class_<FunctionPlan>(m, "FunctionPlan")
       .def_prop_ro("level", &FunctionPlan::level)
-      .def_prop_ro("scale", &FunctionPlan::scale)
-      .def_prop_ro("results",
-                   [](const FunctionPlan& self) {
-                     std::vector<std::pair<std::size_t, double>> results;
-                     for (const auto& result : self.results()) {
-                       results.emplace_back(result.level, result.scale);
-                     }
-                     return results;
-                   })
+      .def_prop_ro("needed_keys", &FunctionPlan::needed_keys)
       .def_prop_ro("cost", &FunctionPlan::cost)
       .def_prop_ro("steps", &FunctionPlan::steps)
       .def(

@@ -178,7 +178,7 @@ class FunctionPlan:
     @property
     def scale(self) -> float:
         """Scale of the inputs."""
-        return self._native.scale
+        return self._native.cost.scale
 
     @property
     def depth(self) -> int:
@@ -193,7 +193,13 @@ class FunctionPlan:
     @property
     def result_scale(self) -> float:
         """Scale of the result: the one of its level."""
-        return self._native.results[0][1]
+        return self._native.cost.result_scale
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        """The relinearization key with the smallest gadget that will do, if there are products. The usual
+        keys of `Context.generate_keys` serve as well."""
+        return self._native.needed_keys
 
     @property
     def key_bytes(self) -> int:

@@ -153,6 +153,8 @@ def test_plans_tell_what_they_need(client, params, values):
     assert plan.relinearizations == 4
     assert min(plan.key_bytes, plan.plaintext_bytes, plan.workspace_bytes) > 0
     assert math.isclose(plan.result_scale, 2**40, rel_tol=1e-3)
+    (key,) = plan.needed_keys
+    assert (key.power, len(key.primes)) == (2, params.levels + 1)
     report = plan.report()
     assert "polynomial of degree 7: depth 3" in report
     assert "4 relinearizations" in report

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "circuits/lowering.hpp"
+#include "circuits/rounding_model.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -71,14 +72,6 @@ std::vector<double> bounds_of(const Function& function) {
   return bounds;
 }
 
-// The squared norm of a secret.
-double squared_norm(const rlwe::Parameters& parameters) {
-  const rlwe::SecretDistribution& secret = parameters.literal().secret;
-  const auto degree = static_cast<double>(parameters.degree());
-  if (secret.weight != 0) return static_cast<double>(secret.weight);
-  return degree * (secret.deviation != 0 ? secret.deviation * secret.deviation : 2.0 / 3);
-}
-
 }  // namespace
 
 FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function,
@@ -107,20 +100,21 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
                      std::to_string(highest) + "; use parameters of more depth");
   }
   const rlwe::ScalePolicy scales(parameters);
-  scale_ = options.scale.value_or(scales.level_scale(level));
-  if (!(scale_ >= 1) || std::log2(scale_) + 1 > parameters.log_modulus(level)) {
-    throw ParameterError("a function of ciphertexts of scale 2^" + std::to_string(std::log2(scale_)) +
+  const double scale = options.scale.value_or(scales.level_scale(level));
+  if (!(scale >= 1) || std::log2(scale) + 1 > parameters.log_modulus(level)) {
+    throw ParameterError("a function of ciphertexts of scale 2^" + std::to_string(std::log2(scale)) +
                          " at level " + std::to_string(level) + " of " +
                          std::to_string(parameters.log_modulus(level)) + " bits");
   }
-  rounding_ = std::sqrt(2 * static_cast<double>(slots) * (1 + squared_norm(parameters)) / 12);
+  rounding_ = division_error(parameters, slots);
   cost_.level = level;
+  cost_.scale = scale;
 
   const StepCosts costs(parameters);
   Lowering lowering(scales, costs);
   std::vector<Value> lowered;  // by value of the function
   for (std::size_t i = 0; i < function_.inputs().size(); ++i) {
-    lowered.push_back(lowering.add_input(level, scale_));
+    lowered.push_back(lowering.add_input(level, scale));
   }
   for (const auto& part : function_.parts()) {
     if (const auto* sum = std::get_if<Function::Sum>(&part)) {
@@ -160,7 +154,11 @@ std::vector<std::size_t> FunctionPlan::last_uses() const {
 
 void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
   cost_.result_level = cost_.level;
-  for (const auto& result : results_) cost_.result_level = std::min(cost_.result_level, result.level);
+  for (const auto& [level, scale] : results_) {
+    if (level >= cost_.result_level) continue;
+    cost_.result_level = level;
+    cost_.result_scale = scale;
+  }
   const auto limbs = [&](std::size_t level) { return parameters.literal().levels[level].size(); };
   const std::size_t limb_bytes = parameters.degree() * sizeof(std::uint64_t);
   const std::vector<std::size_t> last = last_uses();
@@ -226,7 +224,7 @@ Rows FunctionPlan::evaluate_clear(std::span<const std::vector<Complex>> inputs) 
 
 ExpectedError FunctionPlan::expected_error(std::optional<double> input_error) const {
   const std::size_t inputs = function_.inputs().size();
-  const double fresh = input_error.value_or(rounding_ / scale_);
+  const double fresh = input_error.value_or(rounding_ / cost_.scale);
   const std::size_t ends = std::size_t{1} << std::min<std::size_t>(inputs, 4);
   double sum = 0, worst = 0;
   for (std::size_t sample = 0; sample < sample_count + ends; ++sample) {

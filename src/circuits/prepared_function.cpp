@@ -48,7 +48,7 @@ PreparedFunction::PreparedFunction(std::shared_ptr<const rlwe::Context> context,
       const auto& [value, factor] = step.terms[term];
       rlwe::Metadata meta;
       meta.level = value < inputs ? plan_.level() : plan_.steps_[value - inputs].result_level;
-      meta.scale = value < inputs ? plan_.scale_ : plan_.steps_[value - inputs].result_scale;
+      meta.scale = value < inputs ? plan_.scale() : plan_.steps_[value - inputs].result_scale;
       const double scale = step.scale / scales.dropped(meta, step.level).meta.scale;
       factors_.emplace(std::pair(i, term), encode(encoder, base, factor, step.level, scale));
     }
@@ -79,7 +79,10 @@ class PreparedFunction::Evaluation {
     }
     std::vector<Ciphertext> results;
     for (std::size_t i = 0; i < plan.outputs_.size(); ++i) {
-      Ciphertext result = own(plan.outputs_[i]).clone();
+      Held& held = values_[plan.outputs_[i]];
+      const bool is_free = held.outside == nullptr &&
+                           std::count(plan.outputs_.begin(), plan.outputs_.end(), plan.outputs_[i]) == 1;
+      Ciphertext result = is_free ? std::move(held.own) : own(plan.outputs_[i]).clone();
       const bool is_declared =
           std::all_of(largest_.begin(), largest_.end(), [](double bound) { return std::isfinite(bound); });
       result.meta.largest = is_declared ? plan.largest_[i] : HUGE_VAL;
@@ -108,7 +111,7 @@ class PreparedFunction::Evaluation {
     largest_.push_back(input.meta.largest);
     const rlwe::ScalePolicy& scales = context_.scales();
     const auto fits = [&](const Ciphertext& x) {
-      return x.meta.level == plan.level() && scales.close(x.meta.scale, plan.scale_);
+      return x.meta.level == plan.level() && scales.close(x.meta.scale, plan.scale());
     };
     if (input.size() == 2 && scales.finished(input.meta).steps.empty() && fits(input)) return &input;
     auto copy = std::make_unique<Ciphertext>(input.clone());
@@ -120,14 +123,14 @@ class PreparedFunction::Evaluation {
                        "; plan it for that level");
     }
     if (copy->meta.level > plan.level()) {
-      if (scales.close(copy->meta.scale, plan.scale_)) {
+      if (scales.close(copy->meta.scale, plan.scale())) {
         evaluator_.drop_to_level_inplace(*copy, plan.level());
       } else {
-        evaluator_.adjust_to_level_inplace(*copy, plan.level(), plan.scale_);
+        evaluator_.adjust_to_level_inplace(*copy, plan.level(), plan.scale());
       }
     }
-    if (!scales.close(copy->meta.scale, plan.scale_)) {
-      throw ScaleError("function: it was planned for the scale 2^" + std::to_string(std::log2(plan.scale_)) +
+    if (!scales.close(copy->meta.scale, plan.scale())) {
+      throw ScaleError("function: it was planned for the scale 2^" + std::to_string(std::log2(plan.scale())) +
                        ", and the ciphertext has 2^" + std::to_string(std::log2(copy->meta.scale)) +
                        "; plan it for that scale");
     }

@@ -44,13 +44,6 @@ struct FunctionStep {
   double result_scale = 0;
 };
 
-/// Errors that rounding leaves in the slots of a result, as a root mean square over slots and values in the
-/// intervals, and that at the worst of those values.
-struct ExpectedError {
-  double mean = 0;
-  double worst = 0;
-};
-
 /// A plan: how a function is taken at a level. Polynomials are split as p = q T_g + r, g a power of two (M.
 /// Paterson, L. Stockmeyer, "On the number of nonscalar multiplications necessary to evaluate polynomials",
 /// 1973; in the Chebyshev basis H. Chen, I. Chillotti, Y. Song, 2018/1043), with scales chosen from the
@@ -66,7 +59,7 @@ class FunctionPlan {
 
   [[nodiscard]] const Function& function() const { return function_; }
   [[nodiscard]] std::size_t level() const { return cost_.level; }
-  [[nodiscard]] double scale() const { return scale_; }
+  [[nodiscard]] double scale() const { return cost_.scale; }
   /// Level and scale of each output. Outputs of polynomials have exactly the scale of their level.
   [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
   [[nodiscard]] const Cost& cost() const { return cost_; }
@@ -76,7 +69,8 @@ class FunctionPlan {
   [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
   /// Of the slots' complex errors, by a model: each rescale adds the rounding of its two components, which
   /// the derivative carries to the result. `input_error`: of the inputs, a root mean square; empty: that of
-  /// fresh encryptions with the public key.
+  /// fresh encryptions with the public key. The mean is over the intervals, the worst place one of their
+  /// values.
   [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
   /// [output][slot] in the clear, by these steps. ParameterError as Function::evaluate.
   [[nodiscard]] std::vector<std::vector<std::complex<double>>> evaluate_clear(
@@ -91,7 +85,6 @@ class FunctionPlan {
 
   std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   Function function_;
-  double scale_ = 0;
   double rounding_ = 0;  // root mean square of a rescale's error in a slot, times the scale
   std::vector<FunctionStep> steps_;
   std::vector<std::size_t> outputs_;
