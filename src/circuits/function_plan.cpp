@@ -72,6 +72,35 @@ std::vector<double> bounds_of(const Function& function) {
   return bounds;
 }
 
+std::size_t value_count(const std::variant<Function::Sum, Function::OfPolynomial>& part) {
+  const auto* polynomials = std::get_if<Function::OfPolynomial>(&part);
+  return polynomials == nullptr ? 1 : polynomials->polynomial.count();
+}
+
+// Which parts the outputs depend on.
+std::vector<bool> needed_parts(const Function& function) {
+  std::vector<Value> firsts;  // of each part's values
+  Value count = function.inputs().size();
+  for (const auto& part : function.parts()) {
+    firsts.push_back(count);
+    count += value_count(part);
+  }
+  std::vector<bool> values(count), parts(firsts.size());
+  for (const Value output : function.outputs()) values[output] = true;
+  for (std::size_t i = firsts.size(); i-- > 0;) {
+    const Value end = i + 1 < firsts.size() ? firsts[i + 1] : count;
+    for (Value value = firsts[i]; value < end; ++value) parts[i] = parts[i] || values[value];
+    if (!parts[i]) continue;
+    if (const auto* sum = std::get_if<Function::Sum>(&function.parts()[i])) {
+      for (const auto& [a, b] : sum->products) values[a] = values[b] = true;
+      for (const auto& term : sum->terms) values[term.value] = true;
+    } else {
+      values[std::get<Function::OfPolynomial>(function.parts()[i]).x] = true;
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function,
@@ -116,8 +145,12 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
   for (std::size_t i = 0; i < function_.inputs().size(); ++i) {
     lowered.push_back(lowering.add_input(level, scale));
   }
-  for (const auto& part : function_.parts()) {
-    if (const auto* sum = std::get_if<Function::Sum>(&part)) {
+  const std::vector<bool> is_needed = needed_parts(function_);
+  for (std::size_t i = 0; i < function_.parts().size(); ++i) {
+    const auto& part = function_.parts()[i];
+    if (!is_needed[i]) {
+      lowered.resize(lowered.size() + value_count(part));
+    } else if (const auto* sum = std::get_if<Function::Sum>(&part)) {
       Function::Sum own = *sum;
       for (auto& [a, b] : own.products) {
         a = lowered[a];
@@ -154,6 +187,7 @@ std::vector<std::size_t> FunctionPlan::last_uses() const {
 
 void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
   cost_.result_level = cost_.level;
+  cost_.result_scale = cost_.scale;
   for (const auto& [level, scale] : results_) {
     if (level >= cost_.result_level) continue;
     cost_.result_level = level;

@@ -268,6 +268,31 @@ TEST(Polynomial, FollowsChainsByBits) {
   EXPECT_THROW(FunctionPlan(own, Function(Polynomial(falling(32), Basis::chebyshev))), LevelError);
 }
 
+// Three primes a level, and scales beyond the bits of a double.
+TEST(Polynomial, TakesScalesOfSeveralPrimes) {
+  const rlwe::Parameters own = ckks::small_parameters(4, 2, 100);
+  const FunctionPlan plan(own, Function(Polynomial(falling(15, true), Basis::chebyshev)));
+  const FunctionSession session(own);
+  const Values x = spread({});
+  const Ciphertext y = session.run(plan, session.client.encrypt(x));
+  EXPECT_EQ(y.meta.scale, session.client.context->scales().level_scale(0));
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), plan.function().evaluate(Rows{x}).front()),
+            1e-12);
+}
+
+TEST(Polynomial, MayBeConstant) {
+  const rlwe::Parameters own = parameters(1);
+  const FunctionSession session(own);
+  const Values x = spread({});
+  for (const Values& coefficients : {Values{Complex(3, -1)}, Values{0, 0, 0}, Values{2.5, 0}}) {
+    const FunctionPlan plan(own, Function(Polynomial(coefficients, Basis::power)));
+    EXPECT_EQ(plan.cost().depth(), 1U);
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(session.run(plan, session.client.encrypt(x))),
+                                       Values(test_slots, coefficients.front())),
+              ckks::tolerance);
+  }
+}
+
 TEST(Polynomial, KeepsDeclaredBounds) {
   const rlwe::Parameters own = ckks::parameters_for(
       {.depth = 3, .scale_bits = 40, .slots = 512, .largest = 4, .degree = 1024, .security = std::nullopt});
@@ -335,6 +360,30 @@ TEST(Function, ChecksItsParts) {
   EXPECT_THROW(function.set_outputs({2}), ParameterError);
   EXPECT_THROW(static_cast<void>(function.evaluate(Rows{{1}})), ParameterError);
   EXPECT_THROW(static_cast<void>(function.evaluate(Rows{{1}, {1, 2}})), ParameterError);
+}
+
+// An input may be an output, and a value several of them.
+TEST(Function, GivesBackWhatItIsTold) {
+  Function function(std::vector<Interval>{{}});
+  const auto twice = function.add({.terms = {{0, {2}}}});
+  function.set_outputs({0, twice, twice});
+  const rlwe::Parameters own = parameters(1);
+  const FunctionPlan plan(own, function);
+  EXPECT_EQ(plan.cost().result_level, 0U);
+  const FunctionSession session(own);
+  const Values x = spread({});
+  const Ciphertext input = session.client.encrypt(x);
+  const auto found = session.run(plan, std::vector{&input});
+  EXPECT_EQ(found[0].meta.level, 1U);
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[0]), x), ckks::tolerance);
+  const Values doubled = ckks::map2(x, x, [](Complex a, Complex b) { return a + b; });
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[i]), doubled), ckks::tolerance);
+  }
+  function.set_outputs({0});
+  const FunctionPlan nothing(own, function, {.level = 0});
+  EXPECT_EQ(nothing.cost().depth(), 0U);
+  EXPECT_EQ(nothing.cost().result_scale, nothing.scale());
 }
 
 // Two inputs, products of different levels, factors, terms and constants of slots.
