@@ -50,10 +50,18 @@ _IN_PLACE_OF_NUMPY = {
     "positive": "x.copy()",
     **dict.fromkeys(("power", "float_power"), "x**n for n = 1, 2, 3, ..."),
     **dict.fromkeys(("conjugate", "conj"), "x.conjugate(), for CKKS"),
-    "divide": "x / y for plain y and CKKS; nothing divides by a ciphertext",
+    "divide": "x / y for plain y and CKKS; nothing divides by a ciphertext, but "
+    "hm.circuits.inverse(interval) is 1 / x of CKKS",
+    "polyval": "x.polyval(coefficients), for CKKS, the lowest power first",
+    **{
+        name: f"hm.circuits.{name}(...) is near it on an interval, for CKKS"
+        for name in ("exp", "log", "sqrt", "tanh", "sign", "maximum")
+    },
+    "reciprocal": "hm.circuits.inverse(interval) is near it, for CKKS",
+    **dict.fromkeys(("equal", "not_equal", "array_equal", "allclose"), _COMPARED),
     **dict.fromkeys(
-        ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "array_equal", "allclose"),
-        _COMPARED,
+        ("less", "less_equal", "greater", "greater_equal"),
+        "hm.circuits.compare(gap=...) is an encrypted 0 or 1, for CKKS; else decrypt and compare the values",
     ),
 }
 """What to call in place of a function of NumPy, by its name."""

@@ -175,6 +175,13 @@ def test_plans_tell_what_they_need(client, params, values):
         plan(x.at_level(4))
 
 
+def test_functions_are_captured(ev, values):
+    p = hm.approximate(np.tanh, (-1, 1), 7)
+    x, y = ev.encrypt(values), ev.encrypt(values[::-1])
+    graph = ev.capture(lambda x: p(x), x)
+    assert bytes(graph(y)) == bytes(p(y))
+
+
 def test_manual_rescaling_is_followed(params):
     ctx = hm.Context(params.with_rescaling("manual"), device="cpu")
     sk = ctx.generate_secret_key()
