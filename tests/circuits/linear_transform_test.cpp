@@ -82,9 +82,9 @@ TEST_P(LinearTransformTest, IsTheProductOfTheMatrix) {
     EXPECT_LT(ckks::largest_difference(part, expected), ckks::tolerance) << b;
     for (std::size_t k = 0; k < slots; ++k) squares += std::norm(part[k] - expected[k]) / (2 * slots);
   }
-  // 64 slots: what the model says within a bit and a half.
+  // 64 slots; where the vector was brought to a lower level, its error is half a bit larger.
   const ExpectedError modelled = plan.expected_error();
-  EXPECT_LT(std::abs(std::log2(std::sqrt(squares) / modelled.mean)), 1.5)
+  EXPECT_LT(std::abs(std::log2(std::sqrt(squares) / modelled.mean)), 1)
       << std::sqrt(squares) << " " << modelled.mean;
   EXPECT_GE(modelled.worst, modelled.mean);
 }
