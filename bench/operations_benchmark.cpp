@@ -4,8 +4,10 @@
 
 #include <complex>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "hemera/circuits/function_plan.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -144,8 +146,31 @@ void register_scheme(const std::string& name) {
       [](S s) { return rlwe::generate_relinearization_key(s.secret, s.context->top_level()); });
 }
 
+// A polynomial of this degree in the Chebyshev basis, with its coefficients encoded.
+void evaluate_polynomial(benchmark::State& state, std::size_t degree) {
+  const Session<Ckks> session(static_cast<std::size_t>(state.range(0)));
+  std::vector<std::complex<double>> coefficients;
+  for (std::size_t k = 0; k <= degree; ++k) coefficients.push_back(1 / static_cast<double>(k + 1));
+  const circuits::Polynomial polynomial(coefficients, circuits::Basis::chebyshev);
+  const circuits::FunctionPlan plan(session.context->parameters(), circuits::Function(polynomial));
+  const circuits::PreparedFunction prepared(session.context, plan);
+  const std::vector<const Ciphertext*> inputs{&session.ciphertext};
+  for (auto _ : state) benchmark::DoNotOptimize(prepared(session.evaluator, inputs));
+}
+
+void register_polynomials() {
+  for (const std::size_t degree : {7, 15, 31}) {
+    benchmark::RegisterBenchmark(("ckks/polynomial_" + std::to_string(degree)).c_str(),
+                                 [degree](benchmark::State& state) { evaluate_polynomial(state, degree); })
+        ->RangeMultiplier(2)
+        ->Range(1 << 14, 1 << 15)
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
 const bool registered = [] {
   register_scheme<Ckks>("ckks");
+  register_polynomials();
   register_scheme<Bfv>("bfv");
   register_scheme<Bgv>("bgv");
   return true;

@@ -26,7 +26,8 @@ ROWS = (
     ("parameters", "_noise_warning", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "keys", "ciphertext"),
     ("bootstrapping",),
-    ("_load", "circuits", "graph"),
+    ("_load", "_functions", "graph"),
+    ("circuits",),
     ("evaluator",),
     ("context",),
     ("hemera",),
@@ -40,8 +41,9 @@ RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
 TYPES = {
     "keys": ("context",),
     "bootstrapping": ("context", "evaluator"),
+    "_functions": ("context", "evaluator"),
     "circuits": ("context",),
-    "ciphertext": ("context", "evaluator"),
+    "ciphertext": ("_functions", "context", "evaluator"),
     "evaluator": ("context",),
 }
 

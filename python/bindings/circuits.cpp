@@ -2,6 +2,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -21,6 +25,7 @@ namespace {
 
 using namespace nb::literals;
 using circuits::Cost;
+using circuits::KeyNeed;
 using circuits::LinearTransform;
 using circuits::PreparedLinearTransform;
 using Complex = std::complex<double>;
@@ -54,7 +59,37 @@ void bind_circuits(nb::module_& m) {
       .def_ro("divisions", &Cost::divisions)
       .def_ro("plain_products", &Cost::plain_products)
       .def_ro("key_bytes", &Cost::key_bytes)
-      .def_ro("plaintext_bytes", &Cost::plaintext_bytes);
+      .def_ro("plaintext_bytes", &Cost::plaintext_bytes)
+      .def_ro("products", &Cost::products)
+      .def_ro("rescales", &Cost::rescales)
+      .def_ro("workspace_bytes", &Cost::workspace_bytes)
+      .def_ro("scale", &Cost::scale)
+      .def_ro("result_scale", &Cost::result_scale);
+
+  nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: what it does, and its gadget.")
+      .def_prop_ro(
+          "power", [](const KeyNeed& self) { return self.role.power; },
+          "2 for a relinearization key, 1 for that of a Galois element.")
+      .def_prop_ro(
+          "galois_element", [](const KeyNeed& self) { return self.role.galois_element; },
+          "The Galois element; 1 for a relinearization key.")
+      .def_prop_ro(
+          "primes", [](const KeyNeed& self) { return self.gadget.base; },
+          "The ciphertext primes that it serves.")
+      .def_prop_ro(
+          "special_primes", [](const KeyNeed& self) { return self.gadget.special; },
+          "Those that it is divided by.")
+      .def_prop_ro(
+          "digits", [](const KeyNeed& self) { return self.gadget.digits.size(); },
+          "Into how many digits ciphertexts are split.")
+      .def("__repr__", [](const KeyNeed& self) {
+        const std::string what = self.role.power == 2
+                                     ? "relinearization"
+                                     : "Galois element " + std::to_string(self.role.galois_element);
+        return "<KeyNeed of " + what + ", " + std::to_string(self.gadget.base.size()) + " + " +
+               std::to_string(self.gadget.special.size()) + " primes, " +
+               std::to_string(self.gadget.digits.size()) + " digits>";
+      });
 
   nb::class_<LinearTransform>(m, "LinearTransform")
       .def_prop_ro("slots", &LinearTransform::slots)
@@ -62,6 +97,14 @@ void bind_circuits(nb::module_& m) {
       .def_prop_ro("diagonals", [](const LinearTransform& self) { return self.diagonals().size(); })
       .def_prop_ro("cost", &LinearTransform::cost)
       .def_prop_ro("rotations", &LinearTransform::rotations)
+      .def_prop_ro("needed_keys", &LinearTransform::needed_keys)
+      .def(
+          "expected_error",
+          [](const LinearTransform& self, std::optional<double> input_error) {
+            const auto error = self.expected_error(input_error);
+            return std::pair(error.mean, error.worst);
+          },
+          "input_error"_a.none(), ReleaseGil())
       .def(
           "evaluate_clear",
           [](const LinearTransform& self, const std::vector<Complex>& values) {

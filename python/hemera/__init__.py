@@ -17,6 +17,7 @@ from hemera import bfv, bgv, circuits, ckks, errors, multiply
 from hemera._device import DeviceArray
 from hemera._load import inspect, load_parameters
 from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
+from hemera.circuits import approximate
 from hemera.context import Context, devices, rotations_for_sum, rotations_needed
 from hemera.errors import Error
 from hemera.evaluator import Evaluator
@@ -40,6 +41,7 @@ __all__ = [
     "SwitchingKey",
     "__version__",
     "add_many",
+    "approximate",
     "bfv",
     "bgv",
     "circuits",

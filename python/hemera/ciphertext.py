@@ -17,6 +17,7 @@ from hemera._encoding import as_number
 from hemera._stored import Stored
 
 if TYPE_CHECKING:
+    from hemera._functions import Basis, Interval, Polynomial
     from hemera.context import Context
     from hemera.evaluator import Evaluator
 
@@ -50,10 +51,18 @@ _IN_PLACE_OF_NUMPY = {
     "positive": "x.copy()",
     **dict.fromkeys(("power", "float_power"), "x**n for n = 1, 2, 3, ..."),
     **dict.fromkeys(("conjugate", "conj"), "x.conjugate(), for CKKS"),
-    "divide": "x / y for plain y and CKKS; nothing divides by a ciphertext",
+    "divide": "x / y for plain y and CKKS; nothing divides by a ciphertext, but "
+    "hm.circuits.inverse(interval) is 1 / x of CKKS",
+    "polyval": "x.polyval(coefficients), for CKKS, the lowest power first",
+    **{
+        name: f"hm.circuits.{name}(...) is near it on an interval, for CKKS"
+        for name in ("exp", "log", "sqrt", "tanh", "sign", "maximum")
+    },
+    "reciprocal": "hm.circuits.inverse(interval) is near it, for CKKS",
+    **dict.fromkeys(("equal", "not_equal", "array_equal", "allclose"), _COMPARED),
     **dict.fromkeys(
-        ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "array_equal", "allclose"),
-        _COMPARED,
+        ("less", "less_equal", "greater", "greater_equal"),
+        "hm.circuits.compare(gap=...) is an encrypted 0 or 1, for CKKS; else decrypt and compare the values",
     ),
 }
 """What to call in place of a function of NumPy, by its name."""
@@ -367,6 +376,29 @@ class Ciphertext(NotAnArray, Stored):
     def square(self) -> Ciphertext:
         """The product with itself, slot by slot."""
         return self._evaluator.square(self)
+
+    def polyval(
+        self,
+        coefficients: ArrayLike | Polynomial,
+        *,
+        basis: Basis = "power",
+        interval: Interval | None = None,
+        per_slot: bool = False,
+    ) -> Ciphertext:
+        """CKKS: the polynomial of these coefficients, the lowest power first, of each slot; in
+        ceil(log2(powers)) levels.
+
+        Args:
+            coefficients: of shape (powers,), or (count, powers) for several polynomials, whose results have a
+                first axis of that extent; or a `hemera.circuits.Polynomial`, such as `hm.approximate` makes,
+                which keeps what it encoded. The others are arguments of that class.
+
+        Raises:
+            LevelError: when there are fewer levels left.
+            MissingKeyError: when products need a relinearization key that is not there.
+            ParameterError: for coefficients that make no polynomial.
+        """
+        return self._evaluator.polyval(self, coefficients, basis=basis, interval=interval, per_slot=per_slot)
 
     def relinearize(self) -> Ciphertext:
         """A ciphertext of size 2 with the same message. Raises MissingKeyError without the key."""

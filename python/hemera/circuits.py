@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -9,6 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._core import KeyNeed
+from hemera._functions import (
+    Function,
+    FunctionPlan,
+    Polynomial,
+    approximate,
+    compare,
+    exp,
+    gelu,
+    inverse,
+    log,
+    maximum,
+    sigmoid,
+    sign,
+    sqrt,
+    tanh,
+)
 from hemera.bootstrapping import Bootstrap
 
 if TYPE_CHECKING:
@@ -16,7 +34,26 @@ if TYPE_CHECKING:
     from hemera.context import Context
     from hemera.parameters import Parameters
 
-__all__ = ["Bootstrap", "LinearTransform", "Plan"]
+__all__ = [
+    "Bootstrap",
+    "Function",
+    "FunctionPlan",
+    "KeyNeed",
+    "LinearTransform",
+    "Plan",
+    "Polynomial",
+    "approximate",
+    "compare",
+    "exp",
+    "gelu",
+    "inverse",
+    "log",
+    "maximum",
+    "sigmoid",
+    "sign",
+    "sqrt",
+    "tanh",
+]
 
 
 @runtime_checkable
@@ -101,6 +138,26 @@ class LinearTransform:
         return self._native.rotations
 
     @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        """The keys of these rotations, with their gadgets."""
+        return self._native.needed_keys
+
+    @property
+    def result_level(self) -> int:
+        """Level of the products."""
+        return self._native.cost.result_level
+
+    @property
+    def scale(self) -> float:
+        """Scale of the vectors: the one of their level."""
+        return self._native.cost.scale
+
+    @property
+    def result_scale(self) -> float:
+        """Scale of the products: the one of their level."""
+        return self._native.cost.result_scale
+
+    @property
     def depth(self) -> int:
         """Levels that it takes."""
         return self._native.cost.level - self._native.cost.result_level
@@ -115,17 +172,34 @@ class LinearTransform:
         """Bytes of the encoded matrix in memory."""
         return self._native.cost.plaintext_bytes
 
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of values in between, for each vector of a batch."""
+        return self._native.cost.workspace_bytes
+
+    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
+        """Errors that rounding and noise leave in the slots of products of vectors with values of magnitude
+        1, of complex values: the root mean square over the slots, and that of the worst slot.
+
+        Args:
+            input_error: of the vectors, a root mean square; None: that of fresh encryptions.
+        """
+        return self._native.expected_error(input_error)
+
     def report(self) -> str:
         """What it needs and costs, in some lines for people."""
         cost = self._native.cost
         rows, columns = self._shape
+        mean, worst = self.expected_error()
         return "\n".join(
             (
                 f"matrix of {rows} x {columns} over {self.slots} slots, {self._native.diagonals} diagonals",
                 f"level {cost.level} to {cost.result_level}",
                 f"keys of {cost.key_bytes / 2**20:.1f} MiB, for rotations by "
                 + (", ".join(map(str, self.rotations)) or "none"),
-                f"plaintexts of {cost.plaintext_bytes / 2**20:.1f} MiB",
+                f"plaintexts of {cost.plaintext_bytes / 2**20:.1f} MiB, workspace of "
+                f"{cost.workspace_bytes / 2**20:.1f} MiB",
+                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
                 f"{cost.key_products} products with keys, {cost.mod_ups} extensions of digits, "
                 f"{cost.divisions} divisions, {cost.plain_products} products with plaintexts",
             )

@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from hemera import _core
 from hemera._arguments import in_own_words, require_type
 from hemera._encoding import as_number
+from hemera._functions import Basis, Interval
 from hemera._noise_warning import warn_of_spent_budget
 from hemera._source import Source
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts, filled_of
-from hemera.circuits import Bootstrap, LinearTransform
+from hemera.circuits import Bootstrap, Function, FunctionPlan, LinearTransform, Polynomial
 from hemera.graph import Circuit, Graph
 from hemera.keys import Keys, SwitchingKey
 
@@ -318,6 +319,49 @@ class Evaluator:
         level = _core.level_of_product(_native("matmul", a))
         plan = LinearTransform(matrix.T, self._context.params, slots=a.slots, level=level)
         return self.transform(a, plan, out=out)
+
+    # --- Functions of the slots. ---
+
+    def apply(
+        self, function: Function | FunctionPlan, *inputs: Ciphertext, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """CKKS: a function of `hemera.circuits`, slot by slot; batches of its inputs broadcast as in NumPy.
+        Several polynomials give a batch with a first axis of their number.
+
+        Raises:
+            LevelError: when an input has fewer levels left than the function's depth, or fewer than its plan
+                starts with.
+            ScaleError: when an input has another scale than the plan.
+            MissingKeyError: when products need a relinearization key that is not there.
+            MismatchError: when inputs do not fit each other, the plan's parameters or the coefficients'
+                slots.
+            TypeError: for another number of inputs.
+        """
+        own = function.function if isinstance(function, FunctionPlan) else function
+        parts = all_parts(inputs, "apply")
+        if len(parts) != len(own.intervals):
+            raise TypeError(f"{own.name} takes {len(own.intervals)} ciphertexts, not {len(parts)}")
+        shape, natives = _fitted("apply", parts)
+        plan = function if isinstance(function, FunctionPlan) else own._circuit(self, natives)
+        core = plan._apply(self, natives)
+        if own._stacked:
+            shape = (core.batch[0], *shape)
+        return self._finish("apply", _reshaped(core, shape), out, *parts)
+
+    def polyval(
+        self,
+        a: Ciphertext,
+        coefficients: ArrayLike | Polynomial,
+        *,
+        basis: Basis = "power",
+        interval: Interval | None = None,
+        per_slot: bool = False,
+        out: Ciphertext | None = None,
+    ) -> Ciphertext:
+        """CKKS: polynomials of `a`, planned for its level: see `Ciphertext.polyval`."""
+        if not isinstance(coefficients, Polynomial):
+            coefficients = Polynomial(coefficients, basis=basis, interval=interval, per_slot=per_slot)
+        return self.apply(coefficients, a, out=out)
 
     # --- Size, level and scale. ---
 

@@ -75,6 +75,16 @@ def test_transforms_tell_what_they_need(params):
     assert "2 diagonals" in plan.report()
     assert plan.key_bytes > 0
     assert plan.plaintext_bytes > 0
+    assert plan.workspace_bytes > 0
+    assert plan.result_level == plan.level - 1
+    np.testing.assert_allclose([plan.scale, plan.result_scale], 2.0**40, rtol=1e-3)
+    (key,) = plan.needed_keys
+    assert (key.power, key.galois_element, len(key.primes)) == (1, 25, params.levels + 1)
+    assert len(key.special_primes) > 0
+    assert f"Galois element 25, {params.levels + 1} + " in repr(key)
+    mean, worst = plan.expected_error()
+    assert plan.expected_error(0)[0] < mean <= worst < plan.expected_error(1e-3)[1]
+    assert "expected noise" in plan.report()
 
 
 def test_what_does_not_fit_is_refused(client, params):

@@ -23,6 +23,7 @@ EXPECTED = {
     "03_client_and_server": ["totals: [325 250 980]"],
     "04_choosing_parameters": ["refused:", "accepted:", "[-2, -1, 1, 2, 4, 8]"],
     "05_showing_results": ["shown:", "refused:"],
+    "07_function": ["sigmoid: depth", "relinearizations", "alarms:"],
 }
 
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -200,6 +201,43 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
     cost_.plaintext_bytes += limbs * sizeof(std::uint64_t) *
                              std::min(parameters.degree(), ckks::period_entries(period_of(diagonal).size()));
   }
+  // Digits, and sums of two components for each giant step and for all; the giant steps' second components,
+  // and their digits. With few keys each baby step is kept.
+  const std::size_t digits = gadget_.digits.size(), turned = turns(giants);
+  const std::size_t kept = fewest_keys_ ? digits + 2 * babies.size() + 2 * 2
+                                        : digits + 2 * (groups_.size() + 1) + turned * (1 + digits);
+  cost_.workspace_bytes = kept * limbs * parameters.degree() * sizeof(std::uint64_t);
+
+  const rlwe::ScalePolicy scales(parameters);
+  cost_.scale = scales.level_scale(level_);
+  cost_.result_scale = scales.level_scale(level_ - 1);
+  plaintext_scale_ = cost_.result_scale * (scales.policy().scales[level_].divisor / cost_.scale);
+  rounding_ = division_error(parameters, slots_);
+  switching_ = switching_error(parameters, gadget_, slots_);
+}
+
+ExpectedError LinearTransform::expected_error(std::optional<double> input_error) const {
+  const double fresh = input_error.value_or(rounding_ / cost_.scale);
+  // By slot: of the input and the rotations, as often as a diagonal's entry is large.
+  std::vector<double> variances(slots_);
+  for (const auto& [giant, group] : groups_) {
+    for (const auto& [baby, number] : group) {
+      // A single rotation is not divided before its product; each of several is.
+      const auto turns = static_cast<double>(fewest_keys_ ? baby / stride_ : (baby == 0 ? 0 : 1));
+      const double divided = fewest_keys_ ? rounding_ : 0;
+      const double turned =
+          turns * (switching_ * switching_ + divided * divided) / (cost_.scale * cost_.scale);
+      const std::vector<Complex>& diagonal = diagonals_.at(number);
+      for (std::size_t k = 0; k < slots_; ++k)
+        variances[k] += std::norm(diagonal[k]) * (fresh * fresh + turned);
+    }
+  }
+  const double encoding =
+      static_cast<double>(diagonals_.size() * 2 * slots_) / 12 / (plaintext_scale_ * plaintext_scale_);
+  const double own = encoding + std::pow(rounding_ / cost_.result_scale, 2);
+  const double sum = std::accumulate(variances.begin(), variances.end(), 0.0);
+  return {.mean = std::sqrt(sum / static_cast<double>(slots_) + own),
+          .worst = std::sqrt(*std::max_element(variances.begin(), variances.end()) + own)};
 }
 
 std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> values) const {
@@ -226,9 +264,7 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   gadget_ = context_->gadget(plan_.gadget_);
   const poly::RnsBase& extended = gadget_->mod_up(level).extended();
   // The product has exactly the next level's scale once it is rescaled.
-  const rlwe::ScalePolicy& scales = context_->scales();
-  const double scale =
-      scales.level_scale(level - 1) * (scales.policy().scales[level].divisor / scales.level_scale(level));
+  const double scale = plan_.plaintext_scale_;
   for (const auto& [giant, group] : plan_.groups_) {
     for (const auto& [baby, number] : group) {
       // The giant step turns the products, too.

@@ -7,6 +7,7 @@
 
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/rlwe/transfer.hpp"
+#include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::ckks {
@@ -136,6 +137,24 @@ TEST(CkksPeriodicPlaintext, IsTheSameToEveryOperation) {
     same(session.evaluator->dot(std::vector{&x, &x}, std::vector{&period, &whole}),
          session.evaluator->dot(std::vector{&x, &x}, std::vector{&whole, &whole}));
   }
+}
+
+// A number is what encoding it in one slot gives.
+TEST(CkksPeriodicPlaintext, OfANumber) {
+  const Session session(small_parameters(2, 2));
+  const Encoder& encoder = *session.encoder;
+  for (const Complex number :
+       {Complex(0.3), Complex(-1e-9), Complex(0), Complex(2, -0.7), Complex(1 << 18)}) {
+    const double scale = std::exp2(40.25);
+    const rlwe::Plaintext found = encoder.encode_number(number, 1, scale);
+    EXPECT_EQ(found.poly.shape().degree, period_entries(1));
+    EXPECT_EQ(found.meta.level, 1U);
+    EXPECT_EQ(found.meta.largest, std::abs(number));
+    const rlwe::Plaintext expected = encoder.encode(std::span(&number, 1), {}, 1, scale);
+    EXPECT_EQ(encoder.decode(found), encoder.decode(expected));
+  }
+  EXPECT_THROW(static_cast<void>(encoder.encode_number(NAN, 1, 0x1p40)), ParameterError);
+  EXPECT_THROW(static_cast<void>(encoder.encode_number(1e30, 0, 0x1p40)), ParameterError);
 }
 
 // Full slots have no shorter period.

@@ -59,6 +59,10 @@ class LinearTransform {
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
   /// Their keys, with the gadget of the vectors' level.
   [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
+  /// Of products of vectors with values of magnitude 1, by a model: rounding of the inputs, of the encoded
+  /// diagonals and of the result, and noise of the rotations. `input_error`: of the inputs, a root mean
+  /// square; empty: that of fresh encryptions with the public key. The mean is over the slots.
+  [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
   /// The product in the clear. ParameterError for another number of values.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
       std::span<const std::complex<double>> values) const;
@@ -83,6 +87,9 @@ class LinearTransform {
   std::map<std::size_t, Group> groups_;  // by giant step
   std::vector<std::size_t> rotations_;
   std::vector<KeyNeed> needed_keys_;
+  double rounding_ = 0;         // of a division in a slot, a root mean square times the scale
+  double switching_ = 0;        // of a key switch beside its division
+  double plaintext_scale_ = 0;  // at which diagonals are encoded
   Cost cost_;
 };
 

@@ -29,9 +29,23 @@ struct Cost {
   std::size_t plain_products = 0;  ///< products with plaintexts
   std::size_t key_bytes = 0;       ///< of all keys, in memory
   std::size_t plaintext_bytes = 0;
+  std::size_t products = 0;  ///< of ciphertexts, before they are relinearized
+  std::size_t rescales = 0;  ///< that are not part of a division by P
+  /// Of ciphertexts in between, for each element of a batch; what one key switch needs comes on top.
+  std::size_t workspace_bytes = 0;
+  /// Scales of the inputs and of the result.
+  double scale = 0;
+  double result_scale = 0;
 
   /// Levels used.
   [[nodiscard]] std::size_t depth() const { return level - result_level; }
+};
+
+/// Errors that rounding leaves in the slots of a result: the root mean square of complex numbers, and that in
+/// the worst place.
+struct ExpectedError {
+  double mean = 0;
+  double worst = 0;
 };
 
 /// Bytes that keys for these needs take in memory.

@@ -122,7 +122,12 @@ class Encoder {
   [[nodiscard]] rlwe::Plaintext encode_over(const poly::RnsBase& base,
                                             std::span<const std::complex<double>> values,
                                             const rlwe::BatchShape& batch, std::size_t level, double scale,
-                                            Stored stored = Stored::whole) const;
+                                            Stored stored = Stored::whole,
+                                            std::optional<double> largest = {}) const;
+  /// One number in every slot, over the level's base and stored by one period: a factor. It may exceed the
+  /// parameters' declared bound. ParameterError as for `encode`.
+  [[nodiscard]] rlwe::Plaintext encode_number(std::complex<double> value, std::size_t level,
+                                              double scale) const;
   /// The same for values in the context's memory, in the order of its queue: no copy, and no wait. A check of
   /// the values would have to wait for the device: where one is not finite, or too large for the base, its
   /// element of the batch is unspecified. The parameters' bound is declared, and not enforced.

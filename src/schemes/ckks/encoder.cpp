@@ -8,6 +8,7 @@
 #include "rlwe/device_values.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::ckks {
 namespace {
@@ -35,6 +36,26 @@ void require_at_most(std::span<const Complex> values, double bound) {
   throw ParameterError("encode: a value of magnitude " + std::to_string(std::sqrt(largest)) +
                        " exceeds the declared bound " + std::to_string(bound) +
                        "; use smaller values, or declare a larger bound (for_circuit(largest=))");
+}
+
+// Throws where values of this size do not fit the base.
+void require_fits(double largest, const rlwe::Metadata& meta, const poly::RnsBase& base) {
+  const double bits = base.log2();
+  if (largest == 0 || std::log2(largest) + std::log2(meta.scale) + 1 <= bits) return;
+  throw ParameterError("encode: a value of magnitude " + std::to_string(largest) + " at scale 2^" +
+                       std::to_string(std::log2(meta.scale)) + " does not fit the " + std::to_string(bits) +
+                       " bits of level " + std::to_string(meta.level) +
+                       "; use smaller values, a smaller scale or more range_bits");
+}
+
+// Keeps one period of a whole plaintext, where that is less.
+void store_one_period(const rlwe::Context& context, rlwe::Plaintext& plaintext) {
+  const std::size_t entries = period_entries(plaintext.meta.slots);
+  if (entries >= context.degree()) return;
+  poly::Poly period = context.make_poly(plaintext.poly.shape().batch, 1, plaintext.poly.base(),
+                                        poly::Form::evaluation, runtime::Secrecy::open, entries);
+  context.backend().copy(context.queue(), period.view(), std::as_const(plaintext.poly).view());
+  plaintext.poly = std::move(period);
 }
 
 // Throws where a coefficient, `largest` times the scale, exceeds a quarter of the modulus.
@@ -104,18 +125,34 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
 
 rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const Complex> values,
                                      const rlwe::BatchShape& batch, std::size_t level, double scale,
-                                     Stored stored) const {
+                                     Stored stored, std::optional<double> largest) const {
   if (base.ring() != context_->key_base().ring()) {
     throw MismatchError("encode: the base belongs to another context");
   }
-  rlwe::Plaintext whole = encode(values, metadata(values.size(), batch, level, scale), base);
-  const std::size_t entries = period_entries(whole.meta.slots);
-  if (stored == Stored::whole || entries >= context_->degree()) return whole;
-  poly::Poly period = context_->make_poly(whole.poly.shape().batch, 1, base, poly::Form::evaluation,
-                                          runtime::Secrecy::open, entries);
-  context_->backend().copy(context_->queue(), period.view(), std::as_const(whole.poly).view());
-  whole.poly = std::move(period);
+  rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
+  if (largest) meta.largest = *largest;
+  rlwe::Plaintext whole = encode(values, std::move(meta), base);
+  if (stored == Stored::one_period) store_one_period(*context_, whole);
   return whole;
+}
+
+rlwe::Plaintext Encoder::encode_number(Complex value, std::size_t level, double scale) const {
+  const double largest = std::abs(value);
+  if (value.imag() != 0 || !std::isfinite(largest)) {
+    return encode_over(context_->base(level), std::span(&value, 1), {}, level, scale, Stored::one_period,
+                       largest);
+  }
+  rlwe::Metadata meta = metadata(1, {}, level, scale);
+  meta.largest = largest;
+  const poly::RnsBase& base = context_->base(level);
+  require_fits(std::abs(value.real()), meta, base);
+  rlwe::Plaintext number{context_, std::move(meta), context_->make_poly(1, 1, base, poly::Form::evaluation)};
+  const poly::PolyView out = number.poly.view();
+  context_->backend().fill_zero(context_->queue(), out);
+  context_->backend().add_scalar(context_->queue(), out, out, scaled_residues(value.real(), scale, base),
+                                 poly::Form::evaluation, base);
+  store_one_period(*context_, number);
+  return number;
 }
 
 rlwe::Plaintext Encoder::encode(std::span<const Complex> values, rlwe::Metadata meta,
@@ -124,13 +161,7 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, rlwe::Metadata 
   const double largest = largest_part(values);
   if (!std::isfinite(largest)) throw ParameterError("encode: values must be finite");
   require_at_most(values, meta.largest);
-  const double bits = base.log2();
-  if (largest > 0 && std::log2(largest) + std::log2(meta.scale) + 1 > bits) {
-    throw ParameterError("encode: a value of magnitude " + std::to_string(largest) + " at scale 2^" +
-                         std::to_string(std::log2(meta.scale)) + " does not fit the " + std::to_string(bits) +
-                         " bits of level " + std::to_string(meta.level) +
-                         "; use smaller values, a smaller scale or more range_bits");
-  }
+  require_fits(largest, meta, base);
   const rlwe::DeviceValues given(context, rlwe::readable(values), runtime::Secrecy::open);
   given.upload();
   const poly::SlotView view{given.data(), rlwe::batch_count(meta.batch), meta.slots};

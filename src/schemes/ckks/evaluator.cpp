@@ -11,6 +11,7 @@
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::ckks {
 namespace {
@@ -25,33 +26,6 @@ using rlwe::ScaleStep;
 constexpr double max_plain_integer = 0x1p53;
 
 std::string scale_text(double scale) { return "2^" + std::to_string(std::log2(scale)); }
-
-// value * scale to the nearest integer, ties to even, exactly.
-BigInteger scaled_integer(double value, double scale) {
-  int value_exponent = 0;
-  int scale_exponent = 0;
-  const auto mantissa = [](double x, int& exponent) {
-    return static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
-  };
-  BigInteger product = mantissa(value, value_exponent);
-  product *= mantissa(scale, scale_exponent);
-  const int shift = value_exponent + scale_exponent - 106;
-  if (shift >= 0) return product << static_cast<unsigned>(shift);
-  const bool negative = product < 0;
-  if (negative) product = -product;
-  const auto right = static_cast<unsigned>(-shift);
-  BigInteger quotient = product >> right;
-  const BigInteger remainder = product - (quotient << right);
-  const BigInteger half = BigInteger(1) << (right - 1);
-  if (remainder > half || (remainder == half && (quotient & 1) != 0)) ++quotient;
-  return negative ? BigInteger(-quotient) : quotient;
-}
-
-std::vector<std::uint64_t> residues(const BigInteger& value, const poly::RnsBase& base) {
-  std::vector<std::uint64_t> result;
-  for (const std::uint64_t modulus : base.values()) result.push_back(arith::modulo(value, modulus));
-  return result;
-}
 
 void multiply_integer(Ciphertext& a, const BigInteger& factor) {
   const rlwe::Context& context = *a.context;
@@ -248,7 +222,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   const poly::RnsBase& base = ctx.base(a.meta.level);
   const runtime::Uninterrupted whole;
   const poly::PolyView c0 = a.poly.view().components(0, 1);
-  ctx.backend().add_scalar(ctx.queue(), c0, c0, residues(scaled_integer(b.value.real(), a.meta.scale), base),
+  ctx.backend().add_scalar(ctx.queue(), c0, c0, scaled_residues(b.value.real(), a.meta.scale, base),
                            poly::Form::evaluation, base);
   a.meta.largest += std::abs(b.value.real());
   a.seed.reset();

@@ -1,0 +1,76 @@
+// Polynomials with plain coefficients, which functions of encrypted values are made of.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hemera::circuits {
+
+/// A plain factor: one number for every slot, or one for each.
+using Coefficient = std::vector<std::complex<double>>;
+
+/// What coefficients multiply: the powers of x, or the Chebyshev polynomials T_k(t) of t in [-1, 1], to which
+/// an interval is mapped.
+enum class Basis : std::uint8_t { power, chebyshev };
+
+/// The real values from `low` to `high`.
+struct Interval {
+  double low = -1;
+  double high = 1;
+
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+/// t = factor x + shift, which maps an interval to [-1, 1].
+struct AffineMap {
+  double factor = 1;
+  double shift = 0;
+};
+AffineMap map_of(const Interval& interval);
+
+/// How many polynomials there are, and how many numbers each coefficient has: 1, or one for each slot (a
+/// power of two).
+struct PolynomialShape {
+  std::size_t count = 1;
+  std::size_t width = 1;
+};
+
+/// One or more polynomials of the same x. Immutable.
+class Polynomial {
+ public:
+  /// coefficients: [count, degree + 1, width], row-major, lowest power first. `interval` holds the values of
+  /// x: with the Chebyshev basis it is mapped to [-1, 1], with the power basis it only tells where errors are
+  /// counted. ParameterError for coefficients that are not finite or do not fill the shape, and intervals
+  /// that are empty or not finite.
+  Polynomial(std::vector<std::complex<double>> coefficients, Basis basis, Interval interval = {},
+             PolynomialShape shape = {});
+
+  [[nodiscard]] std::size_t count() const { return shape_.count; }
+  [[nodiscard]] std::size_t width() const { return shape_.width; }
+  /// The highest power with a coefficient that is not zero.
+  [[nodiscard]] std::size_t degree() const { return degree_; }
+  [[nodiscard]] Basis basis() const { return basis_; }
+  [[nodiscard]] const Interval& interval() const { return interval_; }
+  [[nodiscard]] const std::vector<std::complex<double>>& coefficients() const { return coefficients_; }
+  [[nodiscard]] std::span<const std::complex<double>> coefficient(std::size_t which, std::size_t power) const;
+  /// Whether the map of the interval takes a level of its own; otherwise it is taken by the scale of x.
+  [[nodiscard]] bool maps_by_product() const;
+  /// Levels that it takes: ceil(log2(degree + 1)), at least 1, and one more if maps_by_product().
+  [[nodiscard]] std::size_t depth() const;
+  /// In the clear, by Horner's rule or Clenshaw's.
+  [[nodiscard]] std::complex<double> evaluate(std::size_t which, std::complex<double> x,
+                                              std::size_t slot = 0) const;
+
+ private:
+  std::vector<std::complex<double>> coefficients_;
+  Basis basis_;
+  Interval interval_;
+  PolynomialShape shape_;
+  std::size_t powers_ = 0;  // of which coefficients were given
+  std::size_t degree_ = 0;
+};
+
+}  // namespace hemera::circuits

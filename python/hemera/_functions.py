@@ -1,0 +1,464 @@
+"""Functions of encrypted values: polynomials, approximations and what is made of them, and their plans."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera._arguments import require_type
+from hemera.ciphertext import Ciphertext
+
+if TYPE_CHECKING:
+    from hemera.context import Context
+    from hemera.evaluator import Evaluator
+    from hemera.parameters import Parameters
+
+Basis = Literal["power", "chebyshev"]
+Interval = tuple[float, float]
+Values = NDArray[Any]
+
+
+class Function:
+    """A function of one or two encrypted values, slot by slot (CKKS).
+
+    It knows its depth and its error before there are parameters, and works on clear values as on ciphertexts:
+
+        sigmoid = hm.circuits.sigmoid((-8, 8), bits=16)
+        params = hm.ckks.Parameters.for_circuit(depth=sigmoid.depth, slots=4096)
+        ...
+        y = sigmoid(x)  # x a ciphertext, an array or a number
+
+    Values must lie in the intervals: outside of them results are anything, and may be very large.
+    `sigmoid.plan(params)` tells what it needs and costs at a level.
+    """
+
+    def __init__(self, native: _core.Function, name: str, *, stacked: bool = False) -> None:
+        self._native = native
+        self._name = name
+        self._stacked = stacked
+        # For each context, the circuit of each level and scale that came.
+        self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return self._name
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Where each input must lie."""
+        return self._native.inputs
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes."""
+        return self._native.depth
+
+    @property
+    def error(self) -> float:
+        """How far its values are from what it stands for, at most, in its intervals: 0 for a polynomial that
+        stands for itself. The noise of ciphertexts comes on top: `FunctionPlan.expected_error`."""
+        return self._native.error
+
+    def plan(
+        self,
+        params: Parameters,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        slots: int | None = None,
+    ) -> FunctionPlan:
+        """The circuit of it at a level.
+
+        Args:
+            params: `hemera.ckks.Parameters`.
+            level: of the inputs; None: that of fresh encryptions. Ciphertexts of higher levels are brought
+                down to it.
+            scale: of the inputs; None: the level's.
+            slots: of the inputs, for the expected error; None: as many as there are.
+
+        Raises:
+            LevelError: when there are fewer levels below than the depth.
+            ParameterError: for a number of slots or a scale that does not fit.
+            MismatchError: for parameters of another scheme.
+        """
+        if min(level or 0, slots or 0) < 0:
+            raise _core.ParameterError("level and slots must not be negative")
+        native = _core.plan_function(params._native, self._native, level, scale, slots or 0)
+        return FunctionPlan(self, native)
+
+    def evaluate_clear(self, *values: ArrayLike) -> Values:
+        """Its values in the clear: float64 of real inputs (complex128 if a coefficient is complex), of the
+        shape to which the inputs broadcast; one more axis first for several polynomials. With coefficients
+        for each slot the last axis holds the slots.
+
+        Raises:
+            ParameterError: for another number of inputs, or of slots.
+        """
+        given = [np.asarray(value) for value in values]
+        if len(given) != len(self.intervals):
+            raise _core.ParameterError(
+                f"{self._name} takes {len(self.intervals)} values, and {len(given)} were given"
+            )
+        spread = np.broadcast_arrays(*given)
+        shape = spread[0].shape
+        rows = np.stack([np.asarray(value, dtype=np.complex128).ravel() for value in spread])
+        width = self._native.width
+        if width != 1 and (not shape or shape[-1] != width):
+            raise _core.ParameterError(
+                f"{self._name} has coefficients of {width} slots, and does not take values of shape {shape}"
+            )
+        parts = [rows] if width == 1 else np.split(rows, rows.shape[1] // width, axis=1)
+        results = [self._native.evaluate(np.ascontiguousarray(part)) for part in parts]
+        found = np.concatenate(results, axis=1).reshape(-1, *shape)
+        if self._native.is_real and not any(np.iscomplexobj(value) for value in given):
+            found = found.real.copy()
+        return found if self._stacked else found[0]
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, x: Ciphertext, /, *others: Ciphertext, out: Ciphertext | None = None
+    ) -> Ciphertext: ...
+    @overload
+    def __call__(self, x: ArrayLike, /, *others: ArrayLike) -> Values: ...
+    def __call__(self, x: Any, /, *others: Any, out: Ciphertext | None = None) -> Any:
+        """Its values: of ciphertexts by the evaluator that the first one is bound to, planned for their
+        level; of arrays and numbers in the clear.
+
+        Raises:
+            LevelError: when a ciphertext has fewer levels left than the depth.
+            MissingKeyError: when products need a relinearization key that is not there.
+            MismatchError: when ciphertexts do not fit each other, or the coefficients' slots.
+        """
+        if isinstance(x, Ciphertext):
+            return x.evaluator.apply(self, x, *others, out=out)
+        return self.evaluate_clear(x, *others)
+
+    def _circuit(self, evaluator: Evaluator, natives: Sequence[_core.Ciphertext]) -> FunctionPlan:
+        context = evaluator.context
+        place = min(_core.finished(native) for native in natives)
+        circuits = self._circuits.setdefault(context, {})
+        if place not in circuits:
+            level, scale = place
+            circuits[place] = self.plan(context.params, level=level, scale=scale)
+        return circuits[place]
+
+    def __repr__(self) -> str:
+        return f"<{self._name} of depth {self.depth}>"
+
+
+class FunctionPlan:
+    """What a `Function` needs and costs at a level; `Function.plan` makes one. Calling it evaluates."""
+
+    def __init__(self, function: Function, native: _core.FunctionPlan) -> None:
+        self._function = function
+        self._native = native
+        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedFunction] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def function(self) -> Function:
+        """What it evaluates."""
+        return self._function
+
+    @property
+    def level(self) -> int:
+        """Level of the inputs."""
+        return self._native.level
+
+    @property
+    def scale(self) -> float:
+        """Scale of the inputs."""
+        return self._native.cost.scale
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes."""
+        return self._native.cost.level - self._native.cost.result_level
+
+    @property
+    def result_level(self) -> int:
+        """Level of the result."""
+        return self._native.cost.result_level
+
+    @property
+    def result_scale(self) -> float:
+        """Scale of the result: the one of its level."""
+        return self._native.cost.result_scale
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        """The relinearization key with the smallest gadget that will do, if there are products. The usual
+        keys of `Context.generate_keys` serve as well."""
+        return self._native.needed_keys
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of its relinearization key in memory, of the smallest that will do."""
+        return self._native.cost.key_bytes
+
+    @property
+    def plaintext_bytes(self) -> int:
+        """Bytes of its encoded coefficients in memory."""
+        return self._native.cost.plaintext_bytes
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of ciphertexts in between, for each element of a batch; what a key switch needs comes on
+        top."""
+        return self._native.cost.workspace_bytes
+
+    @property
+    def relinearizations(self) -> int:
+        """How often a sum of products is brought back to two components: most of the time."""
+        return self._native.cost.key_products
+
+    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
+        """Errors that rounding leaves in the slots, of complex values, as a root mean square over the
+        intervals, and that at their worst values.
+
+        Args:
+            input_error: of the inputs, a root mean square; None: that of fresh encryptions.
+        """
+        return self._native.expected_error(input_error)
+
+    def report(self) -> str:
+        """What it needs and costs, in some lines for people."""
+        cost = self._native.cost
+        mean, worst = self.expected_error()
+        error = self._function.error
+        steps = (
+            f"  level {step.level}: {step.products} products, {step.terms} terms, scale "
+            f"2^{math.log2(step.scale):.3f}; level {step.result_level}: 2^{math.log2(step.result_scale):.3f}"
+            for step in self._native.steps
+        )
+        return "\n".join(
+            (
+                f"{self._function.name}: depth {self.depth}, level {cost.level} to {cost.result_level}",
+                "its own error: " + (f"2^{math.log2(error):.1f} at most" if error > 0 else "none"),
+                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
+                f"{cost.products} products, {cost.key_products} relinearizations, {cost.rescales} rescales, "
+                f"{cost.plain_products} products with coefficients",
+                f"a relinearization key of {cost.key_bytes / 2**20:.1f} MiB, coefficients of "
+                f"{cost.plaintext_bytes / 2**20:.2f} MiB, workspace of "
+                f"{cost.workspace_bytes / 2**20:.1f} MiB",
+                *steps,
+            )
+        )
+
+    def evaluate_clear(self, *values: ArrayLike) -> Values:
+        """Its values in the clear: see `Function.evaluate_clear`."""
+        return self._function.evaluate_clear(*values)
+
+    def __call__(self, x: Ciphertext, *others: Ciphertext, out: Ciphertext | None = None) -> Ciphertext:
+        """Its values, by the evaluator that the first input is bound to.
+
+        Raises:
+            LevelError: when an input is at a lower level than the plan's.
+            ScaleError: when one has another scale there.
+            MissingKeyError: when products need a relinearization key that is not there.
+            MismatchError: when ciphertexts do not fit each other, the plan's parameters or slots.
+        """
+        require_type(x, Ciphertext, self._function.name, "ciphertexts")
+        return x.evaluator.apply(self, x, *others, out=out)
+
+    def _apply(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
+        context = evaluator.context
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = _core.prepare_function(context._native, self._native)
+            self._prepared[context] = prepared
+        results = prepared.apply(evaluator._native, natives)
+        return _core.stack(results) if self._function._stacked else results[0]
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+    def __repr__(self) -> str:
+        return f"<{self._function.name} at level {self.level}, depth {self.depth}>"
+
+
+class Polynomial(Function):
+    """One or more polynomials of one input.
+
+    Args:
+        coefficients: real or complex, the lowest power first (as in `numpy.polynomial`), of shape (powers,);
+            (count, powers) for `count` polynomials of the same input, whose results get a first axis of that
+            extent and share what they can. With `per_slot` one more axis: the slots.
+        basis: "power": of x; "chebyshev": of T_k(t), where t in [-1, 1] is x mapped from the interval.
+        interval: where x lies; None: (-1, 1).
+        per_slot: whether the last axis of the coefficients is that of the slots (a power of two).
+
+    Its depth is ceil(log2(powers)), and one more if the interval of the Chebyshev basis is much wider or
+    narrower than (-1, 1).
+
+    Raises:
+        ParameterError: for coefficients of another shape or ones that are not finite, and empty intervals.
+    """
+
+    def __init__(
+        self,
+        coefficients: ArrayLike,
+        *,
+        basis: Basis = "power",
+        interval: Interval | None = None,
+        per_slot: bool = False,
+        error: float = 0,
+        name: str | None = None,
+    ) -> None:
+        given = np.asarray(coefficients)
+        axes = given.ndim - per_slot
+        if axes not in (1, 2) or given.size == 0 or given.dtype.kind not in "biufc":
+            raise _core.ParameterError(
+                f"coefficients of shape {given.shape} and {given.dtype}: numbers of shape (powers,) or "
+                f"(count, powers) are needed{', and one more axis of slots' if per_slot else ''}"
+            )
+        if basis not in ("power", "chebyshev"):
+            raise _core.ParameterError(f"basis must be 'power' or 'chebyshev', not {basis!r}")
+        low, high = (-1.0, 1.0) if interval is None else interval
+        count = given.shape[0] if axes == 2 else 1
+        width = given.shape[-1] if per_slot else 1
+        rows = np.ascontiguousarray(given, dtype=np.complex128).reshape(count, -1, width)
+        native = _core.polynomial(rows, basis == "chebyshev", low, high, error)
+        super().__init__(native, name or f"polynomial of degree {rows.shape[1] - 1}", stacked=axes == 2)
+        self._coefficients: Values = given.copy()
+        self._coefficients.flags.writeable = False
+        self._basis = basis
+
+    @property
+    def coefficients(self) -> Values:
+        """As they were given, the lowest power first; read-only."""
+        return self._coefficients
+
+    @property
+    def basis(self) -> Basis:
+        """What they multiply."""
+        return self._basis
+
+    @property
+    def interval(self) -> Interval:
+        """Where the input must lie."""
+        return self.intervals[0]
+
+
+def approximate(
+    f: Callable[[float], float],
+    interval: Interval,
+    degree: int,
+    *,
+    fit: Literal["minimax", "interpolation"] = "minimax",
+) -> Polynomial:
+    """A polynomial near a real function on an interval, in the Chebyshev basis.
+
+        p = hm.approximate(np.tanh, (-4, 4), 15)
+        p.error  # the largest |tanh(x) - p(x)|
+        p(x)     # of a ciphertext, an array or a number
+
+    Args:
+        f: takes and returns a float.
+        degree: up to 1023. Of the degrees of one depth, 2^k - 1 is the highest.
+        fit: "minimax": the least largest error (Remez' exchange); "interpolation": the values at the
+            Chebyshev nodes.
+
+    Returns:
+        A `hemera.circuits.Polynomial` whose `error` is the largest one that was found at 32 (degree + 1)
+        points or more, and a thousandth: a bound for functions that are smooth on that scale.
+
+    Raises:
+        ParameterError: where f is not finite; for an empty interval, or another degree.
+    """
+    if fit not in ("minimax", "interpolation"):
+        raise _core.ParameterError(f"fit must be 'minimax' or 'interpolation', not {fit!r}")
+    if degree < 0:
+        raise _core.ParameterError(f"the degree must not be negative, as {degree} is")
+    low, high = interval
+    coefficients, error = _core.approximate(lambda x: float(f(x)), low, high, degree, fit == "minimax")
+    name = f"approximation of degree {degree} of {getattr(f, '__name__', 'a function')}"
+    return Polynomial(coefficients, basis="chebyshev", interval=(low, high), error=error, name=name)
+
+
+def _tolerance(bits: float) -> float:
+    return math.pow(2, -bits)
+
+
+def sigmoid(interval: Interval, *, bits: float = 20) -> Function:
+    """1 / (1 + exp(-x)) on an interval: the nearest polynomial of the smallest degree.
+
+    Args:
+        interval: where x lies.
+        bits: errors are at most 2^-bits, here and in the functions below; those of ciphertexts come on top.
+
+    Raises:
+        ParameterError: when no polynomial of a degree up to 1023 is as near.
+    """
+    return Function(_core.sigmoid(*interval, _tolerance(bits)), "sigmoid")
+
+
+def tanh(interval: Interval, *, bits: float = 20) -> Function:
+    """The hyperbolic tangent on an interval: see `sigmoid`."""
+    return Function(_core.hyperbolic_tangent(*interval, _tolerance(bits)), "tanh")
+
+
+def gelu(interval: Interval, *, bits: float = 20) -> Function:
+    """The Gaussian error linear unit, x times the normal distribution's P(X <= x): see `sigmoid`."""
+    return Function(_core.gelu(*interval, _tolerance(bits)), "gelu")
+
+
+def exp(interval: Interval, *, bits: float = 20) -> Function:
+    """The exponential on an interval: see `sigmoid`."""
+    return Function(_core.exponential(*interval, _tolerance(bits)), "exp")
+
+
+def log(interval: Interval, *, bits: float = 20) -> Function:
+    """The natural logarithm on an interval of positive numbers: see `sigmoid`."""
+    return Function(_core.logarithm(*interval, _tolerance(bits)), "log")
+
+
+def inverse(interval: Interval, *, bits: float = 20) -> Function:
+    """1 / x on an interval without 0: a polynomial, and Goldschmidt's iterations where they save depth.
+
+    Raises:
+        ParameterError: for an interval with 0 in it, and when none was found that is as near.
+    """
+    return Function(_core.inverse(*interval, _tolerance(bits)), "inverse")
+
+
+def sqrt(interval: Interval, *, bits: float = 20) -> Function:
+    """The square root on an interval without negative numbers: a polynomial, or Newton's iterations for the
+    inverse square root where they take less depth.
+
+    Raises:
+        ParameterError: for an interval with negative numbers, and when none was found that is as near.
+    """
+    return Function(_core.square_root(*interval, _tolerance(bits)), "sqrt")
+
+
+def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
+    """-1 or 1 for gap <= |x| <= largest, within 2^-bits; for smaller x anything from -1 to 1. Composed of odd
+    polynomials, with the degrees of the least depth.
+
+    Raises:
+        ParameterError: unless 0 < gap < largest.
+    """
+    return Function(_core.sign(gap, _tolerance(bits), largest), "sign")
+
+
+def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
+    """Of a and b: 1 where a > b, 0 where a < b, 1/2 where they are equal, for |a|, |b| <= largest; within
+    2^-bits where they differ by the gap or more, and from 0 to 1 elsewhere. See `sign`."""
+    return Function(_core.compare(gap, _tolerance(bits), largest), "compare")
+
+
+def maximum(*, bits: float = 10, largest: float = 1) -> Function:
+    """The larger of a and b, for |a|, |b| <= largest: (a + b) / 2 + |a - b| / 2 by the `sign` of the
+    difference. Within 2^-bits everywhere. -maximum(-a, -b) is the smaller one."""
+    return Function(_core.maximum(_tolerance(bits), largest), "maximum")

@@ -1,0 +1,246 @@
+"""Functions of encrypted values, beside NumPy."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.polynomial import chebyshev, polynomial
+
+import hemera as hm
+
+SLOTS = 32
+
+
+@pytest.fixture(scope="module")
+def params():
+    return hm.ckks.Parameters.for_circuit(depth=6, scale_bits=40, slots=SLOTS, security=None, degree=1024)
+
+
+@pytest.fixture(scope="module")
+def client(params):
+    ctx = hm.Context(params, device="cpu")
+    return ctx, ctx.generate_secret_key()
+
+
+@pytest.fixture(scope="module")
+def ev(client):
+    ctx, sk = client
+    return ctx.bind(ctx.generate_keys(sk))
+
+
+@pytest.fixture(scope="module")
+def values():
+    return np.random.default_rng(1).uniform(-1, 1, SLOTS)
+
+
+def test_polyval_is_a_polynomial(client, ev, values):
+    ctx, sk = client
+    coefficients = np.random.default_rng(2).uniform(-1, 1, 8)
+    x = ev.encrypt(values)
+    y = x.polyval(coefficients)
+    assert y.level == x.level - 3
+    np.testing.assert_allclose(ctx.decrypt(y, sk), polynomial.polyval(values, coefficients), atol=1e-5)
+    y = x.polyval(coefficients, basis="chebyshev")
+    np.testing.assert_allclose(ctx.decrypt(y, sk), chebyshev.chebval(values, coefficients), atol=1e-5)
+    y = (8 * x).polyval(coefficients, basis="chebyshev", interval=(-8, 8))
+    np.testing.assert_allclose(ctx.decrypt(y, sk), chebyshev.chebval(values, coefficients), atol=1e-5)
+    # A product waits for its rescale; its square is of a lower level.
+    y = (x * x).polyval([1, 2j])
+    np.testing.assert_allclose(ctx.decrypt(y, sk, dtype=complex), 1 + 2j * values**2, atol=1e-5)
+
+
+def test_polyval_takes_batches_of_polynomials_and_of_inputs(client, ev, values):
+    ctx, sk = client
+    coefficients = np.random.default_rng(3).uniform(-1, 1, (3, 6))
+    batch = np.stack([values, values[::-1]])
+    y = ev.encrypt(batch).polyval(coefficients)
+    assert y.shape == (3, 2)
+    expected = polynomial.polyval(batch, coefficients.T)
+    np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=1e-5)
+    assert ev.encrypt(values).polyval(coefficients[:1]).shape == (1,)
+    p = hm.circuits.Polynomial(coefficients)
+    np.testing.assert_allclose(p(batch), expected, atol=1e-13)
+    np.testing.assert_allclose(p(0.5), polynomial.polyval(0.5, coefficients.T), atol=1e-13)
+
+
+def test_polyval_takes_coefficients_for_each_slot(client, ev, values):
+    ctx, sk = client
+    coefficients = np.random.default_rng(4).uniform(-1, 1, (2, 4, SLOTS))
+    expected = [sum(c * values**k for k, c in enumerate(rows)) for rows in coefficients]
+    x = ev.encrypt(values)
+    np.testing.assert_allclose(
+        ctx.decrypt(x.polyval(coefficients[0], per_slot=True), sk), expected[0], atol=1e-5
+    )
+    y = x.polyval(coefficients, per_slot=True)
+    assert y.shape == (2,)
+    np.testing.assert_allclose(ctx.decrypt(y, sk), expected, atol=1e-5)
+    p = hm.circuits.Polynomial(coefficients, per_slot=True)
+    np.testing.assert_allclose(p(np.stack([values, values]))[:, 0], expected, atol=1e-13)
+    with pytest.raises(hm.errors.MismatchError, match="slots"):
+        ev.encrypt(values[:16]).polyval(coefficients, per_slot=True)
+    with pytest.raises(hm.errors.ParameterError, match="slots"):
+        p(values[:16])
+
+
+def test_approximations_work_on_clear_and_on_encrypted_values(client, ev):
+    ctx, sk = client
+    p = hm.approximate(np.tanh, (-3, 3), 15)
+    assert p.interval == (-3, 3)
+    assert p.basis == "chebyshev"
+    assert p.coefficients.shape == (16,)
+    assert p.depth == 5  # the interval is mapped by a product
+    x = np.linspace(-3, 3, SLOTS)
+    assert np.abs(p(x) - np.tanh(x)).max() <= p.error + 1e-12
+    assert p.error < np.abs(hm.approximate(math.tanh, (-3, 3), 15, fit="interpolation").error)
+    e = ev.encrypt(x)
+    np.testing.assert_allclose(ctx.decrypt(p(e), sk), p(x), atol=1e-5)
+    np.testing.assert_allclose(ctx.decrypt(e.polyval(p), sk), p(x), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected", "interval"),
+    [
+        (hm.circuits.sigmoid, lambda x: 1 / (1 + np.exp(-x)), (-6, 6)),
+        (hm.circuits.tanh, np.tanh, (-3, 3)),
+        (hm.circuits.gelu, lambda x: x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))), (-4, 4)),
+        (hm.circuits.exp, np.exp, (-2, 2)),
+        (hm.circuits.log, np.log, (0.5, 2)),
+        (hm.circuits.inverse, np.reciprocal, (0.5, 2)),
+        (hm.circuits.sqrt, np.sqrt, (0.25, 1)),
+    ],
+)
+def test_functions_are_those_of_numpy(client, ev, make, expected, interval):
+    ctx, sk = client
+    function = make(interval, bits=10)
+    assert 2**-20 < function.error <= 2**-10
+    assert function.depth <= 6
+    assert function.intervals == [interval]
+    x = np.linspace(*interval, SLOTS)
+    assert np.abs(function(x) - expected(x)).max() <= function.error + 1e-12
+    y = function(ev.encrypt(x))
+    assert y.level == ctx.params.levels - 1 - function.depth
+    assert np.abs(ctx.decrypt(y, sk) - expected(x)).max() <= function.error + 1e-5
+
+
+def test_functions_of_two_inputs():
+    params = hm.ckks.Parameters.for_circuit(depth=12, scale_bits=40, slots=SLOTS, security=None, degree=1024)
+    ctx = hm.Context(params, device="cpu")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk))
+    a, b = np.random.default_rng(5).uniform(-1, 1, (2, SLOTS))
+    greater = hm.circuits.compare(gap=0.02, bits=10)
+    larger = hm.circuits.maximum(bits=6)
+    x, y = ev.encrypt(a), ev.encrypt(np.stack([b, -b]))
+    found = ctx.decrypt(greater(x, y), sk)
+    assert found.shape == (2, SLOTS)
+    both = np.stack([b, -b])
+    certain = np.abs(a - both) > 0.02
+    assert np.abs(found - (a > both))[certain].max() < 2**-9
+    assert np.abs(ctx.decrypt(larger(x, y), sk) - np.maximum(a, both)).max() <= 2**-6 + 1e-4
+    np.testing.assert_allclose(greater(a, both)[certain], (a > both)[certain], atol=2**-10)
+    sign = hm.circuits.sign(gap=0.05, bits=8)
+    clear = sign(np.array([-1, -0.05, 0, 0.05, 1]))
+    np.testing.assert_allclose(clear, [-1, -1, 0, 1, 1], atol=2**-8)
+
+
+def test_plans_tell_what_they_need(client, params, values):
+    ctx, sk = client
+    p = hm.circuits.Polynomial(np.arange(1, 9), basis="chebyshev")
+    plan = p.plan(params, slots=SLOTS)
+    assert plan.level == params.levels - 1
+    assert plan.depth == p.depth == 3
+    assert plan.result_level == plan.level - 3
+    assert plan.relinearizations == 4
+    assert min(plan.key_bytes, plan.plaintext_bytes, plan.workspace_bytes) > 0
+    assert math.isclose(plan.result_scale, 2**40, rel_tol=1e-3)
+    (key,) = plan.needed_keys
+    assert (key.power, len(key.primes)) == (2, params.levels + 1)
+    report = plan.report()
+    assert "polynomial of degree 7: depth 3" in report
+    assert "4 relinearizations" in report
+    # The plan's keys are enough.
+    keys = ctx.generate_keys(sk, relinearization=False, plan=plan)
+    x = ctx.bind(keys).encrypt(values)
+    y = plan(x)
+    noise = np.abs(ctx.decrypt(y, sk, dtype=complex) - p(values))
+    mean, worst = plan.expected_error()
+    assert mean / 8 < math.sqrt((noise**2).mean()) < 4 * mean
+    assert noise.max() < 8 * worst
+    assert plan.expected_error(0)[0] < mean < plan.expected_error(1e-3)[0]
+    np.testing.assert_array_equal(plan.evaluate_clear(values), p(values))
+    # It takes ciphertexts of its level and above, and says so of others.
+    low = p.plan(params, level=4)
+    assert low(x).level == 1
+    with pytest.raises(hm.errors.LevelError, match="level"):
+        plan(x.at_level(4))
+
+
+def test_functions_are_captured(ev, values):
+    p = hm.approximate(np.tanh, (-1, 1), 7)
+    x, y = ev.encrypt(values), ev.encrypt(values[::-1])
+    graph = ev.capture(lambda x: p(x), x)
+    assert bytes(graph(y)) == bytes(p(y))
+
+
+def test_manual_rescaling_is_followed(params):
+    ctx = hm.Context(params.with_rescaling("manual"), device="cpu")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk))
+    x = ev.encrypt(np.linspace(-1, 1, SLOTS))
+    y = x.polyval([0, 0, 1, 1])
+    np.testing.assert_allclose(
+        ctx.decrypt(y, sk), np.linspace(-1, 1, SLOTS) ** 2 * (1 + np.linspace(-1, 1, SLOTS)), atol=1e-5
+    )
+    odd = (x * x).rescale()
+    np.testing.assert_allclose(
+        ctx.decrypt(odd.polyval([1, 1]), sk), 1 + np.linspace(-1, 1, SLOTS) ** 2, atol=1e-5
+    )
+
+
+def test_what_does_not_fit_is_refused(client, ev, params, values):
+    ctx, sk = client
+    x = ev.encrypt(values)
+    with pytest.raises(hm.errors.LevelError, match="depth 7"):
+        x.polyval(np.ones(128))
+    with pytest.raises(hm.errors.ParameterError, match="shape"):
+        x.polyval(1.0)
+    with pytest.raises(hm.errors.ParameterError, match="shape"):
+        x.polyval(np.ones((2, 2, 2)))
+    with pytest.raises(hm.errors.ParameterError, match="shape"):
+        x.polyval(["a"])
+    with pytest.raises(hm.errors.ParameterError, match="finite"):
+        x.polyval([1, np.nan])
+    with pytest.raises(hm.errors.ParameterError, match="interval"):
+        x.polyval([1, 2], interval=(1, 1))
+    with pytest.raises(hm.errors.ParameterError, match="basis"):
+        x.polyval([1, 2], basis="legendre")
+    with pytest.raises(hm.errors.ParameterError, match="power of two"):
+        x.polyval(np.ones((3, 3)), per_slot=True)
+    with pytest.raises(hm.errors.ParameterError, match="finite"):
+        hm.approximate(math.log, (1, np.inf), 3)
+    with pytest.raises(hm.errors.ParameterError, match="fit"):
+        hm.approximate(math.exp, (0, 1), 3, fit="best")
+    with pytest.raises(hm.errors.ParameterError, match="degree"):
+        hm.approximate(math.exp, (0, 1), 5000)
+    with pytest.raises(hm.errors.ParameterError, match="negative"):
+        hm.approximate(math.exp, (0, 1), -1)
+    with pytest.raises(ZeroDivisionError):
+        hm.approximate(lambda x: 1 / (x - x), (0, 1), 3)
+    with pytest.raises(hm.errors.ParameterError, match="0 in it"):
+        hm.circuits.inverse((-1, 1))
+    with pytest.raises(hm.errors.ParameterError, match="gap"):
+        hm.circuits.sign(gap=2)
+    function = hm.circuits.Polynomial([0, 0, 1])
+    with pytest.raises(TypeError, match="takes 1 ciphertexts"):
+        ev.apply(function, x, x)
+    with pytest.raises(TypeError, match="not float"):
+        ev.apply(function, 0.5)
+    with pytest.raises(hm.errors.ParameterError, match="takes 1 values"):
+        function(0.5, 0.5)
+    with pytest.raises(hm.errors.MissingKeyError, match="relinearization"):
+        function(ctx.bind(ctx.generate_keys(sk, relinearization=False)).encrypt(values))
+    with pytest.raises(hm.errors.LevelError, match="depth 2"):
+        function.plan(params, level=1)
+    integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
+    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+        function.plan(integers)

@@ -1,0 +1,204 @@
+// Functions of encrypted values beside those of the standard library.
+#include "hemera/circuits/elementary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "circuits/function_support.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+struct Case {
+  const char* name;
+  std::function<Function()> make;
+  RealFunction expected;
+  double tolerance;
+  std::size_t depth;  // at most
+};
+
+double gaussian_unit(double x) { return x * 0.5 * (1 + std::erf(x / std::numbers::sqrt2)); }
+
+std::vector<Case> cases() {
+  return {
+      {"Sigmoid",
+       [] {
+         return sigmoid({-8, 8}, 0x1p-16);
+       },
+       [](double x) { return 1 / (1 + std::exp(-x)); }, 0x1p-16, 6},
+      {"Tanh",
+       [] {
+         return hyperbolic_tangent({-4, 4}, 0x1p-16);
+       },
+       [](double x) { return std::tanh(x); }, 0x1p-16, 6},
+      {"Gelu",
+       [] {
+         return gelu({-6, 6}, 0x1p-12);
+       },
+       gaussian_unit, 0x1p-12, 6},
+      {"Exponential",
+       [] {
+         return exponential({-2, 2}, 0x1p-18);
+       },
+       [](double x) { return std::exp(x); }, 0x1p-18, 5},
+      {"Logarithm",
+       [] {
+         return logarithm({0.5, 4}, 0x1p-16);
+       },
+       [](double x) { return std::log(x); }, 0x1p-16, 5},
+      {"Inverse",
+       [] {
+         return inverse({0.5, 2}, 0x1p-16);
+       },
+       [](double x) { return 1 / x; }, 0x1p-16, 5},
+      {"InverseFarFromOne",
+       [] {
+         return inverse({-200, -100}, 0x1p-20);
+       },
+       [](double x) { return 1 / x; }, 0x1p-20, 4},
+      // Beyond what a polynomial of degree 127 does.
+      {"InverseByIterations",
+       [] {
+         return inverse({0.004, 4}, 0x1p-6);
+       },
+       [](double x) { return 1 / x; }, 0x1p-6, 12},
+      {"SquareRoot",
+       [] {
+         return square_root({0.5, 2}, 0x1p-16);
+       },
+       [](double x) { return std::sqrt(x); }, 0x1p-16, 5},
+      {"SquareRootFromZero",
+       [] {
+         return square_root({0, 1}, 0x1p-6);
+       },
+       [](double x) { return std::sqrt(x); }, 0x1p-6, 6},
+      {"SquareRootByIterations",
+       [] {
+         return square_root({0.0001, 1}, 0x1p-17);
+       },
+       [](double x) { return std::sqrt(x); }, 0x1p-17, 14},
+      {"Sign", [] { return sign(0x1p-5, 0x1p-16); }, [](double x) { return x < 0 ? -1.0 : 1.0; }, 0x1p-16,
+       10},
+      {"SignOfLargerValues", [] { return sign(2, 0x1p-12, 40); }, [](double x) { return x < 0 ? -1.0 : 1.0; },
+       0x1p-12, 10},
+  };
+}
+
+class ElementaryTest : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Cases, ElementaryTest, testing::ValuesIn(cases()),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+// Values of an interval; of a sign's those that are not in its gap.
+Values values_for(const Case& tested, const Interval& interval) {
+  Values x = spread(interval);
+  const double gap = std::string(tested.name) == "Sign"                 ? 0x1p-5
+                     : std::string(tested.name) == "SignOfLargerValues" ? 2
+                                                                        : 0;
+  for (Complex& value : x) {
+    if (std::abs(value) < gap) value = value.real() < 0 ? -gap : gap;
+  }
+  return x;
+}
+
+TEST_P(ElementaryTest, IsTheFunction) {
+  const Case& tested = GetParam();
+  const Function function = tested.make();
+  EXPECT_LE(function.error(), tested.tolerance);
+  EXPECT_GT(function.error(), tested.tolerance / 0x1p14);
+  EXPECT_LE(function.depth(), tested.depth);
+  const Values x = values_for(tested, function.inputs().front());
+  Values expected;
+  for (const Complex& value : x) expected.push_back(tested.expected(value.real()));
+  const double clear_error = ckks::largest_difference(function.evaluate(Rows{x}).front(), expected);
+  EXPECT_LE(clear_error, function.error() + 1e-13);
+
+  const rlwe::Parameters parameters = ckks::small_parameters(function.depth(), 2, 45);
+  const FunctionPlan plan(parameters, function);
+  EXPECT_EQ(plan.cost().depth(), function.depth());
+  EXPECT_LT(
+      ckks::largest_difference(plan.evaluate_clear(Rows{x}).front(), function.evaluate(Rows{x}).front()),
+      1e-9);
+  const FunctionSession session(parameters);
+  const rlwe::Ciphertext y = session.run(plan, session.client.encrypt(x));
+  EXPECT_EQ(y.meta.level, 0U);
+  EXPECT_TRUE(
+      session.client.context->scales().close(y.meta.scale, session.client.context->scales().level_scale(0)));
+  const Values found = session.client.decrypt(y);
+  EXPECT_LT(ckks::largest_difference(found, expected), function.error() + 10 * plan.expected_error().worst);
+  const double noise = root_mean_square(found, plan.evaluate_clear(Rows{x}).front());
+  // Few of the values are where iterations and signs are steep.
+  EXPECT_LT(noise, 2 * plan.expected_error().mean);
+}
+
+struct PairCase {
+  const char* name;
+  std::function<Function()> make;
+  std::function<double(double, double)> expected;
+  double gap;
+};
+
+class PairTest : public testing::TestWithParam<PairCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Cases, PairTest,
+                         testing::Values(PairCase{"Compare", [] { return compare(0.125, 0x1p-12, 2); },
+                                                  [](double a, double b) { return a > b ? 1.0 : 0.0; },
+                                                  0.125},
+                                         PairCase{"Maximum", [] { return maximum(0.01, 2); },
+                                                  [](double a, double b) { return std::max(a, b); }, 0}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(PairTest, IsTheFunctionOfTwo) {
+  const auto& [name, make, expected_of, gap] = GetParam();
+  const Function function = make();
+  const Values a = spread({-2, 2}), b = spread({-2, 2}, test_slots, 37);
+  const rlwe::Parameters parameters = ckks::small_parameters(function.depth(), 2, 45);
+  const FunctionPlan plan(parameters, function);
+  const FunctionSession session(parameters);
+  const Ciphertext x = session.client.encrypt(a), y = session.client.encrypt(b);
+  const Values found = session.client.decrypt(session.run(plan, std::vector{&x, &y}).front());
+  const Values clear = function.evaluate(Rows{a, b}).front();
+  std::size_t compared = 0;
+  for (std::size_t i = 0; i < test_slots; ++i) {
+    EXPECT_LT(std::abs(found[i] - clear[i]), 0x1p-16);
+    if (std::abs(a[i] - b[i]) < gap) continue;
+    ++compared;
+    const double expected = expected_of(a[i].real(), b[i].real());
+    EXPECT_LE(std::abs(clear[i] - expected), function.error() + 1e-13) << a[i] << " " << b[i];
+  }
+  EXPECT_GT(compared, test_slots / 2);
+  EXPECT_LE(function.error(), gap == 0 ? 0.01 : 0x1p-12);
+}
+
+TEST(Elementary, SaysWhatItCanNot) {
+  EXPECT_THROW(static_cast<void>(inverse({-1, 1}, 0.1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(inverse({0, 1}, 0.1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(inverse({1, 2}, 0)), ParameterError);
+  EXPECT_THROW(static_cast<void>(logarithm({0, 1}, 0.1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(square_root({-1, 1}, 0.1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(square_root({0, 1}, 1e-9)), ParameterError);
+  EXPECT_THROW(static_cast<void>(sign(0, 0.1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(sign(1, 0.1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(sign(0.1, -1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(compare(NAN, 0.1)), ParameterError);
+  EXPECT_THROW(static_cast<void>(maximum(2, 1)), ParameterError);
+}
+
+// Iterations take over where polynomials of their depth do not reach.
+TEST(Elementary, ChoosesTheLeastDepth) {
+  EXPECT_EQ(inverse({-200, -100}, 0x1p-20).parts().size(), 1U);
+  EXPECT_GT(inverse({0.004, 4}, 0x1p-6).parts().size(), 1U);
+  EXPECT_EQ(square_root({0.5, 2}, 0x1p-16).parts().size(), 1U);
+  EXPECT_GT(square_root({0.0001, 1}, 0x1p-17).parts().size(), 1U);
+  // A gap half as wide takes about one level more.
+  const std::size_t wide = sign(0x1p-4, 0x1p-10).depth(), narrow = sign(0x1p-12, 0x1p-10).depth();
+  EXPECT_GT(narrow, wide + 5);
+  EXPECT_LE(narrow, wide + 14);
+}
+
+}  // namespace
+}  // namespace hemera::circuits

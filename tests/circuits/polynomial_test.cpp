@@ -1,0 +1,424 @@
+// Polynomials of encrypted values, beside their sums in the clear.
+#include "hemera/circuits/polynomial.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "circuits/function_support.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+rlwe::Parameters parameters(std::size_t depth = 7) { return ckks::small_parameters(depth, 2); }
+
+// Coefficients that fall, as those of smooth functions do.
+Values falling(std::size_t degree, bool is_complex = false) {
+  Values coefficients = ckks::random_values(degree + 1, degree + 17);
+  for (std::size_t k = 0; k <= degree; ++k) {
+    if (!is_complex) coefficients[k] = coefficients[k].real();
+    coefficients[k] *= std::exp(-static_cast<double>(k) / 16);
+  }
+  coefficients[degree] = 0.25;
+  return coefficients;
+}
+
+// By the definition of the basis: no Horner, no Clenshaw.
+Complex sum(const Values& coefficients, Basis basis, const Interval& interval, Complex x) {
+  Complex result = 0;
+  const Complex t = (2.0 * x - interval.low - interval.high) / (interval.high - interval.low);
+  for (std::size_t k = 0; k < coefficients.size(); ++k) {
+    const auto n = static_cast<double>(k);
+    result += coefficients[k] * (basis == Basis::power ? std::pow(x, n) : std::cos(n * std::acos(t)));
+  }
+  return result;
+}
+
+struct Case {
+  const char* name;
+  std::size_t degree;
+  Basis basis = Basis::chebyshev;
+  Interval interval = {};
+  bool is_complex = false;
+  std::size_t depth = 0;
+};
+
+class PolynomialTest : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, PolynomialTest,
+    testing::Values(Case{"Linear", 1, Basis::power, {}, false, 1},
+                    Case{"LinearChebyshev", 1, Basis::chebyshev, {}, false, 1},
+                    Case{"Square", 2, Basis::power, {}, false, 2}, Case{"Cube", 3, Basis::power, {}, true, 2},
+                    Case{"Degree4", 4, Basis::power, {}, false, 3},
+                    Case{"Degree7", 7, Basis::chebyshev, {}, false, 3},
+                    Case{"Degree8", 8, Basis::chebyshev, {}, false, 4},
+                    Case{"Degree13", 13, Basis::chebyshev, {}, false, 4},
+                    Case{"Degree15", 15, Basis::power, {}, false, 4},
+                    Case{"Degree15Complex", 15, Basis::chebyshev, {}, true, 4},
+                    Case{"Degree31", 31, Basis::chebyshev, {}, false, 5},
+                    Case{"Degree63", 63, Basis::chebyshev, {}, false, 6},
+                    Case{"Degree127", 127, Basis::chebyshev, {}, false, 7},
+                    Case{"WideInterval", 31, Basis::chebyshev, {-8, 8}, false, 6},
+                    Case{"NarrowInterval", 15, Basis::chebyshev, {0.5, 0.75}, false, 5},
+                    Case{"IntervalOfTheScale", 31, Basis::chebyshev, {-1.05, 0.95}, false, 5},
+                    Case{"PowersOfAnInterval", 7, Basis::power, {-2, 1}, false, 3}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(PolynomialTest, IsItsSum) {
+  const auto& [name, degree, basis, interval, is_complex, depth] = GetParam();
+  const Values coefficients = falling(degree, is_complex);
+  const Polynomial polynomial(coefficients, basis, interval);
+  EXPECT_EQ(polynomial.depth(), depth);
+  const FunctionPlan plan(parameters(), Function(polynomial));
+  const Values x = spread(interval);
+  Values expected;
+  for (const Complex& value : x) expected.push_back(sum(coefficients, basis, interval, value));
+
+  const Rows inputs{x};
+  EXPECT_LT(ckks::largest_difference(plan.function().evaluate(inputs).front(), expected), 1e-12);
+  EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(inputs).front(), expected), 1e-11);
+
+  const FunctionSession session(parameters());
+  const Ciphertext y = session.run(plan, session.client.encrypt(x));
+  EXPECT_EQ(y.meta.level, plan.level() - depth);
+  EXPECT_EQ(y.meta.scale, session.client.context->scales().level_scale(y.meta.level));
+  EXPECT_EQ(y.meta.noise_scale_degree, 1);
+  const Values found = session.client.decrypt(y);
+  // Root mean squares of 512 slots: what the model says, but for the few at the ends, where high
+  // degrees are steep.
+  const double error = root_mean_square(found, expected), modelled = plan.expected_error().mean;
+  EXPECT_LT(std::abs(std::log2(error / modelled)), 1) << std::log2(error) << " " << std::log2(modelled);
+}
+
+// Whatever is added at a step has one scale, which leads to the level's at the end.
+TEST_P(PolynomialTest, HasExactScales) {
+  const auto& [name, degree, basis, interval, is_complex, depth] = GetParam();
+  const rlwe::Parameters own = parameters();
+  const rlwe::ScalePolicy scales(own);
+  const FunctionPlan plan(own, Function(Polynomial(falling(degree, is_complex), basis, interval)));
+  std::vector<rlwe::PlainOperand> values{{.level = plan.level(), .scale = plan.scale()}};
+  for (const FunctionStep& step : plan.steps()) {
+    for (const auto& [a, b] : step.products) {
+      EXPECT_GE(std::min(values[a].level, values[b].level), step.level);
+      EXPECT_NEAR(values[a].scale * values[b].scale / step.scale, 1, 0x1p-50);
+    }
+    for (const auto& term : step.terms) EXPECT_GE(values[term.value].level, step.level);
+    values.push_back({.level = step.result_level, .scale = step.result_scale});
+    if (!step.rescaled) continue;
+    EXPECT_EQ(step.result_level, step.level - 1);
+    const double divided = step.scale / scales.policy().scales[step.level].divisor;
+    EXPECT_NEAR(divided / step.result_scale, 1, 0x1p-50);
+  }
+  EXPECT_EQ(plan.results().front().level, plan.level() - depth);
+  EXPECT_EQ(plan.results().front().scale, scales.level_scale(plan.level() - depth));
+}
+
+TEST(Polynomial, TakesFewRelinearizations) {
+  const auto key_products = [](const Values& coefficients) {
+    const FunctionPlan plan(parameters(), Function(Polynomial(coefficients, Basis::chebyshev)));
+    EXPECT_EQ(plan.cost().key_products, plan.cost().mod_ups);
+    EXPECT_EQ(plan.cost().key_products, plan.cost().divisions);
+    return plan.cost().key_products;
+  };
+  // Products of one level are relinearized as one sum: fewer than the products of baby and giant steps.
+  EXPECT_LE(key_products(falling(7)), 4U);
+  EXPECT_LE(key_products(falling(15)), 7U);
+  EXPECT_LE(key_products(falling(31)), 10U);
+  EXPECT_LE(key_products(falling(63)), 15U);
+  EXPECT_LE(key_products(falling(127)), 22U);
+  // Odd polynomials need no even baby steps but those of their products.
+  Values odd = falling(63);
+  for (std::size_t k = 0; k <= 63; k += 2) odd[k] = 0;
+  EXPECT_LT(key_products(odd), key_products(falling(63)));
+  // A key is needed where there are products of ciphertexts alone.
+  const FunctionPlan linear(parameters(), Function(Polynomial(falling(1), Basis::power)));
+  EXPECT_TRUE(linear.needed_keys().empty());
+  EXPECT_EQ(linear.cost().key_products, 0U);
+  EXPECT_EQ(linear.cost().rescales, 1U);
+}
+
+TEST(Polynomial, TellsItsNeeds) {
+  const rlwe::Parameters own = parameters(4);
+  const FunctionPlan plan(own, Function(Polynomial(falling(7), Basis::chebyshev)));
+  ASSERT_EQ(plan.needed_keys().size(), 1U);
+  const ckks::Session client(own, {.public_key = true, .relinearization = false});
+  rlwe::EvaluationKeys keys = generate_keys(client.secret, plan.needed_keys());
+  EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes);
+  const ckks::Evaluator evaluator(client.context, keys);
+  const Values x = spread({});
+  const Ciphertext input = client.encrypt(x);
+  const std::vector inputs{&input};
+  const PreparedFunction prepared(client.context, plan);
+  EXPECT_THROW(static_cast<void>(prepared(*client.evaluator, inputs)), MissingKeyError);
+  EXPECT_LT(ckks::largest_difference(client.decrypt(prepared(evaluator, inputs).front()),
+                                     plan.function().evaluate(Rows{x}).front()),
+            ckks::tolerance);
+  // At least what the widest step holds, at most all values at once.
+  const std::size_t ciphertext = 2 * own.literal().levels.back().size() * own.degree() * 8;
+  EXPECT_GE(plan.cost().workspace_bytes, ciphertext);
+  EXPECT_LE(plan.cost().workspace_bytes, (plan.steps().size() + 3) * ciphertext);
+}
+
+// Each with its own coefficients: the slots', the batch's.
+TEST(Polynomial, HasCoefficientsForEachSlot) {
+  const std::size_t slots = 64, degree = 6;
+  const Values coefficients = ckks::random_values((degree + 1) * slots, 5);
+  const Interval interval{-3, 3};
+  const Polynomial polynomial(coefficients, Basis::chebyshev, interval, {.count = 1, .width = slots});
+  const rlwe::Parameters own = parameters(4);
+  const FunctionPlan plan(own, Function(polynomial));
+  EXPECT_EQ(plan.function().width(), slots);
+  const Values x = spread(interval, slots);
+  const FunctionSession session(own);
+  const Values found = session.client.decrypt(session.run(plan, session.client.encrypt(x)));
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    Values of_slot;
+    for (std::size_t k = 0; k <= degree; ++k) of_slot.push_back(coefficients[k * slots + slot]);
+    EXPECT_LT(std::abs(found[slot] - sum(of_slot, Basis::chebyshev, interval, x[slot])), ckks::tolerance);
+  }
+  EXPECT_GT(plan.cost().plaintext_bytes, 2 * slots * degree * sizeof(double));
+  const Ciphertext narrow = session.client.encrypt(spread(interval, slots / 2));
+  EXPECT_THROW(static_cast<void>(session.run(plan, narrow)), MismatchError);
+}
+
+TEST(Polynomial, SeveralShareTheirPowers) {
+  const std::size_t count = 3, degree = 15;
+  Values coefficients;
+  for (std::size_t which = 0; which < count; ++which) {
+    const Values own = ckks::random_values(degree + 1, which);
+    coefficients.insert(coefficients.end(), own.begin(), own.end());
+  }
+  // A constant, and one of low degree.
+  for (std::size_t k = 1; k <= degree; ++k) coefficients[k] = 0;
+  for (std::size_t k = 4; k <= degree; ++k) coefficients[degree + 1 + k] = 0;
+  const FunctionPlan plan(parameters(), Function(Polynomial(coefficients, Basis::chebyshev, {}, {count, 1})));
+  const FunctionPlan one(
+      parameters(),
+      Function(Polynomial(Values(coefficients.end() - degree - 1, coefficients.end()), Basis::chebyshev)));
+  EXPECT_LE(plan.cost().key_products, one.cost().key_products + 2);
+  const FunctionSession session(parameters(), rlwe::Relinearization::lazy);
+  const Values x = spread({}, 2 * test_slots, 3);
+  const Ciphertext input = session.client.encrypt(x, {2});
+  const auto found = session.run(plan, std::vector{&input});
+  ASSERT_EQ(found.size(), count);
+  for (std::size_t which = 0; which < count; ++which) {
+    EXPECT_EQ(found[which].meta.level, plan.results()[which].level);
+    EXPECT_EQ(found[which].meta.batch, (rlwe::BatchShape{2}));
+    const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(which * (degree + 1));
+    const Values own(first, first + degree + 1);
+    Values expected;
+    for (const Complex& value : x) expected.push_back(sum(own, Basis::chebyshev, {}, value));
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[which]), expected), ckks::tolerance);
+  }
+}
+
+// Products that wait for their rescale, three components, higher levels, another scale at a higher level.
+TEST(Polynomial, TakesWhatOtherOperationsLeave) {
+  const rlwe::Parameters own = parameters(5);
+  const FunctionSession session(own, rlwe::Relinearization::lazy);
+  const auto& client = session.client;
+  const Values coefficients = falling(7), x = spread({});
+  const FunctionPlan plan(own, Function(Polynomial(coefficients, Basis::chebyshev)), {.level = 4});
+  const auto expect = [&](const Ciphertext& input, const Values& values) {
+    EXPECT_LT(ckks::largest_difference(client.decrypt(session.run(plan, input)),
+                                       plan.function().evaluate(Rows{values}).front()),
+              ckks::tolerance);
+  };
+  const Ciphertext fresh = client.encrypt(x);
+  expect(fresh, x);
+  expect(client.evaluator->square(fresh), ckks::map2(x, x, [](Complex a, Complex b) { return a * b; }));
+  const auto other = client.encoder->encode(x, {}, 5, std::exp2(41));
+  expect(ckks::encrypt(other, *client.keys.public_key), x);
+
+  Ciphertext low = fresh.clone();
+  client.evaluator->drop_to_level_inplace(low, 3);
+  EXPECT_THROW(static_cast<void>(session.run(plan, low)), LevelError);
+  const auto odd = client.encoder->encode(x, {}, 4, std::exp2(41));
+  const Ciphertext of_scale = ckks::encrypt(odd, *client.keys.public_key);
+  EXPECT_THROW(static_cast<void>(session.run(plan, of_scale)), ScaleError);
+  const FunctionPlan for_scale(own, plan.function(), {.level = 4, .scale = std::exp2(41)});
+  const Ciphertext y = session.run(for_scale, of_scale);
+  EXPECT_EQ(y.meta.scale, client.context->scales().level_scale(1));
+  EXPECT_LT(ckks::largest_difference(client.decrypt(y), plan.function().evaluate(Rows{x}).front()),
+            ckks::tolerance);
+}
+
+// Levels that drop other primes than they have more, so that going down rescales; levels of circuits below.
+TEST(Polynomial, FollowsChainsByBits) {
+  rlwe::Parameters own = ckks::parameters_from_drops(
+      {.degree = 1024,
+       .last_bits = 80,
+       .drops = {34, 40, 40, 40, 40, 40, 40},
+       .purposes = {rlwe::LevelPurpose::slots_to_coefficients, rlwe::LevelPurpose::user,
+                    rlwe::LevelPurpose::user, rlwe::LevelPurpose::user, rlwe::LevelPurpose::user,
+                    rlwe::LevelPurpose::user, rlwe::LevelPurpose::user, rlwe::LevelPurpose::eval_mod},
+       .scale = 0x1p40,
+       .security = std::nullopt});
+  const FunctionPlan plan(own, Function(Polynomial(falling(31), Basis::chebyshev)));
+  EXPECT_EQ(plan.level(), 6U);
+  const FunctionSession session(own);
+  const Values x = spread({});
+  const Ciphertext y = session.run(plan, session.client.encrypt(x));
+  EXPECT_EQ(y.meta.level, 1U);
+  EXPECT_EQ(y.meta.scale, session.client.context->scales().level_scale(1));
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), plan.function().evaluate(Rows{x}).front()),
+            ckks::tolerance);
+  EXPECT_THROW(FunctionPlan(own, Function(Polynomial(falling(32), Basis::chebyshev))), LevelError);
+}
+
+// Three primes a level, and scales beyond the bits of a double.
+TEST(Polynomial, TakesScalesOfSeveralPrimes) {
+  const rlwe::Parameters own = ckks::small_parameters(4, 2, 100);
+  const FunctionPlan plan(own, Function(Polynomial(falling(15, true), Basis::chebyshev)));
+  const FunctionSession session(own);
+  const Values x = spread({});
+  const Ciphertext y = session.run(plan, session.client.encrypt(x));
+  EXPECT_EQ(y.meta.scale, session.client.context->scales().level_scale(0));
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), plan.function().evaluate(Rows{x}).front()),
+            1e-12);
+}
+
+TEST(Polynomial, MayBeConstant) {
+  const rlwe::Parameters own = parameters(1);
+  const FunctionSession session(own);
+  const Values x = spread({});
+  for (const Values& coefficients : {Values{Complex(3, -1)}, Values{0, 0, 0}, Values{2.5, 0}}) {
+    const FunctionPlan plan(own, Function(Polynomial(coefficients, Basis::power)));
+    EXPECT_EQ(plan.cost().depth(), 1U);
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(session.run(plan, session.client.encrypt(x))),
+                                       Values(test_slots, coefficients.front())),
+              ckks::tolerance);
+  }
+}
+
+TEST(Polynomial, KeepsDeclaredBounds) {
+  const rlwe::Parameters own = ckks::parameters_for(
+      {.depth = 3, .scale_bits = 40, .slots = 512, .largest = 4, .degree = 1024, .security = std::nullopt});
+  // Coefficients and values in between may exceed the bound of what is encoded.
+  const Values coefficients{1, 0, 0, 6};
+  const FunctionPlan plan(own, Function(Polynomial(coefficients, Basis::chebyshev, {-4, 4})));
+  const FunctionSession session(own);
+  const Values x = spread({-4, 4});
+  const Ciphertext y = session.run(plan, session.client.encrypt(x));
+  EXPECT_EQ(y.meta.largest, 7);
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), plan.function().evaluate(Rows{x}).front()),
+            ckks::tolerance);
+}
+
+TEST(Polynomial, RefusesWhatDoesNotFit) {
+  const Values two{1, 2};
+  EXPECT_THROW(Polynomial({}, Basis::power), ParameterError);
+  EXPECT_THROW(Polynomial({1, NAN}, Basis::power), ParameterError);
+  EXPECT_THROW(Polynomial({1, Complex(0, INFINITY)}, Basis::power), ParameterError);
+  EXPECT_THROW(Polynomial(two, Basis::power, {1, 1}), ParameterError);
+  EXPECT_THROW(Polynomial(two, Basis::power, {1, -1}), ParameterError);
+  EXPECT_THROW(Polynomial(two, Basis::power, {0, INFINITY}), ParameterError);
+  EXPECT_THROW(Polynomial(two, Basis::power, {NAN, 1}), ParameterError);
+  EXPECT_THROW(Polynomial({1, 2, 3}, Basis::power, {}, {.count = 2}), ParameterError);
+  EXPECT_THROW(Polynomial({1, 2, 3}, Basis::power, {}, {.width = 3}), ParameterError);
+  EXPECT_THROW(Polynomial(two, Basis::power, {}, {.count = 0}), ParameterError);
+
+  const rlwe::Parameters own = parameters(3);
+  const Function cubic(Polynomial(falling(3), Basis::chebyshev));
+  try {
+    const FunctionPlan plan(own, Function(Polynomial(falling(8), Basis::chebyshev)));
+    FAIL() << "a polynomial of depth 4 was planned for 3 levels";
+  } catch (const LevelError& error) {
+    EXPECT_NE(std::string(error.what()).find("depth 4"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(FunctionPlan(own, cubic, {.level = 1}), LevelError);
+  EXPECT_THROW(FunctionPlan(own, cubic, {.level = 4}), LevelError);
+  EXPECT_THROW(FunctionPlan(own, cubic, {.slots = 3}), ParameterError);
+  EXPECT_THROW(FunctionPlan(own, cubic, {.slots = 1024}), ParameterError);
+  EXPECT_THROW(FunctionPlan(own, cubic, {.scale = 0.5}), ParameterError);
+  EXPECT_THROW(FunctionPlan(own, Function(std::vector<Interval>{{}})), ParameterError);
+
+  const FunctionPlan plan(own, cubic);
+  EXPECT_THROW(static_cast<void>(plan.evaluate_clear({})), ParameterError);
+  const FunctionSession session(own);
+  const Ciphertext x = session.client.encrypt(spread({}));
+  EXPECT_THROW(static_cast<void>(session.run(plan, std::vector{&x, &x})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session.run(plan, Ciphertext())), MismatchError);
+  const ckks::Session other(parameters(4));
+  EXPECT_THROW(PreparedFunction(other.context, plan), MismatchError);
+}
+
+TEST(Function, ChecksItsParts) {
+  Function function(std::vector<Interval>{{-1, 1}, {0, 2}});
+  EXPECT_THROW(Function(std::vector<Interval>{}), ParameterError);
+  EXPECT_THROW(Function(std::vector<Interval>{{1, 1}}), ParameterError);
+  EXPECT_THROW(function.add(Function::Sum{}), ParameterError);
+  EXPECT_THROW(function.add(Function::Sum{.products = {{0, 2}}}), ParameterError);
+  EXPECT_THROW(function.add(Function::Sum{.factor = 3, .products = {{0, 1}}}), ParameterError);
+  EXPECT_THROW(function.add(Function::Sum{.terms = {{0, {NAN}}}}), ParameterError);
+  EXPECT_THROW(function.add(Function::Sum{.terms = {{0, {}}}}), ParameterError);
+  EXPECT_THROW(function.add(Function::Sum{.terms = {{0, {1, 2, 3}}}}), ParameterError);
+  EXPECT_THROW(function.add(2, Polynomial({1, 2}, Basis::power)), ParameterError);
+  EXPECT_THROW(function.set_outputs({}), ParameterError);
+  EXPECT_THROW(function.set_outputs({2}), ParameterError);
+  EXPECT_THROW(static_cast<void>(function.evaluate(Rows{{1}})), ParameterError);
+  EXPECT_THROW(static_cast<void>(function.evaluate(Rows{{1}, {1, 2}})), ParameterError);
+}
+
+// An input may be an output, and a value several of them.
+TEST(Function, GivesBackWhatItIsTold) {
+  Function function(std::vector<Interval>{{}});
+  const auto twice = function.add({.terms = {{0, {2}}}});
+  function.set_outputs({0, twice, twice});
+  const rlwe::Parameters own = parameters(1);
+  const FunctionPlan plan(own, function);
+  EXPECT_EQ(plan.cost().result_level, 0U);
+  const FunctionSession session(own);
+  const Values x = spread({});
+  const Ciphertext input = session.client.encrypt(x);
+  const auto found = session.run(plan, std::vector{&input});
+  EXPECT_EQ(found[0].meta.level, 1U);
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[0]), x), ckks::tolerance);
+  const Values doubled = ckks::map2(x, x, [](Complex a, Complex b) { return a + b; });
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[i]), doubled), ckks::tolerance);
+  }
+  function.set_outputs({0});
+  const FunctionPlan nothing(own, function, {.level = 0});
+  EXPECT_EQ(nothing.cost().depth(), 0U);
+  EXPECT_EQ(nothing.cost().result_scale, nothing.scale());
+}
+
+// Two inputs, products of different levels, factors, terms and constants of slots.
+TEST(Function, IsASumOfProducts) {
+  const std::size_t slots = 32;
+  const Values weights = ckks::random_values(slots, 8);
+  Function function(std::vector<Interval>{{-1, 1}, {0, 2}});
+  const auto first = function.add({.factor = 2, .products = {{0, 1}, {1, 1}}, .terms = {{0, weights}}});
+  const auto second = function.add({.factor = -1, .products = {{first, 1}}, .constant = weights});
+  const auto third = function.add({.terms = {{second, {Complex(0, 2)}}, {0, {1.5}}}, .constant = {-1}});
+  function.set_outputs({third, first});
+  EXPECT_EQ(function.depth(), 3U);
+  EXPECT_EQ(function.width(), slots);
+  const rlwe::Parameters own = parameters(4);
+  const FunctionPlan plan(own, function);
+  EXPECT_EQ(plan.cost().depth(), 3U);
+  EXPECT_EQ(plan.cost().products, 3U);
+  EXPECT_EQ(plan.cost().key_products, 2U);
+  const Values x = spread({-1, 1}, slots), y = spread({0, 2}, slots, 5);
+  Values f(slots), h(slots);
+  for (std::size_t i = 0; i < slots; ++i) {
+    f[i] = 2.0 * (x[i] * y[i] + y[i] * y[i]) + weights[i] * x[i];
+    h[i] = Complex(0, 2) * (weights[i] - f[i] * y[i]) + 1.5 * x[i] - 1.0;
+  }
+  const Rows inputs{x, y};
+  EXPECT_LT(ckks::largest_difference(function.evaluate(inputs)[0], h), 1e-13);
+  EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(inputs)[0], h), 1e-13);
+  const FunctionSession session(own);
+  const Ciphertext a = session.client.encrypt(x), b = session.client.encrypt(y);
+  const auto found = session.run(plan, std::vector{&a, &b});
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[0]), h), ckks::tolerance);
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(found[1]), f), ckks::tolerance);
+  EXPECT_EQ(found[1].meta.level, 3U);
+  EXPECT_EQ(found[0].meta.scale, session.client.context->scales().level_scale(1));
+}
+
+}  // namespace
+}  // namespace hemera::circuits
