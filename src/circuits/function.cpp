@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/coefficient.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -13,10 +14,6 @@ namespace {
 
 using Complex = std::complex<double>;
 using Rows = std::vector<std::vector<Complex>>;
-
-Complex in_slot(const Coefficient& coefficient, std::size_t slot) {
-  return coefficient.size() == 1 ? coefficient.front() : coefficient[slot];
-}
 
 void evaluate_part(const Function::Sum& sum, Rows& values, std::size_t slots) {
   std::vector<Complex> row(slots);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "circuits/coefficient.hpp"
 #include "circuits/lowering.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
@@ -25,10 +26,6 @@ double sample_at(std::size_t number, std::size_t input) {
   if (number >= sample_count) return (number - sample_count) >> input & 1 ? 1 : -1;
   const std::size_t place = (number * (2 * input + 1) + 7 * input) % sample_count;
   return (2 * static_cast<double>(place) + 1) / static_cast<double>(sample_count) - 1;
-}
-
-Complex in_slot(const Coefficient& coefficient, std::size_t slot) {
-  return coefficient.size() == 1 ? coefficient.front() : coefficient[slot];
 }
 
 Complex value_of(const FunctionStep& step, const std::vector<Complex>& values, std::size_t slot) {

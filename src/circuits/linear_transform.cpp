@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/coefficient.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -19,10 +20,6 @@ namespace {
 
 using Complex = std::complex<double>;
 using rlwe::ExtendedCiphertext;
-
-bool is_zero(const std::vector<Complex>& values) {
-  return std::all_of(values.begin(), values.end(), [](const Complex& value) { return value == Complex(0); });
-}
 
 // The baby steps of all groups, by giant step.
 std::set<std::size_t> babies_of(const std::map<std::size_t, std::map<std::size_t, std::size_t>>& groups) {

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "circuits/coefficient.hpp"
+
 namespace hemera::circuits {
 namespace {
 
@@ -13,10 +15,6 @@ using Complex = std::complex<double>;
 using Value = Function::Value;
 /// By power; those without numbers are zero.
 using Coefficients = std::vector<Coefficient>;
-
-bool is_zero(const Coefficient& coefficient) {
-  return std::all_of(coefficient.begin(), coefficient.end(), [](const Complex& c) { return c == 0.0; });
-}
 
 // a += factor b.
 void add_multiple(Coefficient& a, const Coefficient& b, double factor) {
