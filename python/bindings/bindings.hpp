@@ -10,6 +10,7 @@
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/evaluator.hpp"
 #include "hemera/rlwe/keys.hpp"
+#include "hemera/schemes/ckks.hpp"
 
 namespace hemera::python {
 
@@ -68,6 +69,9 @@ struct SwitchingKeyHandle {
 struct EvaluatorHandle {
   std::shared_ptr<const rlwe::Evaluator> evaluator;
 };
+
+/// The evaluator of a circuit. MismatchError for another scheme than CKKS.
+const ckks::Evaluator& ckks_evaluator(const EvaluatorHandle& handle);
 
 void bind_errors(nb::module_& m);
 void bind_interruption();

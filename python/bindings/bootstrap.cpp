@@ -34,13 +34,6 @@ struct PreparedHandle {
   std::shared_ptr<const PreparedBootstrap> bootstrap;
 };
 
-rlwe::Ciphertext apply(const PreparedHandle& self, const EvaluatorHandle& evaluator,
-                       const rlwe::Ciphertext& ciphertext) {
-  const auto* ckks = dynamic_cast<const ckks::Evaluator*>(evaluator.evaluator.get());
-  if (ckks == nullptr) throw MismatchError("a bootstrap is for CKKS; the evaluator is of another scheme");
-  return (*self.bootstrap)(*ckks, ciphertext);
-}
-
 EvaluatorHandle make_refreshing_evaluator(const rlwe::EvaluationKeys& keys, bool lazy,
                                           const PreparedHandle& handle) {
   const auto relinearization = lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager;
@@ -138,7 +131,13 @@ void bind_bootstrap(nb::module_& m) {
       .def("generate_keys", &Bootstrap::generate_keys, "secret"_a, ReleaseGil());
 
   nb::class_<PreparedHandle>(m, "PreparedBootstrap")
-      .def("apply", &apply, "evaluator"_a, "ciphertext"_a, ReleaseGil());
+      .def(
+          "apply",
+          [](const PreparedHandle& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& ciphertext) {
+            return (*self.bootstrap)(ckks_evaluator(evaluator), ciphertext);
+          },
+          "evaluator"_a, "ciphertext"_a, ReleaseGil());
   m.def(
       "prepare_bootstrap",
       [](const ContextHandle& context, const Bootstrap& plan) {
@@ -150,8 +149,7 @@ void bind_bootstrap(nb::module_& m) {
   m.def(
       "refreshed",
       [](const EvaluatorHandle& evaluator, const rlwe::Ciphertext& a) -> std::optional<rlwe::Ciphertext> {
-        const auto* ckks = dynamic_cast<const ckks::Evaluator*>(evaluator.evaluator.get());
-        return ckks == nullptr ? std::nullopt : ckks->refreshed(a);
+        return ckks_evaluator(evaluator).refreshed(a);
       },
       "evaluator"_a, "a"_a, ReleaseGil());
 }

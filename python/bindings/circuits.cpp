@@ -40,14 +40,6 @@ LinearTransform linear_transform(const rlwe::Parameters& parameters, const Matri
           {.level = level, .baby_steps = baby_steps, .fewest_keys = fewest_keys}};
 }
 
-rlwe::Ciphertext apply(const PreparedLinearTransform& self, const EvaluatorHandle& evaluator,
-                       const rlwe::Ciphertext& vector) {
-  const auto* ckks = dynamic_cast<const ckks::Evaluator*>(evaluator.evaluator.get());
-  if (ckks == nullptr)
-    throw MismatchError("a linear transform is for CKKS; the evaluator is of another scheme");
-  return self(*ckks, vector);
-}
-
 }  // namespace
 
 void bind_circuits(nb::module_& m) {
@@ -119,7 +111,11 @@ void bind_circuits(nb::module_& m) {
           "secret"_a, ReleaseGil());
 
   nb::class_<PreparedLinearTransform>(m, "PreparedLinearTransform")
-      .def("apply", &apply, "evaluator"_a, "vector"_a, ReleaseGil());
+      .def(
+          "apply",
+          [](const PreparedLinearTransform& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& vector) { return self(ckks_evaluator(evaluator), vector); },
+          "evaluator"_a, "vector"_a, ReleaseGil());
 
   m.def("linear_transform", &linear_transform, "parameters"_a, "matrix"_a, "slots"_a, "level"_a.none(),
         "baby_steps"_a, "fewest_keys"_a);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 
 namespace hemera::python {
@@ -30,6 +31,12 @@ rlwe::Scalar scalar(std::complex<double> value, std::int64_t integer) {
 }
 
 }  // namespace
+
+const ckks::Evaluator& ckks_evaluator(const EvaluatorHandle& handle) {
+  const auto* ckks = dynamic_cast<const ckks::Evaluator*>(handle.evaluator.get());
+  if (ckks == nullptr) throw MismatchError("circuits are for CKKS; the evaluator is of another scheme");
+  return *ckks;
+}
 
 void bind_evaluator(nb::module_& m) {
   // clang-format off

@@ -85,13 +85,6 @@ std::pair<Result<double>, double> approximate(const circuits::RealFunction& f, d
   return {to_array(std::move(coefficients), {count}), found.error};
 }
 
-std::vector<rlwe::Ciphertext> apply(const PreparedFunction& self, const EvaluatorHandle& evaluator,
-                                    const std::vector<const rlwe::Ciphertext*>& inputs) {
-  const auto* ckks = dynamic_cast<const ckks::Evaluator*>(evaluator.evaluator.get());
-  if (ckks == nullptr) throw MismatchError("a function is for CKKS; the evaluator is of another scheme");
-  return self(*ckks, inputs);
-}
-
 }  // namespace
 
 void bind_functions(nb::module_& m) {
@@ -139,7 +132,13 @@ void bind_functions(nb::module_& m) {
           "secret"_a, ReleaseGil());
 
   nb::class_<PreparedFunction>(m, "PreparedFunction")
-      .def("apply", &apply, "evaluator"_a, "inputs"_a, ReleaseGil());
+      .def(
+          "apply",
+          [](const PreparedFunction& self, const EvaluatorHandle& evaluator,
+             const std::vector<const rlwe::Ciphertext*>& inputs) {
+            return self(ckks_evaluator(evaluator), inputs);
+          },
+          "evaluator"_a, "inputs"_a, ReleaseGil());
 
   m.def("polynomial", &polynomial, "coefficients"_a, "chebyshev"_a, "low"_a, "high"_a, "error"_a);
   m.def("approximate", &approximate, "f"_a, "low"_a, "high"_a, "degree"_a, "minimax"_a);

@@ -35,10 +35,27 @@ void CudaBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyVi
   const ModUpTables& tables = plans_.of(plan);
   if (tables.windowed) return Backend::do_mod_up(queue, out, in, plan, form, workspace);
   const Workspace::Frame frame(workspace);
+  const Launcher where = launcher(queue);
   const bool values = form == Form::evaluation;
+  if (values && allows(Way::passes) && fused_.of(plan).usable) {
+    // As a switch begins, with rows of their own.
+    const FusedModUp& fused = fused_.of(plan);
+    const std::size_t limbs = plan.base().size();
+    const PolyView residues =
+        scaled_residues(where, in.shape, in, {}, {}, plan.base(), fused.scaled, limbs, workspace);
+    if (workspace.measures()) return;
+    const auto run = [&](const RnsBase& part, const ColumnTables& columns, std::size_t first) {
+      if (part.empty()) return;
+      const PolyView rows = out.limbs(first, part.size());
+      convert_columns(where, arithmetic(part), out, residues, 1, columns);
+      forward_rows(where, arithmetic(part), rows, rows, part, tables.own_digits.data() + first);
+    };
+    run(plan.base(), fused.base, 0);
+    run(plan.extended().without(plan.base()), fused.special, limbs);
+    return copy_own_limbs(where, out, in, tables);
+  }
   const PolyView scratch = values ? take(workspace, in.shape) : PolyView();
   if (workspace.measures()) return;
-  const Launcher where = launcher(queue);
   ConstPolyView coefficients = in;
   if (values) {
     cuda::inverse_transform(where, arithmetic(plan.base()), scratch, in, plan.base());

@@ -14,6 +14,7 @@ namespace hemera::poly::cuda {
 namespace {
 
 constexpr unsigned threads = row_size;
+constexpr unsigned products_per_reduction = 4;
 
 // A view in 32-bit strides: parameters of a launch hold many. Strides are 0 where an extent of 1 broadcasts.
 struct Source {
@@ -69,24 +70,67 @@ __device__ __forceinline__ typename A::Modulus modulus_of(const arith::Modulus& 
   }
 }
 
-// What a product's first factor is made of a canonical word.
+// A sum of products, to be reduced after so many.
+//
+// In doubles it is two: `high` is 1.5 2^103 plus a multiple of 2^51, to which fused operations round each
+// product, and `low` the exact sum of what is left of them, at most 2^50 each: four operations a product,
+// where F64::multiply and its sum take eight. Bounds, in units of q < 2^50: |high| stays below 2^102 >= 4
+// q^2, so eight products of halves (centred words) and words, or four of 1.75 and a half; `reduced`
+// leaves 1.75 q at most, as it rounds the quotient (below 2^52) to even integers; low holds 1.75 q + 8 2^50 <
+// 2^53.
+template <class A>
+struct Accumulator {
+  Sum<A> sum;
+
+  __device__ __forceinline__ void start(typename A::Value from) { sum.value = from; }
+  __device__ __forceinline__ void add(typename A::Value a, typename A::Value w,
+                                      const typename A::Modulus& m) {
+    sum.add(a, w, m);
+  }
+  __device__ __forceinline__ void add_value(typename A::Value a) { sum.value += a; }
+  __device__ __forceinline__ typename A::Value reduced(const arith::Modulus& q,
+                                                       const typename A::Modulus& m) {
+    sum.reduce(q, m);
+    return static_cast<typename A::Value>(sum.value);
+  }
+};
+
+template <>
+struct Accumulator<F64> {
+  double high, low;
+
+  __device__ __forceinline__ void start(double from) {
+    high = 0x1.8p103;
+    low = from;
+  }
+  __device__ __forceinline__ void add(double a, double w, const F64::Modulus&) {
+    const double next = __fma_rn(a, w, high);
+    const double rest = __fma_rn(a, w, __dsub_rn(high, next));
+    high = next;
+    low = __dadd_rn(low, rest);
+  }
+  __device__ __forceinline__ void add_value(double a) { low = __dadd_rn(low, a); }
+  __device__ __forceinline__ double reduced(const arith::Modulus&, const F64::Modulus& m) const {
+    constexpr double round = 0x1.8p53;
+    const double h = __dadd_rn(high, -0x1.8p103);
+    const double multiple = __dadd_rn(__fma_rn(__dadd_rn(h, low), m.inverse, round), -round);
+    return __dadd_rn(__fma_rn(-multiple, m.q, h), low);
+  }
+};
+
+// A product's second factor, of a canonical word.
+template <class A>
+__device__ __forceinline__ typename A::Value second_factor(std::uint64_t word, const typename A::Modulus& m) {
+  return A::load(word, m);
+}
+
+// What a product's first factor is made of a canonical word: centred in doubles.
 template <class A>
 __device__ __forceinline__ typename A::Value first_factor(std::uint64_t word, const typename A::Modulus& m) {
   if constexpr (std::is_same_v<A, F64>) {
     return F64::centered(word, m);
   } else {
     return word;
-  }
-}
-
-template <class A>
-__device__ __forceinline__ typename A::Value reduced(Sum<A> sum, const arith::Modulus& q,
-                                                     const typename A::Modulus& m) {
-  sum.reduce(q, m);
-  if constexpr (std::is_same_v<A, F64>) {
-    return sum.value;
-  } else {
-    return static_cast<std::uint64_t>(sum.value);
   }
 }
 
@@ -121,16 +165,13 @@ __global__ void __launch_bounds__(threads, 2)
   auto* turned = dynamic_shared<typename A::Value>();  // [2, component, entry]
   begin_kernel();
 
-  Sum<A> sums[outputs][2];
+  Accumulator<A> sums[outputs][2];
 #pragma unroll
   for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      sums[g][c].value = 0;
-      if (pass.adds) {
-        const std::uint64_t word = pass.out[g].limb(batch, c, limb)[position];
-        sums[g][c].value = first_factor<A>(word, m);
-      }
+      const std::uint64_t word = pass.adds ? pass.out[g].limb(batch, c, limb)[position] : 0;
+      sums[g][c].start(first_factor<A>(word, m));
     }
   }
   // Where the position's value comes from: the row's entries come from one row.
@@ -168,77 +209,78 @@ __global__ void __launch_bounds__(threads, 2)
   };
 
   Words<outputs> words = read(0);
-  unsigned added = 1;
   for (unsigned k = 0; k < pass.count; ++k) {
     const Term& term = pass.terms[k];
     const unsigned source = source_of(term), from = source / row_size * row_size + t;
     const Words<outputs> now = words;
     if (k + 1 < pass.count) words = read(k + 1);
-    Sum<A> inner[2];
+    Accumulator<A> inner[2];
+#pragma unroll
+    for (unsigned c = 0; c < 2; ++c) inner[c].start(typename A::Value{});
     if (term.digits.data != nullptr) {
 #pragma unroll
       for (unsigned d = 0; d < digits_at_once; ++d) {
         if (d >= pass.digits) break;
         const typename A::Value x = first_factor<A>(now.digit[d], m);
-        inner[0].add(x, now.key[d][0], m);
-        inner[1].add(x, now.key[d][1], m);
+        inner[0].add(x, second_factor<A>(now.key[d][0], m), m);
+        inner[1].add(x, second_factor<A>(now.key[d][1], m), m);
       }
       for (unsigned d = digits_at_once; d < pass.digits; ++d) {
-        if (d % Sum<A>::terms == 0) {
-          inner[0].reduce(q, m);
-          inner[1].reduce(q, m);
+        if (d % products_per_reduction == 0) {
+          inner[0].start(inner[0].reduced(q, m));
+          inner[1].start(inner[1].reduced(q, m));
         }
         const typename A::Value x = first_factor<A>(term.digits.limb(batch, d, limb)[from], m);
-        inner[0].add(x, term.key.limb(pass.key_digits[d], 0, key_limb)[from], m);
-        inner[1].add(x, term.key.limb(pass.key_digits[d], 1, key_limb)[from], m);
+        inner[0].add(x, second_factor<A>(term.key.limb(pass.key_digits[d], 0, key_limb)[from], m), m);
+        inner[1].add(x, second_factor<A>(term.key.limb(pass.key_digits[d], 1, key_limb)[from], m), m);
       }
     }
     auto* buffer = turned + k % 2 * (2 * row_size);
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      typename A::Value value = reduced(inner[c], q, m);
       if (has_addend(term, c)) {
-        Sum<A> sum;
-        sum.value = value;
+        // At most four products before, and the addend makes five.
+        const typename A::Value x = first_factor<A>(now.addend[c], m);
         if (term.scaled) {
-          sum.add(first_factor<A>(now.addend[c], m), special, m);
+          if constexpr (!std::is_same_v<A, F64>) inner[c].start(inner[c].reduced(q, m));
+          inner[c].add(x, second_factor<A>(special, m), m);
         } else {
-          sum.value += first_factor<A>(now.addend[c], m);
+          inner[c].add_value(x);
         }
-        value = reduced(sum, q, m);
       }
-      buffer[c * row_size + t] = value;
+      buffer[c * row_size + t] = inner[c].reduced(q, m);
     }
     __syncthreads();
     const typename A::Value x[2] = {buffer[source % row_size], buffer[row_size + source % row_size]};
-    if (added % Sum<A>::terms == 0) {
+    // Whole values of 1.75 q take more room than products.
+    if (k != 0 && k % (pass.ones ? products_per_reduction / 2 : products_per_reduction) == 0) {
 #pragma unroll
       for (unsigned g = 0; g < outputs; ++g) {
-        sums[g][0].reduce(q, m);
-        sums[g][1].reduce(q, m);
+        sums[g][0].start(sums[g][0].reduced(q, m));
+        sums[g][1].start(sums[g][1].reduced(q, m));
       }
     }
-    ++added;
 #pragma unroll
     for (unsigned g = 0; g < outputs; ++g) {
       if (pass.ones) {
-        sums[g][0].value += x[0];
-        sums[g][1].value += x[1];
+        sums[g][0].add_value(x[0]);
+        sums[g][1].add_value(x[1]);
         continue;
       }
       if (pass.factors[k][g].values.data == nullptr) continue;
-      sums[g][0].add(x[0], now.factor[g], m);
-      sums[g][1].add(x[1], now.factor[g], m);
+      const typename A::Value factor = first_factor<A>(now.factor[g], m);
+      sums[g][0].add(x[0], factor, m);
+      sums[g][1].add(x[1], factor, m);
     }
   }
 #pragma unroll
   for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      const typename A::Value value = reduced(sums[g][c], q, m);
+      const typename A::Value value = sums[g][c].reduced(q, m);
       std::uint64_t word;
       if constexpr (std::is_same_v<A, F64>) {
-        word = F64::canonical(value, m);
+        word = F64::canonical(F64::reduce(value, m), m);
       } else {
         word = value;
       }

@@ -86,7 +86,7 @@ void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
                        const ConstPolyView& in, const RnsBase& base);
 /// The second pass of forward_transform alone: `in`, which may be `out`, has lazy values from its columns.
 void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& in, const RnsBase& base);
+                  const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out = nullptr);
 
 // --- element_wise.cu ---
 void binary(const Launcher& launcher, Binary operation, const PolyView& out, const ConstPolyView& a,

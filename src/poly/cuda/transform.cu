@@ -168,9 +168,9 @@ void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
 }
 
 void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& in, const RnsBase& base) {
+                  const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out) {
   const auto run = [&]<class A>(std::type_identity<A>) {
-    for_each_pass<A>(launcher, true, out, in, base, nullptr,
+    for_each_pass<A>(launcher, true, out, in, base, left_out,
                      [&](Pass<A>& pass, const ConstDeviceView&, unsigned polynomials, unsigned limbs) {
                        launch_rows("forward_transform", launcher, true, pass, polynomials, limbs);
                      });
