@@ -148,7 +148,8 @@ def test_as_many_values_come_back_as_were_encrypted(ckks: Any) -> None:
     wide = np.pad(a, ((0, 0), (0, 2)))
     one = ckks.ev.encrypt([0.5])
     plain = ckks.ev.encode(b)
-    np.testing.assert_allclose(ckks.ctx.decode(plain), b, atol=2**-18)
+    for each in (plain, plain.to("cpu")):
+        np.testing.assert_allclose(ckks.ctx.decode(each), b, atol=2**-18)
     in_place = x.copy()
     in_place *= y
     same: list[tuple[hm.Ciphertext, Any]] = [
@@ -163,6 +164,7 @@ def test_as_many_values_come_back_as_were_encrypted(ckks: Any) -> None:
         (hm.add_many([x, y]), a + b),
         (ckks.ev.dot([x, x], [y, one]), a * b + a / 2),
         (ckks.ev.dot([x], [b]), a * b),
+        (ckks.ev.dot([x], [c]), wide * c),
         (x[1:], a[1:]),
         (x.reshape(1, 3), a.reshape(1, 3, 5)),
         (hm.stack([x, y]), np.stack([a, b])),

@@ -163,6 +163,17 @@ def test_exhausted_levels(ckks: Any) -> None:
         x.at_level(0).rescale()
     with pytest.raises(errors.LevelError, match=r"at_level.*not 9"):
         ckks.ev.encrypt([1.0]).at_level(9)
+    with pytest.raises(errors.LevelError, match=r"at_level.*not -1"):
+        ckks.ev.encrypt([1.0]).at_level(-1)
+    levels = ckks.ctx.params.levels
+    for level in (levels, -1):
+        wrong = rf"^level {level} is not in 0 to {levels - 1}$"
+        with pytest.raises(errors.LevelError, match=wrong):
+            ckks.ctx.encode([1.0], level=level)
+        with pytest.raises(errors.LevelError, match=wrong):
+            ckks.ctx.generate_keys(ckks.sk, galois_level=level)
+        with pytest.raises(errors.LevelError, match=wrong):
+            ckks.ctx.generate_switching_key(ckks.sk, ckks.sk, level=level)
 
 
 def test_operands_of_other_kinds(party: Any) -> None:

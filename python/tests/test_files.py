@@ -44,6 +44,8 @@ def test_round_trip(party: Any, name: str, tmp_path: Path) -> None:
         assert bytes(again) == data
     compressed = value.to_bytes(compression=3)
     assert bytes(party.ctx.load(compressed)) == data
+    value.save(path, compression=3)
+    assert path.read_bytes() == compressed
 
 
 def test_objects_move_between_contexts(party: Any) -> None:

@@ -59,6 +59,16 @@ def test_a_graph_gives_the_bits_of_the_circuit(setting: Setting) -> None:
     assert "2 inputs and 1 outputs" in repr(graph)
 
 
+def test_results_are_the_callers(setting: Setting) -> None:
+    ctx, secret, ev = setting
+    x, kept = ev.encrypt(values(1)), ev.encrypt(values(2))
+    graph = ev.capture(lambda a: (kept, a), x)
+    for result in graph(x):
+        result += 1
+    for found, expected in ((kept, values(2)), (x, values(1)), (graph(x)[0], values(2))):
+        np.testing.assert_allclose(ctx.decrypt(found, secret), expected, atol=2**-18)
+
+
 def test_inner_products_are_captured(setting: Setting) -> None:
     ctx, secret, ev = setting
     weights = [ev.encode(values(seed, 1)[0]) for seed in (7, 8)]

@@ -50,6 +50,19 @@ def test_it_is_said_once_where_it_happens(integers: Any, fresh: hm.Ciphertext) -
     assert found == []
 
 
+def test_a_part_that_is_spent_is_no_news(integers: Any, fresh: hm.Ciphertext) -> None:
+    # By sums: parts must have one level and one correction factor.
+    spent = integers.ev.encrypt(integers.values(2, 16))
+    with recorded() as found:
+        while spent.guaranteed_noise_budget > 0:
+            spent += spent
+    assert len(found) == 1
+    with recorded() as found:
+        for parts in ([spent, fresh], [fresh, spent]):
+            hm.stack(parts) + 1, hm.concatenate(parts) + 1
+    assert found == []
+
+
 @pytest.mark.parametrize("name", ["operator", "out", "in place", "many", "dot", "array", "number", "power"])
 def test_every_operation_says_it(integers: Any, fresh: hm.Ciphertext, name: str) -> None:
     ev = integers.ev

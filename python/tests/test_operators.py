@@ -140,6 +140,23 @@ def test_chained_products_of_different_depth_add_up(party: Any) -> None:
     party.check(x * x * x + x + x * x - 2, a**3 + a + a**2 - 2)
 
 
+def test_division_by_encoded_values(ckks: Any) -> None:
+    x = ckks.ev.encrypt(ckks.values(SLOTS))
+    for divisor in (ckks.ctx.encode(ckks.values(SLOTS)), x):
+        with pytest.raises(TypeError, match="only be divided by plain numbers"):
+            x / divisor
+
+
+@pytest.mark.parametrize("request_of", [{"rotations": [1]}, {"relinearization": True}, {"public_key": True}])
+def test_any_key_makes_an_evaluator_with_keys(party: Any, request_of: dict[str, Any]) -> None:
+    none: dict[str, Any] = {"public_key": False, "relinearization": False}
+    assert not party.ctx.bind(party.ctx.generate_keys(party.sk, **none)).has_keys
+    ev = party.ctx.bind(party.ctx.generate_keys(party.sk, **{**none, **request_of}))
+    assert ev.has_keys
+    x = party.ctx.encrypt(party.values(SLOTS), party.sk)
+    assert (x + ev.bind(x)).evaluator is ev
+
+
 def test_division_of_ckks(ckks: Any) -> None:
     a, b = ckks.values(SLOTS), ckks.values(SLOTS, seed=2) + 3
     x = ckks.ev.encrypt(a)

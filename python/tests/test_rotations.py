@@ -100,6 +100,7 @@ def test_reencryption(party: Any) -> None:
     key = party.ctx.generate_switching_key(party.sk, other)
     a = party.values(16)
     moved = party.ev.reencrypt(party.ev.encrypt(a), party.ctx.load(bytes(key)))
+    assert not moved.evaluator.has_keys, "those of the evaluator end at the old secret"
     found = party.ctx.decrypt(moved, other)
     np.testing.assert_allclose(found, a, rtol=0, atol=2**-18)
 

@@ -221,7 +221,12 @@ TEST(Container, MessagesTellWhatIsWrong) {
   EXPECT_NE(with(20, 0x55, false).find("header is damaged"), std::string::npos);
   EXPECT_NE(with(8, 3, true).find("format version 3"), std::string::npos);
   EXPECT_NE(with(8, 3, true).find("newer Hemera"), std::string::npos);
+  EXPECT_NE(with(8, 0, true).find("format version 0"), std::string::npos);
   EXPECT_NE(with(10, 99, true).find("unknown kind of object, 99"), std::string::npos);
+  const auto next_kind = static_cast<unsigned>(last_kind) + 1;
+  EXPECT_NE(with(10, next_kind, true).find("unknown kind of object, " + std::to_string(next_kind)),
+            std::string::npos);
+  EXPECT_NE(with(10, 0, true).find("unknown kind of object, 0"), std::string::npos);
   EXPECT_NE(with(12, 1, true).find("flags"), std::string::npos);
   EXPECT_NE(with(52, 1, true).find("flags"), std::string::npos);
   EXPECT_NE(with(Header::bytes + 4, 2, true).find("section 0 (META) uses flags"), std::string::npos);

@@ -10,7 +10,9 @@
 #include "hemera/runtime/error.hpp"
 #include "io/allocation_guard.hpp"
 #include "io/corruption.hpp"
+#include "io/metadata.hpp"
 #include "io/reseal.hpp"
+#include "io/residues.hpp"
 #include "io/samples.hpp"
 
 namespace hemera::io {
@@ -190,6 +192,65 @@ TEST_P(FirstFormatFields, OutOfRangeAreFormatErrors) {
                             {6, 8, 6, "Galois elements"},
                             {6, 8, 2047, "Galois elements"},
                             {14, 8, 2049, "not below 2N"}});
+}
+
+// The primes of a public key: a list from byte 1 on, of which each is one of the parameters' and stands once.
+TEST_P(DamageTest, PrimesOfAPublicKeyAreThoseOfTheParametersAndDistinct) {
+  if (GetParam().version == first_format) return;  // they are not in the file
+  constexpr std::size_t first_prime = Header::bytes + Section::header_bytes + 5;
+  int seen = 0;
+  for (const SampleFile& sample : test::sample_files(samples_)) {
+    const Header header = read_header(sample.file);
+    if (header.kind != Kind::public_key || header.version == first_format) continue;
+    ++seen;
+    const std::uint64_t second = test::load(sample.file, first_prime + 8, 8);
+    expect_refused(sample, {{5, 8, second, "or one twice"}, {5, 8, second + 2, "do not have"}});
+    KeyFields fields;
+    fields.scheme = GetParam().scheme;
+    runtime::ByteWriter out;
+    fields.write(out, second_format);
+    MemorySink sink;
+    Writer writer(sink, second_format, Kind::public_key, header.fingerprint, 2);
+    writer.section(key_tag, out.view());
+    writer.section(residues_tag, {});
+    writer.finish();
+    EXPECT_THROW(sample.reload(sink.take()), FormatError);
+  }
+  EXPECT_EQ(seen, 1);
+}
+
+// The file with a seed among the fields of its first section, and nothing else changed.
+template <typename Fields>
+std::vector<std::byte> with_seed(const SampleFile& sample, Tag tag) {
+  Reader reader(sample.file);
+  const Header& header = reader.header();
+  auto fields = Fields::read(reader.next(tag).payload().bytes(), header.version);
+  fields.seed = poly::RandomStream{poly::Seed::fresh(), 0};
+  runtime::ByteWriter out;
+  fields.write(out, header.version);
+  MemorySink sink;
+  Writer writer(sink, header.version, header.kind, header.fingerprint, 2);
+  writer.section(tag, out.view());
+  writer.section(residues_tag, reader.next(residues_tag).payload().bytes());
+  writer.finish();
+  return sink.take();
+}
+
+// Plaintexts and secret keys are not made of a seed.
+TEST_P(DamageTest, ASeedWhereNoneBelongsIsAFormatError) {
+  int seen = 0;
+  for (const SampleFile& sample : test::sample_files(samples_)) {
+    const Kind kind = read_header(sample.file).kind;
+    if (kind == Kind::plaintext) {
+      EXPECT_THROW(sample.reload(with_seed<MessageFields>(sample, message_tag)), FormatError);
+    } else if (kind == Kind::secret_key) {
+      EXPECT_THROW(sample.reload(with_seed<KeyFields>(sample, key_tag)), FormatError);
+    } else {
+      continue;
+    }
+    ++seen;
+  }
+  EXPECT_EQ(seen, 2);
 }
 
 TEST_P(DamageTest, AResidueAtItsModulusIsAFormatError) {

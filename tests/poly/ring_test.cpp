@@ -14,8 +14,10 @@ namespace {
 TEST(Ring, ChecksItsParameters) {
   const RingModulus good = ntt_modulus(1024, 50);
   EXPECT_EQ(Ring::make(1024, {good})->log_degree(), 10);
-  for (const std::size_t degree : {0, 1, 512, 1000, 1 << 18})
+  for (const std::size_t degree : {0, 1, 512, 1000, 1 << 18}) {
     EXPECT_THROW(Ring::make(degree, {good}), ParameterError);
+    EXPECT_THROW(Ring::make(degree, {{arith::Modulus(65536), 0}}), ParameterError) << "of itself";
+  }
   EXPECT_THROW(Ring::make(1024, {good, good}), ParameterError);
   EXPECT_THROW(Ring::make(1024, {{arith::Modulus(std::uint64_t{1} << 61), 0}}), ParameterError);
   EXPECT_THROW(Ring::make(2048, {good}), ParameterError) << "a root of order 2048 in a ring that needs 4096";

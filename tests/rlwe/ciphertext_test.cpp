@@ -70,7 +70,31 @@ TEST_F(CiphertextTest, GatherRefusesWhatIsNotThere) {
   EXPECT_THROW(static_cast<void>(gather(a, Indices{3, 4}, {2})), MismatchError);
 }
 
-// 2. An input of a captured circuit takes the residues of what is like its example, and nothing else.
+// 2. Copies and parts.
+TEST_F(CiphertextTest, ClonesHaveTheSeedToo) {
+  const Ciphertext x = random({2});
+  const Ciphertext copy = x.clone();
+  EXPECT_EQ(words(copy), words(x));
+  ASSERT_TRUE(x.seed.has_value());
+  ASSERT_TRUE(copy.seed.has_value()) << "it would be saved in twice the bytes";
+  EXPECT_EQ(copy.seed->seed.bytes, x.seed->seed.bytes);
+}
+
+TEST_F(CiphertextTest, NothingIsEncryptedAboveTheTopLevel) {
+  EXPECT_NO_THROW(static_cast<void>(random({}, context_->top_level())));
+  EXPECT_THROW(static_cast<void>(random({}, context_->top_level() + 1)), LevelError);
+}
+
+TEST_F(CiphertextTest, PartsHaveElementsAndLieWithinTheBatch) {
+  const Ciphertext x = random({3});
+  EXPECT_EQ(slice(x, 1, 2).meta.batch, BatchShape{2});
+  for (const auto& [first, count] :
+       {std::pair<std::size_t, std::size_t>{0, 0}, {3, 0}, {3, 1}, {1, 3}, {4, 1}}) {
+    EXPECT_THROW(static_cast<void>(slice(x, first, count)), MismatchError) << first << " " << count;
+  }
+}
+
+// 3. An input of a captured circuit takes the residues of what is like its example, and nothing else.
 TEST_F(CiphertextTest, CapturedInputsTakeWhatIsLikeTheExample) {
   Ciphertext input = random({2});
   const Ciphertext given = random({2});

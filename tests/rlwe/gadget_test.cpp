@@ -124,6 +124,7 @@ TEST_F(KeyGadgets, MistakesAreNamed) {
   EXPECT_THROW(make({.base = low, .special = {12289}, .digits = {low}}), ParameterError);
   EXPECT_THROW(make({.base = low, .special = special, .digits = {low}, .window_bits = 10}), ParameterError);
   EXPECT_THROW(static_cast<void>(context->gadget(3)), LevelError);
+  EXPECT_THROW(static_cast<void>(context->gadget(2)->mod_down(0, 1)), LevelError);
 }
 
 // Security holds for each key: log2 of its base times its special primes.
@@ -171,6 +172,10 @@ TEST_F(KeyGadgets, EncapsulationLeadsToAnEphemeralSecretAndBack) {
 
   EXPECT_THROW(static_cast<void>(generate_encapsulation_keys(main, 32, wide, wide)), ParameterError);
   EXPECT_THROW(static_cast<void>(generate_encapsulation_keys(main, 0, narrow, wide)), ParameterError);
+  // Every prime more makes the modulus of the ephemeral secret longer: also one that is special.
+  const auto longer =
+      deep->gadget({.base = {base[0]}, .special = {special[0], base[1]}, .digits = {{base[0]}}});
+  EXPECT_THROW(static_cast<void>(generate_encapsulation_keys(main, 32, longer, wide)), ParameterError);
 }
 
 // The narrow key is judged by its own modulus, 95 bits here, and by the ephemeral secret's weight.

@@ -67,6 +67,10 @@ TEST(Bytes, LeftOverBytesAndBadValuesAreFormatErrors) {
   EXPECT_THROW(read_sample(data), FormatError);
   const std::array<std::byte, 1> two{std::byte{2}};
   EXPECT_THROW(static_cast<void>(ByteReader(two).boolean()), FormatError);
+  // One byte more than there are.
+  ByteReader part(std::span<const std::byte>(data).first(3), "a part");
+  EXPECT_THROW(static_cast<void>(part.bytes(4)), FormatError);
+  EXPECT_EQ(part.bytes(3).size(), 3U);
 }
 
 TEST(Bytes, AHugeLengthIsRefusedBeforeAllocation) {

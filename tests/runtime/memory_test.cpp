@@ -98,14 +98,34 @@ TEST(HostMemory, ZeroesSecretBlocksBeforeReuse) {
                           [](std::byte value) { return value == std::byte{0}; }));
 }
 
+TEST(HostMemory, ASecretStaysOneWhereverItIsMoved) {
+  const auto memory = make_host_memory();
+  const std::byte* freed = nullptr;
+  {
+    Buffer secret(memory, 8192, Secrecy::secret);
+    std::memset(secret.data(), 0x5a, secret.size());
+    freed = secret.data();
+    Buffer assigned(memory, 64);  // which was none
+    assigned = std::move(secret);
+    EXPECT_EQ(assigned.secrecy(), Secrecy::secret);
+    const Buffer constructed(std::move(assigned));
+    EXPECT_EQ(constructed.secrecy(), Secrecy::secret);
+  }
+  const Buffer next(memory, 8192);
+  ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
+  EXPECT_TRUE(std::all_of(next.data(), next.data() + next.size(),
+                          [](std::byte value) { return value == std::byte{0}; }));
+}
+
 TEST(HostMemory, SaysHowMuchWasAskedForWhenThereIsNone) {
   const auto memory = make_host_memory();
-  try {
-    const Buffer buffer(memory, SIZE_MAX / 2 + 1);
-    FAIL() << "no error";
-  } catch (const OutOfMemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find(std::to_string(SIZE_MAX / 2 + 1)), std::string::npos)
-        << error.what();
+  for (const std::size_t bytes : {SIZE_MAX / 2 + 1, SIZE_MAX - 1, SIZE_MAX}) {
+    try {
+      const Buffer buffer(memory, bytes);
+      FAIL() << "no error";
+    } catch (const OutOfMemoryError& error) {
+      EXPECT_NE(std::string(error.what()).find(std::to_string(bytes)), std::string::npos) << error.what();
+    }
   }
   EXPECT_EQ(memory->used(), 0U);
 }
@@ -136,20 +156,26 @@ TEST(Buffer, MovesItsBlock) {
   Buffer first(memory, 128, Secrecy::secret);
   const std::byte* data = first.data();
   Buffer second(std::move(first));
+  EXPECT_EQ(first.size(), 0U);
   EXPECT_EQ(second.data(), data);
   EXPECT_EQ(second.secrecy(), Secrecy::secret);
   Buffer third;
   EXPECT_FALSE(third);
   third = std::move(second);
+  EXPECT_EQ(second.size(), 0U);
   EXPECT_TRUE(third);
   EXPECT_EQ(third.data(), data);
   EXPECT_EQ(third.size(), 128U);
 }
 
 TEST(SecureZero, Zeroes) {
-  std::vector<unsigned char> bytes(1000, 7);
-  secure_zero(bytes.data(), bytes.size());
-  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 0), 1000);
+  // From word to word, and up to and beyond where another function takes over.
+  for (const std::size_t size : {1, 7, 8, 63, 64, 65, 1000, 4095, 4096, 4097, 65536}) {
+    std::vector<unsigned char> bytes(size + 1, 7);
+    secure_zero(bytes.data(), size);
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 0), static_cast<std::ptrdiff_t>(size));
+    EXPECT_EQ(bytes.back(), 7) << "beyond the end";
+  }
   secure_zero(nullptr, 0);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
@@ -205,6 +206,21 @@ TEST(CkksRange, BoundsFollowTheCircuit) {
   Ciphertext other = product.clone();
   other.meta.largest = 100;
   EXPECT_EQ(rlwe::stack({&product, &other}).meta.largest, 100);
+
+  // Sums that stay over the extended base have the same bounds.
+  const std::size_t level = x.meta.level;
+  const auto gadget = session.context->gadget(level);
+  const auto over = session.encoder->encode_over(gadget->mod_up(level).extended(), Values(4, 0.5), {}, level,
+                                                 session.context->scales().level_scale(level), Stored::whole);
+  EXPECT_EQ(over.meta.largest, 8);
+  const auto extended = rlwe::extend(x, gadget);
+  rlwe::ExtendedCiphertext sum = rlwe::multiply_plain(extended, over);
+  EXPECT_EQ(sum.meta.largest, 64);
+  rlwe::multiply_plain_add(sum, extended, over);
+  EXPECT_EQ(sum.meta.largest, 128);
+  rlwe::add_inplace(sum, rlwe::multiply_plain(extended, over));
+  EXPECT_EQ(sum.meta.largest, 192);
+  EXPECT_EQ(rlwe::mod_down_rescaled(sum).meta.largest, 192);
 
   const Session without(parameters_for(circuit(2)));
   const auto z = without.encrypt({1, 2, 3, 4});
