@@ -309,8 +309,8 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     std::vector<ConversionSource> extra;
     for (std::size_t i = 0; i < dropped; ++i) {
       const arith::Modulus& d = plan.dropped().modulus(i);
-      factors.push_back(d.multiply(conversion.inverse_punctured()[i].operand,
-                                   plan.added_product_dropped()[i].operand));
+      factors.push_back(
+          d.multiply(conversion.inverse_punctured()[i].operand, plan.added_product_dropped()[i].operand));
       shifts.push_back(has_quotient ? 0 : (d.value() - 1) / 2);
       extra.push_back({.scale = {},
                        .modulus = d.value(),
