@@ -1,60 +1,152 @@
 #include "circuits/eval_mod.hpp"
 
-#include <array>
 #include <cmath>
+#include <memory>
 #include <numbers>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "circuits/eval_mod_scales.hpp"
+#include "hemera/arith/big_integer.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
 namespace {
 
+using arith::BigInteger;
+using poly::ConstPolyView;
+using poly::Form;
+using poly::PolyView;
 using rlwe::Ciphertext;
 
-rlwe::Scalar number(double value) { return {.value = value}; }
+// Nearest to x.
+BigInteger integer(double x) {
+  int exponent = 0;
+  const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
+  return exponent > 53 ? BigInteger(mantissa) << static_cast<unsigned>(exponent - 53)
+                       : BigInteger(std::llrint(x));
+}
 
-Ciphertext product(const ckks::Evaluator& evaluator, const Ciphertext& a, const Ciphertext& b) {
-  Ciphertext result = evaluator.multiply(a, b);
-  if (result.size() > 2) evaluator.relinearize_inplace(result);
+std::vector<std::uint64_t> residues(const BigInteger& value, const poly::RnsBase& base) {
+  std::vector<std::uint64_t> result;
+  for (const std::uint64_t prime : base.values()) result.push_back(arith::modulo(value, prime));
   return result;
 }
 
-// 2 a b, by half the scale: nothing is computed for the factor.
-Ciphertext twice_product(const ckks::Evaluator& evaluator, const Ciphertext& a, const Ciphertext& b) {
-  Ciphertext result = product(evaluator, a, b);
-  result.meta.scale /= 2;
-  return result;
-}
+// Batches of ciphertexts at one level, with one scale.
+struct Batch {
+  poly::Poly poly;
+  std::size_t level;
+  double scale;
 
-Ciphertext rescaled(const ckks::Evaluator& evaluator, const Ciphertext& x) {
-  Ciphertext result = evaluator.rescale(x);
-  result.meta.noise_scale_degree = 1;  // whatever the scales were made of
-  return result;
-}
+  [[nodiscard]] PolyView view() { return poly.view(); }
+  [[nodiscard]] ConstPolyView view() const { return poly.view(); }
+};
 
-// 2 x^2 - 1.
-Ciphertext doubled(const ckks::Evaluator& evaluator, const Ciphertext& x) {
-  Ciphertext result = twice_product(evaluator, x, x);
-  evaluator.add_scalar_inplace(result, number(-1));
-  return rescaled(evaluator, result);
-}
+// What the steps are made of. A step of products is one division: relinearization and rescale together, with
+// everything that is added to the products put in before it.
+class Steps {
+ public:
+  Steps(const ckks::Evaluator& evaluator, std::size_t count)
+      : context_(*evaluator.context()), keys_(evaluator.keys()), count_(count) {}
 
-// One level lower, with this scale.
-Ciphertext lowered(const ckks::Evaluator& evaluator, const Ciphertext& x, double scale) {
-  Ciphertext result = x.clone();
-  evaluator.multiply_scalar_inplace(result, number(1), scale);
-  result = rescaled(evaluator, result);
-  result.meta.scale = scale;
-  return result;
-}
+  // Room for `groups` times as many ciphertexts as EvalMod was given.
+  [[nodiscard]] Batch make(std::size_t groups, std::size_t size, std::size_t level, double scale) const {
+    return {context_.make_poly(groups * count_, size, context_.base(level), Form::evaluation), level, scale};
+  }
+  template <typename View>
+  [[nodiscard]] View group(const View& view, std::size_t first, std::size_t groups = 1) const {
+    return view.batches(first * count_, groups * count_);
+  }
+  [[nodiscard]] double divisor(std::size_t level) const {
+    return context_.scales().policy().scales[level].divisor;
+  }
 
-// The same values with a scale `factor` times as large.
-void raise_scale(const ckks::Evaluator& evaluator, Ciphertext& x, double factor) {
-  const double divisor = evaluator.context()->scales().policy().scales[x.meta.level].divisor;
-  evaluator.multiply_scalar_inplace(x, number(1), x.meta.scale * (factor / divisor));
-}
+  // out = a (x) b, of size 3.
+  void multiply(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                std::size_t level) const {
+    context_.inner_product(out, std::span(&a, 1), std::span(&b, 1), context_.base(level));
+  }
+  // out = products of size 3 at `level`, relinearized and one level lower.
+  void end_products(const PolyView& out, const ConstPolyView& products, std::size_t level) const {
+    const auto key = this->key(level);
+    const poly::Backend::KeySwitch only{out, key->poly.view()};
+    auto workspace = context_.make_workspace();
+    context_.backend().switch_keys(context_.queue(), std::span(&only, 1), products.components(2, 1),
+                                   key->gadget->mod_up(level), key->gadget->mod_down(level, level - 1),
+                                   products.components(0, 2), workspace);
+  }
+  // out = a b, relinearized and one level lower.
+  void product(const PolyView& out, const ConstPolyView& a, const ConstPolyView& b, std::size_t level) const {
+    if (context_.multiplier() != nullptr) {
+      Batch product = make(1, 3, level, 1);
+      multiply(product.view(), a, b, level);
+      return end_products(out, std::as_const(product).view(), level);
+    }
+    const auto key = this->key(level);
+    auto workspace = context_.make_workspace();
+    context_.backend().multiply_relinearize(context_.queue(), out, a, b, key->poly.view(),
+                                            key->gadget->mod_up(level),
+                                            key->gadget->mod_down(level, level - 1), workspace);
+  }
+  // 2 x^2 - 1, one level lower: half the scale stands for the factor 2.
+  [[nodiscard]] double square_scale(double scale, std::size_t level) const {
+    return scale * scale / 2 / divisor(level);
+  }
+  void doubled(const PolyView& out, const ConstPolyView& x, double scale, std::size_t level) const {
+    product(out, x, x, level);
+    add_constant(out, -1, square_scale(scale, level), level - 1);
+  }
+  [[nodiscard]] Batch doubled(const Batch& x) const {
+    Batch result = make(1, 2, x.level - 1, square_scale(x.scale, x.level));
+    doubled(result.view(), x.view(), x.scale, x.level);
+    return result;
+  }
+  // x one level lower, from its scale to another.
+  void lower(const PolyView& out, const ConstPolyView& x, double from, double to, std::size_t level) const {
+    poly::Poly multiple = context_.make_poly(x.shape.batch, 2, context_.base(level), Form::evaluation);
+    multiply_integer(multiple.view(), x, integer(to * (divisor(level) / from)), level);
+    auto workspace = context_.make_workspace();
+    context_.backend().divide_and_round(context_.queue(), out, std::as_const(multiple).view(),
+                                        context_.rescale(level), Form::evaluation, workspace);
+  }
+
+  void multiply_integer(const PolyView& out, const ConstPolyView& x, const BigInteger& factor,
+                        std::size_t level) const {
+    const poly::RnsBase& base = context_.base(level);
+    context_.backend().multiply_scalar(context_.queue(), out, x, residues(factor, base), base);
+  }
+  // out += factor x.
+  void add_multiple(const PolyView& out, const ConstPolyView& x, const BigInteger& factor,
+                    std::size_t level) const {
+    Batch multiple = make(1, 2, level, 1);
+    multiply_integer(multiple.view(), x, factor, level);
+    context_.backend().add(context_.queue(), out, out, std::as_const(multiple).view(), context_.base(level));
+  }
+  // Adds the value to every slot of what has this scale.
+  void add_constant(const PolyView& out, double value, double scale, std::size_t level) const {
+    const poly::RnsBase& base = context_.base(level);
+    const PolyView first = out.components(0, 1);
+    context_.backend().add_scalar(context_.queue(), first, first, residues(integer(value * scale), base),
+                                  Form::evaluation, base);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(std::size_t level) const {
+    auto found = keys_.find(rlwe::KeyRole::relinearization(), level);
+    if (!found) {
+      throw MissingKeyError("EvalMod: there is no relinearization key for level " + std::to_string(level) +
+                            "; make the keys with Bootstrap::generate_keys (Python: generate_keys(plan=))");
+    }
+    return found;
+  }
+
+  const rlwe::Context& context_;
+  const rlwe::EvaluationKeys& keys_;
+  std::size_t count_;
+};
 
 }  // namespace
 
@@ -76,74 +168,93 @@ std::size_t EvalMod::products() const {
   return 11 + (arcsine_ ? arcsine_steps : 0);
 }
 
-// sum of coefficients[k] T_k, with the scale of the T_k times the constant.
-Ciphertext EvalMod::part(const ckks::Evaluator& evaluator, std::span<const double> coefficients,
-                         std::span<const Ciphertext* const> chebyshev) const {
-  Ciphertext sum;
-  for (std::size_t k = 1; k < coefficients.size(); ++k) {
-    Ciphertext term = chebyshev[k - 1]->clone();
-    evaluator.multiply_scalar_inplace(term, number(std::nearbyint(coefficients[k] * constant_)));
-    term.meta.scale *= constant_;
-    if (sum.context) {
-      evaluator.add_inplace(sum, term);
-    } else {
-      sum = std::move(term);
-    }
-  }
-  evaluator.add_scalar_inplace(sum, number(coefficients[0]));
-  return sum;
-}
-
 Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) const {
-  evaluator.add_scalar_inplace(v, number(-0.25 / static_cast<double>(eval_mod_range)));
-  const Ciphertext y = doubled(evaluator, v);
-  Ciphertext t2 = doubled(evaluator, y);
-  Ciphertext t1 = lowered(evaluator, y, t2.meta.scale);
+  evaluator.add_scalar_inplace(v, {.value = -0.25 / static_cast<double>(eval_mod_range)});
+  const rlwe::Metadata given = v.meta;
+  const Steps steps(evaluator, v.poly.shape().batch);
+  std::size_t level = given.level;
 
-  Ciphertext t3 = twice_product(evaluator, t1, t2);
-  Ciphertext subtracted = t1.clone();
-  raise_scale(evaluator, subtracted, t3.meta.scale / t1.meta.scale);
-  evaluator.subtract_inplace(t3, subtracted);
-  t3 = rescaled(evaluator, t3);
-  const Ciphertext t4 = doubled(evaluator, t2);
-  t1 = lowered(evaluator, t1, t4.meta.scale);
-  t2 = lowered(evaluator, t2, t4.meta.scale);
+  const Batch y = steps.doubled({.poly = std::move(v.poly), .level = level--, .scale = given.scale});
+  // T_1, T_2.
+  Batch two = steps.make(2, 2, level - 1, steps.square_scale(y.scale, level));
+  steps.lower(steps.group(two.view(), 0), y.view(), y.scale, two.scale, level);
+  steps.doubled(steps.group(two.view(), 1), y.view(), y.scale, level--);
 
-  const auto [high, low] = divide_chebyshev(series_.coefficients, 8);
-  const std::array<const Ciphertext*, 3> chebyshev = {&t1, &t2, &t3};
-  const auto half = [&](std::span<const double> coefficients) {
-    const auto [quotient, remainder] = divide_chebyshev(coefficients, 4);
-    Ciphertext sum = product(evaluator, part(evaluator, quotient, chebyshev), t4);
-    Ciphertext rest = part(evaluator, remainder, chebyshev);
-    raise_scale(evaluator, rest, t4.meta.scale);
-    evaluator.add_inplace(sum, rest);
-    return rescaled(evaluator, sum);
-  };
-  Ciphertext t8 = twice_product(evaluator, t4, t4);
-  evaluator.add_scalar_inplace(t8, number(-1));
-  raise_scale(evaluator, t8, constant_);
-  t8 = rescaled(evaluator, t8);
-  Ciphertext x = product(evaluator, half(high), t8);
-  Ciphertext rest = half(low);
-  raise_scale(evaluator, rest, t8.meta.scale);
-  evaluator.add_inplace(x, rest);
-  x = rescaled(evaluator, x);
-  for (int i = 0; i < 3; ++i) x = doubled(evaluator, x);
+  // T_1 to T_4, with T_3 = 2 T_1 T_2 - T_1 and T_4 = 2 T_2 T_2 - 1.
+  Batch four = steps.make(4, 2, level - 1, steps.square_scale(two.scale, level));
+  steps.lower(steps.group(four.view(), 0, 2), two.view(), two.scale, four.scale, level);
+  {
+    const ConstPolyView both = std::as_const(two).view();
+    const ConstPolyView t1 = steps.group(both, 0), t2 = steps.group(both, 1);
+    Batch products = steps.make(2, 3, level, 1);
+    const PolyView third = steps.group(products.view(), 0);
+    steps.multiply(third, t1, t2, level);
+    steps.multiply(steps.group(products.view(), 1), t2, t2, level);
+    steps.add_multiple(third.components(0, 2), t1, -integer(two.scale / 2), level);
+    steps.end_products(steps.group(four.view(), 2, 2), std::as_const(products).view(), level--);
+    steps.add_constant(steps.group(four.view(), 3), -1, four.scale, level);
+  }
+
+  // T_8, and the halves H and L of the series H T_8 + L, each of the form Q T_4 + R. Coefficients are
+  // integers over the constant, which T_8 gets by its scale.
+  Batch three = steps.make(3, 2, level - 1, constant_ * steps.square_scale(four.scale, level));
+  {
+    const ConstPolyView all = std::as_const(four).view();
+    const ConstPolyView t4 = steps.group(all, 3);
+    Batch products = steps.make(3, 3, level, 1), part = steps.make(1, 2, level, constant_ * four.scale);
+    steps.multiply_integer(part.view(), t4, integer(constant_), level);
+    steps.multiply(steps.group(products.view(), 0), std::as_const(part).view(), t4, level);
+    const ChebyshevQuotient halves = divide_chebyshev(series_.coefficients, 8);
+    for (std::size_t half = 0; half < 2; ++half) {
+      const auto [quotient, rest] = divide_chebyshev(half == 0 ? halves.quotient : halves.remainder, 4);
+      const auto coefficient = [&](double value) { return integer(std::nearbyint(value * constant_)); };
+      steps.multiply_integer(part.view(), steps.group(all, 0), coefficient(quotient[1]), level);
+      for (std::size_t k = 2; k < 4; ++k) {
+        steps.add_multiple(part.view(), steps.group(all, k - 1), coefficient(quotient[k]), level);
+      }
+      steps.add_constant(part.view(), quotient[0], part.scale, level);
+      const PolyView out = steps.group(products.view(), 1 + half);
+      steps.multiply(out, std::as_const(part).view(), t4, level);
+      for (std::size_t k = 1; k < 4; ++k) {
+        steps.add_multiple(out.components(0, 2), steps.group(all, k - 1),
+                           coefficient(rest[k]) * integer(four.scale), level);
+      }
+      steps.add_constant(out, rest[0], part.scale * four.scale, level);
+    }
+    steps.end_products(three.view(), std::as_const(products).view(), level--);
+    steps.add_constant(steps.group(three.view(), 0), -1, three.scale, level);
+  }
+
+  // H and L have twice the scale of T_8, for which half the scale stands for a factor 2.
+  Batch x = steps.make(1, 2, level - 1, 2 * three.scale * three.scale / steps.divisor(level));
+  {
+    const ConstPolyView all = std::as_const(three).view();
+    Batch products = steps.make(1, 3, level, 1);
+    steps.multiply(products.view(), steps.group(all, 1), steps.group(all, 0), level);
+    steps.add_multiple(products.view().components(0, 2), steps.group(all, 2), integer(three.scale), level);
+    steps.end_products(x.view(), std::as_const(products).view(), level--);
+  }
+  for (int i = 0; i < 3; ++i, --level) x = steps.doubled(x);
 
   if (arcsine_) {
     // s (constant + square s^2): the factor of the square is taken by its scale.
-    Ciphertext square = rescaled(evaluator, product(evaluator, x, x));
-    x = lowered(evaluator, x, square.meta.scale);
-    square.meta.scale /= arcsine_->square;
-    evaluator.add_scalar_inplace(square, number(arcsine_->constant));
-    x = rescaled(evaluator, product(evaluator, x, square));
+    Batch both = steps.make(2, 2, level - 1, x.scale * x.scale / steps.divisor(level));
+    const PolyView square = steps.group(both.view(), 0), sine = steps.group(both.view(), 1);
+    steps.product(square, x.view(), x.view(), level);
+    steps.lower(sine, x.view(), x.scale, both.scale, level--);
+    const double square_scale = both.scale / arcsine_->square;
+    steps.add_constant(square, arcsine_->constant, square_scale, level);
+    x = steps.make(1, 2, level - 1, both.scale * square_scale / steps.divisor(level));
+    steps.product(x.view(), sine, square, level--);
   }
-  x.meta.scale /= slope_;
-  if (!evaluator.context()->scales().close(x.meta.scale, end_scale_)) {
+  if (!evaluator.context()->scales().close(x.scale / slope_, end_scale_)) {
     throw ScaleError("EvalMod: what it is given has another scale than its level's");
   }
-  x.meta.scale = end_scale_;
-  return x;
+  Ciphertext result{evaluator.context(), given, std::move(x.poly), {}};
+  result.meta.level = level;
+  result.meta.scale = end_scale_;
+  result.meta.noise_scale_degree = 1;
+  return result;
 }
 
 }  // namespace hemera::circuits

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "circuits/bootstrap_layout.hpp"
@@ -22,7 +21,8 @@ inline constexpr std::size_t ephemeral_weight = 32;
 ///
 /// A Chebyshev series of degree 15 in y = 2 v^2 - 1, with v moved by a quarter, is split by T_8 and T_4
 /// (M. Paterson, L. Stockmeyer, 1973); three doublings of the angle follow. Every step has a scale of its own
-/// (eval_mod_scales.hpp), so that none adds more error than the others.
+/// (eval_mod_scales.hpp), so that none adds more error than the others, and one division: products are
+/// relinearized and rescaled together, T_3 beside T_4 and T_8 beside the halves of the series.
 class EvalMod {
  public:
   EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout);
@@ -38,9 +38,6 @@ class EvalMod {
   [[nodiscard]] const std::vector<std::size_t>& product_levels() const { return product_levels_; }
 
  private:
-  [[nodiscard]] rlwe::Ciphertext part(const ckks::Evaluator& evaluator, std::span<const double> coefficients,
-                                      std::span<const rlwe::Ciphertext* const> chebyshev) const;
-
   EvalModSeries series_;
   double constant_;
   double slope_;  // from sines (or angles) to slots: their scale is divided by it

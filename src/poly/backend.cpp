@@ -241,7 +241,7 @@ void Backend::switch_keys(Queue& queue, std::span<const KeySwitch> switches, con
   constexpr const char* operation = "switch_keys";
   check_switch_plans(operation, ring_, up, down);
   for (const KeySwitch& each : switches) {
-    check_switch(operation, each.out, in, each.key, up, addend);
+    check_switch(operation, each.out, in, each.key, up, switched_base(up, down), addend);
     check_galois_element(operation, each.galois_element, ring_->degree());
     if (each.out.shape != switches.front().out.shape) {
       throw MismatchError("switch_keys: the outputs " + describe(switches.front().out.shape) + " and " +
@@ -258,7 +258,7 @@ void Backend::multiply_relinearize(Queue& queue, const PolyView& out, const Cons
                                    const Division* down, Workspace& workspace) const {
   constexpr const char* operation = "multiply_relinearize";
   check_switch_plans(operation, ring_, up, down);
-  check_view(operation, "output", out, up.base());
+  check_view(operation, "output", out, switched_base(up, down));
   check_key(operation, out, key, up);
   check_pair(operation, "a", a, out, up.base());
   check_pair(operation, "b", b, out, up.base());

@@ -242,13 +242,23 @@ void Backend::end_switch(Queue& queue, const PolyView& out, const PolyView& sum,
                          const Division* down, const ConstPolyView& addend, std::uint64_t galois_element,
                          Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
+  const RnsBase& target = switched_base(up, down);
   if (galois_element != 1) {
     const PolyView switched = take(workspace, out.shape);
     end_switch(queue, switched, sum, up, down, addend, 1, workspace);
     if (workspace.measures()) return;
-    return do_automorphism(queue, out, switched, galois_element, Form::evaluation, up.base());
+    return do_automorphism(queue, out, switched, galois_element, Form::evaluation, target);
   }
   const bool adds = addend.data != nullptr;
+  if (!(target == up.base())) {
+    const PolyView scaled = adds ? take(workspace, addend.shape) : PolyView();
+    if (adds && !workspace.measures()) {
+      const PolyView part = sum.components(0, addend.shape.components).limbs(0, up.base().size());
+      do_multiply_scalar(queue, scaled, addend, up.special_residues(), up.base());
+      do_binary(queue, Binary::add, part, part, scaled, up.base());
+    }
+    return do_divide_and_round(queue, out, sum, *down, Form::evaluation, workspace);
+  }
   PolyView quotient = sum;
   if (down != nullptr) {
     quotient = adds && addend.data == out.data ? take(workspace, out.shape) : out;
@@ -289,7 +299,7 @@ void Backend::do_multiply_relinearize(Queue& queue, const PolyView& out, const C
                                       const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
                                       const Division* down, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
-  const PolyView product = take(workspace, with_components(out.shape, 3));
+  const PolyView product = take(workspace, with_components(with_limbs(out.shape, up.base().size()), 3));
   if (!workspace.measures()) {
     do_inner_product(queue, product, std::span(&a, 1), std::span(&b, 1), up.base());
   }

@@ -17,6 +17,12 @@ ModUp::ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigi
   if (extended_.size() != base.size() + special.size()) {
     throw ParameterError("mod up: the base and the special moduli have a modulus in common");
   }
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const arith::Modulus& q = base.modulus(i);
+    std::uint64_t product = 1;
+    for (const std::uint64_t prime : special.values()) product = q.multiply(product, q.reduce(prime));
+    special_residues_.push_back(product);
+  }
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     const GadgetDigit& digit = digits_[d];
     const std::string name = "mod up: digit " + std::to_string(d);

@@ -190,12 +190,15 @@ void check_switch_plans(const char* operation, const std::shared_ptr<const Ring>
   check_mod_up_plan(operation, ring, up);
   if (down != nullptr) check_division(operation, ring, *down, Form::evaluation);
   const RnsBase& from = down == nullptr ? up.base() : down->source();
-  const RnsBase& to = down == nullptr ? up.base() : down->target();
-  if (!(from == up.extended()) || !(to == up.base())) {
+  if (!(from == up.extended())) {
     throw MismatchError(std::string(operation) + ": the division is not from the extended base of " +
-                        std::to_string(up.extended().size()) + " limbs to the level's base of " +
-                        std::to_string(up.base().size()) + "; make it from ModUp's bases");
+                        std::to_string(up.extended().size()) + " limbs, but from " +
+                        std::to_string(from.size()) + "; make it from ModUp's bases");
   }
+}
+
+const RnsBase& switched_base(const ModUp& up, const Division* down) {
+  return down == nullptr ? up.base() : down->target();
 }
 
 void check_key(const char* operation, const PolyView& out, const ConstPolyView& key, const ModUp& plan) {
@@ -251,8 +254,9 @@ void check_hoisted_products(std::span<const PolyView> out, std::span<const Backe
 }
 
 void check_switch(const char* operation, const PolyView& out, const ConstPolyView& in,
-                  const ConstPolyView& key, const ModUp& up, const ConstPolyView& addend) {
-  check_view(operation, "output", out, up.base());
+                  const ConstPolyView& key, const ModUp& up, const RnsBase& target,
+                  const ConstPolyView& addend) {
+  check_view(operation, "output", out, target);
   check_view(operation, "input", in, up.base());
   check_count(operation, "components of the input", in.shape.components, 1);
   check_count(operation, "polynomials of the input", in.shape.batch, out.shape.batch);

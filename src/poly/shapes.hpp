@@ -78,9 +78,11 @@ void check_pair(const char* operation, const char* operand, const ConstPolyView&
 void check_division(const char* operation, const std::shared_ptr<const Ring>& ring, const Division& plan,
                     Form form);
 void check_mod_up_plan(const char* operation, const std::shared_ptr<const Ring>& ring, const ModUp& plan);
-/// And the division, if there is one, goes from the extended base to the level's (MismatchError).
+/// And the division, if there is one, goes from the extended base, which else is the level's (MismatchError).
 void check_switch_plans(const char* operation, const std::shared_ptr<const Ring>& ring, const ModUp& up,
                         const Division* down);
+/// The base where a key switch ends.
+const RnsBase& switched_base(const ModUp& up, const Division* down);
 
 /// The key has the plan's base, as many components as the output, and every digit that the plan asks for;
 /// MismatchError otherwise.
@@ -90,9 +92,10 @@ void check_key(const char* operation, const PolyView& out, const ConstPolyView& 
 void check_hoisted_products(std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
                             const ModUp& plan, std::span<const std::uint64_t> special);
 
-/// Output, input, key and addend of a key switch; MismatchError otherwise.
+/// Output, over the base `target`, input, key and addend of a key switch; MismatchError otherwise.
 void check_switch(const char* operation, const PolyView& out, const ConstPolyView& in,
-                  const ConstPolyView& key, const ModUp& up, const ConstPolyView& addend);
+                  const ConstPolyView& key, const ModUp& up, const RnsBase& target,
+                  const ConstPolyView& addend);
 
 /// Output, public key, division and addend of an encryption; MismatchError otherwise.
 void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const RnsBase& base,

@@ -144,13 +144,8 @@ const poly::Division* Gadget::mod_down(std::size_t level, std::size_t target) co
   return plan.get();
 }
 
-std::vector<std::uint64_t> Gadget::special_residues(std::size_t level) const {
-  require(level);
-  std::vector<std::uint64_t> residues;
-  for (const std::uint32_t position : base_.positions(chain_.base(level))) {
-    residues.push_back(special_residues_[position]);
-  }
-  return residues;
+const std::vector<std::uint64_t>& Gadget::special_residues(std::size_t level) const {
+  return mod_up(level).special_residues();
 }
 
 std::size_t Gadget::cost(std::size_t level) const {

@@ -390,6 +390,11 @@ class Table {
            }},
           {"a division from elsewhere",
            [this, switch_keys](const auto& v, Workspace& space) {
+             const poly::Division other(rig.choose({2, 0, 1}), plans.base);
+             switch_keys(v, plans, &other, space);
+           }},
+          {"a division to another base",
+           [this, switch_keys](const auto& v, Workspace& space) {
              const poly::Division other(plans.extended, plans.one);
              switch_keys(v, plans, &other, space);
            }},

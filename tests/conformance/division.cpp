@@ -95,6 +95,20 @@ TEST_P(BackendTest, DivisionInALargeRing) {
   check_divisions(GetParam(), 32768, {{"ModDown", {50, 45, 60, 50}, {0, 1, 2, 3}, {0, 1}}});
 }
 
+// Bases that are not nested, in every arithmetic: one prime, few primes and many go.
+TEST_P(BackendTest, DivisionThatAddsPrimesInALargeRing) {
+  DivisionCase many{"thirteen go, two come in the middle", std::vector<int>(17, 50), {}, {0, 15, 1, 16}};
+  many.bits[3] = many.bits[15] = 37;
+  for (std::uint32_t i = 0; i < 15; ++i) many.source.push_back(i);
+  check_divisions(GetParam(), 8192,
+                  {{"one goes, one comes", {50, 45, 50, 40}, {0, 1, 2}, {3, 0, 1}},
+                   {"two go, one comes", {55, 60, 60, 30, 61}, {0, 1, 2, 4}, {0, 3, 4}},
+                   {"one goes, one comes, 1 modulo 2^32", {-60, -60, -60}, {0, 1}, {0, 2}},
+                   {"two go, one comes, 1 modulo 2^32", {-60, -60, -60, -60}, {0, 1, 2}, {3, 1}},
+                   {"all go, another comes", {50, 50, 50}, {0, 1}, {2}},
+                   many});
+}
+
 // More limbs than caches hold.
 TEST_P(BackendTest, DivisionByManyPrimesInALargeRing) {
   DivisionCase division{"ModDown by five of 17", std::vector<int>(17, 50), {}, {}};

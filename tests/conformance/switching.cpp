@@ -38,8 +38,10 @@ using poly::RnsBase;
 
 // The ring and the plans of a case.
 struct Plans {
-  Plans(const BackendCase& backend_case, const Switch& given)
-      : rig(backend_case, given.degree, given.bits, {65537}),
+  Plans(const BackendCase& backend_case, const Switch& given) : Plans(backend_case, given, given.bits) {}
+  // In a ring of these primes, of which the first ones are the case's.
+  Plans(const BackendCase& backend_case, const Switch& given, const std::vector<int>& bits)
+      : rig(backend_case, given.degree, bits, {65537}),
         base(rig.primes(0, given.base)),
         special(rig.primes(given.base, given.bits.size() - given.base)),
         up(base, special, digits_of(given), rig.all()) {}
@@ -241,6 +243,84 @@ TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
         });
         ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
             << (use_default ? "default" : "override") << (corrected ? ", corrected" : "");
+      }
+    }
+  }
+}
+
+// Key switch and rescale in one division, to bases that are a part of the level's or have a prime of their
+// own: the parts, by their defaults.
+TEST_P(SwitchTest, SwitchesMayEndInAnotherBase) {
+  const Switch& given = chosen();
+  SCOPED_TRACE(given.name);
+  if (backend_case().emulated && given.digit > 12) GTEST_SKIP() << too_long;
+  std::vector<int> bits = given.bits;
+  bits.push_back(given.bits.front());
+  Plans plans(backend_case(), given, bits);
+  Rig& rig = plans.rig;
+  const RnsBase& base = plans.base;
+  const ModUp& up = plans.up;
+  const poly::Poly key = plans.key();
+  const poly::Poly a = rig.upload(rig.random(base, given.batch, 2)), b = rig.upload(rig.random(base, 1, 2));
+  poly::Poly product = rig.output(base, given.batch, 3);
+  const poly::ConstPolyView a_view = a.view(), b_view = b.view();
+  rig.backend->inner_product(*rig.queue, product.view(), std::span(&a_view, 1), std::span(&b_view, 1), base);
+  const poly::ConstPolyView in = std::as_const(product).view().components(2, 1);
+  const poly::ConstPolyView addend = std::as_const(product).view().components(0, 2);
+
+  poly::Poly extended = rig.output(up.extended(), given.batch, up.digits().size());
+  poly::Poly sum = rig.output(up.extended(), given.batch, 2);
+  poly::Poly scaled = rig.output(base, given.batch, 2);
+  rig.with_scratch([&](runtime::Workspace& space) {
+    rig.defaults->mod_up(*rig.queue, extended.view(), in, up, Form::evaluation, space);
+  });
+  rig.defaults->key_inner_product(*rig.queue, sum.view(), std::as_const(extended).view(), key.view(), up);
+  const Host without_addend = rig.download(sum);
+  std::vector<std::uint64_t> special(base.size(), 1);
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    for (const std::uint64_t prime : plans.special.values()) {
+      special[i] = base.modulus(i).multiply(special[i], base.modulus(i).reduce(prime));
+    }
+  }
+  rig.backend->multiply_scalar(*rig.queue, scaled.view(), addend, special, base);
+  const poly::PolyView of_base = sum.view().limbs(0, base.size());
+  rig.backend->add(*rig.queue, of_base, of_base, std::as_const(scaled).view(), base);
+
+  const RnsBase added = rig.primes(bits.size() - 1, 1);
+  const RnsBase part = rig.primes(0, base.size() - 1);
+  const RnsBase turned = added.united(rig.primes(1, base.size() - 1));  // limbs change their places
+  for (const RnsBase& target : {part, turned}) {
+    for (const bool corrected : {false, true}) {
+      if (corrected && (backend_case().brief() || target == turned)) continue;
+      SCOPED_TRACE(target == part ? "a part" : "with a prime of its own");
+      const Division down(up.extended(), target, corrected ? rig.plaintext(0) : RnsBase());
+      const auto divided = [&](const poly::ConstPolyView& sums, std::uint64_t element) {
+        poly::Poly quotient = rig.output(target, given.batch, 2);
+        poly::Poly permuted = rig.output(target, given.batch, 2);
+        rig.with_scratch([&](runtime::Workspace& space) {
+          rig.defaults->divide_and_round(*rig.queue, quotient.view(), sums, down, Form::evaluation, space);
+        });
+        rig.backend->automorphism(*rig.queue, permuted.view(), std::as_const(quotient).view(), element,
+                                  Form::evaluation, target);
+        return rig.download(permuted);
+      };
+      const poly::Poly alone = rig.upload(without_addend);
+      const Host with_addend = divided(std::as_const(sum).view(), 1);
+      const Host of_switch = divided(alone.view(), 5);
+      for (const bool use_default : {false, true}) {
+        if (backend_case().brief() && use_default) continue;
+        SCOPED_TRACE(use_default ? "default" : "override");
+        const poly::Backend& backend = use_default ? *rig.defaults : *rig.backend;
+        poly::Poly out = rig.output(target, given.batch, 2);
+        switch_key(rig, backend, {out.view(), key.view()}, in, up, &down, addend);
+        ASSERT_TRUE(same(rig.download(out), with_addend));
+        switch_key(rig, backend, {out.view(), key.view(), 5}, in, up, &down, {});
+        ASSERT_TRUE(same(rig.download(out), of_switch)) << "rotated, without addend";
+        out = rig.output(target, given.batch, 2);
+        rig.with_scratch([&](runtime::Workspace& space) {
+          backend.multiply_relinearize(*rig.queue, out.view(), a_view, b_view, key.view(), up, &down, space);
+        });
+        ASSERT_TRUE(same(rig.download(out), with_addend)) << "product";
       }
     }
   }

@@ -243,18 +243,20 @@ class Backend {
     std::uint64_t galois_element = 1;
   };
   /// Whole key switches of `in`, in evaluation form over up.base(), with each of several keys over
-  /// up.key_base(), the digits extended once: mod_up, key_inner_product, divide_and_round by `down` (null:
-  /// the extended base is the level's base, and nothing is divided), plus `addend`, and of all that the
-  /// automorphism X -> X^galois_element. An output has its key's components over up.base(), and the
-  /// components that `addend` has are added to the first ones (no data: nothing is added). `down` goes from
-  /// up.extended() to up.base(). The outputs have one shape, and none is `in`; one may be `addend` if it is
-  /// the only one and its Galois element 1.
+  /// up.key_base(), the digits extended once: mod_up, key_inner_product, plus P times `addend`,
+  /// divide_and_round by `down` (null: the extended base is the level's base, and nothing is divided), and of
+  /// all that the automorphism X -> X^galois_element. `down` goes from up.extended() to up.base(), which adds
+  /// `addend` as it is, or to any other base: key switch and rescale with one rounding. An output has its
+  /// key's components over the base that `down` goes to; the components that `addend` has, over up.base(), go
+  /// to the first ones (no data: nothing is added). The outputs have one shape, and none is `in`; one may be
+  /// `addend` if it is the only one, over up.base(), and its Galois element 1.
   void switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
                    const ModUp& up, const Division* down, const ConstPolyView& addend,
                    Workspace& workspace) const;
 
-  /// The product of a and b, of two components each, relinearized: inner_product, whose last component
-  /// switch_keys takes and whose others are added to that. out is neither a nor b.
+  /// The product of a and b, of two components each, relinearized: inner_product over up.base(), whose last
+  /// component switch_keys takes, with the others for `addend`. out, over the base that `down` goes to, is
+  /// neither a nor b.
   void multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                             const ConstPolyView& key, const ModUp& up, const Division* down,
                             Workspace& workspace) const;

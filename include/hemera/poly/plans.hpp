@@ -260,6 +260,8 @@ class ModUp {
   [[nodiscard]] const RnsBase& key_base() const { return key_base_; }
   /// For each limb of `extended` its position in the key's base.
   [[nodiscard]] const std::vector<std::uint32_t>& key_positions() const { return key_positions_; }
+  /// P, the product of the special primes, modulo each limb of `base`.
+  [[nodiscard]] const std::vector<std::uint64_t>& special_residues() const { return special_residues_; }
   [[nodiscard]] const PlanIdentity& identity() const { return identity_; }
 
  private:
@@ -271,6 +273,7 @@ class ModUp {
   std::vector<std::vector<std::uint32_t>> own_positions_;
   std::vector<std::vector<std::uint32_t>> other_positions_;
   std::vector<std::uint32_t> key_positions_;
+  std::vector<std::uint64_t> special_residues_;
   PlanIdentity identity_;
 };
 

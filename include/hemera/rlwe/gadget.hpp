@@ -71,7 +71,7 @@ class Gadget {
 
   /// P modulo each prime of the base, and of the level's base (LevelError as above).
   [[nodiscard]] const std::vector<std::uint64_t>& special_residues() const { return special_residues_; }
-  [[nodiscard]] std::vector<std::uint64_t> special_residues(std::size_t level) const;
+  [[nodiscard]] const std::vector<std::uint64_t>& special_residues(std::size_t level) const;
 
   /// Digits times limbs of a switch at `level`: the fewer, the cheaper.
   [[nodiscard]] std::size_t cost(std::size_t level) const;

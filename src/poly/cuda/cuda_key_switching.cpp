@@ -19,6 +19,28 @@ PolyShape pair_of(PolyShape in, std::size_t limbs) {
   return in;
 }
 
+RnsBase part_of(const RnsBase& base, std::size_t first, std::size_t count) {
+  const auto indices = base.indices().subspan(first, count);
+  return {base.ring(), {indices.begin(), indices.end()}};
+}
+
+// `count` limbs of the extended base, from `first` on.
+SwitchLimbs limbs_of(const ModUp& up, std::size_t first, std::size_t count) {
+  SwitchLimbs limbs{.base = part_of(up.extended(), first, count), .positions = {}};
+  for (std::size_t i = 0; i < count; ++i) limbs.positions.push_back(static_cast<std::int32_t>(first + i));
+  return limbs;
+}
+
+// The dropped limbs that are of the level's base; they stand before the special ones.
+SwitchLimbs dropped_of_base(const ModUp& up, const Division& down) {
+  const std::size_t count = down.dropped().size() - (up.extended().size() - up.base().size());
+  SwitchLimbs limbs{.base = part_of(down.dropped(), 0, count), .positions = {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    limbs.positions.push_back(static_cast<std::int32_t>(down.dropped_positions()[i]));
+  }
+  return limbs;
+}
+
 // How many of `count` keys go together.
 std::size_t keys_together(std::size_t count, std::size_t batch, const ModUp& plan) {
   constexpr std::size_t polynomials = tuning::polynomials_together, groups = tuning::row_groups_together;
@@ -122,24 +144,29 @@ void CudaBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, con
     const Arithmetic chosen = arithmetic(part);
     convert_columns(where, chosen, digits, residues, 1, columns);
     const SwitchRows rows{.out = out.limbs(first, part.size()), .key = key};
-    rows_inner_product(where, chosen, digits, {.in = in}, std::span(&rows, 1), fused, plan.extended(), first,
-                       nullptr);
+    rows_inner_product(where, chosen, digits, {.in = in}, std::span(&rows, 1), SwitchEnd::sums,
+                       limbs_of(plan, first, part.size()), plan, fused, nullptr);
   };
   run(plan.base(), fused.base, 0);
   run(special, fused.special, limbs);
 }
 
-// The special limbs go first: then the division's inverse transform and conversion are done when the sums
-// over the base are made, and these never reach memory. Keys that go together stand in the batch of what
-// lies between.
+// What the division drops goes first, the special limbs and, where it rescales as well, some of the base:
+// then its inverse transform and conversion are done when the other sums are made, and these never reach
+// memory. Keys that go together stand in the batch of what lies between.
 void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
                                std::span<const KeySwitch> switches, const ModUp& up, const Division& down,
                                Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const FusedModUp& fused = fused_.of(up);
   const FusedDivision& division = fused_.of(down);
-  const std::size_t limbs = up.base().size(), special = down.dropped().size();
-  const Arithmetic of_base = arithmetic(up.base()), of_special = arithmetic(down.dropped());
+  const std::size_t limbs = up.base().size(), special = up.extended().size() - limbs;
+  const SwitchLimbs special_limbs = limbs_of(up, limbs, special);
+  const SwitchLimbs base_limbs = dropped_of_base(up, down);
+  const SwitchLimbs kept{.base = down.target(), .positions = down.kept_positions()};
+  const SwitchEnd end = down.target() == up.base() ? SwitchEnd::divided : SwitchEnd::lowered;
+  const std::size_t of_dropped = base_limbs.base.size(), dropped = down.dropped().size();
+  const Arithmetic of_base = arithmetic(up.base()), of_special = arithmetic(special_limbs.base);
   PolyShape shape = input.is_product() ? switches.front().out.shape : input.in.shape;
   shape.components = 1;
   const std::size_t batch = shape.batch;
@@ -164,27 +191,34 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
     const Workspace::Frame inner(workspace);
     const std::size_t count = std::min(together, switches.size() - first);
     shape.batch = batch * count;
-    const PolyView sums = take(workspace, pair_of(shape, special));
-    const PolyView delta = take(workspace, pair_of(shape, limbs));
+    const PolyView sums = take(workspace, pair_of(shape, dropped));
+    const PolyView delta = take(workspace, pair_of(shape, down.target().size()));
     const PolyView remainders = take(workspace, pair_of(shape, division.scratch_limbs));
-    const PolyView between = take(workspace, pair_of(shape, special));
+    const PolyView between = take(workspace, pair_of(shape, dropped));
     if (workspace.measures()) continue;
-    std::vector<SwitchRows> special_rows, rows;
+    std::vector<SwitchRows> special_rows, base_rows, rows;
     for (std::size_t i = 0; i < count; ++i) {
       const KeySwitch& each = switches[first + i];
-      special_rows.push_back({.out = sums.batches(i * batch, batch), .key = each.key});
+      const PolyView sum = sums.batches(i * batch, batch);
+      special_rows.push_back({.out = sum.limbs(of_dropped, special), .key = each.key});
+      base_rows.push_back({.out = sum.limbs(0, of_dropped), .key = each.key});
       rows.push_back({.out = each.out,
                       .key = each.key,
                       .delta = delta.batches(i * batch, batch),
                       .galois_element = each.galois_element});
     }
-    rows_inner_product(where, of_special, digits, input, special_rows, fused, up.extended(), limbs, nullptr);
+    rows_inner_product(where, of_special, digits, input, special_rows, SwitchEnd::sums, special_limbs, up,
+                       fused, nullptr);
     if (first == 0 && !small) convert_others();
-    scaled_inverse_transform(where, of_special, remainders, between, sums, {}, {}, down.dropped(),
-                             division.scaled);
+    if (of_dropped != 0) {
+      rows_inner_product(where, of_base, digits, input, base_rows, SwitchEnd::extended, base_limbs, up, fused,
+                         nullptr);
+    }
+    scaled_inverse_transform(where, arithmetic(down.dropped()), remainders, between, sums, {}, {},
+                             down.dropped(), division.scaled);
     extra_rows(where, remainders, division.extra);
     convert_columns(where, of_base, delta, remainders, 2, division.columns);
-    rows_inner_product(where, of_base, digits, input, rows, fused, up.extended(), 0, &down);
+    rows_inner_product(where, of_base, digits, input, rows, end, kept, up, fused, &down);
   }
 }
 

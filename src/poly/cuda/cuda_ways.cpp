@@ -44,8 +44,13 @@ Way CudaBackend::way(const Division& down, const PolyShape& in) const {
 Way CudaBackend::way(const ModUp& up, const Division* down, std::size_t batch) const {
   if (down == nullptr) return Way::unfused;
   const bool passes = allows(Way::passes) && fused_.of(up).usable && fused_.of(*down).usable;
-  if (way(up, batch) == Way::clusters && fused_.in_clusters(*down).usable) return Way::clusters;
-  return passes ? Way::passes : Way::unfused;
+  const bool lowers = !(down->target() == up.base());
+  if (!lowers && way(up, batch) == Way::clusters && fused_.in_clusters(*down).usable) return Way::clusters;
+  // Sums and remainders of a limb meet in one arithmetic, and special limbs are not kept.
+  const bool meets = !lowers || (arithmetic(down->target()) == arithmetic(up.base()) &&
+                                 up.extended().without(up.base()).without(down->target()).size() ==
+                                     up.extended().size() - up.base().size());
+  return passes && meets ? Way::passes : Way::unfused;
 }
 
 }  // namespace hemera::poly::cuda

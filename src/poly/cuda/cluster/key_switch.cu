@@ -13,6 +13,7 @@ namespace {
 template <class A>
 struct ClusterSwitchPass : SwitchPass<A> {
   ConstDeviceView residues;
+  unsigned first;            // limb of the extended base that is limb 0 of the output
   unsigned results;          // components of all keys
   unsigned cluster_results;  // at most so many of a cluster
   unsigned cluster_digits;   // the same of digits; else all
@@ -315,7 +316,7 @@ struct ClusterSwitchAgent {
     } else {
       // What is added after the division is added times D before.
       Added<A, of_product> added;
-      added.read(pass, component, limb, extended_limb,
+      added.read(pass, component, extended_limb,
                  [&](const ConstDeviceView& view, unsigned of_component, unsigned of_limb) {
                    return __ldcg(reinterpret_cast<const ulonglong2*>(view.limb(batch, of_component, of_limb) +
                                                                      position));
@@ -367,7 +368,9 @@ ClusterSwitchPass<A> make_pass(const Launcher& launcher, const Part& part, const
                                const ClusterModUp& up, const RnsBase& extended, std::size_t first,
                                const Division* down) {
   ClusterSwitchPass<A> pass{};
-  set_switches<A>(pass, launcher, part, input, switches, up, extended, first, down);
+  set_switches<A>(pass, launcher, part, input, switches, up, down);
+  pass.first = static_cast<unsigned>(first + part.first_limb);
+  pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);
   pass.residues = device_view(part.batches_of(residues));
   pass.results = static_cast<unsigned>(2 * switches.size());
   pass.cluster_digits = pass.digit_count;

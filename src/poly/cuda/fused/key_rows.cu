@@ -70,12 +70,12 @@ template <class A>
 struct RowsProductPass : SwitchPass<A> {
   ConstDeviceView digits;  // lazy, [batch, digit, limb of the extended base]
   unsigned log_degree;
+  std::int16_t positions[limbs_per_launch];  // of the limbs in the extended base; below 0: nowhere
+  LimbFactors special;                       // P, of the limbs where it multiplies what is added
 };
 
 constexpr unsigned rows_per_block = 2;
 constexpr unsigned block_words = rows_per_block * row_size;
-
-enum class End : std::uint8_t { sums, division, product };
 
 // Two neighbours of one component of a key's sum.
 struct Unit {
@@ -93,20 +93,26 @@ struct Unit {
 
 // What a block does with two rows of a limb: it transforms those of all digits, then takes their products
 // with the keys.
-template <class A, End end>
+template <class A, SwitchEnd end, bool of_product>
 struct RowsProductAgent {
   using Value = typename A::Value;
-  static constexpr bool ends = end != End::sums, of_product = end == End::product;
+  static constexpr bool ends = end == SwitchEnd::divided || end == SwitchEnd::lowered;
+  static constexpr bool adds = end != SwitchEnd::sums;
+  static constexpr bool adds_before = end == SwitchEnd::extended || end == SwitchEnd::lowered;
 
   const RowsProductPass<A>& pass;
   const TableLayout layout;
   const unsigned batch = blockIdx.x;
   const unsigned limb = blockIdx.z;                    // of the output
-  const unsigned extended_limb = pass.first + limb;    // the same of the extended base
   const unsigned index = pass.limbs.ring_index[limb];  // of its modulus in the ring
   const typename A::Modulus m = pass.moduli[index];
   const arith::Modulus q = pass.ring_moduli[index];
-  const std::uint32_t own = pass.own_digits[extended_limb];  // the digit that has the limb, or no_digit
+  // The same of the extended base, and no digits where that does not have it.
+  const bool has_sums = end != SwitchEnd::lowered || pass.positions[limb] >= 0;
+  const unsigned extended_limb = has_sums ? static_cast<unsigned>(pass.positions[limb]) : 0;
+  const unsigned digit_count = has_sums ? pass.digit_count : 0;
+  // The digit that has the limb, or no_digit.
+  const std::uint32_t own = has_sums ? pass.own_digits[extended_limb] : no_digit;
   const unsigned key_limb = pass.key_limbs[extended_limb];
   const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
   const unsigned units = pass.key_count * block_words;
@@ -117,7 +123,7 @@ struct RowsProductAgent {
   __device__ __forceinline__ void rows_to_shared() const {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 16, local_row = lane / 16;
     const unsigned row = blockIdx.y * rows_per_block + local_row, first = row_size * row + t;
-    const unsigned groups = pass.digit_count + (ends ? 2 * pass.key_count : 0);
+    const unsigned groups = digit_count + (ends ? 2 * pass.key_count : 0);
     for (unsigned number = warp; number < groups; number += blockDim.x / 32) {
       const unsigned other = number + (number >= own ? 1 : 0);
       const unsigned group = own != no_digit && number + 1 == groups ? own : other;
@@ -153,19 +159,19 @@ struct RowsProductAgent {
     for (unsigned number = threadIdx.x; number < units; number += blockDim.x) {
       const Unit unit(number);
       Added<A, of_product> added;
-      if constexpr (ends) {
-        added.read(pass, unit.component, limb, extended_limb,
+      if (adds && has_sums) {
+        added.read(pass, unit.component, extended_limb,
                    [&](const ConstDeviceView& view, unsigned component, unsigned of_limb) {
                      return *reinterpret_cast<const ulonglong2*>(view.limb(batch, component, of_limb) +
                                                                  unit.position);
                    });
       }
       Sum<A> sums[2];
-      for (unsigned first = 0; first < pass.digit_count; first += digits_at_once) {
+      for (unsigned first = 0; first < digit_count; first += digits_at_once) {
         ulonglong2 next[digits_at_once] = {};
-        const bool more = first + digits_at_once < pass.digit_count;
+        const bool more = first + digits_at_once < digit_count;
         read_words(next, more ? number : number + blockDim.x, more ? first + digits_at_once : 0);
-        add_products<A>(sums, words, shared + unit.entry, block_words, first, pass.digit_count, q, m);
+        add_products<A>(sums, words, shared + unit.entry, block_words, first, digit_count, q, m);
 #pragma unroll
         for (unsigned i = 0; i < digits_at_once; ++i) words[i] = next[i];
       }
@@ -177,15 +183,24 @@ struct RowsProductAgent {
   __device__ __forceinline__ void end_unit(const Unit& unit, const Sum<A> (&sums)[2],
                                            const Added<A, of_product>& added) const {
     const KeyPart& part = pass.keys[unit.key];
-    const Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+    Value sum[2] = {sums[0].lazy(q, m), sums[1].lazy(q, m)};
+    Value addend[2] = {};
+    if constexpr (adds) added.values(addend, unit.component, q, m);
+    if constexpr (adds_before) {
+      const auto special = A::expand(factor_of<A>(pass.special, limb), m);
+#pragma unroll
+      for (unsigned i = 0; i < 2; ++i) {
+        sum[i] += A::multiply(addend[i], special, m);
+        addend[i] = Value{};
+      }
+    }
     ulonglong2 result;
     if constexpr (ends) {
-      Value addend[2];
-      added.values(addend, unit.component, q, m);
-      const Value* delta =
-          shared + (pass.digit_count + 2 * unit.key + unit.component) * block_words + unit.entry;
+      const Value* delta = shared + (digit_count + 2 * unit.key + unit.component) * block_words + unit.entry;
       result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, addend[0], m),
                                end_division<A>(sum[1], delta[1], inverse, addend[1], m));
+    } else if constexpr (adds_before) {
+      result = make_ulonglong2(A::finish_forward(sum[0], m), A::finish_forward(sum[1], m));
     } else {
       result = make_ulonglong2(canonical<A>(sum[0], m), canonical<A>(sum[1], m));
     }
@@ -202,8 +217,8 @@ struct RowsProductAgent {
  private:
   // The limb of a digit or a delta between the passes of its transform.
   __device__ __forceinline__ const std::uint64_t* lazy_limb(unsigned group) const {
-    if (!ends || group < pass.digit_count) return pass.digits.limb(batch, group, extended_limb);
-    const unsigned delta = group - pass.digit_count;
+    if (!ends || group < digit_count) return pass.digits.limb(batch, group, extended_limb);
+    const unsigned delta = group - digit_count;
     return pass.keys[delta / 2].delta.limb(batch, delta % 2, limb);
   }
 
@@ -214,17 +229,17 @@ struct RowsProductAgent {
     const Unit unit(number);
     const ConstDeviceView& view = pass.keys[unit.key].key;
     const std::uint64_t* key = view.limb(0, unit.component, key_limb) + blockIdx.y * block_words + unit.entry;
-    read_key(words, first_digit, pass.digit_count, [&](unsigned digit) {
+    read_key(words, first_digit, digit_count, [&](unsigned digit) {
       return __ldcs(reinterpret_cast<const ulonglong2*>(key + pass.key_digits[digit] * view.batch_stride));
     });
   }
 };
 
 // Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
-template <class A, End end, int blocks = 3>
+template <class A, SwitchEnd end, bool product, int blocks = 3>
 __global__ void __launch_bounds__(256, blocks)
     rows_inner_product_kernel(const __grid_constant__ RowsProductPass<A> pass, int log_rows) {
-  const RowsProductAgent<A, end> agent{pass, TableLayout(log_rows)};
+  const RowsProductAgent<A, end, product> agent{pass, TableLayout(log_rows)};
   begin_kernel();
   agent.rows_to_shared();
   agent.multiply_keys();
@@ -259,15 +274,23 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
 }
 
 void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& digits,
-                        const SwitchInput& input, std::span<const SwitchRows> switches,
-                        const FusedModUp& plan, const RnsBase& extended, std::size_t first,
+                        const SwitchInput& input, std::span<const SwitchRows> switches, SwitchEnd end,
+                        const SwitchLimbs& limbs, const ModUp& up, const FusedModUp& tables,
                         const Division* down) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     PolyShape shape = switches.front().out.shape;
     shape.components = 1;
     for_each_launch(shape, [&](const Part& part) {
       RowsProductPass<A> pass{};
-      set_switches<A>(pass, launcher, part, input, switches, plan, extended, first, down);
+      set_switches<A>(pass, launcher, part, input, switches, tables, down);
+      pass.limbs = limb_moduli(limbs.base, part.first_limb, part.limbs);
+      for (std::size_t i = 0; i < part.limbs; ++i) {
+        const std::int32_t position = limbs.positions[part.first_limb + i];
+        pass.positions[i] = static_cast<std::int16_t>(position);
+        if (position < 0 || static_cast<std::size_t>(position) >= up.base().size()) continue;
+        const auto of_base = static_cast<std::size_t>(position);
+        set_factor<A>(pass.special, i, up.special_residues()[of_base], up.base().modulus(of_base));
+      }
       pass.digits = device_view(part.batches_of(digits));
       pass.log_degree = launcher.log_degree;
       if (down != nullptr) {
@@ -281,10 +304,24 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
       // Where rounds are many, a fourth block at a time is worth its registers.
       constexpr int most_blocks = std::is_same_v<A, M64> ? 3 : 4;
       const bool crowd = part.batches * part.limbs * row_pairs >= tuning::least_blocks_of_four;
-      const auto kernel = down == nullptr      ? rows_inner_product_kernel<A, End::sums>
-                          : input.is_product() ? rows_inner_product_kernel<A, End::product>
-                          : crowd              ? rows_inner_product_kernel<A, End::division, most_blocks>
-                                               : rows_inner_product_kernel<A, End::division>;
+      const auto choose = [&]<SwitchEnd ends>(std::integral_constant<SwitchEnd, ends>) {
+        return input.is_product() ? rows_inner_product_kernel<A, ends, true>
+                                  : rows_inner_product_kernel<A, ends, false>;
+      };
+      const auto kernel = [&] {
+        switch (end) {
+          case SwitchEnd::extended:
+            return choose(std::integral_constant<SwitchEnd, SwitchEnd::extended>{});
+          case SwitchEnd::divided:
+            return crowd && !input.is_product()
+                       ? rows_inner_product_kernel<A, SwitchEnd::divided, false, most_blocks>
+                       : choose(std::integral_constant<SwitchEnd, SwitchEnd::divided>{});
+          case SwitchEnd::lowered:
+            return choose(std::integral_constant<SwitchEnd, SwitchEnd::lowered>{});
+          default:
+            return rows_inner_product_kernel<A, SwitchEnd::sums, false>;
+        }
+      }();
       launch("key_inner_product", launcher.stream, kernel,
              {static_cast<unsigned>(part.batches), static_cast<unsigned>(row_pairs),
               static_cast<unsigned>(part.limbs)},

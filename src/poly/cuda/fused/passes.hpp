@@ -227,13 +227,26 @@ struct SwitchRows {
 /// Most keys of one launch.
 inline constexpr unsigned keys_per_launch = 4;
 
-/// Rows of the digits, and their inner products with the keys: limbs first ... first + out.shape.limbs - 1 of
-/// the extended base. `digits` is lazy; the limbs that a digit has come from the input, which has the level's
-/// base. Without `down` the sums are stored; else the switches are ended: with the rows of delta, out = (sum
-/// - delta) / P + addend, and the automorphism of that.
+/// How the rows of a key switch end.
+enum class SwitchEnd : std::uint8_t {
+  sums,      // stored
+  extended,  // and P times what is added to them
+  divided,   // with the rows of delta: (sum - delta) / P and what is added, and the automorphism of that
+  lowered,   // the same by any division: (E (sum + P times what is added) - delta) / D
+};
+
+/// The limbs of such a pass: their moduli, and where each stands in the extended base (below 0: nowhere,
+/// where a division adds it).
+struct SwitchLimbs {
+  RnsBase base;
+  std::vector<std::int32_t> positions;
+};
+
+/// Rows of the digits, and their inner products with the keys. `digits` is lazy; the limbs that a digit has
+/// come from the input, which has the level's base. `down` where the switches are divided.
 void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const ConstPolyView& digits,
-                        const SwitchInput& input, std::span<const SwitchRows> switches,
-                        const FusedModUp& tables, const RnsBase& extended, std::size_t first,
+                        const SwitchInput& input, std::span<const SwitchRows> switches, SwitchEnd end,
+                        const SwitchLimbs& limbs, const ModUp& up, const FusedModUp& tables,
                         const Division* down);
 
 /// Rows of both operands over P, which are lazy limbs of `lifted`, their product, and its rows of the inverse

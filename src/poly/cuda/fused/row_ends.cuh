@@ -31,12 +31,14 @@ void set_factor(LimbFactors& factors, std::size_t limb, std::uint64_t value, con
   std::memcpy(factors.words + sizeof twiddle / sizeof(std::uint64_t) * limb, &twiddle, sizeof twiddle);
 }
 
-/// Of the limbs of a part: 1 / D, and where a limb stands in what is divided (below 0: nowhere).
+/// Of the limbs of a part: E / D, or 1 / D of a limb that the division adds, and where a limb stands in what
+/// is divided (below 0: nowhere).
 template <class A>
 void set_inverses(LimbFactors& inverses, const Division& plan, const Part& part) {
   for (std::size_t i = 0; i < part.limbs; ++i) {
     const std::size_t j = part.first_limb + i;
-    set_factor<A>(inverses, i, plan.inverse_dropped()[j].operand, plan.target().modulus(j));
+    const auto& values = plan.kept_positions()[j] >= 0 ? plan.scaled_inverse() : plan.inverse_dropped();
+    set_factor<A>(inverses, i, values[j].operand, plan.target().modulus(j));
   }
 }
 inline void set_kept(std::int16_t (&kept)[limbs_per_launch], const Division& plan, const Part& part) {

@@ -28,7 +28,6 @@ struct SwitchPass {
   KeyPart keys[keys_per_launch];
   unsigned key_count;
   unsigned digit_count;
-  unsigned first;  // limb of the extended base that is limb 0 of the output
   unsigned addend_components;
   std::uint16_t key_digits[max_fused_digits];
   const std::uint32_t* key_limbs;
@@ -40,11 +39,10 @@ struct SwitchPass {
   const typename A::Twiddle* forward;
 };
 
-/// Sets all of it but the deltas. Without `down` the switches do not end here.
+/// Sets all of it but the deltas and the limbs. Without `down` the switches do not end here.
 template <class A, class Tables>
 void set_switches(SwitchPass<A>& pass, const Launcher& launcher, const Part& part, const SwitchInput& input,
-                  std::span<const SwitchRows> switches, const Tables& up, const RnsBase& extended,
-                  std::size_t first, const Division* down) {
+                  std::span<const SwitchRows> switches, const Tables& up, const Division* down) {
   pass.in = device_view(part.batches_of(input.in));
   pass.left = device_view(part.batches_of(input.left));
   pass.right = device_view(part.batches_of(input.right));
@@ -54,20 +52,16 @@ void set_switches(SwitchPass<A>& pass, const Launcher& launcher, const Part& par
     pass.keys[i].inverse_element = static_cast<unsigned>(
         arith::inverse(switches[i].galois_element, 2 * std::uint64_t{launcher.degree()}));
   }
-  if (down != nullptr) {
-    if (input.addend.data != nullptr) {
-      pass.addend = device_view(part.of(input.addend));
-      pass.addend_components = static_cast<unsigned>(input.addend.shape.components);
-    }
-    set_inverses<A>(pass.inverses, *down, part);
+  if (input.addend.data != nullptr) {
+    pass.addend = device_view(part.batches_of(input.addend));
+    pass.addend_components = static_cast<unsigned>(input.addend.shape.components);
   }
+  if (down != nullptr) set_inverses<A>(pass.inverses, *down, part);
   pass.key_count = static_cast<unsigned>(switches.size());
   pass.digit_count = static_cast<unsigned>(up.key_digits.size());
-  pass.first = static_cast<unsigned>(first + part.first_limb);
   std::copy(up.key_digits.begin(), up.key_digits.end(), pass.key_digits);
   pass.key_limbs = up.key_limbs.data();
   pass.own_digits = up.own_digits.data();
-  pass.limbs = limb_moduli(extended, first + part.first_limb, part.limbs);
   const TransformTables<A>& tables = launcher.tables->transforms<A>();
   pass.ring_moduli = launcher.tables->moduli();
   pass.moduli = tables.moduli.data();
@@ -97,17 +91,16 @@ template <class A, bool product>
 struct Added {
   ulonglong2 a0{}, a1{}, b0{}, b1{};
 
-  /// pair(view, component, limb) gives two words, of a limb of the output or, for factors, of the extended
-  /// base.
+  /// pair(view, component, limb) gives two words of a limb of the level's base.
   template <typename Pair>
   __device__ __forceinline__ void read(const SwitchPass<A>& pass, unsigned component, unsigned limb,
-                                       unsigned extended_limb, const Pair& pair) {
+                                       const Pair& pair) {
     if constexpr (product) {
-      a0 = pair(pass.left, 0, extended_limb);
-      b0 = pair(pass.right, 0, extended_limb);
+      a0 = pair(pass.left, 0, limb);
+      b0 = pair(pass.right, 0, limb);
       if (component != 0) {
-        a1 = pair(pass.left, 1, extended_limb);
-        b1 = pair(pass.right, 1, extended_limb);
+        a1 = pair(pass.left, 1, limb);
+        b1 = pair(pass.right, 1, limb);
       }
     } else if (component < pass.addend_components) {
       a0 = pair(pass.addend, component, limb);

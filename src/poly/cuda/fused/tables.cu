@@ -65,6 +65,13 @@ struct FusedTables::HostColumns {
     }
   }
 
+  [[nodiscard]] bool has_factors() const {
+    return std::any_of(groups.begin(), groups.end(), [](const Group& group) {
+      return std::any_of(group.targets.begin(), group.targets.end(),
+                         [](const Target& target) { return target.factor != 1; });
+    });
+  }
+
   /// Targets of one source each, four together whatever their sources.
   void regroup() {
     std::vector<Group> regrouped;
@@ -120,7 +127,9 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
   std::size_t most = 0;
   for (const auto& group : host.groups) most = std::max(most, group.sources.size());
   ColumnTables tables;
-  tables.steps = most == 1 ? 0 : static_cast<unsigned>((most + 3) / 4);
+  // A single source without a weight is only reduced; in M64 it is multiplied anyway.
+  const bool weighs = arithmetic != Arithmetic::m64 && host.has_factors();
+  tables.steps = most == 1 && !weighs ? 0 : static_cast<unsigned>((most + 3) / 4);
   if (tables.steps == 0) host.regroup();
   tables.job_count = static_cast<unsigned>(host.groups.size());
   std::vector<ColumnJob> jobs;
@@ -294,14 +303,14 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     // The exact conversion of several moduli has a quotient; a single one converts by its centred residue.
     const bool has_quotient = dropped > 1;
     const std::size_t sources = dropped + (has_plaintext ? 1 : 0);
-    if (plan.adds_primes() || !takes(plan.target(), sources) || !takes(plan.dropped(), sources))
-      return tables;
+    if (!takes(plan.target(), sources) || !takes(plan.dropped(), sources)) return tables;
 
     std::vector<std::uint64_t> factors, shifts;
     std::vector<ConversionSource> extra;
     for (std::size_t i = 0; i < dropped; ++i) {
       const arith::Modulus& d = plan.dropped().modulus(i);
-      factors.push_back(conversion.inverse_punctured()[i].operand);
+      factors.push_back(
+          d.multiply(conversion.inverse_punctured()[i].operand, plan.added_product_dropped()[i].operand));
       shifts.push_back(has_quotient ? 0 : (d.value() - 1) / 2);
       extra.push_back({.scale = {},
                        .modulus = d.value(),
@@ -321,6 +330,11 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
                                  .weights = conversion.punctured()[j],
                                  .minus_shift = has_quotient ? 0 : b.negate(conversion.center_shift()[j]),
                                  .minus_product = has_quotient ? b.negate(conversion.product()[j]) : 0};
+      // (E x - delta) / D as (x - delta / E) E / D.
+      if (plan.adds_primes() && plan.kept_positions()[j] >= 0) {
+        target.factor = arith::inverse(
+            b.multiply(plan.scaled_inverse()[j].operand, plan.dropped_product()[j].operand), b.value());
+      }
       if (has_plaintext) {
         const std::uint64_t product = plan.dropped_product()[j].operand;
         target.weights.push_back(product);
