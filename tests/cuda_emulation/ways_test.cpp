@@ -96,6 +96,33 @@ TEST(EmulationWays, KeySwitchesHaveThree) {
   EXPECT_EQ(large[3], large[2]);
 }
 
+// Switches that end in a base that is no part of the level's, and divisions to one.
+TEST(EmulationWays, OtherBasesHaveTwo) {
+  const auto switches = kernels_by_way(8192, [](Rig& rig) {
+    const RnsBase base = rig.primes(0, 2), extended = rig.primes(0, 3), target = rig.choose({3, 0});
+    const ModUp up(base, rig.primes(2, 1), {{0, base}}, extended);
+    const Division down(extended, target);
+    const Poly in = rig.upload(rig.random(base, 1, 1)), addend = rig.upload(rig.random(base, 1, 2));
+    const Poly key = rig.upload(rig.random(extended, 1, 2));
+    return outcome(rig, 2, 2, [&](const PolyView& out, runtime::Workspace& space) {
+      const Backend::KeySwitch only{out, key.view()};
+      rig.backend->switch_keys(*rig.queue, std::span(&only, 1), in.view(), up, &down, addend.view(), space);
+    });
+  });
+  const auto divisions = kernels_by_way(8192, [](Rig& rig) {
+    const Division plan(rig.primes(0, 3), rig.choose({3, 0}));
+    const Poly in = rig.upload(rig.random(plan.source(), 1, 2));
+    return outcome(rig, 2, 2, [&](const PolyView& out, runtime::Workspace& space) {
+      rig.backend->divide_and_round(*rig.queue, out, in.view(), plan, Form::evaluation, space);
+    });
+  });
+  for (const auto& kernels : {switches, divisions}) {
+    EXPECT_EQ(kernels[0], kernels[2]);
+    EXPECT_GT(kernels[1], kernels[2]);
+    EXPECT_EQ(kernels[3], kernels[2]);
+  }
+}
+
 TEST(EmulationWays, DivisionsHaveThree) {
   const auto kernels = kernels_by_way(8192, [](Rig& rig) {
     const Division plan(rig.all(), rig.primes(0, 3));
