@@ -24,6 +24,7 @@ EXPECTED = {
     "04_choosing_parameters": ["refused:", "accepted:", "[-2, -1, 1, 2, 4, 8]"],
     "05_showing_results": ["shown:", "refused:"],
     "07_function": ["sigmoid: depth", "relinearizations", "alarms:"],
+    "08_bootstrapping": ["security below 128", "13 levels left", "\n         7        92  2^-"],
 }
 
 
