@@ -71,6 +71,8 @@ class Setting:
             "terms": [x, x],
             "factors": [x, x],
             "transform": None,
+            "function": None,
+            "coefficients": [0.5, 1.0],
             "circuit": lambda y: y,
             "examples": x,
             "depth": 1,

@@ -107,7 +107,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.ratio_bits = 13;
     settings.slots_to_coefficients = {36, 36, 36};
     settings.coefficients_to_slots = {50, 50, 50};
-    settings.eval_mod_error = -38;
+    settings.eval_mod_error = -38.8;
     settings.constant_bits = 42;
     return settings;
   }
@@ -118,7 +118,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.ratio_bits = 9;
     settings.slots_to_coefficients = {43, 43, 43};
     settings.coefficients_to_slots = {52, 52, 52};
-    settings.eval_mod_error = -40;
+    settings.eval_mod_error = -40.7;
     settings.constant_bits = 44;
     settings.arcsine = true;
     settings.special_primes = 9;

@@ -10,10 +10,19 @@
 namespace hemera::io {
 namespace {
 
+// Vector registers hold bytes, too; whatever is called next may save them, as the dynamic linker does where
+// it binds a function at its first call.
+#if defined(__has_cpp_attribute) && __has_cpp_attribute(gnu::zero_call_used_regs)
+#define HEMERA_ZERO_REGISTERS [[gnu::zero_call_used_regs("all")]]
+#else
+#define HEMERA_ZERO_REGISTERS
+#endif
+
 // xxHash keeps the last bytes that it is given in its state, and copies them on the stack: in frames of this
 // call.
-[[gnu::noinline]] std::uint64_t hash(std::uint64_t seed, std::span<const std::byte> first,
-                                     std::span<const std::byte> second) {
+HEMERA_ZERO_REGISTERS [[gnu::noinline]] std::uint64_t hash(std::uint64_t seed,
+                                                           std::span<const std::byte> first,
+                                                           std::span<const std::byte> second) {
   if (second.empty()) {
     return XXH3_64bits_withSeed(first.data(), first.size(), seed);
   }
