@@ -337,7 +337,12 @@ class Evaluator:
                 slots.
             TypeError: for another number of inputs.
         """
-        own = function.function if isinstance(function, FunctionPlan) else function
+        own = require_type(
+            function.function if isinstance(function, FunctionPlan) else function,
+            Function,
+            "apply",
+            "a function of hm.circuits, such as hm.circuits.sigmoid((-8, 8))",
+        )
         parts = all_parts(inputs, "apply")
         if len(parts) != len(own.intervals):
             raise TypeError(f"{own.name} takes {len(own.intervals)} ciphertexts, not {len(parts)}")

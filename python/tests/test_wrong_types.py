@@ -72,6 +72,7 @@ class Setting:
             "factors": [x, x],
             "transform": None,
             "function": None,
+            "inputs": x,
             "coefficients": [0.5, 1.0],
             "circuit": lambda y: y,
             "examples": x,
