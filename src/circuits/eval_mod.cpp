@@ -11,6 +11,7 @@
 #include "circuits/eval_mod_scales.hpp"
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/runtime/error.hpp"
+#include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -22,18 +23,7 @@ using poly::PolyView;
 using rlwe::Ciphertext;
 
 // Nearest to x.
-BigInteger integer(double x) {
-  int exponent = 0;
-  const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
-  return exponent > 53 ? BigInteger(mantissa) << static_cast<unsigned>(exponent - 53)
-                       : BigInteger(std::llrint(x));
-}
-
-std::vector<std::uint64_t> residues(const BigInteger& value, const poly::RnsBase& base) {
-  std::vector<std::uint64_t> result;
-  for (const std::uint64_t prime : base.values()) result.push_back(arith::modulo(value, prime));
-  return result;
-}
+BigInteger integer(double x) { return ckks::scaled_integer(x, 1); }
 
 // Batches of ciphertexts at one level, with one scale.
 struct Batch {
@@ -116,7 +106,7 @@ class Steps {
   void multiply_integer(const PolyView& out, const ConstPolyView& x, const BigInteger& factor,
                         std::size_t level) const {
     const poly::RnsBase& base = context_.base(level);
-    context_.backend().multiply_scalar(context_.queue(), out, x, residues(factor, base), base);
+    context_.backend().multiply_scalar(context_.queue(), out, x, ckks::residues(factor, base), base);
   }
   // out += factor x.
   void add_multiple(const PolyView& out, const ConstPolyView& x, const BigInteger& factor,
@@ -129,8 +119,8 @@ class Steps {
   void add_constant(const PolyView& out, double value, double scale, std::size_t level) const {
     const poly::RnsBase& base = context_.base(level);
     const PolyView first = out.components(0, 1);
-    context_.backend().add_scalar(context_.queue(), first, first, residues(integer(value * scale), base),
-                                  Form::evaluation, base);
+    context_.backend().add_scalar(context_.queue(), first, first,
+                                  ckks::residues(integer(value * scale), base), Form::evaluation, base);
   }
 
  private:

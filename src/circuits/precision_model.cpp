@@ -10,6 +10,7 @@
 
 #include "circuits/dft_factors.hpp"
 #include "circuits/eval_mod.hpp"
+#include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -89,8 +90,7 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
       ratio_(layout.ratio),
       constant_(layout.constant),
       // Values that repeat are the mean of their repetitions, whose noise is independent.
-      rounding_(rounding_log2(parameters.degree(), parameters.literal().secret.weight) +
-                0.5 * std::log2(to_double(slots) / to_double(parameters.max_slots()))) {
+      rounding_(std::log2(division_error(parameters, slots))) {
   const auto& scales = parameters.rescaling().scales;
   const auto scale = [&](std::size_t level) { return std::log2(scales[level].scale); };
   const std::size_t end = layout.eval_mod_level - eval_mod_steps - (layout.arcsine ? arcsine_steps : 0);
