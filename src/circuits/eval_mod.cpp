@@ -108,12 +108,24 @@ class Steps {
     const poly::RnsBase& base = context_.base(level);
     context_.backend().multiply_scalar(context_.queue(), out, x, ckks::residues(factor, base), base);
   }
-  // out += factor x.
-  void add_multiple(const PolyView& out, const ConstPolyView& x, const BigInteger& factor,
-                    std::size_t level) const {
-    Batch multiple = make(1, 2, level, 1);
-    multiply_integer(multiple.view(), x, factor, level);
-    context_.backend().add(context_.queue(), out, out, std::as_const(multiple).view(), context_.base(level));
+  // A multiple of a batch.
+  struct Multiple {
+    ConstPolyView of;
+    BigInteger factor;
+  };
+  // out = the sum of the multiples and of a number in every slot; `out` may be the first of them.
+  void combine(const PolyView& out, std::span<const Multiple> multiples, const BigInteger& number,
+               std::size_t level) const {
+    const poly::RnsBase& base = context_.base(level);
+    std::vector<ConstPolyView> views;
+    std::vector<std::vector<std::uint64_t>> scalars;
+    for (const auto& [view, factor] : multiples) {
+      views.push_back(view);
+      scalars.push_back(ckks::residues(factor, base));
+    }
+    auto workspace = context_.make_workspace();
+    context_.backend().combine(context_.queue(), out, views, scalars, ckks::residues(number, base), base,
+                               workspace);
   }
   // Adds the value to every slot of what has this scale.
   void add_constant(const PolyView& out, double value, double scale, std::size_t level) const {
@@ -180,7 +192,9 @@ Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) c
     const PolyView third = steps.group(products.view(), 0);
     steps.multiply(third, t1, t2, level);
     steps.multiply(steps.group(products.view(), 1), t2, t2, level);
-    steps.add_multiple(third.components(0, 2), t1, -integer(two.scale / 2), level);
+    const PolyView linear = third.components(0, 2);
+    steps.combine(linear, std::vector<Steps::Multiple>{{linear, integer(1)}, {t1, -integer(two.scale / 2)}},
+                  integer(0), level);
     steps.end_products(steps.group(four.view(), 2, 2), std::as_const(products).view(), level--);
     steps.add_constant(steps.group(four.view(), 3), -1, four.scale, level);
   }
@@ -198,18 +212,17 @@ Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) c
     for (std::size_t half = 0; half < 2; ++half) {
       const auto [quotient, rest] = divide_chebyshev(half == 0 ? halves.quotient : halves.remainder, 4);
       const auto coefficient = [&](double value) { return integer(std::nearbyint(value * constant_)); };
-      steps.multiply_integer(part.view(), steps.group(all, 0), coefficient(quotient[1]), level);
-      for (std::size_t k = 2; k < 4; ++k) {
-        steps.add_multiple(part.view(), steps.group(all, k - 1), coefficient(quotient[k]), level);
-      }
-      steps.add_constant(part.view(), quotient[0], part.scale, level);
+      std::vector<Steps::Multiple> factors, rests;
       const PolyView out = steps.group(products.view(), 1 + half);
-      steps.multiply(out, std::as_const(part).view(), t4, level);
+      const PolyView linear = out.components(0, 2);
+      rests.push_back({linear, integer(1)});
       for (std::size_t k = 1; k < 4; ++k) {
-        steps.add_multiple(out.components(0, 2), steps.group(all, k - 1),
-                           coefficient(rest[k]) * integer(four.scale), level);
+        factors.push_back({steps.group(all, k - 1), coefficient(quotient[k])});
+        rests.push_back({steps.group(all, k - 1), coefficient(rest[k]) * integer(four.scale)});
       }
-      steps.add_constant(out, rest[0], part.scale * four.scale, level);
+      steps.combine(part.view(), factors, integer(quotient[0] * part.scale), level);
+      steps.multiply(out, std::as_const(part).view(), t4, level);
+      steps.combine(linear, rests, integer(rest[0] * (part.scale * four.scale)), level);
     }
     steps.end_products(three.view(), std::as_const(products).view(), level--);
     steps.add_constant(steps.group(three.view(), 0), -1, three.scale, level);
@@ -221,7 +234,11 @@ Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) c
     const ConstPolyView all = std::as_const(three).view();
     Batch products = steps.make(1, 3, level, 1);
     steps.multiply(products.view(), steps.group(all, 1), steps.group(all, 0), level);
-    steps.add_multiple(products.view().components(0, 2), steps.group(all, 2), integer(three.scale), level);
+    const PolyView linear = products.view().components(0, 2);
+    steps.combine(
+        linear,
+        std::vector<Steps::Multiple>{{linear, integer(1)}, {steps.group(all, 2), integer(three.scale)}},
+        integer(0), level);
     steps.end_products(x.view(), std::as_const(products).view(), level--);
   }
   for (int i = 0; i < 3; ++i, --level) x = steps.doubled(x);

@@ -143,6 +143,21 @@ void Backend::add_scalar(Queue& queue, const PolyView& out, const ConstPolyView&
   do_add_scalar(queue, out, a, scalars, form, base);
 }
 
+void Backend::combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                      std::span<const std::vector<std::uint64_t>> scalars,
+                      std::span<const std::uint64_t> added, const RnsBase& base, Workspace& workspace) const {
+  constexpr const char* operation = "combine";
+  if (a.empty()) throw MismatchError("combine: there is no term; at least one is needed");
+  check_count(operation, "terms' scalars", scalars.size(), a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    check_unary(operation, ring_, out, a[i], base);
+    check_count(operation, "scalars", scalars[i].size(), base.size());
+  }
+  if (!added.empty()) check_count(operation, "residues of the constant", added.size(), base.size());
+  with_scratch(workspace,
+               [&](Workspace& scratch) { do_combine(queue, out, a, scalars, added, base, scratch); });
+}
+
 // --- Ring structure ---
 
 void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

@@ -67,6 +67,23 @@ void Backend::do_copy_from(Queue& queue, const PolyView& out, const Backend& sou
   do_upload(queue, out, host, form);
 }
 
+void Backend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                         std::span<const std::vector<std::uint64_t>> scalars,
+                         std::span<const std::uint64_t> added, const RnsBase& base,
+                         Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const PolyView multiple = take(workspace, out.shape);
+  if (workspace.measures()) return;
+  do_multiply_scalar(queue, out, a[0], scalars[0], base);
+  for (std::size_t i = 1; i < a.size(); ++i) {
+    do_multiply_scalar(queue, multiple, a[i], scalars[i], base);
+    do_binary(queue, Binary::add, out, out, multiple, base);
+  }
+  if (added.empty()) return;
+  const PolyView first = out.components(0, 1);
+  do_add_scalar(queue, first, first, added, Form::evaluation, base);
+}
+
 void Backend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                std::span<const ConstPolyView> b, const RnsBase& base) const {
   const std::size_t right = b.front().shape.components;

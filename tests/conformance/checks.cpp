@@ -242,6 +242,32 @@ class Table {
               {{"three scalars", [this, scalars](const Views& v, Workspace&) {
                   backend().add_scalar(queue(), v[0], v[1], scalars(3), Form::coefficient, plans.base);
                 }}});
+    const auto combined = [this](const Views& v, Workspace& space, std::size_t terms,
+                                 const std::vector<std::vector<std::uint64_t>>& factors,
+                                 const std::vector<std::uint64_t>& added, const RnsBase& base) {
+      const std::vector<ConstPolyView> a(terms, v[1]);
+      backend().combine(queue(), v[0], a, factors, added, base, space);
+    };
+    operations.push_back(
+        {"combine",
+         {{"output", plans.base, batch, 2, any}, {"a", plans.base, batch, 2, any}},
+         [combined, scalars](const Views& v, const Plans& p, Workspace& space) {
+           combined(v, space, 1, {scalars(2)}, scalars(2), p.base);
+         },
+         true,
+         {{"no term",
+           [this, combined](const Views& v, Workspace& space) { combined(v, space, 0, {}, {}, plans.base); }},
+          {"a term without scalars",
+           [this, combined, scalars](const Views& v, Workspace& space) {
+             combined(v, space, 2, {scalars(2)}, {}, plans.base);
+           }},
+          {"one scalar of two",
+           [this, combined, scalars](const Views& v, Workspace& space) {
+             combined(v, space, 1, {scalars(1)}, {}, plans.base);
+           }},
+          {"a constant of three residues", [this, combined, scalars](const Views& v, Workspace& space) {
+             combined(v, space, 1, {scalars(2)}, scalars(3), plans.base);
+           }}}});
     add_unary("automorphism", [this](const Views& v, const RnsBase& base) {
       backend().automorphism(queue(), v[0], v[1], 5, Form::evaluation, base);
     });

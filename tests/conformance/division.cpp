@@ -26,6 +26,7 @@ const std::vector<DivisionCase>& divisions() {
       {"scattered primes go, the others change places", {50, 60, 30, 61, 45}, {0, 1, 2, 3, 4}, {4, 1}},
       {"one prime goes, one comes", {50, 45, 50, 30}, {0, 1, 2}, {0, 1, 3}},
       {"two go, one comes in the middle", {55, 60, 60, 30, 61}, {0, 1, 2, 4}, {0, 3, 4}},
+      {"small primes go, and come", {21, 50, 25, 45, 28, 23}, {0, 1, 2, 3}, {1, 4, 5}},
       {"all go, another comes", {60, 60, 30}, {0, 1}, {2}},
   };
   return list;

@@ -102,5 +102,69 @@ TEST_P(BackendTest, InnerProductOfManyTerms) {
   }
 }
 
+TEST_P(BackendTest, CombineSumsMultiples) {
+  for (const std::vector<int>& bits : bases_of_bits()) {
+    Rig rig(GetParam(), 1024, bits);
+    const RnsBase base = rig.all();
+    const auto residues = [&](bool largest) {
+      const Host random = rig.random(base, 1, 1);
+      std::vector<std::uint64_t> result;
+      for (std::size_t l = 0; l < base.size(); ++l) {
+        result.push_back(largest ? base.modulus(l).value() - 1 : random.at(0, 0, l, 0));
+      }
+      return result;
+    };
+    for (const std::size_t terms : {1, 3, 6, 15}) {
+      std::vector<Host> hosts;
+      std::vector<poly::Poly> held;
+      std::vector<ConstPolyView> views;
+      std::vector<std::vector<std::uint64_t>> scalars;
+      for (std::size_t i = 0; i < terms; ++i) {
+        hosts.push_back(rig.random(base, i % 3 == 2 ? 1 : 2, 2));
+        held.push_back(rig.upload(hosts.back()));
+        scalars.push_back(residues(i % 2 == 1));
+      }
+      for (const poly::Poly& poly : held) views.push_back(poly.view());
+      for (const bool has_constant : {false, true}) {
+        const std::vector<std::uint64_t> added =
+            has_constant ? residues(terms == 3) : decltype(residues(false))();
+        Host expected(base, 2, 2);
+        for (std::size_t b = 0; b < 2; ++b) {
+          for (std::size_t c = 0; c < 2; ++c) {
+            for (std::size_t l = 0; l < base.size(); ++l) {
+              const std::uint64_t q = base.modulus(l).value();
+              for (std::size_t n = 0; n < 1024; ++n) {
+                std::uint64_t sum = has_constant && c == 0 ? added[l] : 0;
+                for (std::size_t i = 0; i < terms; ++i) {
+                  const std::uint64_t entry = hosts[i].at(hosts[i].shape.batch == 1 ? 0 : b, c, l, n);
+                  sum = static_cast<std::uint64_t>(
+                      (static_cast<arith::uint128>(entry) * scalars[i][l] + sum) % q);
+                }
+                expected.at(b, c, l, n) = sum;
+              }
+            }
+          }
+        }
+        for (const poly::Backend* backend : {rig.backend.get(), rig.defaults.get()}) {
+          poly::Poly out = rig.output(base, 2, 2);
+          rig.with_scratch([&](runtime::Workspace& space) {
+            backend->combine(*rig.queue, out.view(), views, scalars, added, base, space);
+          });
+          ASSERT_TRUE(same(rig.download(out), expected)) << terms;
+          // In the place of the first term.
+          poly::Poly first;
+          std::vector<ConstPolyView> in_place = views;
+          rig.with_scratch([&](runtime::Workspace& space) {
+            first = rig.upload(hosts[0]);
+            in_place[0] = std::as_const(first).view();
+            backend->combine(*rig.queue, first.view(), in_place, scalars, added, base, space);
+          });
+          ASSERT_TRUE(same(rig.download(first), expected)) << terms << ", in place";
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hemera::conformance

@@ -61,6 +61,12 @@ const std::vector<Gadget>& gadgets() {
        {},
        {1, 0},
        {{0, {0}, 0, 20}, {1, {0}, 20, 20}, {2, {0}, 40, 20}, {3, {1}, 0, 20}, {4, {1}, 20, 20}}},
+      {"small primes among larger ones",
+       {50, 21, 45, 25, 28, 50},
+       {0, 1, 2, 3},
+       {4, 5},
+       {0, 1, 2, 3, 4, 5},
+       {{0, {0, 1}, 0, 0}, {1, {2, 3}, 0, 0}}},
       {"windows wider than a target, one special prime",
        {61, 30, 50},
        {0, 1},
@@ -178,6 +184,8 @@ TEST_P(BackendTest, ModUpExtendsDigitsAndMultipliesTheKey) {
 
 TEST_P(BackendTest, ModUpInALargeRing) { check_gadget(GetParam(), gadgets()[2], 32768, 1); }
 
+TEST_P(BackendTest, ModUpOfSmallPrimesInALargeRing) { check_gadget(GetParam(), gadgets()[7], 16384, 2); }
+
 // Digits larger than caches hold.
 TEST_P(BackendTest, ModUpOfLargeDigitsInALargeRing) {
   Gadget gadget{.name = "digits of five primes",
@@ -272,7 +280,8 @@ void check_hoisted_products(const BackendCase& backend_case, const Gadget& gadge
   for (const GadgetDigit& digit : plan.digits()) key_digits = std::max(key_digits, digit.key_digit + 1);
   std::vector<poly::Poly> keys, factors;
   for (std::size_t i = 0; i < 3; ++i) keys.push_back(rig.upload(rig.random(plan.key_base(), key_digits, 2)));
-  for (const std::size_t entries : {std::size_t{0}, std::size_t{64}, degree / 2}) {
+  for (const std::size_t entries :
+       {std::size_t{0}, std::size_t{64}, degree / 2, degree / 16, std::max<std::size_t>(64, degree / 256)}) {
     factors.push_back(rig.upload(rig.random(extended, 1, 1, entries)));
   }
   factors.push_back(rig.upload(rig.random(extended, batch, 1)));
@@ -324,6 +333,25 @@ TEST_P(BackendTest, HoistedProducts) {
     check_hoisted_products(GetParam(), gadgets()[0], 1024, 1, outputs, 9);
   }
   check_hoisted_products(GetParam(), gadgets()[1], 1024, 2, 3, 70);
+}
+
+// More than are read at a time.
+TEST_P(BackendTest, HoistedProductsOfManyDigits) {
+  for (const int bits : {45, 61}) {
+    Gadget gadget{.name = "nine digits",
+                  .bits = std::vector<int>(10, bits),
+                  .base = {},
+                  .special = {9},
+                  .key = {},
+                  .digits = {}};
+    for (std::uint32_t i = 0; i < 9; ++i) {
+      gadget.base.push_back(i);
+      gadget.digits.push_back({i, {i}, 0, 0});
+    }
+    gadget.key = gadget.base;
+    gadget.key.push_back(9);
+    check_hoisted_products(GetParam(), gadget, 1024, 2, 2, 5);
+  }
 }
 
 TEST_P(BackendTest, HoistedProductsInALargeRing) {

@@ -16,6 +16,7 @@ const std::vector<Switch>& switches() {
       {"no special prime", 1024, {50, 50, 50}, 3, 1, 1},
       {"one special prime", 8192, {49, 49, 49, 49}, 3, 1, 2},
       {"primes of 30 and 50 bits", 8192, {50, 30, 45, 30, 50}, 3, 2, 1},
+      {"small primes among larger ones", 8192, {50, 21, 45, 25, 28, 50}, 4, 2, 1},
       {"primes of 61 bits", 8192, {61, 61, 61, 61, 61, 61}, 4, 2, 1},
       {"primes that are 1 modulo 2^32", 8192, {-60, -60, -60, -60, -60}, 3, 2, 2},
       {"primes of all sizes", 8192, {60, 30, 50, 45, 61, 55, 61}, 5, 2, 1},

@@ -177,6 +177,13 @@ class Backend {
   void add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                   std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const;
 
+  /// out = sum over i of scalars[i][limb] a[i], plus the constant `added` [limb] in the first component, if
+  /// there is one: in one pass. Evaluation form; at least one a, one residue a term and limb. out may be
+  /// a[0], and is no other a.
+  void combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+               std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
+               const RnsBase& base, Workspace& workspace) const;
+
   // --- Ring structure. ---
   /// The sum of the tensor products of a[i] and b[i], in one pass: out[c] = sum over i and over j + k = c of
   /// a[i][j] * b[i][k]. As many a as b, at least one; all a have the same number of components, and all b;
@@ -363,6 +370,11 @@ class Backend {
   virtual void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                              std::span<const std::uint64_t> scalars, Form form,
                              const RnsBase& base) const = 0;
+
+  virtual void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                          std::span<const std::vector<std::uint64_t>> scalars,
+                          std::span<const std::uint64_t> added, const RnsBase& base,
+                          Workspace& workspace) const;
 
   virtual void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                 std::span<const ConstPolyView> b, const RnsBase& base) const;

@@ -316,8 +316,10 @@ struct F64 {
                                                      const Modulus& m) {
     const double low = load(sums.low, m);
     // 2^32 high, by its exponent: 2^84 + 2^32 high.
-    const double high =
+    double high =
         __dadd_rn(__longlong_as_double(static_cast<long long>(sums.high | 0x4530000000000000ULL)), -0x1p84);
+    // Below, the quotient would leave its range.
+    if (m.q < 0x1p30) high = __dmul_rn(reduce(load(sums.high, m), m), 0x1p32);
     const double multiple = __dadd_rn(__fma_rn(high, m.inverse, round), -round);
     double sum = __dadd_rn(__fma_rn(-multiple, m.q, high), low);
     if (m.q < 0x1p48) sum = reduce(sum, m);  // the low part is below 1.01 2^47

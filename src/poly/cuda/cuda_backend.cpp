@@ -282,6 +282,13 @@ void CudaBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPo
 
 // --- Ring structure ---
 
+void CudaBackend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                             std::span<const std::vector<std::uint64_t>> scalars,
+                             std::span<const std::uint64_t> added, const RnsBase& base,
+                             Workspace& workspace) const {
+  if (workspace.measures()) return;
+  cuda::combine(launcher(queue), out, a, scalars, added, base);
+}
 void CudaBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                    std::span<const ConstPolyView> b, const RnsBase& base) const {
   cuda::inner_product(launcher(queue), out, a, b, base);

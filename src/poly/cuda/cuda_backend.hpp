@@ -78,6 +78,9 @@ class CudaBackend final : public Backend {
   void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                      std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
 
+  void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                  std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
+                  const RnsBase& base, Workspace& workspace) const override;
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,

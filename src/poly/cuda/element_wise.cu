@@ -174,15 +174,6 @@ __global__ void __launch_bounds__(threads)
   out.limb(batch, component, blockIdx.z)[entry] = in.limb(batch, component, blockIdx.z)[from];
 }
 
-// Factors of one launch. Kernels take 4 KiB of parameters on every device.
-constexpr unsigned factors_per_launch = 56;
-template <unsigned most>
-struct Factors {
-  ConstDeviceView a[most];
-  ConstDeviceView b[most];
-};
-static_assert(sizeof(Factors<factors_per_launch>) + sizeof(LimbModuli) + 128 <= 4096);
-
 // What 128 bits hold of products of residues below 2^61.
 constexpr unsigned products_per_sum = 64;
 
@@ -196,6 +187,52 @@ struct PairSum {
   __device__ __forceinline__ Pair reduced(const Modulus& q) const { return {q.reduce(x), q.reduce(y)}; }
   __device__ __forceinline__ void fold(const Modulus& q) { *this = PairSum{q.reduce(x), q.reduce(y)}; }
 };
+
+// Terms of one launch.
+constexpr unsigned multiples_per_launch = 6;
+struct Multiples {
+  ConstDeviceView a[multiples_per_launch];
+  LimbWords scalars[multiples_per_launch];
+  LimbWords added;
+  LimbModuli limbs;
+  unsigned count;
+  bool adds;  // to what `out` has
+};
+static_assert(sizeof(Multiples) + 64 <= 4096);
+
+__global__ void __launch_bounds__(threads)
+    combine_kernel(DeviceView out, unsigned components, const __grid_constant__ Multiples terms,
+                   const Modulus* moduli) {
+  const Place place(components);
+  const Modulus q = moduli[terms.limbs.ring_index[place.limb]];
+  begin_kernel();
+  std::uint64_t* to = place.in(out);
+  PairSum sum;
+  if (terms.adds) {
+    const Pair old = read(to);
+    sum = {old.x, old.y};
+  }
+#pragma unroll 3
+  for (unsigned i = 0; i < terms.count; ++i) {
+    const std::uint64_t scalar = terms.scalars[i].word[place.limb];
+    sum.add_product(read(place.in(terms.a[i])), {scalar, scalar});
+  }
+  if (place.component == 0) {
+    sum.x += terms.added.word[place.limb];
+    sum.y += terms.added.word[place.limb];
+  }
+  const Pair reduced = sum.reduced(q);
+  write(to, reduced.x, reduced.y);
+}
+
+// Factors of one launch. Kernels take 4 KiB of parameters on every device.
+constexpr unsigned factors_per_launch = 56;
+template <unsigned most>
+struct Factors {
+  ConstDeviceView a[most];
+  ConstDeviceView b[most];
+};
+static_assert(sizeof(Factors<factors_per_launch>) + sizeof(LimbModuli) + 128 <= 4096);
 
 // Factors of `left` and `right` components, each read once: grid [tile, batch, limb]. `adds`: to what `out`
 // has. For most = 1 the loops are gone.
@@ -350,6 +387,27 @@ void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyVi
            device_view(part.of(out)), device_view(part.of(a)), static_cast<unsigned>(out.shape.components),
            every_entry, limb_moduli(base, part.first_limb, part.limbs),
            limb_words(scalars, part.first_limb, part.limbs), launcher.tables->moduli());
+  });
+}
+
+void combine(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
+             std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
+             const RnsBase& base) {
+  for_each_launch(out.shape, [&](const Part& part) {
+    for (std::size_t first = 0; first < a.size(); first += multiples_per_launch) {
+      Multiples terms{};
+      terms.count = static_cast<unsigned>(std::min<std::size_t>(multiples_per_launch, a.size() - first));
+      for (unsigned i = 0; i < terms.count; ++i) {
+        terms.a[i] = device_view(part.of(a[first + i]));
+        terms.scalars[i] = limb_words(scalars[first + i], part.first_limb, part.limbs);
+      }
+      if (first == 0 && !added.empty()) terms.added = limb_words(added, part.first_limb, part.limbs);
+      terms.limbs = limb_moduli(base, part.first_limb, part.limbs);
+      terms.adds = first != 0;
+      launch("combine", launcher.stream, combine_kernel, grid(launcher, out.shape, part), {threads}, 0,
+             device_view(part.of(out)), static_cast<unsigned>(out.shape.components), terms,
+             launcher.tables->moduli());
+    }
   });
 }
 

@@ -8,6 +8,8 @@
 #include "poly/cuda/key_switching.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/stages.cuh"
+#include "poly/cuda/tuning.hpp"
 #include "runtime/cuda/check.hpp"
 
 namespace hemera::poly::cuda {
@@ -15,6 +17,10 @@ namespace {
 
 constexpr unsigned threads = row_size;
 constexpr unsigned products_per_reduction = 4;
+// Rows in shared memory of which a digit's step reads: two components of a key, and the digit.
+constexpr unsigned rows_of_digit = 3;
+// From so many equal values on, a row of a factor is one value.
+constexpr unsigned log_run_of_row = log_row_size;
 
 // A view in 32-bit strides: parameters of a launch hold many. Strides are 0 where an extent of 1 broadcasts.
 struct Source {
@@ -43,6 +49,18 @@ struct Factor {
   std::uint32_t log_run;
 };
 
+// Shared memory of a block: barriers, factors that are one value in a row [term, output], and stages. A stage
+// has what a step reads, in words: rows of key words and digits [digit, 2 + 1], of addends behind them, and
+// of factors.
+struct Layout {
+  std::uint32_t stages;
+  std::uint32_t steps;        // of up to digits_at_once digits of a term
+  std::uint32_t first_stage;  // in bytes
+  std::uint32_t stage_words;
+  std::uint32_t first_factor;  // in words of a stage
+  std::uint32_t factor_words;  // of an output
+};
+
 template <unsigned outputs>
 struct Pass {
   DeviceView out[outputs];
@@ -58,6 +76,7 @@ struct Pass {
   const std::uint32_t* key_limbs;
   unsigned digits;
   unsigned log_degree;
+  Layout layout;
 };
 
 template <class A>
@@ -134,37 +153,96 @@ __device__ __forceinline__ typename A::Value first_factor(std::uint64_t word, co
   }
 }
 
-// Where a value of an array in the backend's order, or of one stored by fewer entries in standard order,
-// lies.
-__device__ __forceinline__ unsigned stored_at(unsigned position, unsigned log_run) {
-  return log_run == 0 ? position : transposed(position) >> log_run;
-}
+// Which digits of which term.
+struct Step {
+  unsigned term = 0, first = 0;
 
-// The words of a term at one position, on their way while the term before is multiplied; further digits are
-// read when they are due.
-template <unsigned outputs>
-struct Words {
-  std::uint64_t digit[digits_at_once];
-  std::uint64_t key[digits_at_once][2];
-  std::uint64_t addend[2];
-  std::uint64_t factor[outputs];
+  __device__ __forceinline__ unsigned digits(const Term& of, unsigned all) const {
+    if (of.digits.data == nullptr) return 0;
+    return all - first < digits_at_once ? all - first : digits_at_once;
+  }
+  __device__ __forceinline__ bool is_last(const Term& of, unsigned all) const {
+    return of.digits.data == nullptr || first + digits_at_once >= all;
+  }
+  __device__ __forceinline__ void advance(const Term& of, unsigned all) {
+    if (is_last(of, all)) {
+      ++term;
+      first = 0;
+    } else {
+      first += digits_at_once;
+    }
+  }
 };
 
 // A block has a row of one limb, and goes through the terms: an automorphism takes a row to a row, so the
-// term's row is switched where it lies, and turned within shared memory. Grid [batch, row, limb].
+// rows that a term needs come whole, by copies that the first warp asks for ahead of their use, and are read
+// in the order that the automorphism gives them. Grid [batch, row, limb].
 template <class A, unsigned outputs>
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, outputs > 4 ? 2 : 3)
     hoisted_products_kernel(const __grid_constant__ Pass<outputs> pass, const arith::Modulus* moduli) {
+  using Value = typename A::Value;
   const unsigned batch = blockIdx.x, row = blockIdx.y, limb = blockIdx.z, t = threadIdx.x;
   const unsigned extended_limb = pass.first_limb + limb;
   const arith::Modulus q = moduli[pass.limbs.ring_index[limb]];
   const typename A::Modulus m = modulus_of<A>(q);
-  const unsigned key_limb = pass.key_limbs[limb];
   const std::uint64_t special = pass.special.word[limb];
   const unsigned position = row * row_size + t;
-  auto* turned = dynamic_shared<typename A::Value>();  // [2, component, entry]
+  auto* memory = dynamic_shared<unsigned char>();
+  StageBarriers barriers(memory, threads / 32);
+  auto* row_factors = reinterpret_cast<Value*>(memory + StageBarriers::bytes);
+  auto* stages = reinterpret_cast<std::uint64_t*>(memory + pass.layout.first_stage);
   begin_kernel();
 
+  const auto addends_of = [&](const Term& term) {
+    return term.addend.data != nullptr && extended_limb < term.addend_limbs ? term.addend_components : 0U;
+  };
+  // The first warp's: a lane asks for one row.
+  Step requested;
+  const auto request = [&](unsigned stage) {
+    const unsigned lane = t % 32;
+    const Term& term = pass.terms[requested.term];
+    const unsigned digits = requested.digits(term, pass.digits);
+    const bool is_last = requested.is_last(term, pass.digits);
+    const unsigned addends = is_last ? addends_of(term) : 0, first_addend = rows_of_digit * digits;
+    const unsigned from = permuted(row * row_size, term.element, pass.log_degree) / row_size * row_size;
+    std::uint64_t* to = stages + stage * pass.layout.stage_words;
+    const std::uint64_t* source = nullptr;
+    unsigned words = 0;
+    bool once = false;
+    if (lane < first_addend) {
+      const unsigned d = requested.first + lane / rows_of_digit, c = lane % rows_of_digit;
+      once = c < 2;
+      source = (once ? term.key.limb(pass.key_digits[d], c, pass.key_limbs[limb])
+                     : term.digits.limb(batch, d, limb)) +
+               from;
+      words = row_size;
+      to += lane * row_size;
+    } else if (lane < first_addend + addends) {
+      source = term.addend.limb(batch, lane - first_addend, limb) + from;
+      words = row_size;
+      to += lane * row_size;
+    } else if (is_last && !pass.ones && lane < first_addend + addends + outputs) {
+      const unsigned g = lane - first_addend - addends;
+      const Factor& factor = pass.factors[requested.term][g];
+      if (factor.values.data != nullptr && factor.log_run < log_run_of_row) {
+        source = factor.values.limb(batch, 0, limb) + (row * row_size >> factor.log_run);
+        words = row_size >> factor.log_run;
+        to += pass.layout.first_factor + g * pass.layout.factor_words;
+      }
+    }
+    barriers.fill(stage, to, source, words * sizeof(std::uint64_t), once && gridDim.x == 1);
+    requested.advance(term, pass.digits);
+  };
+  if (t < 32) {
+    for (unsigned step = 0; step < pass.layout.steps && step < pass.layout.stages; ++step) request(step);
+  }
+
+  for (unsigned i = t; !pass.ones && i < pass.count * outputs; i += threads) {
+    const Factor& factor = pass.factors[i / outputs][i % outputs];
+    if (factor.values.data == nullptr || factor.log_run < log_run_of_row) continue;
+    const std::uint64_t* values = factor.values.limb(batch, 0, limb);
+    row_factors[i] = first_factor<A>(values[row * row_size >> factor.log_run], m);
+  }
   Accumulator<A> sums[outputs][2];
 #pragma unroll
   for (unsigned g = 0; g < outputs; ++g) {
@@ -174,84 +252,59 @@ __global__ void __launch_bounds__(threads, 2)
       sums[g][c].start(first_factor<A>(word, m));
     }
   }
-  // Where the position's value comes from: the row's entries come from one row.
-  const auto source_of = [&](const Term& term) { return permuted(position, term.element, pass.log_degree); };
-  const auto has_addend = [&](const Term& term, unsigned c) {
-    return term.addend.data != nullptr && c < term.addend_components && extended_limb < term.addend_limbs;
-  };
-  const auto read = [&](unsigned k) {
-    const Term& term = pass.terms[k];
-    Words<outputs> words{};
-    const unsigned from = source_of(term) / row_size * row_size + t;
-    if (term.digits.data != nullptr) {
-#pragma unroll
-      for (unsigned d = 0; d < digits_at_once; ++d) {
-        if (d >= pass.digits) break;
-        words.digit[d] = term.digits.limb(batch, d, limb)[from];
-#pragma unroll
-        for (unsigned c = 0; c < 2; ++c) {
-          words.key[d][c] = __ldcs(term.key.limb(pass.key_digits[d], c, key_limb) + from);
-        }
-      }
-    }
-#pragma unroll
-    for (unsigned c = 0; c < 2; ++c) {
-      if (has_addend(term, c)) words.addend[c] = term.addend.limb(batch, c, limb)[from];
-    }
-#pragma unroll
-    for (unsigned g = 0; g < outputs; ++g) {
-      const Factor& factor = pass.factors[k][g];
-      if (factor.values.data != nullptr) {
-        words.factor[g] = factor.values.limb(batch, 0, limb)[stored_at(position, factor.log_run)];
-      }
-    }
-    return words;
-  };
+  __syncthreads();
 
-  Words<outputs> words = read(0);
-  for (unsigned k = 0; k < pass.count; ++k) {
-    const Term& term = pass.terms[k];
-    const unsigned source = source_of(term), from = source / row_size * row_size + t;
-    const Words<outputs> now = words;
-    if (k + 1 < pass.count) words = read(k + 1);
-    Accumulator<A> inner[2];
-#pragma unroll
-    for (unsigned c = 0; c < 2; ++c) inner[c].start(typename A::Value{});
-    if (term.digits.data != nullptr) {
-#pragma unroll
-      for (unsigned d = 0; d < digits_at_once; ++d) {
-        if (d >= pass.digits) break;
-        const typename A::Value x = first_factor<A>(now.digit[d], m);
-        inner[0].add(x, second_factor<A>(now.key[d][0], m), m);
-        inner[1].add(x, second_factor<A>(now.key[d][1], m), m);
-      }
-      for (unsigned d = digits_at_once; d < pass.digits; ++d) {
-        if (d % products_per_reduction == 0) {
-          inner[0].start(inner[0].reduced(q, m));
-          inner[1].start(inner[1].reduced(q, m));
-        }
-        const typename A::Value x = first_factor<A>(term.digits.limb(batch, d, limb)[from], m);
-        inner[0].add(x, second_factor<A>(term.key.limb(pass.key_digits[d], 0, key_limb)[from], m), m);
-        inner[1].add(x, second_factor<A>(term.key.limb(pass.key_digits[d], 1, key_limb)[from], m), m);
-      }
+  Accumulator<A> inner[2];
+  Step now;
+  StagePlace place;
+  for (unsigned step = 0; step < pass.layout.steps; ++step) {
+    const Term& term = pass.terms[now.term];
+    const unsigned k = now.term, digits = now.digits(term, pass.digits);
+    const unsigned at = permuted(position, term.element, pass.log_degree) % row_size;
+    barriers.wait_full(place);
+    if (t < 32 && step != 0 && step - 1 + pass.layout.stages < pass.layout.steps) {
+      const StagePlace before = place.before(pass.layout.stages);
+      barriers.wait_empty(before);
+      request(before.stage);
     }
-    auto* buffer = turned + k % 2 * (2 * row_size);
+    const std::uint64_t* stage = stages + place.stage * pass.layout.stage_words;
+#pragma unroll
+    for (unsigned c = 0; c < 2; ++c) inner[c].start(now.first == 0 ? Value{} : inner[c].reduced(q, m));
+    const auto add_products = [&](auto count) {
+      unroll<decltype(count)::value>([&](auto d) {
+        const std::uint64_t* rows = stage + decltype(d)::value * rows_of_digit * row_size + at;
+        const Value x = first_factor<A>(rows[2 * row_size], m);
+        inner[0].add(x, second_factor<A>(rows[0], m), m);
+        inner[1].add(x, second_factor<A>(rows[row_size], m), m);
+      });
+    };
+    static_assert(digits_at_once == 4 && products_per_reduction == 4);
+    if (digits == 1) add_products(std::integral_constant<int, 1>{});
+    if (digits == 2) add_products(std::integral_constant<int, 2>{});
+    if (digits == 3) add_products(std::integral_constant<int, 3>{});
+    if (digits == 4) add_products(std::integral_constant<int, 4>{});
+    if (!now.is_last(term, pass.digits)) {
+      barriers.leave(place);
+      place.advance(pass.layout.stages);
+      now.advance(term, pass.digits);
+      continue;
+    }
+    const unsigned addends = addends_of(term);
+    Value x[2];
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      if (has_addend(term, c)) {
+      if (c < addends) {
         // At most four products before, and the addend makes five.
-        const typename A::Value x = first_factor<A>(now.addend[c], m);
+        const Value addend = first_factor<A>(stage[(rows_of_digit * digits + c) * row_size + at], m);
         if (term.scaled) {
           if constexpr (!std::is_same_v<A, F64>) inner[c].start(inner[c].reduced(q, m));
-          inner[c].add(x, second_factor<A>(special, m), m);
+          inner[c].add(addend, second_factor<A>(special, m), m);
         } else {
-          inner[c].add_value(x);
+          inner[c].add_value(addend);
         }
       }
-      buffer[c * row_size + t] = inner[c].reduced(q, m);
+      x[c] = inner[c].reduced(q, m);
     }
-    __syncthreads();
-    const typename A::Value x[2] = {buffer[source % row_size], buffer[row_size + source % row_size]};
     // Whole values of 1.75 q take more room than products.
     if (k != 0 && k % (pass.ones ? products_per_reduction / 2 : products_per_reduction) == 0) {
 #pragma unroll
@@ -267,17 +320,27 @@ __global__ void __launch_bounds__(threads, 2)
         sums[g][1].add_value(x[1]);
         continue;
       }
-      if (pass.factors[k][g].values.data == nullptr) continue;
-      const typename A::Value factor = first_factor<A>(now.factor[g], m);
+      const Factor& of = pass.factors[k][g];
+      if (of.values.data == nullptr) continue;
+      Value factor;
+      if (of.log_run < log_run_of_row) {
+        const unsigned index = of.log_run == 0 ? t : transposed(t) >> of.log_run;
+        factor = first_factor<A>(stage[pass.layout.first_factor + g * pass.layout.factor_words + index], m);
+      } else {
+        factor = row_factors[k * outputs + g];
+      }
       sums[g][0].add(x[0], factor, m);
       sums[g][1].add(x[1], factor, m);
     }
+    barriers.leave(place);
+    place.advance(pass.layout.stages);
+    now.advance(term, pass.digits);
   }
 #pragma unroll
   for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      const typename A::Value value = sums[g][c].reduced(q, m);
+      const Value value = sums[g][c].reduced(q, m);
       std::uint64_t word;
       if constexpr (std::is_same_v<A, F64>) {
         word = F64::canonical(F64::reduce(value, m), m);
@@ -296,12 +359,41 @@ Source source_of(const ConstPolyView& view) {
 }
 
 // A broadcast batch stays, as it has no stride.
-Source part_of(const ConstPolyView& view, const Part& part, bool limbs = true) {
+Source part_of(const ConstPolyView& view, const Part& part) {
   if (view.data == nullptr) return {};
   const ConstPolyView batches = part.batches_of(view);
-  if (!limbs || part.first_limb >= batches.shape.limbs) return source_of(batches);
+  if (part.first_limb >= batches.shape.limbs) return source_of(batches);
   return source_of(
       batches.limbs(part.first_limb, std::min(part.limbs, batches.shape.limbs - part.first_limb)));
+}
+
+// As many stages as leave shared memory for three blocks on a multiprocessor, but two.
+template <class A, unsigned outputs>
+Layout layout_of(const Pass<outputs>& pass) {
+  Layout layout{};
+  std::uint32_t rows = 0;
+  for (unsigned k = 0; k < pass.count; ++k) {
+    const Term& term = pass.terms[k];
+    const unsigned digits = term.digits.data == nullptr ? 0 : pass.digits;
+    layout.steps += std::max(1U, (digits + digits_at_once - 1) / digits_at_once);
+    rows = std::max(rows, rows_of_digit * std::min(digits, digits_at_once) +
+                              (term.addend.data == nullptr ? 0U : term.addend_components));
+    for (unsigned g = 0; g < outputs; ++g) {
+      const Factor& factor = pass.factors[k][g];
+      if (factor.values.data == nullptr || factor.log_run >= log_run_of_row) continue;
+      layout.factor_words = std::max(layout.factor_words, row_size >> factor.log_run);
+    }
+  }
+  layout.first_factor = rows * row_size;
+  layout.stage_words = layout.first_factor + outputs * layout.factor_words;
+  const std::size_t row_factors = std::size_t{pass.count} * outputs * sizeof(typename A::Value);
+  layout.first_stage = static_cast<std::uint32_t>((StageBarriers::bytes + row_factors + 127) / 128 * 128);
+  const std::size_t stage_bytes = layout.stage_words * sizeof(std::uint64_t);
+  layout.stages = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>((tuning::shared_bytes_of_three_blocks - layout.first_stage) / stage_bytes, 2,
+                              StageBarriers::most_stages));
+  layout.stages = std::min(layout.stages, layout.steps);
+  return layout;
 }
 
 template <class A, unsigned outputs>
@@ -345,10 +437,13 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
     pass.key_limbs = tables.key_limbs.data() + part.first_limb;
     pass.digits = static_cast<unsigned>(plan.digits().size());
     pass.log_degree = launcher.log_degree;
+    pass.layout = layout_of<A>(pass);
     launch("hoisted_products", launcher.stream, hoisted_products_kernel<A, outputs>,
            {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
             static_cast<unsigned>(part.limbs)},
-           {threads}, 4 * row_size * sizeof(typename A::Value), pass, launcher.tables->moduli());
+           {threads},
+           pass.layout.first_stage + pass.layout.stages * pass.layout.stage_words * sizeof(std::uint64_t),
+           pass, launcher.tables->moduli());
   });
 }
 

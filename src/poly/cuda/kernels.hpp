@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "hemera/poly/backend.hpp"
 #include "poly/cuda/tables.hpp"
@@ -97,6 +98,10 @@ void multiply_scalar(const Launcher& launcher, const PolyView& out, const ConstP
 /// Adds to every entry, or to entry 0 of each limb alone.
 void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyView& a,
                 std::span<const std::uint64_t> scalars, bool every_entry, const RnsBase& base);
+/// A sum of multiples, and a constant in the first component. One launch for up to 6 of them.
+void combine(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
+             std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
+             const RnsBase& base);
 /// A sum of tensor products. One launch for up to 56 of them.
 void inner_product(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
                    std::span<const ConstPolyView> b, const RnsBase& base);

@@ -54,4 +54,8 @@ inline constexpr unsigned most_cluster_results = 4;
 /// Key words wait in shared memory while digits are transformed, if they take up to so many bytes.
 inline constexpr std::size_t most_cluster_key_bytes = 32 * 1024;
 
+/// Stages of `hoisted_products` take shared memory up to so many bytes: three blocks share a multiprocessor's
+/// 228 KB, one of which each needs for itself.
+inline constexpr std::size_t shared_bytes_of_three_blocks = 75 * 1024;
+
 }  // namespace hemera::poly::cuda::tuning

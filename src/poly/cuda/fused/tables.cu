@@ -181,8 +181,6 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
 bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
   if (!can_fuse(ring_->log_degree() - 8) || most_sources > max_fused_sources || target.empty()) return false;
   for (std::size_t i = 0; i < target.size(); ++i) {
-    // Below, the quotient of F64's fold would leave its range.
-    if (arithmetic_(target) == Arithmetic::f64 && target.modulus(i).bits() < 30) return false;
     if ((*ring_)[target.index(i)].root == 0) return false;
   }
   return true;
