@@ -16,11 +16,11 @@ namespace hemera::poly::cuda {
 namespace {
 
 constexpr unsigned threads = row_size;
-constexpr unsigned products_per_reduction = 4;
-// Rows in shared memory of which a digit's step reads: two components of a key, and the digit.
+constexpr unsigned warps = threads / 32;
+// Rows in shared memory that a digit takes: two components of a key, and the digit.
 constexpr unsigned rows_of_digit = 3;
-// From so many equal values on, a row of a factor is one value.
-constexpr unsigned log_run_of_row = log_row_size;
+// A factor stored by fewer entries has so many values in a row or fewer: they are kept for the whole block.
+constexpr unsigned most_kept_values = 8;
 
 // A view in 32-bit strides: parameters of a launch hold many. Strides are 0 where an extent of 1 broadcasts.
 struct Source {
@@ -49,16 +49,45 @@ struct Factor {
   std::uint32_t log_run;
 };
 
-// Shared memory of a block: barriers, factors that are one value in a row [term, output], and stages. A stage
-// has what a step reads, in words: rows of key words and digits [digit, 2 + 1], of addends behind them, and
-// of factors.
+// How all factors of a launch are given.
+enum class Factors : std::uint8_t {
+  ones,   // there are none: every term is part of every output
+  whole,  // each row comes with the term's
+  kept,   // few values in a row: they wait in shared memory, 0 for a factor that is not there
+  mixed,
+};
+
+// Shared memory of a block: barriers, the rows to copy [step, slot], kept factors [term, value, output], and
+// stages [slot, entry]. A step takes up to digits_at_once digits of a term. Slots: rows of key words and
+// digits [digit, 2 + 1]; behind those that a step has, the addends' rows; the factors' rows [output].
 struct Layout {
   std::uint32_t stages;
-  std::uint32_t steps;        // of up to digits_at_once digits of a term
-  std::uint32_t first_stage;  // in bytes
-  std::uint32_t stage_words;
-  std::uint32_t first_factor;  // in words of a stage
-  std::uint32_t factor_words;  // of an output
+  std::uint32_t steps;
+  std::uint32_t steps_of_term;
+  std::uint32_t slots;
+  std::uint32_t first_factor;             // slot
+  std::uint32_t first_kept, first_stage;  // in bytes
+  std::uint32_t kept_values;              // of a row
+  std::uint32_t log_run;                  // of kept factors
+  Factors factors;
+};
+
+// A row to copy: its address, and in the bits that are 0 there its words (row_size >> log_run) and whether
+// nobody else will read it soon. 0: none.
+struct Row {
+  static constexpr std::uint64_t log_run_bits = 7, once_bit = 8;
+  std::uint64_t bits = 0;
+
+  __device__ __forceinline__ static Row of(const std::uint64_t* words, unsigned log_run, bool once) {
+    return {reinterpret_cast<std::uint64_t>(words) | log_run | (once ? once_bit : 0)};
+  }
+  [[nodiscard]] __device__ __forceinline__ const void* address() const {
+    return reinterpret_cast<const void*>(bits & ~(log_run_bits | once_bit));
+  }
+  [[nodiscard]] __device__ __forceinline__ unsigned bytes() const {
+    return row_size * sizeof(std::uint64_t) >> (bits & log_run_bits);
+  }
+  [[nodiscard]] __device__ __forceinline__ bool is_read_once() const { return (bits & once_bit) != 0; }
 };
 
 template <unsigned outputs>
@@ -66,11 +95,12 @@ struct Pass {
   DeviceView out[outputs];
   Term terms[hoisted_terms_per_launch];
   Factor factors[hoisted_terms_per_launch][outputs];
+  std::uint32_t present[hoisted_terms_per_launch];  // a bit for each output of which the term is part
   unsigned count;
-  bool ones;  // without factors: every term is part of the output
   bool adds;  // to what the outputs hold
   LimbModuli limbs;
-  LimbWords special;  // P modulo the limbs of the base
+  LimbWords modulus;  // as the arithmetic has it: bits of a value
+  LimbWords special;  // P modulo the limbs of the base, likewise and small
   unsigned first_limb;
   const std::uint32_t* key_digits;
   const std::uint32_t* key_limbs;
@@ -79,26 +109,16 @@ struct Pass {
   Layout layout;
 };
 
-template <class A>
-__device__ __forceinline__ typename A::Modulus modulus_of(const arith::Modulus& q) {
-  if constexpr (std::is_same_v<A, F64>) {
-    const auto value = static_cast<double>(q.value());
-    return {value, __ddiv_rn(1.0, value), q.value()};
-  } else {
-    return {q.value(), 0 - q.value()};
-  }
-}
-
-// A sum of products, to be reduced after so many.
+// A sum of products, to be reduced after `most`.
 //
 // In doubles it is two: `high` is 1.5 2^103 plus a multiple of 2^51, to which fused operations round each
 // product, and `low` the exact sum of what is left of them, at most 2^50 each: four operations a product,
-// where F64::multiply and its sum take eight. Bounds, in units of q < 2^50: |high| stays below 2^102 >= 4
-// q^2, so eight products of halves (centred words) and words, or four of 1.75 and a half; `reduced`
-// leaves 1.75 q at most, as it rounds the quotient (below 2^52) to even integers; low holds 1.75 q + 8 2^50 <
-// 2^53.
+// where F64::multiply and its sum take eight. With q < 2^50, |high| has to stay below 2^102 >= 4 q^2: up to
+// four products of words, or six of a word and a small value. `reduced` leaves 1.75 q at most, as it rounds
+// the quotient (below 2^52) to even integers; `low` holds that and 6 2^50, below 2^53.
 template <class A>
 struct Accumulator {
+  static constexpr unsigned most = 6;
   Sum<A> sum;
 
   __device__ __forceinline__ void start(typename A::Value from) { sum.value = from; }
@@ -116,6 +136,7 @@ struct Accumulator {
 
 template <>
 struct Accumulator<F64> {
+  static constexpr unsigned most = 6;
   double high, low;
 
   __device__ __forceinline__ void start(double from) {
@@ -137,213 +158,249 @@ struct Accumulator<F64> {
   }
 };
 
-// A product's second factor, of a canonical word.
+// Below q / 2 in size in doubles, from a canonical word; and of a reduced sum, at most 0.51 q.
 template <class A>
-__device__ __forceinline__ typename A::Value second_factor(std::uint64_t word, const typename A::Modulus& m) {
-  return A::load(word, m);
-}
-
-// What a product's first factor is made of a canonical word: centred in doubles.
-template <class A>
-__device__ __forceinline__ typename A::Value first_factor(std::uint64_t word, const typename A::Modulus& m) {
+__device__ __forceinline__ typename A::Value small(std::uint64_t word, const typename A::Modulus& m) {
   if constexpr (std::is_same_v<A, F64>) {
     return F64::centered(word, m);
   } else {
     return word;
   }
 }
+template <class A>
+__device__ __forceinline__ typename A::Value made_small(typename A::Value value,
+                                                        const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, F64>) {
+    return F64::reduce(value, m);
+  } else {
+    return value;
+  }
+}
 
-// Which digits of which term.
-struct Step {
-  unsigned term = 0, first = 0;
+template <unsigned outputs>
+__device__ __forceinline__ unsigned addends_of(const Pass<outputs>& pass, const Term& term, unsigned limb) {
+  return term.addend.data != nullptr && pass.first_limb + limb < term.addend_limbs ? term.addend_components
+                                                                                   : 0U;
+}
 
-  __device__ __forceinline__ unsigned digits(const Term& of, unsigned all) const {
-    if (of.digits.data == nullptr) return 0;
-    return all - first < digits_at_once ? all - first : digits_at_once;
+// Digits of a term's step.
+template <unsigned outputs>
+__device__ __forceinline__ unsigned digits_of(const Pass<outputs>& pass, const Term& term,
+                                              unsigned step_of_term) {
+  if (term.digits.data == nullptr) return 0;
+  const unsigned left = pass.digits - step_of_term * digits_at_once;
+  return left < digits_at_once ? left : digits_at_once;
+}
+
+template <unsigned outputs>
+__device__ __forceinline__ Row row_of(const Pass<outputs>& pass, unsigned batch, unsigned row, unsigned limb,
+                                      unsigned step, unsigned slot) {
+  const unsigned k = step / pass.layout.steps_of_term, step_of_term = step % pass.layout.steps_of_term;
+  const Term& term = pass.terms[k];
+  const bool is_last = step_of_term == pass.layout.steps_of_term - 1;
+  const bool once = gridDim.x == 1;
+  if (slot >= pass.layout.first_factor) {
+    const Factor& factor = pass.factors[k][slot - pass.layout.first_factor];
+    if (!is_last || factor.values.data == nullptr || factor.log_run >= log_row_size) return {};
+    return Row::of(factor.values.limb(batch, 0, limb) + (row * row_size >> factor.log_run), factor.log_run,
+                   once);
   }
-  __device__ __forceinline__ bool is_last(const Term& of, unsigned all) const {
-    return of.digits.data == nullptr || first + digits_at_once >= all;
+  const unsigned from = permuted(row * row_size, term.element, pass.log_degree) / row_size * row_size;
+  const unsigned first_addend = rows_of_digit * digits_of(pass, term, step_of_term);
+  if (slot < first_addend) {
+    const unsigned d = step_of_term * digits_at_once + slot / rows_of_digit, c = slot % rows_of_digit;
+    if (c == 2) return Row::of(term.digits.limb(batch, d, limb) + from, 0, false);
+    return Row::of(term.key.limb(pass.key_digits[d], c, pass.key_limbs[limb]) + from, 0, once);
   }
-  __device__ __forceinline__ void advance(const Term& of, unsigned all) {
-    if (is_last(of, all)) {
-      ++term;
-      first = 0;
-    } else {
-      first += digits_at_once;
-    }
-  }
-};
+  const unsigned c = slot - first_addend;
+  if (!is_last || c >= addends_of(pass, term, limb)) return {};
+  return Row::of(term.addend.limb(batch, c, limb) + from, 0, false);
+}
 
 // A block has a row of one limb, and goes through the terms: an automorphism takes a row to a row, so the
-// rows that a term needs come whole, by copies that the first warp asks for ahead of their use, and are read
-// in the order that the automorphism gives them. Grid [batch, row, limb].
-template <class A, unsigned outputs>
+// rows that a term needs come whole, by copies that are asked for ahead of their use, and are read in the
+// order that the automorphism gives them. `digits`: of every term that is switched, one step each; 0: any
+// number. Grid [batch, row, limb].
+template <class A, unsigned outputs, unsigned digits>
 __global__ void __launch_bounds__(threads, outputs > 4 ? 2 : 3)
     hoisted_products_kernel(const __grid_constant__ Pass<outputs> pass, const arith::Modulus* moduli) {
   using Value = typename A::Value;
   const unsigned batch = blockIdx.x, row = blockIdx.y, limb = blockIdx.z, t = threadIdx.x;
-  const unsigned extended_limb = pass.first_limb + limb;
-  const arith::Modulus q = moduli[pass.limbs.ring_index[limb]];
-  const typename A::Modulus m = modulus_of<A>(q);
-  const std::uint64_t special = pass.special.word[limb];
+  const Layout& layout = pass.layout;
   const unsigned position = row * row_size + t;
   auto* memory = dynamic_shared<unsigned char>();
-  StageBarriers barriers(memory, threads / 32);
-  auto* row_factors = reinterpret_cast<Value*>(memory + StageBarriers::bytes);
-  auto* stages = reinterpret_cast<std::uint64_t*>(memory + pass.layout.first_stage);
+  const StageBarriers barriers(memory, warps);
+  auto* rows = reinterpret_cast<Row*>(memory + StageBarriers::bytes);
+  auto* kept = reinterpret_cast<Value*>(memory + layout.first_kept);
+  auto* stages = reinterpret_cast<std::uint64_t*>(memory + layout.first_stage);
   begin_kernel();
 
-  const auto addends_of = [&](const Term& term) {
-    return term.addend.data != nullptr && extended_limb < term.addend_limbs ? term.addend_components : 0U;
-  };
-  // The first warp's: a lane asks for one row.
-  Step requested;
-  const auto request = [&](unsigned stage) {
-    const unsigned lane = t % 32;
-    const Term& term = pass.terms[requested.term];
-    const unsigned digits = requested.digits(term, pass.digits);
-    const bool is_last = requested.is_last(term, pass.digits);
-    const unsigned addends = is_last ? addends_of(term) : 0, first_addend = rows_of_digit * digits;
-    const unsigned from = permuted(row * row_size, term.element, pass.log_degree) / row_size * row_size;
-    std::uint64_t* to = stages + stage * pass.layout.stage_words;
-    const std::uint64_t* source = nullptr;
-    unsigned words = 0;
-    bool once = false;
-    if (lane < first_addend) {
-      const unsigned d = requested.first + lane / rows_of_digit, c = lane % rows_of_digit;
-      once = c < 2;
-      source = (once ? term.key.limb(pass.key_digits[d], c, pass.key_limbs[limb])
-                     : term.digits.limb(batch, d, limb)) +
-               from;
-      words = row_size;
-      to += lane * row_size;
-    } else if (lane < first_addend + addends) {
-      source = term.addend.limb(batch, lane - first_addend, limb) + from;
-      words = row_size;
-      to += lane * row_size;
-    } else if (is_last && !pass.ones && lane < first_addend + addends + outputs) {
-      const unsigned g = lane - first_addend - addends;
-      const Factor& factor = pass.factors[requested.term][g];
-      if (factor.values.data != nullptr && factor.log_run < log_run_of_row) {
-        source = factor.values.limb(batch, 0, limb) + (row * row_size >> factor.log_run);
-        words = row_size >> factor.log_run;
-        to += pass.layout.first_factor + g * pass.layout.factor_words;
-      }
+  for (unsigned i = t; i < layout.steps * layout.slots; i += threads) {
+    rows[i] = row_of(pass, batch, row, limb, i / layout.slots, i % layout.slots);
+  }
+  __syncthreads();
+  // By a lane of each warp: the warp's share of a step's rows.
+  const auto request = [&](unsigned step, unsigned stage) {
+    unsigned bytes = 0;
+    for (unsigned slot = t / 32; slot < layout.slots; slot += warps) {
+      const Row from = rows[step * layout.slots + slot];
+      if (from.bits == 0) continue;
+      barriers.copy(stage, stages + (stage * layout.slots + slot) * row_size, from.address(), from.bytes(),
+                    from.is_read_once());
+      bytes += from.bytes();
     }
-    barriers.fill(stage, to, source, words * sizeof(std::uint64_t), once && gridDim.x == 1);
-    requested.advance(term, pass.digits);
+    barriers.end_copies(stage, bytes);
   };
-  if (t < 32) {
-    for (unsigned step = 0; step < pass.layout.steps && step < pass.layout.stages; ++step) request(step);
+  const bool asks = t % 32 == 0;
+  if (asks) {
+    for (unsigned step = 0; step < layout.stages; ++step) request(step, step);
   }
 
-  for (unsigned i = t; !pass.ones && i < pass.count * outputs; i += threads) {
-    const Factor& factor = pass.factors[i / outputs][i % outputs];
-    if (factor.values.data == nullptr || factor.log_run < log_run_of_row) continue;
-    const std::uint64_t* values = factor.values.limb(batch, 0, limb);
-    row_factors[i] = first_factor<A>(values[row * row_size >> factor.log_run], m);
+  const arith::Modulus q = moduli[pass.limbs.ring_index[limb]];
+  typename A::Modulus m;
+  if constexpr (std::is_same_v<A, F64>) {
+    m = {A::from_bits(pass.modulus.word[limb]), __ddiv_rn(1.0, A::from_bits(pass.modulus.word[limb])),
+         q.value()};
+  } else {
+    m = {q.value(), 0 - q.value()};
+  }
+  if (layout.factors == Factors::kept) {
+    for (unsigned i = t; i < pass.count * layout.kept_values * outputs; i += threads) {
+      const unsigned value = i / outputs % layout.kept_values;
+      const Factor& factor = pass.factors[i / outputs / layout.kept_values][i % outputs];
+      const unsigned first = row * row_size >> layout.log_run;
+      kept[i] = factor.values.data == nullptr
+                    ? Value{}
+                    : small<A>(factor.values.limb(batch, 0, limb)[first + value], m);
+    }
   }
   Accumulator<A> sums[outputs][2];
 #pragma unroll
   for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      const std::uint64_t word = pass.adds ? pass.out[g].limb(batch, c, limb)[position] : 0;
-      sums[g][c].start(first_factor<A>(word, m));
+      sums[g][c].start(pass.adds ? small<A>(pass.out[g].limb(batch, c, limb)[position], m) : Value{});
     }
   }
   __syncthreads();
 
+  const unsigned exponent = 2 * reversed(transposed(position), pass.log_degree) + 1;
+  const Value* own_kept = kept + (transposed(t) >> layout.log_run) * outputs;
   Accumulator<A> inner[2];
-  Step now;
   StagePlace place;
-  for (unsigned step = 0; step < pass.layout.steps; ++step) {
-    const Term& term = pass.terms[now.term];
-    const unsigned k = now.term, digits = now.digits(term, pass.digits);
-    const unsigned at = permuted(position, term.element, pass.log_degree) % row_size;
+  unsigned k = 0, step_of_term = 0, unreduced = 0;
+  for (unsigned step = 0; step < layout.steps; ++step) {
+    const Term& term = pass.terms[k];
+    // Where in its row the position's value comes from.
+    const unsigned at = transposed(reversed((exponent * term.element & ((2U << pass.log_degree) - 1)) >> 1,
+                                            pass.log_degree)) %
+                        row_size;
     barriers.wait_full(place);
-    if (t < 32 && step != 0 && step - 1 + pass.layout.stages < pass.layout.steps) {
-      const StagePlace before = place.before(pass.layout.stages);
+    if (asks && step != 0 && step - 1 + layout.stages < layout.steps) {
+      const StagePlace before = place.before(layout.stages);
       barriers.wait_empty(before);
-      request(before.stage);
+      request(step - 1 + layout.stages, before.stage);
     }
-    const std::uint64_t* stage = stages + place.stage * pass.layout.stage_words;
-#pragma unroll
-    for (unsigned c = 0; c < 2; ++c) inner[c].start(now.first == 0 ? Value{} : inner[c].reduced(q, m));
-    const auto add_products = [&](auto count) {
-      unroll<decltype(count)::value>([&](auto d) {
-        const std::uint64_t* rows = stage + decltype(d)::value * rows_of_digit * row_size + at;
-        const Value x = first_factor<A>(rows[2 * row_size], m);
-        inner[0].add(x, second_factor<A>(rows[0], m), m);
-        inner[1].add(x, second_factor<A>(rows[row_size], m), m);
+    const std::uint64_t* stage = stages + place.stage * (layout.slots * row_size);
+    const std::uint64_t* gathered = stage + at;
+    if (step_of_term == 0) {
+      inner[0].start(Value{});
+      inner[1].start(Value{});
+    } else {
+      inner[0].start(inner[0].reduced(q, m));
+      inner[1].start(inner[1].reduced(q, m));
+    }
+    // Up to three products of words, and that of an addend and P; of four, the digits are made small.
+    const auto add_products = [&](auto number) {
+      constexpr unsigned count = decltype(number)::value;
+      unroll<count>([&](auto d) {
+        const std::uint64_t* words = gathered + decltype(d)::value * rows_of_digit * row_size;
+        const Value x = count == 4 ? small<A>(words[2 * row_size], m) : A::load(words[2 * row_size], m);
+        inner[0].add(x, A::load(words[0], m), m);
+        inner[1].add(x, A::load(words[row_size], m), m);
       });
     };
-    static_assert(digits_at_once == 4 && products_per_reduction == 4);
-    if (digits == 1) add_products(std::integral_constant<int, 1>{});
-    if (digits == 2) add_products(std::integral_constant<int, 2>{});
-    if (digits == 3) add_products(std::integral_constant<int, 3>{});
-    if (digits == 4) add_products(std::integral_constant<int, 4>{});
-    if (!now.is_last(term, pass.digits)) {
-      barriers.leave(place);
-      place.advance(pass.layout.stages);
-      now.advance(term, pass.digits);
-      continue;
+    static_assert(digits_at_once == 4);
+    const unsigned count = digits_of(pass, term, step_of_term);
+    if constexpr (digits != 0) {
+      if (count != 0) add_products(std::integral_constant<int, digits>{});
+    } else {
+      if (count == 1) add_products(std::integral_constant<int, 1>{});
+      if (count == 2) add_products(std::integral_constant<int, 2>{});
+      if (count == 3) add_products(std::integral_constant<int, 3>{});
+      if (count == 4) add_products(std::integral_constant<int, 4>{});
+      if (++step_of_term != layout.steps_of_term) {
+        barriers.leave(place);
+        place.advance(layout.stages);
+        continue;
+      }
+      step_of_term = 0;
     }
-    const unsigned addends = addends_of(term);
+    const unsigned addends = addends_of(pass, term, limb);
     Value x[2];
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
       if (c < addends) {
-        // At most four products before, and the addend makes five.
-        const Value addend = first_factor<A>(stage[(rows_of_digit * digits + c) * row_size + at], m);
+        const Value addend = A::load(gathered[(rows_of_digit * count + c) * row_size], m);
         if (term.scaled) {
           if constexpr (!std::is_same_v<A, F64>) inner[c].start(inner[c].reduced(q, m));
-          inner[c].add(addend, second_factor<A>(special, m), m);
+          inner[c].add(addend, A::from_bits(pass.special.word[limb]), m);
         } else {
           inner[c].add_value(addend);
         }
       }
-      x[c] = inner[c].reduced(q, m);
+      x[c] = made_small<A>(inner[c].reduced(q, m), m);
     }
-    // Whole values of 1.75 q take more room than products.
-    if (k != 0 && k % (pass.ones ? products_per_reduction / 2 : products_per_reduction) == 0) {
+    if (unreduced++ == Accumulator<A>::most) {
+      unreduced = 1;
 #pragma unroll
       for (unsigned g = 0; g < outputs; ++g) {
         sums[g][0].start(sums[g][0].reduced(q, m));
         sums[g][1].start(sums[g][1].reduced(q, m));
       }
     }
-#pragma unroll
-    for (unsigned g = 0; g < outputs; ++g) {
-      if (pass.ones) {
-        sums[g][0].add_value(x[0]);
-        sums[g][1].add_value(x[1]);
-        continue;
-      }
-      const Factor& of = pass.factors[k][g];
-      if (of.values.data == nullptr) continue;
-      Value factor;
-      if (of.log_run < log_run_of_row) {
-        const unsigned index = of.log_run == 0 ? t : transposed(t) >> of.log_run;
-        factor = first_factor<A>(stage[pass.layout.first_factor + g * pass.layout.factor_words + index], m);
-      } else {
-        factor = row_factors[k * outputs + g];
-      }
+    const auto add_to = [&](unsigned g, Value factor) {
       sums[g][0].add(x[0], factor, m);
       sums[g][1].add(x[1], factor, m);
+    };
+    const std::uint64_t* staged = stage + layout.first_factor * row_size;
+    if (layout.factors == Factors::kept) {
+      const Value* factors = own_kept + k * (layout.kept_values * outputs);
+#pragma unroll
+      for (unsigned g = 0; g < outputs; ++g) add_to(g, factors[g]);
+    } else if (layout.factors == Factors::whole && pass.present[k] == (1U << outputs) - 1) {
+#pragma unroll
+      for (unsigned g = 0; g < outputs; ++g) add_to(g, A::load(staged[g * row_size + t], m));
+    } else if (layout.factors == Factors::ones) {
+#pragma unroll
+      for (unsigned g = 0; g < outputs; ++g) {
+        sums[g][0].add_value(x[0]);
+        sums[g][1].add_value(x[1]);
+      }
+    } else {
+#pragma unroll
+      for (unsigned g = 0; g < outputs; ++g) {
+        if ((pass.present[k] >> g & 1) == 0) continue;
+        const Factor& factor = pass.factors[k][g];
+        const bool is_staged = factor.log_run < log_row_size;
+        const unsigned index = factor.log_run == 0 ? t : transposed(t) >> factor.log_run;
+        add_to(g, A::load(is_staged ? staged[g * row_size + index]
+                                    : factor.values.limb(batch, 0, limb)[row * row_size >> factor.log_run],
+                          m));
+      }
     }
     barriers.leave(place);
-    place.advance(pass.layout.stages);
-    now.advance(term, pass.digits);
+    place.advance(layout.stages);
+    ++k;
   }
 #pragma unroll
   for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      const Value value = sums[g][c].reduced(q, m);
+      const Value value = made_small<A>(sums[g][c].reduced(q, m), m);
       std::uint64_t word;
       if constexpr (std::is_same_v<A, F64>) {
-        word = F64::canonical(F64::reduce(value, m), m);
+        word = F64::canonical(value, m);
       } else {
         word = value;
       }
@@ -367,32 +424,61 @@ Source part_of(const ConstPolyView& view, const Part& part) {
       batches.limbs(part.first_limb, std::min(part.limbs, batches.shape.limbs - part.first_limb)));
 }
 
+std::uint32_t steps_of_term(std::size_t digits) {
+  return static_cast<std::uint32_t>((digits + digits_at_once - 1) / digits_at_once);
+}
+
+// Shared memory has room for the rows of so many steps.
+constexpr std::size_t steps_per_launch = 128;
+std::size_t terms_per_launch(std::size_t digits) {
+  return std::clamp<std::size_t>(steps_per_launch / steps_of_term(digits), 1, hoisted_terms_per_launch);
+}
+
 // As many stages as leave shared memory for three blocks on a multiprocessor, but two.
 template <class A, unsigned outputs>
-Layout layout_of(const Pass<outputs>& pass) {
+Layout layout_of(const Pass<outputs>& pass, bool ones) {
   Layout layout{};
-  std::uint32_t rows = 0;
+  std::uint32_t least = ~0U, most = 0;
+  bool switches = false;
   for (unsigned k = 0; k < pass.count; ++k) {
     const Term& term = pass.terms[k];
-    const unsigned digits = term.digits.data == nullptr ? 0 : pass.digits;
-    layout.steps += std::max(1U, (digits + digits_at_once - 1) / digits_at_once);
-    rows = std::max(rows, rows_of_digit * std::min(digits, digits_at_once) +
-                              (term.addend.data == nullptr ? 0U : term.addend_components));
-    for (unsigned g = 0; g < outputs; ++g) {
-      const Factor& factor = pass.factors[k][g];
-      if (factor.values.data == nullptr || factor.log_run >= log_run_of_row) continue;
-      layout.factor_words = std::max(layout.factor_words, row_size >> factor.log_run);
+    const bool is_switched = term.digits.data != nullptr;
+    switches = switches || is_switched;
+    const std::uint32_t behind = is_switched ? rows_of_digit * std::min(pass.digits, digits_at_once) : 0;
+    layout.first_factor =
+        std::max(layout.first_factor, behind + (term.addend.data == nullptr ? 0U : term.addend_components));
+    for (const Factor& factor : pass.factors[k]) {
+      if (factor.values.data == nullptr) continue;
+      least = std::min(least, factor.log_run);
+      most = std::max(most, factor.log_run);
     }
   }
-  layout.first_factor = rows * row_size;
-  layout.stage_words = layout.first_factor + outputs * layout.factor_words;
-  const std::size_t row_factors = std::size_t{pass.count} * outputs * sizeof(typename A::Value);
-  layout.first_stage = static_cast<std::uint32_t>((StageBarriers::bytes + row_factors + 127) / 128 * 128);
-  const std::size_t stage_bytes = layout.stage_words * sizeof(std::uint64_t);
-  layout.stages = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>((tuning::shared_bytes_of_three_blocks - layout.first_stage) / stage_bytes, 2,
-                              StageBarriers::most_stages));
-  layout.stages = std::min(layout.stages, layout.steps);
+  layout.steps_of_term = switches ? steps_of_term(pass.digits) : 1;
+  layout.steps = pass.count * layout.steps_of_term;
+  layout.slots = layout.first_factor;
+  std::size_t kept_words = 0;
+  if (ones) {
+    layout.factors = Factors::ones;
+  } else if (least == most && row_size >> most <= most_kept_values) {
+    layout.factors = Factors::kept;
+    layout.kept_values = std::max(1U, row_size >> most);
+    layout.log_run = most;
+    kept_words = std::size_t{pass.count} * layout.kept_values * outputs;
+  } else {
+    layout.factors = most == 0 ? Factors::whole : Factors::mixed;
+    layout.slots += outputs;
+  }
+  const auto aligned = [](std::size_t bytes) {
+    return static_cast<std::uint32_t>((bytes + 127) / 128 * 128);
+  };
+  layout.first_kept = aligned(StageBarriers::bytes + std::size_t{layout.steps} * layout.slots * sizeof(Row));
+  layout.first_stage = aligned(layout.first_kept + kept_words * sizeof(typename A::Value));
+  const std::size_t stage_bytes = layout.slots * row_size * sizeof(std::uint64_t);
+  const std::size_t room = tuning::shared_bytes_of_three_blocks;
+  const std::size_t fitting = room < layout.first_stage ? 0 : (room - layout.first_stage) / stage_bytes;
+  layout.stages =
+      std::min(layout.steps,
+               static_cast<std::uint32_t>(std::clamp<std::size_t>(fitting, 2, StageBarriers::most_stages)));
   return layout;
 }
 
@@ -400,14 +486,14 @@ template <class A, unsigned outputs>
 void run(const Launcher& launcher, std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
          std::size_t first_output, std::size_t first_term, const ModUp& plan, const ModUpTables& tables,
          std::span<const std::uint64_t> special) {
+  const bool ones = terms.front().factors.empty();
   PolyShape shape = out.front().shape;
   shape.components = 1;
   for_each_launch(shape, [&](const Part& part) {
     Pass<outputs> pass{};
     for (unsigned g = 0; g < outputs; ++g) pass.out[g] = device_view(part.of(out[first_output + g]));
     pass.count =
-        static_cast<unsigned>(std::min<std::size_t>(hoisted_terms_per_launch, terms.size() - first_term));
-    pass.ones = terms.front().factors.empty();
+        static_cast<unsigned>(std::min(terms_per_launch(plan.digits().size()), terms.size() - first_term));
     pass.adds = first_term != 0;
     for (unsigned k = 0; k < pass.count; ++k) {
       const Backend::HoistedTerm& term = terms[first_term + k];
@@ -420,30 +506,50 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
           .addend_limbs =
               static_cast<std::uint16_t>(term.addend.data == nullptr ? 0 : term.addend.shape.limbs),
           .scaled = term.addend.data != nullptr && term.addend.shape.limbs != plan.extended().size()};
-      for (unsigned g = 0; g < outputs && !pass.ones; ++g) {
+      for (unsigned g = 0; g < outputs && !ones; ++g) {
         const ConstPolyView& factor = term.factors[first_output + g];
         if (factor.data == nullptr) continue;
+        pass.present[k] |= 1U << g;
         pass.factors[k][g] = {
             .values = part_of(factor, part),
             .log_run = static_cast<std::uint32_t>(std::countr_zero(launcher.degree() / factor.shape.degree))};
       }
     }
     pass.limbs = limb_moduli(plan.extended(), part.first_limb, part.limbs);
-    for (std::size_t i = 0; i < part.limbs && part.first_limb + i < special.size(); ++i) {
-      pass.special.word[i] = special[part.first_limb + i];
+    for (std::size_t i = 0; i < part.limbs; ++i) {
+      const std::size_t l = part.first_limb + i;
+      const arith::Modulus& q = plan.extended().modulus(l);
+      const std::uint64_t scale = l < special.size() ? special[l] : 0;
+      if constexpr (std::is_same_v<A, F64>) {
+        pass.modulus.word[i] = std::bit_cast<std::uint64_t>(static_cast<double>(q.value()));
+        pass.special.word[i] = std::bit_cast<std::uint64_t>(static_cast<double>(q.centered(scale)));
+      } else {
+        pass.modulus.word[i] = q.value();
+        pass.special.word[i] = scale;
+      }
     }
     pass.first_limb = static_cast<unsigned>(part.first_limb);
     pass.key_digits = tables.key_digits.data();
     pass.key_limbs = tables.key_limbs.data() + part.first_limb;
     pass.digits = static_cast<unsigned>(plan.digits().size());
     pass.log_degree = launcher.log_degree;
-    pass.layout = layout_of<A>(pass);
-    launch("hoisted_products", launcher.stream, hoisted_products_kernel<A, outputs>,
-           {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
-            static_cast<unsigned>(part.limbs)},
-           {threads},
-           pass.layout.first_stage + pass.layout.stages * pass.layout.stage_words * sizeof(std::uint64_t),
-           pass, launcher.tables->moduli());
+    pass.layout = layout_of<A>(pass, ones);
+    const auto with = [&](auto kernel) {
+      launch(
+          "hoisted_products", launcher.stream, kernel,
+          {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
+           static_cast<unsigned>(part.limbs)},
+          {threads},
+          pass.layout.first_stage + pass.layout.stages * pass.layout.slots * row_size * sizeof(std::uint64_t),
+          pass, launcher.tables->moduli());
+    };
+    if constexpr (std::is_same_v<A, F64>) {
+      if (pass.digits == 1) return with(hoisted_products_kernel<A, outputs, 1>);
+      if (pass.digits == 2) return with(hoisted_products_kernel<A, outputs, 2>);
+      if (pass.digits == 3) return with(hoisted_products_kernel<A, outputs, 3>);
+      if (pass.digits == 4) return with(hoisted_products_kernel<A, outputs, 4>);
+    }
+    with(hoisted_products_kernel<A, outputs, 0>);
   });
 }
 
@@ -454,7 +560,7 @@ void run_all(const Launcher& launcher, std::span<const PolyView> out,
   for (std::size_t output = 0; output < out.size();) {
     const std::size_t left = out.size() - output;
     const std::size_t together = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    for (std::size_t term = 0; term < terms.size(); term += hoisted_terms_per_launch) {
+    for (std::size_t term = 0; term < terms.size(); term += terms_per_launch(plan.digits().size())) {
       const auto with = [&]<unsigned outputs>() {
         run<A, outputs>(launcher, out, terms, output, term, plan, tables, special);
       };

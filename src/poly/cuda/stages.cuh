@@ -1,4 +1,4 @@
-// Stages of shared memory that one warp fills by bulk copies, ahead of the block that reads them.
+// Stages of shared memory that a block's warps fill by bulk copies, ahead of their reading them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,9 +23,11 @@ struct StagePlace {
   }
 };
 
-/// Barriers of a block's stages: a stage is full when its copies have arrived, and empty when all warps have
-/// left it. Every thread waits for every stage in turn. Devices before compute capability 9.0 have no bulk
-/// copies: there the lanes copy, and waiting for a full stage is a barrier of the block.
+/// Barriers of a block's stages: a stage is full when the copies of all warps have arrived, and empty when
+/// all warps have left it. A lane of each warp asks for the warp's share of the copies: a bulk copy takes
+/// uniform registers, so lanes would take turns. Every thread waits for every stage in turn. Devices before
+/// compute capability 9.0 have no bulk copies: there the lane copies, and waiting for a full stage is a
+/// barrier of the block.
 class StageBarriers {
  public:
   static constexpr unsigned most_stages = 4;
@@ -38,9 +40,8 @@ class StageBarriers {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
       : full_(static_cast<std::uint32_t>(__cvta_generic_to_shared(memory))), empty_(full_ + 8 * most_stages) {
     if (threadIdx.x == 0) {
-      for (unsigned s = 0; s < most_stages; ++s) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(full_ + 8 * s), "r"(1) : "memory");
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(empty_ + 8 * s), "r"(warps) : "memory");
+      for (unsigned s = 0; s < 2 * most_stages; ++s) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(full_ + 8 * s), "r"(warps) : "memory");
       }
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -51,18 +52,11 @@ class StageBarriers {
   }
 #endif
 
-  /// By all lanes of the warp that fills: `count` bytes, a multiple of 16, possibly none, to an address of
-  /// the stage. `once`: nobody else will read them soon.
-  __device__ __forceinline__ void fill([[maybe_unused]] unsigned stage, void* to, const void* from,
+  /// By the warp's lane: asks for `count` bytes, a multiple of 16, to an address of the stage. `once`: nobody
+  /// else will read them soon.
+  __device__ __forceinline__ void copy([[maybe_unused]] unsigned stage, void* to, const void* from,
                                        unsigned count, [[maybe_unused]] bool once) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const unsigned all = __reduce_add_sync(0xffffffffU, count);
-    if (threadIdx.x % 32 == 0) {
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full_ + 8 * stage), "r"(all)
-                   : "memory");
-    }
-    __syncwarp();
-    if (count == 0) return;
     const auto target = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
     if (once) {
       std::uint64_t policy;
@@ -83,6 +77,14 @@ class StageBarriers {
     for (unsigned i = 0; i < count / 16; ++i) static_cast<uint4*>(to)[i] = static_cast<const uint4*>(from)[i];
 #endif
   }
+  /// By the warp's lane, after its last copy to the stage: how many bytes it asked for.
+  __device__ __forceinline__ void end_copies([[maybe_unused]] unsigned stage,
+                                             [[maybe_unused]] unsigned count) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full_ + 8 * stage), "r"(count)
+                 : "memory");
+#endif
+  }
 
   /// By all threads of the block.
   __device__ __forceinline__ void wait_full([[maybe_unused]] const StagePlace& place) const {
@@ -92,7 +94,7 @@ class StageBarriers {
     __syncthreads();
 #endif
   }
-  /// By the warp that fills, after the block has gone on to the next stage.
+  /// By the warp's lane, after the warp has gone on to the next stage.
   __device__ __forceinline__ void wait_empty([[maybe_unused]] const StagePlace& place) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     wait(empty_ + 8 * place.stage, place.round);
