@@ -14,6 +14,7 @@
 
 #include "circuits/bootstrap_layout.hpp"
 #include "circuits/eval_mod.hpp"
+#include "circuits/mod_raise.hpp"
 #include "gpu/timer.hpp"
 #include "hemera/circuits/bootstrap.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -166,15 +167,25 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
            });
     }
   }
+  const auto key = [&](const rlwe::KeyRole& role) {
+    return session.evaluator.keys().switching.at(role).begin()->second;
+  };
+  const auto to_ephemeral = key({.to = rlwe::ephemeral_secret});
+  const auto from_ephemeral = key({.from = rlwe::ephemeral_secret});
+  const Ciphertext low = session.encrypt(small, chosen.batch, 0);
+  time(making([&] { return circuits::mod_raise(low, *to_ephemeral, *from_ephemeral, layout.top_level); },
+              right),
+       "mod_raise", layout.top_level, [] { return Fields{}; });
   const std::size_t parts = plan.is_real() ? 1 : 2;
   Values t(small.begin(), small.end());
   for (auto& value : t) value = value.real() / static_cast<double>(circuits::eval_mod_range);
-  t.resize(t.size() * parts);
-  const Ciphertext v =
-      ckks::encrypt(ckks::Encoder(session.context).encode(t, {parts * chosen.batch}, layout.eval_mod_level),
-                    session.secret);
-  time(making([&] { return eval_mod(session.evaluator, v.clone()); }, right), "eval_mod",
-       layout.eval_mod_level, [] { return Fields{}; });
+  t.resize(t.size() * parts, 0.5 / static_cast<double>(circuits::eval_mod_range));
+  const ckks::Encoder encoder(session.context);
+  const rlwe::BatchShape batch = {parts, chosen.batch};
+  const Ciphertext v = ckks::encrypt(encoder.encode(t, batch, layout.eval_mod_level), session.secret);
+  const rlwe::Plaintext i = encoder.encode_number({0, 1}, eval_mod.join_level(), 1);
+  time(making([&] { return eval_mod(session.evaluator, v.clone(), plan.is_real() ? nullptr : &i); }, right),
+       "eval_mod", layout.eval_mod_level, [] { return Fields{}; });
   for (const BootstrapTiming& timing : rows) {
     for (const char* name : {"operation", "level", "mode", "mean_bits", "worst_bits"}) {
       for (const auto& [field, value] : timing.fields) {

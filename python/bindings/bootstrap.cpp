@@ -99,12 +99,14 @@ void bind_bootstrap(nb::module_& m) {
   nb::class_<Bootstrap>(m, "Bootstrap")
       .def(
           "__init__",
-          [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real) {
-            new (self) Bootstrap(parameters, {.slots = slots, .real = real});
+          [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real,
+             std::size_t iterations) {
+            new (self) Bootstrap(parameters, {.slots = slots, .real = real, .iterations = iterations});
           },
-          "parameters"_a, "slots"_a, "real"_a, ReleaseGil())
+          "parameters"_a, "slots"_a, "real"_a, "iterations"_a, ReleaseGil())
       .def_prop_ro("slots", &Bootstrap::slots)
       .def_prop_ro("real", &Bootstrap::is_real)
+      .def_prop_ro("factors_log2", &Bootstrap::factors_log2)
       .def_prop_ro(
           "is_slots_first",
           [](const Bootstrap& self) { return self.order() == circuits::BootstrapOrder::slots_first; })

@@ -36,19 +36,26 @@ class Bootstrap:
         params: of `hemera.ckks.Parameters.for_bootstrapping`.
         slots: of the ciphertexts, a power of two from 2; None: all. Fewer slots take less time.
         real: whether the slots are real: imaginary parts are dropped, and it takes less time.
+        iterations: bootstraps one after the other, each of the magnified error of those before: their
+            precision adds up, as far as the scale holds it, and so does their time. Each beyond the first
+            takes one of the levels.
 
     Raises:
-        ParameterError: for other parameters or slots.
+        ParameterError: for other parameters or slots, iterations that leave no level, and for more of them
+            than add a bit.
     """
 
-    def __init__(self, params: Parameters, slots: int | None = None, *, real: bool = False) -> None:
+    def __init__(
+        self, params: Parameters, slots: int | None = None, *, real: bool = False, iterations: int = 1
+    ) -> None:
         if slots is not None:
             require_naturals(slots=slots)
             if slots == 0:
                 raise _core.ParameterError(
                     "a bootstrap of 0 slots; give a power of two from 2, or None for all"
                 )
-        self._native = _core.Bootstrap(params._native, slots or 0, real)
+        require_naturals(iterations=iterations)
+        self._native = _core.Bootstrap(params._native, slots or 0, real, iterations)
         # Its plaintexts in each context's memory, for as long as the context lives.
         self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedBootstrap] = (
             weakref.WeakKeyDictionary()
@@ -63,6 +70,11 @@ class Bootstrap:
     def real(self) -> bool:
         """Whether imaginary parts are dropped."""
         return self._native.real
+
+    @property
+    def iterations(self) -> int:
+        """Bootstraps one after the other, whose precision adds up."""
+        return 1 + len(self._native.factors_log2)
 
     @property
     def input_level(self) -> int:
@@ -121,6 +133,8 @@ class Bootstrap:
             f"precision {mean:.1f} bits, {worst:.1f} in the worst slot (values up to 1, by the model)",
             f"fails with a probability of 2^{self.failure_log2:.0f}",
         ]
+        for factor in native.factors_log2:
+            lines.append(f"then one of what is left of its error, times 2^{factor}")
         for name, matrices in (
             ("SlotToCoeff", native.slots_to_coefficients()),
             ("CoeffToSlot", native.coefficients_to_slots()),

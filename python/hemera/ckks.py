@@ -163,8 +163,8 @@ class Parameters(parameters.Parameters):
 
         Args:
             preset: "n16-40" (13 levels of 40 bits are left after a bootstrap), "n16-40-precise" (12),
-                "n16-45" (8 of 45 bits), "n15-31" (4 of 31 bits at N = 2^15), each of 128 bits of security for
-                every key; or "test-40": N = 2^11, not secure.
+                "n16-45" (8 of 45 bits), "n16-59" (9 of 59 bits, for iterations), "n15-31" (4 of 31 bits at
+                N = 2^15), each of 128 bits of security for every key; or "test-40": N = 2^11, not secure.
             fields: any of them in place of the preset's: degree, levels, scale_bits, order ("slots-first" or
                 "standard"), last_bits, ratio_bits, slots_to_coefficients and coefficients_to_slots (bits that
                 each matrix drops), eval_mod_error, constant_bits, arcsine, arcsine_bits, special_primes,

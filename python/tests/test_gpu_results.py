@@ -33,6 +33,25 @@ def row(**changes: Any) -> dict[str, Any]:
     return {**values, **changes}
 
 
+def bootstrap_row(operation: str, level: int, **changes: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "scheme": "ckks",
+        "operation": operation,
+        "n": 65536,
+        "preset": "n16-40",
+        "slots": 32768,
+        "real": False,
+        "level": level,
+        "limbs": 3,
+        "batch": 1,
+        "mode": "graph",
+        "microseconds": 1000.0,
+        "spread": 1.0,
+        "checked": True,
+    }
+    return {**values, **changes}
+
+
 def write(path: Path, rows: list[dict[str, Any]]) -> str:
     results = {"gpu": "a GPU", "driver": "1.2.3", "commit": "abc", "date": "2026-11-20", "rows": rows}
     path.write_text(json.dumps(results), encoding="utf-8")
@@ -80,6 +99,30 @@ def test_plots(tmp_path: Path) -> None:
     assert names == ["multiplication-by-level.svg", "ntt-throughput.svg"]
     for file in (tmp_path / "plots").iterdir():
         assert file.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_bootstraps_are_drawn_by_their_steps(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [
+        bootstrap_row("bootstrap", 3, microseconds=13000.0),
+        bootstrap_row("bootstrap", 3, microseconds=14000.0, mode="eager"),
+        bootstrap_row("linear_transform", 3),
+        bootstrap_row("linear_transform", 27, microseconds=2000.0),
+        bootstrap_row("mod_raise", 27, microseconds=500.0),
+        bootstrap_row("eval_mod", 24, microseconds=5000.0),
+        bootstrap_row("eval_mod", 24, microseconds=9000.0, batch=8),
+    ]
+    results = gpu.load(write(tmp_path / "r.json", rows))
+    assert gpu._bootstrap_steps(results) == {
+        "n16-40, 32768 complex slots": {
+            "SlotToCoeff": 1.0,
+            "ModRaise": 0.5,
+            "CoeffToSlot": 2.0,
+            "EvalMod": 5.0,
+            "the rest": 4.5,
+        }
+    }
+    assert [path.name for path in gpu.plot(results, str(tmp_path))] == ["bootstrap-steps.svg"]
 
 
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

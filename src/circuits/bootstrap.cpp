@@ -14,6 +14,7 @@
 #include "circuits/eval_mod.hpp"
 #include "circuits/mod_raise.hpp"
 #include "circuits/precision_model.hpp"
+#include "circuits/refinement.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -26,6 +27,9 @@ using rlwe::KeyRole;
 
 // Special primes of a circuit's key, at most.
 constexpr std::size_t most_special_primes = 10;
+
+// Bits by which a magnified difference stays below 1, if the model is right.
+constexpr int factor_margin = 2;
 
 constexpr KeyRole to_ephemeral_role{.to = rlwe::ephemeral_secret};
 constexpr KeyRole from_ephemeral_role{.from = rlwe::ephemeral_secret};
@@ -97,7 +101,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   }
   order_ = layout.order;
   input_level_ = layout.input_level;
-  result_level_ = layout.result_level;
+  fresh_level_ = layout.result_level;
   top_level_ = layout.top_level;
   eval_mod_level_ = layout.eval_mod_level;
 
@@ -123,8 +127,31 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
   // Each of the slots' real and imaginary parts is a coefficient.
-  failure_log2_ = circuits::failure_log2(eval_mod_range, ephemeral_weight, 2 * slots_);
+  failure_log2_ = circuits::failure_log2(eval_mod_range, ephemeral_weight, 2 * slots_) +
+                  std::log2(static_cast<double>(options.iterations));
+  plan_iterations(options.iterations);
   tell_needs(parameters);
+}
+
+void Bootstrap::plan_iterations(std::size_t iterations) {
+  const std::size_t most = fresh_level_ - input_level_;  // one level must be left
+  if (iterations == 0 || iterations > most) {
+    throw ParameterError("a bootstrap of " + std::to_string(iterations) + " iterations; from 1 to " +
+                         std::to_string(most) + " are possible, for each beyond the first takes one of the " +
+                         std::to_string(most) + " levels");
+  }
+  while (this->iterations() < iterations) {
+    const double before = expected_precision().worst_bits;
+    const int bits = static_cast<int>(before) - factor_margin;
+    factors_log2_.push_back(std::max(bits, 0));
+    if (expected_precision().worst_bits < before + 1) {
+      const std::string useful = std::to_string(factors_log2_.size());
+      throw ParameterError("a bootstrap of " + std::to_string(iterations) +
+                           " iterations has no more than the " + std::to_string(before) + " bits that " +
+                           useful + " have, as results of this scale hold no more; use " + useful +
+                           ", or a larger scale");
+    }
+  }
 }
 
 void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
@@ -133,7 +160,7 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
       needed_keys_.push_back(std::move(need));
     }
   };
-  cost_ = {.level = input_level_, .result_level = result_level_};
+  cost_ = {.level = input_level_, .result_level = result_level()};
   for (const auto* row : {&to_coefficients_, &to_slots_}) {
     for (const LinearTransform& transform : *row) {
       for (const KeyNeed& need : transform.needed_keys()) add(need);
@@ -156,6 +183,20 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
   cost_.key_products += switches + 2;
   cost_.mod_ups += switches + 1;
   cost_.divisions += switches + 2;
+  if (iterations() > 1) {
+    for (std::size_t* each : {&cost_.key_products, &cost_.mod_ups, &cost_.divisions, &cost_.plain_products}) {
+      *each *= iterations();
+    }
+    // Differences and sums have divisions of their own, the third iteration's sum and those after it two.
+    cost_.divisions += 3 * factors_log2_.size() - 1;
+    if (real_) {
+      add({KeyRole::galois(parameters.conjugation_element()),
+           rotation_gadget(parameters, input_level_, most_special_primes)});
+      ++cost_.key_products;
+      ++cost_.mod_ups;
+      ++cost_.divisions;
+    }
+  }
   std::vector<KeyNeed> all = needed_keys_;
   all.push_back({to_ephemeral_role, to_ephemeral_});
   all.push_back({from_ephemeral_role, from_ephemeral_});
@@ -164,7 +205,13 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
 
 std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::complex<double>> values,
                                                       std::uint64_t seed) const {
-  return (*model_)(values, seed);
+  std::vector<std::complex<double>> result = (*model_)(values, seed);
+  std::size_t level = fresh_level_;
+  for (const int factor_log2 : factors_log2_) {
+    --level;
+    result = model_->refined(values, result, factor_log2, level, seed + level);
+  }
+  return result;
 }
 
 Precision Bootstrap::expected_precision() const {
@@ -201,27 +248,52 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
   for (const LinearTransform& transform : plan_.to_coefficients_)
     to_coefficients_.emplace_back(context_, transform);
   for (const LinearTransform& transform : plan_.to_slots_) to_slots_.emplace_back(context_, transform);
+  for (const int factor_log2 : plan_.factors_log2_) {
+    refinements_.push_back(std::make_shared<const Refinement>(*context_, plan_.input_level_,
+                                                              plan_.fresh_level_ - refinements_.size(),
+                                                              plan_.fresh_level_, factor_log2));
+  }
   i_before_ = imaginary_unit(context_, plan_.eval_mod_level_);
-  i_after_ = imaginary_unit(context_, plan_.eval_mod_->end_level());
+  i_joined_ = imaginary_unit(context_, plan_.eval_mod_->join_level());
+}
+
+// Whatever may be wrong is found before the first step.
+void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  rlwe::require_filled(in, "bootstrap");
+  rlwe::require_same_context(*context_, *in.context, "bootstrap");
+  rlwe::require_same_context(*context_, *evaluator.context(), "bootstrap");
+  if (in.meta.slots != plan_.slots_) {
+    throw MismatchError("bootstrap: a plan for " + std::to_string(plan_.slots_) +
+                        " slots and a ciphertext of " + std::to_string(in.meta.slots) +
+                        "; make the plan for as many");
+  }
+  if (in.meta.level < plan_.input_level_) {
+    throw LevelError("bootstrap: the ciphertext is at level " + std::to_string(in.meta.level) +
+                     ", below the user's lowest, " + std::to_string(plan_.input_level_));
+  }
+  // From higher levels a rescale leads to the scale.
+  const rlwe::ScalePolicy& scales = context_->scales();
+  if (in.meta.level == plan_.input_level_ &&
+      !scales.close(in.meta.scale, scales.level_scale(plan_.input_level_))) {
+    throw ScaleError("bootstrap: the ciphertext's scale 2^" + std::to_string(std::log2(in.meta.scale)) +
+                     " is not that of its level, 2^" +
+                     std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +
+                     "; bootstrap before the product that takes the last level");
+  }
+  for (const KeyNeed& need : plan_.needed_keys_) require_key(evaluator.keys(), need.role, need.gadget);
+  require_key(evaluator.keys(), to_ephemeral_role, plan_.to_ephemeral_);
+  require_key(evaluator.keys(), from_ephemeral_role, plan_.from_ephemeral_);
 }
 
 // At the input level, with its scale.
 Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
-  if (x.meta.level < plan_.input_level_) {
-    throw LevelError("bootstrap: the ciphertext is at level " + std::to_string(x.meta.level) +
-                     ", below the user's lowest, " + std::to_string(plan_.input_level_));
-  }
-  if (x.meta.noise_scale_degree > 1 && x.meta.level > plan_.input_level_) evaluator.rescale_inplace(x);
-  if (x.meta.level > plan_.input_level_) evaluator.lower_to_level_inplace(x, plan_.input_level_);
-  const rlwe::ScalePolicy& scales = context_->scales();
-  if (!scales.close(x.meta.scale, scales.level_scale(plan_.input_level_))) {
-    throw ScaleError("bootstrap: the ciphertext's scale 2^" + std::to_string(std::log2(x.meta.scale)) +
-                     " is not that of its level, 2^" +
-                     std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +
-                     "; bootstrap before the product that takes the last level");
-  }
+  const std::size_t level = plan_.input_level_;
+  if (x.meta.noise_scale_degree > 1 && x.meta.level > level) evaluator.rescale_inplace(x);
+  // A product from one level above has its scale by now; others take a rescale.
+  if (x.meta.level > level) evaluator.lower_to_level_inplace(x, level);
+  x.meta.scale = context_->scales().level_scale(level);
   x.meta.largest = std::numeric_limits<double>::infinity();
   return x;
 }
@@ -245,32 +317,40 @@ Ciphertext PreparedBootstrap::reduced(const ckks::Evaluator& evaluator, const Ci
   Ciphertext real = evaluator.add(x, conjugate);
   if (plan_.real_) return (*plan_.eval_mod_)(evaluator, std::move(real));
   const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_before_);
-  const Ciphertext both = (*plan_.eval_mod_)(evaluator, rlwe::stack({&real, &imaginary}));
-  return evaluator.add(rlwe::take(both, 0), times_i(rlwe::take(both, 1), i_after_));
+  return (*plan_.eval_mod_)(evaluator, rlwe::stack({&real, &imaginary}), &i_joined_);
 }
 
-Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
-  rlwe::require_filled(in, "bootstrap");
-  rlwe::require_same_context(*context_, *in.context, "bootstrap");
-  rlwe::require_same_context(*context_, *evaluator.context(), "bootstrap");
-  if (in.meta.slots != plan_.slots_) {
-    throw MismatchError("bootstrap: a plan for " + std::to_string(plan_.slots_) +
-                        " slots and a ciphertext of " + std::to_string(in.meta.slots) +
-                        "; make the plan for as many");
-  }
-  for (const KeyNeed& need : plan_.needed_keys_) require_key(evaluator.keys(), need.role, need.gadget);
-
+Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext x) const {
   const bool is_slots_first = plan_.order_ == BootstrapOrder::slots_first;
-  const auto through = [&](const std::vector<PreparedLinearTransform>& transforms, Ciphertext x) {
-    for (const PreparedLinearTransform& transform : transforms) x = transform(evaluator, x);
-    return x;
+  const auto through = [&](const std::vector<PreparedLinearTransform>& transforms, Ciphertext y) {
+    for (const PreparedLinearTransform& transform : transforms) y = transform(evaluator, y);
+    return y;
   };
-  Ciphertext x = fitted(evaluator, in);
   if (is_slots_first) x = through(to_coefficients_, std::move(x));
   x = reduced(evaluator, through(to_slots_, raised(evaluator, x)));
   if (!is_slots_first) x = through(to_coefficients_, std::move(x));
-  x.meta.largest = in.meta.largest;
   return x;
+}
+
+Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  check(evaluator, in);
+  Ciphertext x = fitted(evaluator, in);
+  if (refinements_.empty()) {
+    x = once(evaluator, std::move(x));
+    x.meta.largest = in.meta.largest;
+    return x;
+  }
+  Ciphertext result = once(evaluator, x.clone());
+  if (plan_.real_) {
+    // Magnified, imaginary parts would be too large for the transforms: left are twice the real ones.
+    x = evaluator.add(x, evaluator.conjugate(x));
+    x.meta.scale *= 2;
+  }
+  for (const auto& refinement : refinements_) {
+    result = refinement->sum(result, once(evaluator, refinement->difference(x, result)));
+  }
+  result.meta.largest = in.meta.largest;
+  return result;
 }
 
 }  // namespace hemera::circuits

@@ -124,13 +124,25 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.special_primes = 9;
     return settings;
   }
+  if (name == "n16-59") {
+    settings.levels = 9;
+    settings.scale_bits = 59;
+    settings.last_bits = 50;
+    settings.ratio_bits = 12.5;
+    settings.slots_to_coefficients = {41, 40, 40};
+    settings.coefficients_to_slots = {52, 52, 52};
+    settings.eval_mod_error = -38.5;
+    settings.constant_bits = 42;
+    settings.digits = 3;
+    return settings;
+  }
   if (name == "n15-31") {
     settings.degree = std::size_t{1} << 15;
     settings.levels = 4;
-    settings.scale_bits = 31;
+    settings.scale_bits = 31.2;
     settings.last_bits = 42;
-    settings.ratio_bits = 9;
-    settings.slots_to_coefficients = {30, 30};
+    settings.ratio_bits = 10;
+    settings.slots_to_coefficients = {32, 32};
     settings.coefficients_to_slots = {46, 46};
     settings.eval_mod_error = -32;
     settings.constant_bits = 35;
@@ -143,8 +155,8 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     return settings;
   }
   throw ParameterError("there is no preset \"" + name +
-                       "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n15-31, and test-40, "
-                       "which is not secure");
+                       "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n15-31, and "
+                       "test-40, which is not secure");
 }
 
 rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {

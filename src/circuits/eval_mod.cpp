@@ -81,6 +81,19 @@ class Steps {
                                             key->gadget->mod_up(level),
                                             key->gadget->mod_down(level, level - 1), workspace);
   }
+  // a b + constant of a stack of two parts, joined as real + i imaginary and one level lower.
+  [[nodiscard]] poly::Poly joined(const ConstPolyView& a, const ConstPolyView& b, double constant,
+                                  double scale, const rlwe::Plaintext& i, std::size_t level) const {
+    Batch products = make(1, 3, level, scale);
+    multiply(products.view(), a, b, level);
+    if (constant != 0) add_constant(products.view(), constant, scale, level);
+    const std::size_t half = count_ / 2;
+    const PolyView real = products.view().batches(0, half), imaginary = products.view().batches(half, half);
+    context_.backend().multiply_add(context_.queue(), real, imaginary, i.poly.view(), context_.base(level));
+    poly::Poly out = context_.make_poly(half, 2, context_.base(level - 1), Form::evaluation);
+    end_products(out.view(), real, level);
+    return out;
+  }
   // 2 x^2 - 1, one level lower: half the scale stands for the factor 2.
   [[nodiscard]] double square_scale(double scale, std::size_t level) const {
     return scale * scale / 2 / divisor(level);
@@ -170,7 +183,8 @@ std::size_t EvalMod::products() const {
   return 11 + (arcsine_ ? arcsine_steps : 0);
 }
 
-Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) const {
+Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v,
+                               const rlwe::Plaintext* i) const {
   evaluator.add_scalar_inplace(v, {.value = -0.25 / static_cast<double>(eval_mod_range)});
   const rlwe::Metadata given = v.meta;
   const Steps steps(evaluator, v.poly.shape().batch);
@@ -241,8 +255,13 @@ Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) c
         integer(0), level);
     steps.end_products(x.view(), std::as_const(products).view(), level--);
   }
-  for (int i = 0; i < 3; ++i, --level) x = steps.doubled(x);
-
+  const bool joins_sines = i != nullptr && !arcsine_;
+  for (int doublings = joins_sines ? 2 : 3; doublings > 0; --doublings, --level) x = steps.doubled(x);
+  if (joins_sines) {
+    const ConstPolyView half = std::as_const(x).view();
+    x.poly = steps.joined(half, half, -1, x.scale * x.scale / 2, *i, level);
+    x.scale = steps.square_scale(x.scale, level--);
+  }
   if (arcsine_) {
     // s (constant + square s^2): the factor of the square is taken by its scale.
     Batch both = steps.make(2, 2, level - 1, x.scale * x.scale / steps.divisor(level));
@@ -251,14 +270,20 @@ Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) c
     steps.lower(sine, x.view(), x.scale, both.scale, level--);
     const double square_scale = both.scale / arcsine_->square;
     steps.add_constant(square, arcsine_->constant, square_scale, level);
-    x = steps.make(1, 2, level - 1, both.scale * square_scale / steps.divisor(level));
-    steps.product(x.view(), sine, square, level--);
+    x.scale = both.scale * square_scale / steps.divisor(level);
+    if (i != nullptr) {
+      x.poly = steps.joined(sine, square, 0, 1, *i, level--);
+    } else {
+      x = steps.make(1, 2, level - 1, x.scale);
+      steps.product(x.view(), sine, square, level--);
+    }
   }
   // The scale depends on that of v with a power of up to 1024, and so on v's last bit.
   if (std::abs(x.scale / slope_ / end_scale_ - 1) > 0x1p-38) {
     throw ScaleError("EvalMod: what it is given has another scale than its level's");
   }
   Ciphertext result{evaluator.context(), given, std::move(x.poly), {}};
+  if (i != nullptr) result.meta.batch.erase(result.meta.batch.begin());
   result.meta.level = level;
   result.meta.scale = end_scale_;
   result.meta.noise_scale_degree = 1;

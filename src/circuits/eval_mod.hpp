@@ -28,9 +28,12 @@ class EvalMod {
   EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout);
 
   /// Ciphertexts at the layout's level, with its scale; the result has the scale of the level where it ends.
-  [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, rlwe::Ciphertext v) const;
+  /// Given X^(N/2) (that is, i) at join_level(), v is a stack of real and imaginary parts, and the result one
+  /// ciphertext of both: the parts of the last product are joined before its division, which so rounds once.
+  [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, rlwe::Ciphertext v,
+                                            const rlwe::Plaintext* i = nullptr) const;
 
-  [[nodiscard]] std::size_t end_level() const { return end_level_; }
+  [[nodiscard]] std::size_t join_level() const { return end_level_ + 1; }
   [[nodiscard]] const EvalModSeries& series() const { return series_; }
   /// Products of ciphertexts.
   [[nodiscard]] std::size_t products() const;

@@ -68,6 +68,10 @@ class PrecisionModel::Noise {
     const double real = normal_(generator_);
     return {deviation * real, deviation * normal_(generator_)};
   }
+  // |s|^2 of a slot over its mean, where this many are averaged: their real and imaginary parts are normal.
+  double secret_slot(double repetitions) {
+    return std::gamma_distribution<double>(repetitions, 1 / repetitions)(generator_);
+  }
   // A coefficient of I.
   double integer(std::size_t weight) {
     double sum = 0;
@@ -89,14 +93,17 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
       order_(layout.order),
       ratio_(layout.ratio),
       constant_(layout.constant),
+      repetitions_(to_double(parameters.max_slots()) / to_double(slots)),
+      secret_norm_(6 * std::pow(division_error(parameters, slots), 2) / to_double(slots) - 1),
       // Values that repeat are the mean of their repetitions, whose noise is independent.
       rounding_(std::log2(division_error(parameters, slots))) {
   const auto& scales = parameters.rescaling().scales;
-  const auto scale = [&](std::size_t level) { return std::log2(scales[level].scale); };
+  for (const rlwe::LevelScale& level : scales) levels_.push_back(std::log2(level.scale));
+  const auto scale = [&](std::size_t level) { return levels_[level]; };
   const std::size_t end = layout.eval_mod_level - eval_mod_steps - (layout.arcsine ? arcsine_steps : 0);
   const MatrixNoise matrices{2 * to_double(slots), rounding_};
   const double log_coefficients = std::log2(2 * to_double(slots));
-  const double log_repetitions = std::log2(to_double(parameters.max_slots()) / to_double(slots));
+  const double log_repetitions = std::log2(repetitions_);
   const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots));
   const double q0 = std::log2(last_modulus(parameters));
   const double t_size = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6);
@@ -121,21 +128,29 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
   if (layout.arcsine) {
     arcsine_ = fit_arcsine(ratio_);
     square_ = scale(end + 1);
-  } else {
-    after_.back() = scale(end) + std::log2(ratio_ * sine_slope(ratio_) / (2 * std::numbers::pi));
   }
   result_ = scale(end);
 }
 
-std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, Noise& noise) const {
+std::vector<double> PrecisionModel::secret_slots(Noise& noise) const {
+  std::vector<double> result(slots_);
+  for (double& slot : result) {
+    slot = 0.5 * std::log2((1 + secret_norm_ * noise.secret_slot(repetitions_)) / (1 + secret_norm_));
+  }
+  return result;
+}
+
+std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, const std::vector<double>& secret,
+                                              Noise& noise) const {
   const auto [high, low] = divide_chebyshev(series_.coefficients, 8);
   const auto high_parts = divide_chebyshev(high, 4);
   const auto low_parts = divide_chebyshev(low, 4);
   const auto rounded = [&](double x) { return std::nearbyint(x * constant_) / constant_; };
   std::vector<Complex> result;
-  for (const double each : t) {
-    const auto noisy = [&](Complex x, double scale) { return x + noise(rounding_ - scale); };
-    const Complex v = noisy((each - 0.25) / to_double(eval_mod_range), v_);  // the conjugate's switch
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    const double rounding = rounding_ + secret[slot];
+    const auto noisy = [&](Complex x, double scale) { return x + noise(rounding - scale); };
+    const Complex v = noisy((t[slot] - 0.25) / to_double(eval_mod_range), v_);  // the conjugate's switch
     const Complex y = noisy(2.0 * v * v - 1.0, after_[0]);
     Complex t2 = noisy(2.0 * y * y - 1.0, after_[1]);
     Complex t1 = noisy(y, after_[1]);
@@ -151,11 +166,13 @@ std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, Nois
     };
     const Complex t8 = noisy(2.0 * t4 * t4 - 1.0, after_[3]);
     Complex x = noisy(half(high_parts) * t8 + half(low_parts), after_[4]);
-    for (std::size_t i = 5; i < eval_mod_steps; ++i) x = noisy(2.0 * x * x - 1.0, after_[i]);
+    for (std::size_t i = 5; i + 1 < eval_mod_steps; ++i) x = noisy(2.0 * x * x - 1.0, after_[i]);
+    x = 2.0 * x * x - 1.0;
     if (arcsine_) {
+      x = noisy(x, after_.back());
       const Complex square = noisy(x * x, square_);
       x = noisy(x, square_) * (arcsine_->constant + arcsine_->square * square);
-      x = x * (ratio_ / (2 * std::numbers::pi)) + noise(rounding_ - result_);
+      x *= ratio_ / (2 * std::numbers::pi);
     } else {
       x *= ratio_ * sine_slope(ratio_) / (2 * std::numbers::pi);
     }
@@ -188,17 +205,33 @@ std::vector<Complex> PrecisionModel::operator()(std::span<const Complex> values,
     parts[0].push_back(noise.integer(ephemeral_weight) + value.real() / ratio_ + error.real());
     parts[1].push_back(noise.integer(ephemeral_weight) + value.imag() / ratio_ + error.imag());
   }
-  x = eval_mod(parts[0], noise);
+  const std::vector<double> secret = secret_slots(noise);
+  x = eval_mod(parts[0], secret, noise);
   if (!real_) {
-    const std::vector<Complex> imaginary = eval_mod(parts[1], noise);
+    const std::vector<Complex> imaginary = eval_mod(parts[1], secret, noise);
     for (std::size_t i = 0; i < slots_; ++i) x[i] += Complex(0, 1) * imaginary[i];
   }
+  for (std::size_t i = 0; i < slots_; ++i) x[i] += noise(rounding_ + secret[i] - result_);
   if (order_ == BootstrapOrder::standard) {
     for (const Diagonals& stage : slots_to_coefficients_factors(slots_, single_stages(slots_)))
       apply(x, stage);
     for (Complex& value : x) value += noise(size + to_coefficients_);
   }
   return x;
+}
+
+std::vector<Complex> PrecisionModel::refined(std::span<const Complex> values, std::span<const Complex> found,
+                                             int factor_log2, std::size_t level, std::uint64_t seed) const {
+  const double factor = std::exp2(factor_log2);
+  std::vector<Complex> difference;
+  for (std::size_t i = 0; i < values.size(); ++i) difference.push_back(factor * (values[i] - found[i]));
+  std::vector<Complex> result = (*this)(difference, seed);
+  Noise noise(~seed);
+  const std::vector<double> secret = secret_slots(noise);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = found[i] + result[i] / factor + noise(rounding_ + secret[i] - levels_[level]);
+  }
+  return result;
 }
 
 }  // namespace hemera::circuits

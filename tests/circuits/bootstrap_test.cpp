@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -71,6 +72,15 @@ BootstrapSettings sparse_secret() {
   return settings;
 }
 
+// Room for more bits than an iteration has.
+BootstrapSettings large_scale() {
+  BootstrapSettings settings = small_settings();
+  settings.levels = 4;
+  settings.scale_bits = 59;
+  settings.last_bits = 50;
+  return settings;
+}
+
 struct Case {
   const char* name;
   std::function<BootstrapSettings()> settings;
@@ -79,19 +89,23 @@ struct Case {
 
 class BootstrapTest : public testing::TestWithParam<Case> {};
 
-INSTANTIATE_TEST_SUITE_P(Options, BootstrapTest,
-                         testing::Values(Case{"Full", small_settings, {}},
-                                         Case{"Real", small_settings, {.real = true}},
-                                         Case{"HalfOfTheSlots", small_settings, {.slots = 512}},
-                                         Case{"FewSlots", small_settings, {.slots = 32}},
-                                         Case{"TwoSlots", small_settings, {.slots = 2}},
-                                         Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},
-                                         Case{"StandardOrder", standard_order, {}},
-                                         Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}},
-                                         Case{"Arcsine", with_arcsine, {}},
-                                         Case{"TwoMatrices", two_matrices, {}},
-                                         Case{"SparseSecret", sparse_secret, {}}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Options, BootstrapTest,
+    testing::Values(Case{"Full", small_settings, {}}, Case{"Real", small_settings, {.real = true}},
+                    Case{"HalfOfTheSlots", small_settings, {.slots = 512}},
+                    Case{"FewSlots", small_settings, {.slots = 32}},
+                    Case{"TwoSlots", small_settings, {.slots = 2}},
+                    Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},
+                    Case{"StandardOrder", standard_order, {}},
+                    Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}},
+                    Case{"Arcsine", with_arcsine, {}}, Case{"TwoMatrices", two_matrices, {}},
+                    Case{"SparseSecret", sparse_secret, {}},
+                    Case{"TwoIterations", small_settings, {.iterations = 2}},
+                    Case{"TwoRealIterations", small_settings, {.slots = 64, .real = true, .iterations = 2}},
+                    Case{"TwoIterationsLargeScale", large_scale, {.iterations = 2}},
+                    Case{"ThreeIterations", large_scale, {.iterations = 3}},
+                    Case{"TwoIterationsStandardOrder", standard_order, {.iterations = 2}}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 // Inputs by name; structured ones have few, large coefficients.
 Values input(const std::string& name, std::size_t slots, bool real) {
@@ -196,17 +210,103 @@ TEST(Bootstrap, RefusesWhatDoesNotFit) {
   EXPECT_THROW(
       static_cast<void>(session.prepared(*session.client.evaluator, session.encrypt(Values(8, 0.5)))),
       MissingKeyError);
+  // A key that only the last steps need is missed before the first one.
+  const rlwe::EvaluationKeys& all = session.evaluator.keys();
+  for (const auto& [role, of_role] : all.switching) {
+    for (const auto& [gadget, key] : of_role) {
+      rlwe::EvaluationKeys others = all;
+      others.switching.at(role).erase(gadget);
+      const bool needed =
+          role.from == rlwe::ephemeral_secret || role.to == rlwe::ephemeral_secret ||
+          std::any_of(plan.needed_keys().begin(), plan.needed_keys().end(), [&](const KeyNeed& need) {
+            return need == KeyNeed{role, gadget};
+          });
+      if (!needed) continue;  // the client's own
+      const ckks::Evaluator lacking(session.client.context, others);
+      EXPECT_THROW(static_cast<void>(session.prepared(lacking, session.encrypt(Values(8, 0.5)))),
+                   MissingKeyError);
+    }
+  }
   const ckks::Session stranger(ckks::small_parameters(2));
   EXPECT_THROW(PreparedBootstrap(stranger.context, plan), MismatchError);
   EXPECT_THROW(static_cast<void>(plan.generate_keys(stranger.secret)), MismatchError);
   EXPECT_THROW(static_cast<void>(plan.simulate(Values(4))), ParameterError);
 }
 
+TEST(Bootstrap, IterationsTakeALevelEach) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(large_scale());
+  const Bootstrap once(parameters), twice(parameters, {.iterations = 2});
+  EXPECT_EQ(twice.iterations(), 2U);
+  EXPECT_EQ(twice.input_level(), once.input_level());
+  EXPECT_EQ(twice.result_level(), once.result_level() - 1);
+  EXPECT_EQ(twice.cost().key_products, 2 * once.cost().key_products);
+  EXPECT_EQ(twice.cost().key_bytes, once.cost().key_bytes);
+  // The second adds what the first has, less the margin.
+  EXPECT_GT(twice.expected_precision().worst_bits, 2 * once.expected_precision().worst_bits - 4);
+  EXPECT_THROW(Bootstrap(parameters, {.iterations = 0}), ParameterError);
+  EXPECT_THROW(Bootstrap(parameters, {.iterations = 5}), ParameterError);  // of 4 levels
+  EXPECT_THROW(Bootstrap(parameters, {.iterations = 4}), ParameterError);  // nothing more to gain
+
+  const Bootstrap few(parameters, {.slots = 4, .iterations = 2});
+  const Session session(parameters, few);
+  const Values values = ckks::random_values(3 * few.slots(), 11);
+  const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, {3}));
+  const rlwe::ScalePolicy& scales = session.client.context->scales();
+  EXPECT_EQ(out.meta.batch, rlwe::BatchShape{3});
+  EXPECT_EQ(out.meta.level, few.result_level());
+  EXPECT_EQ(out.meta.noise_scale_degree, 1);
+  EXPECT_TRUE(scales.close(out.meta.scale, scales.level_scale(out.meta.level)));
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), values), 0x1p-38);
+}
+
+TEST(Bootstrap, RealIterationsDropImaginaryParts) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters, {.slots = 16, .real = true, .iterations = 2});
+  const Session session(parameters, plan);
+  const Values values = ckks::random_values(plan.slots(), 12);
+  Values real = values;
+  for (Complex& value : real) value = value.real();
+  EXPECT_LT(ckks::largest_difference(session.bootstrapped(values), real), 0x1p-25);
+}
+
+TEST(Bootstrap, TakesValuesBeyondTheRangeWithLessPrecision) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters);
+  const Session session(parameters, plan);
+  double before = plan.expected_precision().mean_bits;
+  for (const double size : {4.0, 32.0}) {
+    const Values values(plan.slots(), size);
+    const double found = precision_of(session.bootstrapped(values), values).mean_bits;
+    EXPECT_NEAR(found, precision_of(plan.simulate(values), values).mean_bits, 0.5);
+    EXPECT_LT(found, before - 6);  // the cube of the values
+    before = found;
+  }
+  // Half of q_0 over the scale, where the sine is back at 0.
+  const Values values(plan.slots(), std::exp2(small_settings().ratio_bits - 1));
+  EXPECT_LT(ckks::largest_difference(session.bootstrapped(values), Values(plan.slots(), 0)), 1);
+}
+
+TEST(Bootstrap, FewerSlotsAreNoWorse) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Precision all = Bootstrap(parameters).expected_precision();
+  const Values values = ckks::random_values(512, 13);
+  for (const std::size_t slots : {256, 64}) {
+    SCOPED_TRACE(slots);
+    const Bootstrap plan(parameters, {.slots = slots});
+    const Session session(parameters, plan);
+    const rlwe::BatchShape batch{values.size() / slots};
+    const rlwe::Ciphertext out = session.prepared(session.evaluator, session.encrypt(values, batch));
+    const Precision found = precision_of(session.client.decrypt(out), values);
+    EXPECT_GT(found.mean_bits, all.mean_bits - 0.3);
+    EXPECT_GT(found.worst_bits, all.worst_bits - 0.7);
+  }
+}
+
 TEST(Bootstrap, KeysBelowTheSecurityAskedForAreRefused) {
   BootstrapSettings settings = small_settings();
   settings.security = 128;
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(settings)), ParameterError);
-  for (const char* name : {"n16-40", "n16-40-precise", "n16-45", "n15-31"}) {
+  for (const char* name : {"n16-40", "n16-40-precise", "n16-45", "n16-59", "n15-31"}) {
     SCOPED_TRACE(name);
     const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset(name));
     const Bootstrap plan(parameters, {.slots = 4});

@@ -20,6 +20,7 @@ namespace hemera::circuits {
 
 class EvalMod;
 class PrecisionModel;
+class Refinement;
 
 /// Mean and worst of -log2 |error| over slots, at most 60.
 struct Precision {
@@ -33,13 +34,16 @@ struct BootstrapOptions {
   std::size_t slots = 0;
   /// Whether slots are real: imaginary parts are dropped, and EvalMod does half the work.
   bool real = false;
+  /// Bootstraps one after the other, each of the magnified error of those before: precision adds up, as far
+  /// as the scale holds it, and so does time. Each beyond the first takes a level from the result.
+  std::size_t iterations = 1;
 };
 
 /// A plan (docs/bootstrapping.md). Immutable.
 class Bootstrap {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
-  /// that is no power of two from 2 to N/2.
+  /// that is no power of two from 2 to N/2, for iterations that leave no level, and for more than add a bit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -47,8 +51,12 @@ class Bootstrap {
   [[nodiscard]] BootstrapOrder order() const { return order_; }
   /// The level of what is bootstrapped, the user's lowest; higher ones are brought down to it.
   [[nodiscard]] std::size_t input_level() const { return input_level_; }
-  /// The user's highest.
-  [[nodiscard]] std::size_t result_level() const { return result_level_; }
+  /// The user's highest, but for a level for each iteration beyond the first.
+  [[nodiscard]] std::size_t result_level() const { return fresh_level_ - factors_log2_.size(); }
+  [[nodiscard]] std::size_t iterations() const { return factors_log2_.size() + 1; }
+  /// log2 of what each iteration beyond the first magnifies the difference by: the precision up to there,
+  /// less a margin.
+  [[nodiscard]] const std::vector<int>& factors_log2() const { return factors_log2_; }
   /// The matrices, in their order.
   [[nodiscard]] const std::vector<LinearTransform>& slots_to_coefficients() const { return to_coefficients_; }
   [[nodiscard]] const std::vector<LinearTransform>& coefficients_to_slots() const { return to_slots_; }
@@ -71,16 +79,18 @@ class Bootstrap {
  private:
   friend class PreparedBootstrap;
 
+  void plan_iterations(std::size_t iterations);
   void tell_needs(const rlwe::Parameters& parameters);
 
   std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   std::size_t slots_;
   bool real_;
   BootstrapOrder order_;
-  std::size_t input_level_, result_level_, top_level_, eval_mod_level_;
+  std::size_t input_level_, fresh_level_, top_level_, eval_mod_level_;
   std::vector<LinearTransform> to_coefficients_, to_slots_;
   std::shared_ptr<const EvalMod> eval_mod_;
   std::shared_ptr<const PrecisionModel> model_;
+  std::vector<int> factors_log2_;
   std::vector<std::size_t> trace_;  // rotations that gather the slots' repetitions
   rlwe::GadgetPrimes top_gadget_;   // of the trace's keys
   rlwe::GadgetPrimes to_ephemeral_, from_ephemeral_;
@@ -104,14 +114,18 @@ class PreparedBootstrap {
                                             const rlwe::Ciphertext& in) const;
 
  private:
+  void check(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
   [[nodiscard]] rlwe::Ciphertext fitted(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
   [[nodiscard]] rlwe::Ciphertext raised(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& low) const;
   [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
 
+  [[nodiscard]] rlwe::Ciphertext once(const ckks::Evaluator& evaluator, rlwe::Ciphertext x) const;
+
   std::shared_ptr<const rlwe::Context> context_;
   Bootstrap plan_;
   std::vector<PreparedLinearTransform> to_coefficients_, to_slots_;
-  rlwe::Plaintext i_before_, i_after_;  // X^(N/2), at the levels where EvalMod begins and ends
+  std::vector<std::shared_ptr<const Refinement>> refinements_;
+  rlwe::Plaintext i_before_, i_joined_;  // X^(N/2), at the levels where EvalMod begins and ends
 };
 
 }  // namespace hemera::circuits

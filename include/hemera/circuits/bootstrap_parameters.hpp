@@ -49,8 +49,8 @@ struct BootstrapSettings {
   std::optional<int> security = 128;
 };
 
-/// The settings of a preset: "n16-40", "n16-40-precise", "n16-45", "n15-31", and "test-40", which is not
-/// secure. ParameterError, which lists them, for another name.
+/// The settings of a preset: "n16-40", "n16-40-precise", "n16-45", "n16-59", "n15-31", and "test-40", which
+/// is not secure. ParameterError, which lists them, for another name.
 BootstrapSettings bootstrap_preset(const std::string& name);
 
 /// Parameters with the levels, from the lowest: SlotToCoeff's (slots-first), the user's, SlotToCoeff's

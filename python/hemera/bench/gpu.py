@@ -39,6 +39,21 @@ class Row:
 
 
 @dataclass(frozen=True)
+class BootstrapRow:
+    """The same of a bootstrap, or of a step of one."""
+
+    operation: str
+    preset: str
+    slots: int
+    real: bool
+    level: int
+    batch: int
+    mode: str
+    microseconds: float
+    checked: bool
+
+
+@dataclass(frozen=True)
 class Results:
     """A file of `hemera_gpu_bench`."""
 
@@ -47,6 +62,7 @@ class Results:
     commit: str
     date: str
     rows: list[Row]
+    bootstraps: list[BootstrapRow]
 
 
 def load(path: str) -> Results:
@@ -63,9 +79,13 @@ def load(path: str) -> Results:
     try:
         data = json.loads(text)
         wanted = [field.name for field in fields(Row)]
-        rows = [Row(**{name: row[name] for name in wanted}) for row in data["rows"]]
+        rows = [Row(**{name: row[name] for name in wanted}) for row in data["rows"] if "preset" not in row]
+        wanted = [field.name for field in fields(BootstrapRow)]
+        bootstraps = [
+            BootstrapRow(**{name: row[name] for name in wanted}) for row in data["rows"] if "preset" in row
+        ]
         about = {name: str(data[name]) for name in ("gpu", "driver", "commit", "date")}
-        return Results(**about, rows=rows)
+        return Results(**about, rows=rows, bootstraps=bootstraps)
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{path} holds no results of hemera_gpu_bench: {error!r}") from error
 
@@ -152,7 +172,8 @@ def _time(row: Row | None) -> str:
 
 
 def plot(results: Results, folder: str) -> list[Path]:
-    """Plots as SVG files: NTT throughput against the number of limbs, multiplication against the level.
+    """Plots as SVG files: NTT throughput against the number of limbs, multiplication against the level,
+    bootstraps by their steps.
 
     Raises:
         ParameterError: when matplotlib is not installed, or the results have nothing to plot.
@@ -180,8 +201,18 @@ def plot(results: Results, folder: str) -> list[Path]:
         axes.set(xlabel="level", ylabel="microseconds")
         _draw(axes, products)
         made.append(("multiplication-by-level.svg", figure))
+    bars = _bootstrap_steps(results)
+    if bars:
+        figure = Figure(figsize=(7, 1.2 + 0.5 * len(bars)), layout="constrained")
+        axes = figure.add_subplot(title=f"Bootstraps by their steps, {results.gpu}")
+        axes.set(xlabel="milliseconds")
+        _draw_bars(axes, bars)
+        made.append(("bootstrap-steps.svg", figure))
     if not made:
-        raise ParameterError("the results have no operation at three levels or limb counts: use --sweep")
+        raise ParameterError(
+            "the results have no operation at three levels or limb counts, and no bootstraps: use --sweep or "
+            "--bootstraps"
+        )
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -206,6 +237,46 @@ def _series(results: Results, operation: str, point: Any) -> dict[str, list[tupl
         x, y = point(row)
         curves.setdefault(label, {})[x] = y
     return {label: sorted(points.items()) for label, points in curves.items() if len(points) >= 3}
+
+
+def _bootstrap_steps(results: Results) -> dict[str, dict[str, float]]:
+    """Milliseconds of each step, by bootstrap: single ones, as a graph where there is one."""
+    steps = {"linear_transform": "", "mod_raise": "ModRaise", "eval_mod": "EvalMod"}
+    bars: dict[str, dict[str, float]] = {}
+    chosen = [row for row in results.bootstraps if row.batch == 1 and row.checked]
+    for whole in chosen:
+        if whole.operation != "bootstrap" or (
+            whole.mode == "eager" and any(row.mode == "graph" and _is_same_plan(row, whole) for row in chosen)
+        ):
+            continue
+        own = [row for row in chosen if _is_same_plan(row, whole) and row.mode == whole.mode]
+        top = max(row.level for row in own)
+        bar: dict[str, float] = dict.fromkeys(("SlotToCoeff", "ModRaise", "CoeffToSlot", "EvalMod"), 0.0)
+        for row in own:
+            if row.operation in steps:
+                # SlotToCoeff's levels are the lower ones.
+                name = steps[row.operation] or ("CoeffToSlot" if 2 * row.level > top else "SlotToCoeff")
+                bar[name] += row.microseconds / 1000
+        bar["the rest"] = max(0.0, whole.microseconds / 1000 - sum(bar.values()))
+        parts = "real" if whole.real else "complex"
+        bars[f"{whole.preset}, {whole.slots} {parts} slots"] = bar
+    return bars
+
+
+def _is_same_plan(a: BootstrapRow, b: BootstrapRow) -> bool:
+    return (a.preset, a.slots, a.real) == (b.preset, b.slots, b.real)
+
+
+def _draw_bars(axes: Any, bars: dict[str, dict[str, float]]) -> None:
+    labels = list(bars)
+    left = [0.0] * len(labels)
+    for step in next(iter(bars.values())):
+        widths = [bars[label][step] for label in labels]
+        axes.barh(labels, widths, left=left, label=step)
+        left = [a + b for a, b in zip(left, widths, strict=True)]
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    axes.legend(fontsize="x-small", ncols=5)
 
 
 def _draw(axes: Any, series: dict[str, list[tuple[float, float]]]) -> None:

@@ -1,0 +1,152 @@
+"""Precision of CKKS bootstraps, by their number and by the kind of input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from hemera import _core, _machine, _options
+from hemera.circuits import Bootstrap
+from hemera.ckks import Parameters
+from hemera.context import Context
+from hemera.errors import FileError, FormatError, ParameterError
+
+Row = dict[str, Any]
+KINDS = ("uniform", "equal", "one slot", "alternating")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--preset", default="n16-40", help="of for_bootstrapping (default n16-40)")
+    parser.add_argument("--slots", type=_options.positive, help="default: all")
+    parser.add_argument(
+        "--iterations", type=_options.positive, default=1, help="of each bootstrap (default 1)"
+    )
+    parser.add_argument(
+        "--count", type=_options.positive, default=50, help="bootstraps one after the other (default 50)"
+    )
+    _options.add_machine(parser)
+    parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the results to FILE (.svg, .png)")
+    parser.add_argument("--load", type=Path, metavar="FILE", help="measure nothing: draw the results of FILE")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, or load, and write what is asked for."""
+    if arguments.load is not None:
+        if arguments.figure is None:
+            raise ParameterError("--load draws the results of a file: add --figure FILE")
+        draw(load(arguments.load), arguments.figure)
+        return 0
+    console = Console(stderr=arguments.json == "-")
+    params = Parameters.for_bootstrapping(arguments.preset)
+    plan = Bootstrap(params, arguments.slots, iterations=arguments.iterations)
+    context = Context(params, device=arguments.device, threads=arguments.threads)
+    rows = []
+    for row in measure(context, plan, arguments.count):
+        console.print(
+            f"{row['kind']:12} after {row['count']:3}: {row['mean_bits']:.1f} / {row['worst_bits']:.1f} bits",
+            highlight=False,
+        )
+        rows.append(row)
+    result = {
+        "machine": _machine.describe(arguments.threads or _core.available_processors()),
+        "device": str(context.device),
+        "preset": arguments.preset,
+        "slots": plan.slots,
+        "iterations": plan.iterations,
+        "rows": rows,
+    }
+    if arguments.json is not None:
+        _options.write_json(arguments.json, result)
+    if arguments.figure is not None:
+        draw(result, arguments.figure)
+    return 0
+
+
+def inputs(slots: int) -> dict[str, NDArray[np.complex128]]:
+    """Values of each kind, of shape (slots,), with real and imaginary parts from -1 to 1."""
+    generator = np.random.default_rng(20261121)
+    uniform = generator.uniform(-1, 1, slots) + 1j * generator.uniform(-1, 1, slots)
+    one = np.zeros(slots, dtype=np.complex128)
+    one[slots // 3] = 1
+    alternating = np.where(np.arange(slots) % 2 == 0, 1, -1).astype(np.complex128)
+    return dict(zip(KINDS, (uniform, np.ones(slots, dtype=np.complex128), one, alternating), strict=True))
+
+
+def measure(context: Context, plan: Bootstrap, count: int) -> Iterator[Row]:
+    """Mean and worst of -log2 |error| of each kind after 1 to `count` bootstraps. Errors are differences from
+    what the first input decrypts to."""
+    secret_key = context.generate_secret_key()
+    evaluator = context.bind(context.generate_keys(secret_key, plan=plan), bootstrap=plan)
+    values = np.stack(list(inputs(plan.slots).values()))
+    x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
+    expected = context.decrypt(x, secret_key, dtype=np.complex128)
+    for number in range(1, count + 1):
+        x = plan(x)
+        found = context.decrypt(x, secret_key, dtype=np.complex128)
+        errors = np.maximum(np.abs(found - expected), 2.0**-60)
+        for kind, error in zip(KINDS, errors, strict=True):
+            mean, worst = float(-np.log2(error).mean()), float(-np.log2(error.max()))
+            yield {"kind": kind, "count": number, "mean_bits": round(mean, 2), "worst_bits": round(worst, 2)}
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Results from a file.
+
+    Raises:
+        FileError: when it can not be read.
+        FormatError: when it holds no results of this suite.
+    """
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for row in data["rows"]:
+            _ = row["kind"], row["count"], row["mean_bits"], row["worst_bits"]
+        _ = data["preset"], data["slots"]
+    except OSError as error:
+        raise FileError(f"can not read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path} holds no results of hemera bench bootstraps: {error!r}") from error
+    return data
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """Bits over the number of bootstraps: means as lines, worst slots as dashed ones.
+
+    Raises:
+        ParameterError: when matplotlib is not installed.
+        FileError: when the file can not be written.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ParameterError('figures need matplotlib: pip install "hemera[bench]"') from None
+    # The same file for the same numbers.
+    matplotlib.rcParams["svg.hashsalt"] = "hemera"
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot(title=f"{result['preset']}, {result['slots']} slots")
+    axes.set(xlabel="bootstraps one after the other", ylabel="-log2 of the error", xscale="log")
+    for number, kind in enumerate(dict.fromkeys(row["kind"] for row in result["rows"])):
+        rows = [row for row in result["rows"] if row["kind"] == kind]
+        counts = [row["count"] for row in rows]
+        color = f"C{number}"
+        axes.plot(counts, [row["mean_bits"] for row in rows], color=color, label=f"{kind}, mean")
+        worst = [row["worst_bits"] for row in rows]
+        axes.plot(counts, worst, "--", color=color, label=f"{kind}, worst slot")
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100) if tick <= max(r["count"] for r in result["rows"])]
+    axes.set_xticks(ticks, labels=[str(tick) for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="x-small", ncols=2)
+    try:
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    except OSError as error:
+        raise FileError(f"can not write {path}: {error.strerror}") from error

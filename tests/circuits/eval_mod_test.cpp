@@ -1,0 +1,98 @@
+// EvalMod alone, at integers that raised ciphertexts hardly ever have, and how often they have which.
+#include "circuits/eval_mod.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "circuits/dft_factors.hpp"
+#include "circuits/mod_raise.hpp"
+#include "hemera/circuits/bootstrap.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Complex;
+using ckks::Values;
+
+struct EvalModTest : testing::Test {
+  rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  BootstrapLayout layout{parameters};
+  Bootstrap plan{parameters};
+  EvalMod eval_mod{parameters, layout};
+  ckks::Session client{parameters};
+  rlwe::EvaluationKeys keys = plan.generate_keys(client.secret);
+  ckks::Evaluator evaluator{client.context, keys};
+
+  // The error that EvalMod has for x under this integer, in the worst slot.
+  [[nodiscard]] double error(int integer) const {
+    Values x, v;
+    for (const Complex& value : ckks::random_values(plan.slots(), 9)) {
+      x.emplace_back(value.real());
+      v.emplace_back((integer + value.real() / layout.ratio) / static_cast<double>(eval_mod_range));
+    }
+    const rlwe::Ciphertext in =
+        ckks::encrypt(client.encoder->encode(v, {}, layout.eval_mod_level), client.secret);
+    return ckks::largest_difference(client.decrypt(eval_mod(evaluator, in.clone())), x);
+  }
+};
+
+TEST_F(EvalModTest, TakesIntegersUpToTheEdgeAway) {
+  for (int integer = 0; integer < static_cast<int>(eval_mod_range); ++integer) {
+    SCOPED_TRACE(integer);
+    const double series =
+        layout.ratio * std::exp2(eval_mod.series().error_log2[static_cast<std::size_t>(integer)]);
+    EXPECT_LT(error(integer), 1.1 * series + 0x1p-20);
+    EXPECT_LT(error(-integer), 1.1 * series + 0x1p-20);
+  }
+}
+
+TEST_F(EvalModTest, BeyondTheEdgeResultsAreWrong) {
+  // What the probability of a failure speaks of.
+  const int edge = static_cast<int>(eval_mod_range);
+  for (const int integer : {edge, edge + 1, -edge, -edge - 1}) {
+    EXPECT_GT(error(integer), 0.1) << integer;
+  }
+}
+
+TEST_F(EvalModTest, IntegersAreAsRareAsTheModelSays) {
+  constexpr std::size_t batch = 16;
+  const Values values = ckks::random_values(batch * plan.slots(), 10);
+  const rlwe::Ciphertext low = ckks::encrypt(client.encoder->encode(values, {batch}, 0), client.secret);
+  const auto key = [&](const rlwe::KeyRole& role) { return keys.switching.at(role).begin()->second; };
+  const rlwe::Ciphertext raised = mod_raise(low, *key({.to = rlwe::ephemeral_secret}),
+                                            *key({.from = rlwe::ephemeral_secret}), layout.top_level);
+  const Values slots = client.decrypt(raised);
+
+  const auto stages = coefficients_to_slots_factors(plan.slots(), std::vector<std::size_t>(10, 1));
+  std::vector<double> count(eval_mod_range);
+  for (std::size_t first = 0; first < slots.size(); first += plan.slots()) {
+    Values x(slots.begin() + static_cast<std::ptrdiff_t>(first),
+             slots.begin() + static_cast<std::ptrdiff_t>(first + plan.slots()));
+    for (const Diagonals& stage : stages) {
+      Values next(x.size());
+      for (const auto& [number, diagonal] : stage) {
+        for (std::size_t k = 0; k < x.size(); ++k) next[k] += diagonal[k] * x[(k + number) % x.size()];
+      }
+      x = std::move(next);
+    }
+    for (const Complex& value : x) {
+      for (const double t : {value.real(), value.imag()}) {
+        const double integer = std::round(t);
+        EXPECT_LT(std::abs(t - integer), 2 / layout.ratio);  // the message
+        ASSERT_LT(std::abs(integer), static_cast<double>(eval_mod_range));
+        ++count[static_cast<std::size_t>(std::abs(integer))];
+      }
+    }
+  }
+  for (std::size_t i = 0; i < count.size(); ++i) {
+    const double probability = (i == 0 ? 1 : 2) * std::exp2(overflow_log2(i, ephemeral_weight));
+    const double expected = probability * static_cast<double>(2 * slots.size());
+    EXPECT_NEAR(count[i], expected, 10 * std::sqrt(expected) + 5) << i;
+  }
+}
+
+}  // namespace
+}  // namespace hemera::circuits
