@@ -104,7 +104,7 @@ void Bootstrap::fit_keys(const rlwe::Parameters& parameters, std::size_t limit) 
     const bool is_of_a_matrix = std::any_of(all_keys.begin(), all_keys.end(), [&](const auto& matrix) {
       return is_one_of(need, matrix.needed_keys());
     });
-    if (!is_of_a_matrix) others.push_back(need);
+    if (!is_of_a_matrix && !is_one_of(need, others)) others.push_back(need);
   }
 
   std::size_t least = std::numeric_limits<std::size_t>::max(), fewest_products = least;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "circuits/eval_mod.hpp"
@@ -37,6 +38,20 @@ std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs) {
     words += need.gadget.digits.size() * 2 * (need.gadget.base.size() + need.gadget.special.size()) * degree;
   }
   return words * sizeof(std::uint64_t);
+}
+
+std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& parameters,
+                                                    std::span<const KeyNeed> needs) {
+  std::set<std::uint64_t> wanted;
+  for (const KeyNeed& need : needs) wanted.insert(need.role.galois_element);
+  std::map<std::uint64_t, std::size_t> steps;
+  const std::uint64_t generator = parameters.galois_element(1), order = 2 * parameters.degree();
+  std::uint64_t element = 1;
+  for (std::size_t step = 0; step < parameters.max_slots(); ++step) {
+    if (wanted.contains(element)) steps.emplace(element, step);
+    element = element * generator % order;
+  }
+  return steps;
 }
 
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {

@@ -165,6 +165,16 @@ TEST(Plan, TooLittleMemoryIsFoundBeforeAnythingRuns) {
   EXPECT_THROW(plan.require_memory(*ckks::Session(ckks::small_parameters(2)).context), MismatchError);
 }
 
+// What is left of the keys when the matrices have few is counted once.
+TEST(Plan, FewerKeysFitALimitForFewSlots) {
+  const Bootstrap all(parameters(), {.slots = 64});
+  const Bootstrap fewer(parameters(), {.slots = 64, .key_memory_limit = all.cost().key_bytes - 1});
+  EXPECT_LT(fewer.needed_keys().size(), all.needed_keys().size());
+  // Matrices of one stage have nothing to give up.
+  const std::size_t smallest = Bootstrap(parameters(), {.slots = 2}).cost().key_bytes;
+  EXPECT_THROW(Bootstrap(parameters(), {.slots = 2, .key_memory_limit = smallest - 1}), OutOfMemoryError);
+}
+
 // Matrices of diagonals on both sides of the main one, as those of bootstrapping are.
 TEST(Plan, FewestKeysTakeFewStepsAroundTheMainDiagonal) {
   const std::size_t slots = 1024;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,6 +66,11 @@ struct ExpectedError {
 
 /// Bytes that keys for these needs take in memory.
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs);
+
+/// The rotations (to the left, below N/2) whose Galois elements are those of needs; other elements are left
+/// out.
+std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& parameters,
+                                                    std::span<const KeyNeed> needs);
 
 /// Keys for these needs alone; EvaluationKeys::merge joins them with others. Needs of an ephemeral secret
 /// come as two, to it and back, and share a fresh one. SecurityError for a gadget that is weaker than the
