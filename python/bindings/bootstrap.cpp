@@ -97,13 +97,15 @@ void bind_bootstrap(nb::module_& m) {
       .def(
           "__init__",
           [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real,
-             std::size_t iterations, std::size_t key_memory_limit) {
+             std::size_t iterations, bool merges_parts, std::size_t key_memory_limit) {
             new (self) Bootstrap(parameters, {.slots = slots,
                                               .real = real,
                                               .iterations = iterations,
+                                              .merges_parts = merges_parts,
                                               .key_memory_limit = key_memory_limit});
           },
-          "parameters"_a, "slots"_a, "real"_a, "iterations"_a, "key_memory_limit"_a, ReleaseGil())
+          "parameters"_a, "slots"_a, "real"_a, "iterations"_a, "merges_parts"_a, "key_memory_limit"_a,
+          ReleaseGil())
       .def_prop_ro("slots", &Bootstrap::slots)
       .def_prop_ro("real", &Bootstrap::is_real)
       .def_prop_ro("factors_log2", &Bootstrap::factors_log2)

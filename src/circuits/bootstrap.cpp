@@ -24,6 +24,7 @@ namespace {
 
 using rlwe::Ciphertext;
 using rlwe::KeyRole;
+using Complex = std::complex<double>;
 
 // Bits by which a magnified difference stays below 1, if the model is right.
 constexpr int factor_margin = 2;
@@ -33,9 +34,10 @@ constexpr KeyRole from_ephemeral_role{.from = rlwe::ephemeral_secret};
 
 // A row of transforms, one level each from `level` down.
 std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std::vector<Diagonals> matrices,
-                                        std::size_t slots, std::size_t level) {
+                                        std::size_t level) {
   std::vector<LinearTransform> result;
   for (Diagonals& matrix : matrices) {
+    const std::size_t slots = matrix.begin()->second.size();
     result.emplace_back(parameters, std::move(matrix), slots,
                         LinearTransformOptions{
                             .level = level,
@@ -70,6 +72,27 @@ Ciphertext times_i(const Ciphertext& x, const rlwe::Plaintext& i) {
   return result;
 }
 
+// From a matrix with result u to one over twice the slots, with (u, -i u): with its conjugate that is twice
+// the real and the imaginary parts, side by side.
+void widen(Diagonals& matrix) {
+  for (auto& [number, diagonal] : matrix) {
+    const std::size_t slots = diagonal.size();
+    for (std::size_t i = 0; i < slots; ++i) diagonal.push_back(Complex(0, -1) * diagonal[i]);
+  }
+}
+
+// From (a, b) to a + i b, twice.
+Diagonals joining(std::size_t slots) {
+  Diagonals result;
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::vector<Complex>& diagonal = result[half * slots];
+    diagonal.assign(2 * slots, half == 0 ? 1 : Complex(0, 1));
+    std::fill(diagonal.begin() + static_cast<std::ptrdiff_t>(slots), diagonal.end(),
+              half == 0 ? Complex(0, 1) : 1);
+  }
+  return result;
+}
+
 }  // namespace
 
 Precision precision_of(std::span<const std::complex<double>> found,
@@ -95,6 +118,12 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
                          std::to_string(parameters.max_slots()));
   }
   order_ = layout.order;
+  if (options.merges_parts && (real_ || 2 * slots_ > parameters.max_slots() ||
+                               layout.order != BootstrapOrder::slots_first || options.iterations != 1)) {
+    throw ParameterError(
+        "a bootstrap merges the parts of complex slots, up to " + std::to_string(parameters.max_slots() / 2) +
+        ", with SlotToCoeff first and in one iteration; leave merges_parts out, or use fewer slots");
+  }
   input_level_ = layout.input_level;
   fresh_level_ = layout.result_level;
   top_level_ = layout.top_level;
@@ -103,8 +132,6 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
   auto short_first = split_stages(log_slots, layout.slots_to_coefficients);
   std::reverse(short_first.begin(), short_first.end());
-  to_coefficients_ = transforms(parameters, slots_to_coefficients_factors(slots_, short_first), slots_,
-                                layout.slots_to_coefficients_level);
   auto matrices =
       coefficients_to_slots_factors(slots_, split_stages(log_slots, layout.coefficients_to_slots));
   // Down to v = t / range, half of it, for real and imaginary part are each a sum of two; the trace has
@@ -114,8 +141,15 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   for (Diagonals& matrix : matrices) {
     scale_inplace(matrix, std::pow(factor, 1 / static_cast<double>(matrices.size())));
   }
-  to_slots_ = transforms(parameters, std::move(matrices), slots_, top_level_);
+  if (options.merges_parts) widen(matrices.back());
+  to_coefficients_ = transforms(parameters, slots_to_coefficients_factors(slots_, short_first),
+                                layout.slots_to_coefficients_level);
+  to_slots_ = transforms(parameters, std::move(matrices), top_level_);
   eval_mod_ = std::make_shared<const EvalMod>(parameters, layout);
+  if (options.merges_parts) {
+    join_ = transforms(parameters, {joining(slots_)}, eval_mod_->end_level());
+    --fresh_level_;
+  }
   model_ = std::make_shared<const PrecisionModel>(parameters, layout, eval_mod_->series(), slots_, real_);
   for (std::size_t step = slots_; step < parameters.max_slots(); step *= 2) trace_.push_back(step);
   top_gadget_ = rotation_gadget(parameters, top_level_, most_special_primes);
@@ -153,7 +187,7 @@ void Bootstrap::plan_iterations(std::size_t iterations) {
 void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
   const auto add = [&](KeyNeed need) { add_need(std::move(need)); };
   needed_keys_.clear();
-  for (const auto* row : {&to_coefficients_, &to_slots_}) {
+  for (const auto* row : {&to_coefficients_, &to_slots_, &join_}) {
     for (const LinearTransform& transform : *row) {
       for (const KeyNeed& need : transform.needed_keys()) add(need);
     }
@@ -214,6 +248,7 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
                                                               plan_.fresh_level_ - refinements_.size(),
                                                               plan_.fresh_level_, factor_log2));
   }
+  for (const LinearTransform& transform : plan_.join_) join_.emplace_back(context_, transform);
   i_before_ = imaginary_unit(context_, plan_.eval_mod_level_);
   i_joined_ = imaginary_unit(context_, plan_.eval_mod_->join_level());
 }
@@ -276,6 +311,11 @@ Ciphertext PreparedBootstrap::reduced(const ckks::Evaluator& evaluator, const Ci
   const Ciphertext conjugate = evaluator.conjugate(x);
   Ciphertext real = evaluator.add(x, conjugate);
   if (plan_.real_) return (*plan_.eval_mod_)(evaluator, std::move(real));
+  for (const PreparedLinearTransform& join : join_) {
+    Ciphertext joined = join(evaluator, (*plan_.eval_mod_)(evaluator, std::move(real)));
+    joined.meta.slots = plan_.slots_;
+    return joined;
+  }
   const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_before_);
   return (*plan_.eval_mod_)(evaluator, rlwe::stack({&real, &imaginary}), &i_joined_);
 }
@@ -283,7 +323,10 @@ Ciphertext PreparedBootstrap::reduced(const ckks::Evaluator& evaluator, const Ci
 Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext x) const {
   const bool is_slots_first = plan_.order_ == BootstrapOrder::slots_first;
   const auto through = [&](const std::vector<PreparedLinearTransform>& transforms, Ciphertext y) {
-    for (const PreparedLinearTransform& transform : transforms) y = transform(evaluator, y);
+    for (const PreparedLinearTransform& transform : transforms) {
+      y.meta.slots = transform.plan().slots();  // repeated ones, where they are more
+      y = transform(evaluator, y);
+    }
     return y;
   };
   if (is_slots_first) x = through(to_coefficients_, std::move(x));

@@ -30,7 +30,7 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
   const std::size_t limb_bytes = parameters.degree() * sizeof(std::uint64_t);
 
   std::size_t most = 0;  // bytes that are alive at once
-  for (const auto* row : {&to_coefficients_, &to_slots_}) {
+  for (const auto* row : {&to_coefficients_, &to_slots_, &join_}) {
     for (const LinearTransform& transform : *row) {
       cost_.add_operations(transform.cost());
       // The vector is held beside.
@@ -61,7 +61,8 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
   add_rotations(rotation_gadget(parameters, eval_mod_level_, most_special_primes), eval_mod_level_, 1);
 
   // Beside EvalMod of both parts as a batch: the slots, their conjugates and each part.
-  const std::size_t parts = real_ ? 1 : 2, beside = real_ ? 2 : 4;
+  const bool is_one = real_ || !join_.empty();
+  const std::size_t parts = is_one ? 1 : 2, beside = is_one ? 2 : 4;
   const Cost eval_mod = eval_mod_->cost(parameters, parts);
   cost_.add_operations(eval_mod);
   most = std::max(most, eval_mod.workspace_bytes + beside * 2 * limbs(eval_mod_level_) * limb_bytes);
@@ -97,7 +98,7 @@ void Bootstrap::fit_keys(const rlwe::Parameters& parameters, std::size_t limit) 
   }();
   std::vector<LinearTransform> few_keys;
   for (const LinearTransform& matrix : all_keys) {
-    few_keys.emplace_back(parameters, matrix.diagonals(), slots_,
+    few_keys.emplace_back(parameters, matrix.diagonals(), matrix.slots(),
                           LinearTransformOptions{
                               .level = matrix.level(),
                               .gadget = rotation_gadget(parameters, matrix.level(), most_special_primes),

@@ -33,6 +33,7 @@ class EvalMod {
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, rlwe::Ciphertext v,
                                             const rlwe::Plaintext* i = nullptr) const;
 
+  [[nodiscard]] std::size_t end_level() const { return end_level_; }
   [[nodiscard]] std::size_t join_level() const { return end_level_ + 1; }
   [[nodiscard]] const EvalModSeries& series() const { return series_; }
   /// Products of ciphertexts.

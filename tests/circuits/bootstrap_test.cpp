@@ -96,6 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"FewSlots", small_settings, {.slots = 32}},
                     Case{"TwoSlots", small_settings, {.slots = 2}},
                     Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},
+                    Case{"FewMergedSlots", small_settings, {.slots = 32, .merges_parts = true}},
+                    Case{"HalfOfTheSlotsMerged", small_settings, {.slots = 512, .merges_parts = true}},
                     Case{"StandardOrder", standard_order, {}},
                     Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}},
                     Case{"Arcsine", with_arcsine, {}}, Case{"TwoMatrices", two_matrices, {}},
@@ -146,6 +148,22 @@ TEST_P(BootstrapTest, HasThePrecisionOfTheModel) {
     EXPECT_NEAR(found.mean_bits, expected.mean_bits, 1);
     EXPECT_NEAR(found.worst_bits, expected.worst_bits, 1.5);  // of one slot of thousands
   }
+}
+
+TEST(Bootstrap, MergedPartsTakeALevelAndFewerProducts) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap apart(parameters, {.slots = 64}), merged(parameters, {.slots = 64, .merges_parts = true});
+  EXPECT_EQ(merged.result_level() + 1, apart.result_level());
+  EXPECT_LT(merged.cost().work.key_products, 0.8 * static_cast<double>(apart.cost().work.key_products));
+  const Session session(parameters, merged);
+  const rlwe::Ciphertext out =
+      session.prepared(session.evaluator, session.encrypt(ckks::random_values(64, 6)));
+  EXPECT_EQ(out.meta.level, merged.result_level());
+  EXPECT_EQ(out.meta.slots, 64);
+  EXPECT_THROW(Bootstrap(parameters, {.slots = 1024, .merges_parts = true}), ParameterError);
+  EXPECT_THROW(Bootstrap(parameters, {.slots = 64, .real = true, .merges_parts = true}), ParameterError);
+  EXPECT_THROW(Bootstrap(parameters_for_bootstrapping(standard_order()), {.slots = 64, .merges_parts = true}),
+               ParameterError);
 }
 
 TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {
