@@ -189,9 +189,10 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
     }
     // Differences and sums have divisions of their own, the third iteration's sum and those after it two.
     cost_.divisions += 3 * factors_log2_.size() - 1;
-    if (real_) {
+    for (const std::size_t level : {input_level_, fresh_level_}) {
+      if (!real_) break;
       add({KeyRole::galois(parameters.conjugation_element()),
-           rotation_gadget(parameters, input_level_, most_special_primes)});
+           rotation_gadget(parameters, level, most_special_primes)});
       ++cost_.key_products;
       ++cost_.mod_ups;
       ++cost_.divisions;
@@ -207,6 +208,9 @@ std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::compl
                                                       std::uint64_t seed) const {
   std::vector<std::complex<double>> result = (*model_)(values, seed);
   std::size_t level = fresh_level_;
+  if (real_ && iterations() > 1) {
+    for (std::complex<double>& value : result) value.imag(0);
+  }
   for (const int factor_log2 : factors_log2_) {
     --level;
     result = model_->refined(values, result, factor_log2, level, seed + level);
@@ -342,9 +346,12 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
   }
   Ciphertext result = once(evaluator, x.clone());
   if (plan_.real_) {
-    // Magnified, imaginary parts would be too large for the transforms: left are twice the real ones.
-    x = evaluator.add(x, evaluator.conjugate(x));
-    x.meta.scale *= 2;
+    // Magnified, imaginary parts of x would be too large for the transforms, and the noise in those of the
+    // result is not made smaller. Left are twice the real parts.
+    for (Ciphertext* each : {&x, &result}) {
+      *each = evaluator.add(*each, evaluator.conjugate(*each));
+      each->meta.scale *= 2;
+    }
   }
   for (const auto& refinement : refinements_) {
     result = refinement->sum(result, once(evaluator, refinement->difference(x, result)));
