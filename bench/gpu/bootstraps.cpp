@@ -58,7 +58,7 @@ struct Session {
 
   Session(const BootstrapCase& chosen, int device)
       : parameters(circuits::parameters_for_bootstrapping(circuits::bootstrap_preset(chosen.preset))),
-        plan(parameters, {.slots = chosen.slots, .real = chosen.real}),
+        plan(parameters, {.slots = chosen.slots, .real = chosen.real, .iterations = chosen.iterations}),
         context(rlwe::Context::make(parameters, {runtime::Device::Kind::cuda, device})),
         secret(rlwe::generate_secret_key(context)),
         evaluator(context, plan.generate_keys(secret)),
@@ -90,6 +90,8 @@ BootstrapCase read_bootstrap(const std::string& text) {
       chosen.real = true;
     } else if (part.starts_with("x")) {
       chosen.batch = std::stoul(part.substr(1));
+    } else if (part.starts_with("i")) {
+      chosen.iterations = std::stoul(part.substr(1));
     } else {
       chosen.slots = std::stoul(part);
     }
@@ -115,6 +117,7 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
                      {"preset", quoted(chosen.preset)},
                      {"slots", std::to_string(plan.slots())},
                      {"real", plan.is_real() ? "true" : "false"},
+                     {"iterations", std::to_string(plan.iterations())},
                      {"level", std::to_string(level)},
                      {"limbs", std::to_string(session.context->base(level).size())},
                      {"batch", std::to_string(chosen.batch)},

@@ -142,6 +142,25 @@ def test_the_model_makes_an_error_of_that_size(boot):
         boot.simulate(values(8))
 
 
+def test_iterations_add_up_precision(client, params, boot):
+    ctx, sk, keys = client
+    twice = hm.circuits.Bootstrap(params, SLOTS, iterations=2)
+    assert (boot.iterations, twice.iterations) == (1, 2)
+    assert twice.input_level == boot.input_level
+    assert twice.levels_left == boot.levels_left - 1
+    assert twice.expected_precision()[1] > boot.expected_precision()[1] + 4
+    assert "times 2^2" in twice.report()
+    assert twice.failure_log2 == pytest.approx(boot.failure_log2 + 1)
+    ev = ctx.bind(keys, bootstrap=twice)  # with the same keys
+    y = ev.at_level(ev.encrypt(values()), twice.input_level).bootstrap()
+    assert y.level == twice.result_level
+    x = ev.at_level(ev.encrypt(values()), y.level)
+    np.testing.assert_allclose(ctx.decrypt(y - x, sk).real, 0, atol=2**-24)
+    for iterations in (0, 3, 5):
+        with pytest.raises(hm.errors.ParameterError, match="iterations"):
+            hm.circuits.Bootstrap(params, SLOTS, iterations=iterations)
+
+
 def test_what_does_not_fit_is_refused(client, params, boot):
     ctx, sk, keys = client
     with pytest.raises(hm.errors.ParameterError, match="n16-40"):

@@ -201,8 +201,10 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
     add({KeyRole::relinearization(), product_gadget(parameters, level, most_special_primes)});
   }
   if (iterations() > 1 && real_) {
-    add({KeyRole::galois(parameters.conjugation_element()),
-         rotation_gadget(parameters, input_level_, most_special_primes)});
+    for (const std::size_t level : {input_level_, fresh_level_}) {
+      add({KeyRole::galois(parameters.conjugation_element()),
+           rotation_gadget(parameters, level, most_special_primes)});
+    }
   }
   add({to_ephemeral_role, to_ephemeral_});
   add({from_ephemeral_role, from_ephemeral_});
@@ -213,6 +215,9 @@ std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::compl
                                                       std::uint64_t seed) const {
   std::vector<std::complex<double>> result = (*model_)(values, seed);
   std::size_t level = fresh_level_;
+  if (real_ && iterations() > 1) {
+    for (std::complex<double>& value : result) value.imag(0);
+  }
   for (const int factor_log2 : factors_log2_) {
     --level;
     result = model_->refined(values, result, factor_log2, level, seed + level);
@@ -345,9 +350,12 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
   }
   Ciphertext result = once(evaluator, x.clone());
   if (plan_.real_) {
-    // Magnified, imaginary parts would be too large for the transforms: left are twice the real ones.
-    x = evaluator.add(x, evaluator.conjugate(x));
-    x.meta.scale *= 2;
+    // Magnified, imaginary parts of x would be too large for the transforms, and the noise in those of the
+    // result is not made smaller. Left are twice the real parts.
+    for (Ciphertext* each : {&x, &result}) {
+      *each = evaluator.add(*each, evaluator.conjugate(*each));
+      each->meta.scale *= 2;
+    }
   }
   for (const auto& refinement : refinements_) {
     result = refinement->sum(result, once(evaluator, refinement->difference(x, result)));

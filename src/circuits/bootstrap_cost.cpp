@@ -76,7 +76,9 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
     const std::size_t divisions = 3 * factors_log2_.size() - 1;
     cost_.divisions += divisions;
     cost_.work.divisions += divisions * 2 * limbs(fresh_level_);
-    if (real_) add_rotations(rotation_gadget(parameters, input_level_, most_special_primes), input_level_, 1);
+    for (const std::size_t level : {input_level_, fresh_level_}) {
+      if (real_) add_rotations(rotation_gadget(parameters, level, most_special_primes), level, 1);
+    }
     // What is bootstrapped and what the iterations before made of it.
     most += 2 * (limbs(input_level_) + limbs(fresh_level_)) * limb_bytes;
   }

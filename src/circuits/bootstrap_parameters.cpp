@@ -107,7 +107,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.ratio_bits = 13;
     settings.slots_to_coefficients = {36, 36, 36};
     settings.coefficients_to_slots = {50, 50, 50};
-    settings.eval_mod_error = -38.8;
+    settings.eval_mod_error = -39.5;
     settings.constant_bits = 42;
     return settings;
   }
@@ -118,9 +118,10 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.ratio_bits = 9;
     settings.slots_to_coefficients = {43, 43, 43};
     settings.coefficients_to_slots = {52, 52, 52};
-    settings.eval_mod_error = -40.7;
+    settings.eval_mod_error = -41.5;
     settings.constant_bits = 44;
     settings.arcsine = true;
+    settings.arcsine_bits = 54;
     settings.special_primes = 9;
     return settings;
   }
@@ -131,7 +132,7 @@ BootstrapSettings bootstrap_preset(const std::string& name) {
     settings.ratio_bits = 12.5;
     settings.slots_to_coefficients = {41, 40, 40};
     settings.coefficients_to_slots = {52, 52, 52};
-    settings.eval_mod_error = -38.5;
+    settings.eval_mod_error = -39;
     settings.constant_bits = 42;
     settings.digits = 3;
     return settings;

@@ -284,7 +284,7 @@ TEST(Bootstrap, RealIterationsDropImaginaryParts) {
   const Values values = ckks::random_values(plan.slots(), 12);
   Values real = values;
   for (Complex& value : real) value = value.real();
-  EXPECT_LT(ckks::largest_difference(session.bootstrapped(values), real), 0x1p-25);
+  EXPECT_LT(ckks::largest_difference(session.bootstrapped(values), real), 0x1p-28);
 }
 
 TEST(Bootstrap, TakesValuesBeyondTheRangeWithLessPrecision) {

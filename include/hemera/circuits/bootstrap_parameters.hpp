@@ -36,7 +36,7 @@ struct BootstrapSettings {
   std::vector<double> slots_to_coefficients = {34, 34, 34};
   std::vector<double> coefficients_to_slots = {48, 48, 48};
   /// log2 of the deviation that EvalMod's rounding may add to t = I + m / q_0: the scales follow from it.
-  double eval_mod_error = -36.1;
+  double eval_mod_error = -36.6;
   /// Bits after the point of EvalMod's coefficients.
   int constant_bits = 40;
   /// Whether the arcsine of degree 3 corrects the sine, and the scale of its steps.

@@ -51,6 +51,7 @@ class BootstrapRow:
     mode: str
     microseconds: float
     checked: bool
+    iterations: int = 1
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ def load(path: str) -> Results:
         rows = [Row(**{name: row[name] for name in wanted}) for row in data["rows"] if "preset" not in row]
         wanted = [field.name for field in fields(BootstrapRow)]
         bootstraps = [
-            BootstrapRow(**{name: row[name] for name in wanted}) for row in data["rows"] if "preset" in row
+            BootstrapRow(**{name: row[name] for name in wanted if name in row})
+            for row in data["rows"]
+            if "preset" in row
         ]
         about = {name: str(data[name]) for name in ("gpu", "driver", "commit", "date")}
         return Results(**about, rows=rows, bootstraps=bootstraps)
@@ -243,7 +246,7 @@ def _bootstrap_steps(results: Results) -> dict[str, dict[str, float]]:
     """Milliseconds of each step, by bootstrap: single ones, as a graph where there is one."""
     steps = {"linear_transform": "", "mod_raise": "ModRaise", "eval_mod": "EvalMod"}
     bars: dict[str, dict[str, float]] = {}
-    chosen = [row for row in results.bootstraps if row.batch == 1 and row.checked]
+    chosen = [row for row in results.bootstraps if row.batch == row.iterations == 1 and row.checked]
     for whole in chosen:
         if whole.operation != "bootstrap" or (
             whole.mode == "eager" and any(row.mode == "graph" and _is_same_plan(row, whole) for row in chosen)
