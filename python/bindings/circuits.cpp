@@ -87,7 +87,7 @@ void bind_circuits(nb::module_& m) {
       .def(
           "estimate_seconds",
           [](const Plan& self, const ContextHandle& context) {
-            return circuits::estimate_seconds(self, *context.context);
+            return circuits::estimate_seconds(self, context.context);
           },
           "context"_a, ReleaseGil())
       .def("generate_keys", &Plan::generate_keys, "secret"_a, ReleaseGil())

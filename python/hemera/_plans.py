@@ -103,7 +103,7 @@ class Plan(ABC):
 
     def require_memory(self, context: Context, batch: int = 1) -> None:
         """Whether the memory of a context's device, or what its `memory_limit` leaves, is enough for
-        `memory_bytes(batch)`: nothing has run before it is known.
+        `memory_bytes(batch)`, asked before the keys are made.
 
         Raises:
             OutOfMemoryError: when it is not; it tells what is needed and what is left.
@@ -123,8 +123,8 @@ class Plan(ABC):
 
     def estimate_time(self, context: Context) -> float:
         """Seconds of one evaluation on a context's device, where nothing else runs: each kind of operation is
-        timed now, which takes a moment, and multiplied by how much of it there is. Within a factor of two on
-        a CPU; a GPU, which runs several operations as one, is faster than that."""
+        timed now, which takes a moment and the memory of four keys, and multiplied by how much of it there
+        is. Within a factor of two on a CPU's thread; elsewhere the order of magnitude."""
         return self._native.estimate_seconds(context._native)
 
     def simulate(self, *values: ArrayLike, seed: int = 0) -> NDArray[np.complex128]:

@@ -62,6 +62,7 @@ TEST(HostMemory, TellsItsPeakAndWhatItsLimitLeaves) {
   }
   EXPECT_EQ(memory->peak(), std::size_t{768} << 10);
   // Blocks that are kept make way for another size.
+  EXPECT_EQ(memory->available(), std::size_t{1} << 20);
   const Buffer other(memory, 1 << 20);
   EXPECT_EQ(memory->available(), 0U);
   memory->reset_peak();

@@ -50,7 +50,7 @@ struct Cost {
   double result_scale = 0;
   Work work;
 
-  /// Levels used.
+  /// Levels used, by circuits that give none back.
   [[nodiscard]] std::size_t depth() const { return level - result_level; }
   /// Adds the operations of a part, their work and the bytes of its plaintexts. Keys may be shared, and
   /// memory is used again: these are left.
@@ -91,7 +91,8 @@ class Plan {
 
   /// Of keys, plaintexts and workspace together, for a batch of so many.
   [[nodiscard]] std::size_t memory_bytes(std::size_t batch = 1) const;
-  /// OutOfMemoryError where a context's device, or its memory limit, has less left than that.
+  /// OutOfMemoryError where a context's device, or its memory limit, has less left than that: to be asked
+  /// before keys are made.
   /// MismatchError for a context of other parameters.
   void require_memory(const rlwe::Context& context, std::size_t batch = 1) const;
 

@@ -171,7 +171,7 @@ def run(options: argparse.Namespace) -> int:
 
 def show(params: Parameters, plan: Plan, told: dict[str, Any]) -> None:
     console = Console()
-    console.print(plan.report(), markup=False, highlight=False)
+    console.print(plan.report(), markup=False, highlight=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
