@@ -27,6 +27,7 @@ from hemera._functions import (
     sqrt,
     tanh,
 )
+from hemera._slots import InnerSum, Mask, Replication
 from hemera.bootstrapping import Bootstrap
 
 if TYPE_CHECKING:
@@ -38,10 +39,13 @@ __all__ = [
     "Bootstrap",
     "Function",
     "FunctionPlan",
+    "InnerSum",
     "KeyNeed",
     "LinearTransform",
+    "Mask",
     "Plan",
     "Polynomial",
+    "Replication",
     "approximate",
     "compare",
     "exp",

@@ -15,6 +15,7 @@ from hemera._arguments import in_own_words, require_type
 from hemera._encoding import as_number
 from hemera._functions import Basis, Interval, Stage
 from hemera._noise_warning import warn_of_spent_budget
+from hemera._slots import SlotCircuit
 from hemera._source import Source
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts, filled_of
@@ -310,13 +311,14 @@ class Evaluator:
     # --- Matrices. ---
 
     def transform(
-        self, a: Ciphertext, transform: LinearTransform, *, out: Ciphertext | None = None
+        self, a: Ciphertext, transform: LinearTransform | SlotCircuit, *, out: Ciphertext | None = None
     ) -> Ciphertext:
-        """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`."""
+        """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`,
+        and `InnerSum`, `Replication` and `Mask` beside it."""
         _native("transform", a)
-        fresh = self._refreshed(a, self._user_levels(transform.level))
+        fresh = self._refreshed(a, self._user_levels(transform.level) if transform.depth > 0 else 0)
         core = transform._apply(self, fresh)
-        rows = transform.shape[0]
+        rows = transform.shape[0] if isinstance(transform, LinearTransform) else transform.slots
         return self._result("transform", core, out, (a,), rows if rows < transform.slots else None)
 
     def matmul(self, a: Ciphertext, b: ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:

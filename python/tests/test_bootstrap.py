@@ -142,6 +142,17 @@ def test_products_with_plain_operands_bootstrap_their_ciphertexts(client, automa
         np.testing.assert_allclose(ctx.decrypt(y, sk).real, matrix @ values(), atol=2**-17)
 
 
+def test_masks_bootstrap_and_sums_do_not(client, automatic, boot):
+    ctx, sk, _ = client
+    x = low_of(automatic, boot)
+    total = hm.circuits.InnerSum(ctx.params, SLOTS, 4)(x)
+    assert total.level == boot.input_level
+    mask = hm.circuits.Mask(np.arange(SLOTS) < 4, ctx.params)
+    y = mask(x)
+    assert y.level == boot.result_level - 1
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, values() * (np.arange(SLOTS) < 4), atol=2**-17)
+
+
 def test_what_takes_no_level_bootstraps_nothing(automatic, boot):
     x = low_of(automatic, boot)
     for y in (x * 3, x + x, -x, x.rotate(1), x * -2.0):

@@ -5,18 +5,7 @@ import pytest
 
 import hemera as hm
 
-SLOTS = 16
-
-
-@pytest.fixture(scope="module")
-def params():
-    return hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=SLOTS, security=None, degree=1024)
-
-
-@pytest.fixture(scope="module")
-def client(params):
-    ctx = hm.Context(params, device="cpu")
-    return ctx, ctx.generate_secret_key()
+from .conftest import CIRCUIT_SLOTS as SLOTS
 
 
 def matrix_of(rows, columns, seed=1):
@@ -24,7 +13,7 @@ def matrix_of(rows, columns, seed=1):
     return generator.uniform(-1, 1, (rows, columns)) + 1j * generator.uniform(-1, 1, (rows, columns))
 
 
-@pytest.mark.parametrize("shape", [(16, 16), (5, 16), (16, 3), (1, 1)])
+@pytest.mark.parametrize("shape", [(SLOTS, SLOTS), (5, SLOTS), (SLOTS, 3), (1, 1)])
 @pytest.mark.parametrize("fewest_keys", [False, True])
 def test_a_transform_is_the_product_of_the_matrix(client, params, shape, fewest_keys):
     ctx, sk = client

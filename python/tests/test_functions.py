@@ -8,24 +8,7 @@ from numpy.polynomial import chebyshev, polynomial
 
 import hemera as hm
 
-SLOTS = 32
-
-
-@pytest.fixture(scope="module")
-def params():
-    return hm.ckks.Parameters.for_circuit(depth=6, scale_bits=40, slots=SLOTS, security=None, degree=1024)
-
-
-@pytest.fixture(scope="module")
-def client(params):
-    ctx = hm.Context(params, device="cpu")
-    return ctx, ctx.generate_secret_key()
-
-
-@pytest.fixture(scope="module")
-def ev(client):
-    ctx, sk = client
-    return ctx.bind(ctx.generate_keys(sk))
+from .conftest import CIRCUIT_SLOTS as SLOTS
 
 
 @pytest.fixture(scope="module")

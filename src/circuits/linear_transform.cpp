@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "circuits/coefficient.hpp"
+#include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -36,19 +37,6 @@ std::vector<Complex> rotated(const std::vector<Complex>& values, std::size_t ste
   const auto first = result.begin() + static_cast<std::ptrdiff_t>(steps % values.size());
   std::rotate(result.begin(), first, result.end());
   return result;
-}
-
-// The shortest row, of a power of two, that the values repeat.
-std::span<const Complex> period_of(std::span<const Complex> values) {
-  while (values.size() > 1) {
-    const std::size_t half = values.size() / 2;
-    if (!std::equal(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half),
-                    values.begin() + static_cast<std::ptrdiff_t>(half))) {
-      break;
-    }
-    values = values.first(half);
-  }
-  return values;
 }
 
 // What a split into baby and giant steps costs, in words of memory traffic: a switch reads two components of
@@ -306,14 +294,8 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
   }
   const rlwe::EvaluationKeys& keys = evaluator.keys();
   for (const std::size_t rotation : plan_.rotations_) static_cast<void>(key(keys, rotation));
-  rlwe::Ciphertext fitted;
-  if (vector.size() > 2 || vector.meta.noise_scale_degree > 1 || vector.meta.level > plan_.level_) {
-    fitted = vector.clone();
-    if (fitted.size() > 2) evaluator.relinearize_inplace(fitted);
-    if (fitted.meta.noise_scale_degree > 1) evaluator.rescale_inplace(fitted);
-    if (fitted.meta.level > plan_.level_) evaluator.lower_to_level_inplace(fitted, plan_.level_);
-  }
-  const rlwe::Ciphertext& x = fitted.context ? fitted : vector;
+  rlwe::Ciphertext storage;
+  const rlwe::Ciphertext& x = lowered_input(evaluator, vector, plan_.level_, storage);
   if (x.meta.level < plan_.level_) {
     throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level_) +
                      ", and the ciphertext is at level " + std::to_string(x.meta.level) +
