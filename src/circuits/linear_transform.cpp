@@ -260,25 +260,48 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   }
 }
 
-std::shared_ptr<const rlwe::SwitchingKey> PreparedLinearTransform::key(const rlwe::EvaluationKeys& keys,
-                                                                       std::size_t rotation) const {
-  const auto role = rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
-  if (const auto of_role = keys.switching.find(role); of_role != keys.switching.end()) {
-    const auto found = of_role->second.find(plan_.gadget_);
-    if (found != of_role->second.end()) return found->second;
+// The plan's own keys, or others whose digits are extended to the primes that the plaintexts have.
+PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
+    const rlwe::EvaluationKeys& keys) const {
+  const auto role_of = [&](std::size_t rotation) {
+    return rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
+  };
+  const auto key_of = [&](std::size_t rotation, const rlwe::GadgetPrimes& gadget) {
+    const auto of_role = keys.switching.find(role_of(rotation));
+    if (of_role == keys.switching.end()) return std::shared_ptr<const rlwe::SwitchingKey>();
+    const auto found = of_role->second.find(gadget);
+    return found == of_role->second.end() ? nullptr : found->second;
+  };
+  const std::vector<std::size_t>& rotations = plan_.rotations_;
+  if (rotations.empty()) return {.gadget = gadget_, .of = {}};
+  std::vector<rlwe::GadgetPrimes> gadgets{plan_.gadget_};
+  if (const auto first = keys.switching.find(role_of(rotations.front())); first != keys.switching.end()) {
+    for (const auto& [gadget, key] : first->second) {
+      const bool serves = gadget.special == plan_.gadget_.special && key->gadget->serves(plan_.level_);
+      if (serves && gadget != plan_.gadget_) gadgets.push_back(gadget);
+    }
   }
-  std::string needed;
-  for (const std::size_t step : plan_.rotations_) {
-    needed += (needed.empty() ? "" : ", ") + std::to_string(step);
+  for (const rlwe::GadgetPrimes& gadget : gadgets) {
+    RotationKeys result;
+    for (const std::size_t rotation : rotations) {
+      if (auto key = key_of(rotation, gadget)) result.of.emplace(rotation, std::move(key));
+    }
+    if (result.of.size() != rotations.size()) continue;
+    result.gadget = result.of.begin()->second->gadget;
+    return result;
   }
-  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " +
-                        std::to_string(rotation) + "; make keys for the transform: it needs those by " +
-                        needed);
+  std::string needed, lacking;
+  for (const std::size_t rotation : rotations) {
+    needed += (needed.empty() ? "" : ", ") + std::to_string(rotation);
+    if (lacking.empty() && !key_of(rotation, plan_.gadget_)) lacking = std::to_string(rotation);
+  }
+  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " + lacking +
+                        "; make keys for the transform: it needs those by " + needed);
 }
 
-ExtendedCiphertext PreparedLinearTransform::turned(const rlwe::EvaluationKeys& keys,
-                                                   const ExtendedCiphertext& in, std::size_t rotation) const {
-  return rlwe::switch_extended(in, *key(keys, rotation),
+ExtendedCiphertext PreparedLinearTransform::turned(const RotationKeys& keys, const ExtendedCiphertext& in,
+                                                   std::size_t rotation) const {
+  return rlwe::switch_extended(in, *keys.of.at(rotation),
                                context_->galois_element(static_cast<std::int64_t>(rotation)));
 }
 
@@ -292,8 +315,7 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
                         " slots and a ciphertext of " + std::to_string(vector.meta.slots) +
                         "; make the matrix for as many");
   }
-  const rlwe::EvaluationKeys& keys = evaluator.keys();
-  for (const std::size_t rotation : plan_.rotations_) static_cast<void>(key(keys, rotation));
+  const RotationKeys keys = keys_among(evaluator.keys());
   rlwe::Ciphertext storage;
   const rlwe::Ciphertext& x = lowered_input(evaluator, vector, plan_.level_, storage);
   if (x.meta.level < plan_.level_) {
@@ -306,14 +328,13 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
 }
 
 // All baby steps and their products in one pass, then all giant steps in one.
-ExtendedCiphertext PreparedLinearTransform::by_all_keys(const rlwe::EvaluationKeys& keys,
+ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys,
                                                         const rlwe::Ciphertext& x) const {
   const auto element_of = [&](std::size_t rotation) {
     return context_->galois_element(static_cast<std::int64_t>(rotation));
   };
-  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> held;
   const auto key_of = [&](std::size_t rotation) -> const rlwe::SwitchingKey* {
-    return rotation == 0 ? nullptr : held.emplace_back(key(keys, rotation)).get();
+    return rotation == 0 ? nullptr : keys.of.at(rotation).get();
   };
   std::map<std::size_t, rlwe::HoistedTerm> babies;
   std::size_t number_of_group = 0;
@@ -330,7 +351,7 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const rlwe::EvaluationKe
   }
   std::vector<rlwe::HoistedTerm> terms;
   for (auto& [baby, term] : babies) terms.push_back(std::move(term));
-  std::vector<ExtendedCiphertext> inner = rlwe::hoisted_products(x, gadget_, terms, plan_.groups_.size());
+  std::vector<ExtendedCiphertext> inner = rlwe::hoisted_products(x, keys.gadget, terms, plan_.groups_.size());
   if (inner.size() == 1 && plan_.groups_.begin()->first == 0) return std::move(inner.front());
   std::vector<rlwe::TurnedTerm> turns;
   for (const auto& [giant, group] : plan_.groups_) {
@@ -340,11 +361,11 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const rlwe::EvaluationKe
 }
 
 // Each step from the one before, by the same two keys.
-ExtendedCiphertext PreparedLinearTransform::step_by_step(const rlwe::EvaluationKeys& keys,
+ExtendedCiphertext PreparedLinearTransform::step_by_step(const RotationKeys& keys,
                                                          const rlwe::Ciphertext& x) const {
   const std::set<std::size_t> babies = babies_of(plan_.groups_);
   std::map<std::size_t, ExtendedCiphertext> steps;
-  steps.emplace(0, rlwe::extend(x, gadget_));
+  steps.emplace(0, rlwe::extend(x, keys.gadget));
   for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
     const auto before = std::prev(steps.end());
     steps.emplace(step, turned(keys, before->second, plan_.stride_));
