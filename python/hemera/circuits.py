@@ -27,6 +27,7 @@ from hemera._functions import (
     sqrt,
     tanh,
 )
+from hemera._matrices import MatrixProduct, MatrixVectorProduct
 from hemera._slots import InnerSum, Mask, Replication
 from hemera.bootstrapping import Bootstrap
 
@@ -43,6 +44,8 @@ __all__ = [
     "KeyNeed",
     "LinearTransform",
     "Mask",
+    "MatrixProduct",
+    "MatrixVectorProduct",
     "Plan",
     "Polynomial",
     "Replication",

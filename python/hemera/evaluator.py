@@ -14,6 +14,7 @@ from hemera import _core
 from hemera._arguments import in_own_words, require_type
 from hemera._encoding import as_number
 from hemera._functions import Basis, Interval, Stage
+from hemera._matrices import EncryptedProduct, MatrixVectorProduct
 from hemera._noise_warning import warn_of_spent_budget
 from hemera._slots import SlotCircuit
 from hemera._source import Source
@@ -343,6 +344,18 @@ class Evaluator:
         level = _core.level_of_product(a._native)
         plan = LinearTransform(matrix.T, self._context.params, slots=a.slots, level=level)
         return self.transform(a, plan, out=out)
+
+    def multiply_matrices(
+        self, product: EncryptedProduct, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """CKKS: an encrypted matrix times vectors or another one: see `hemera.circuits.MatrixVectorProduct`
+        and `MatrixProduct`."""
+        for x in (a, b):
+            _native("multiply_matrices", x)
+        a, b = self._all_refreshed((a, b), self._user_levels(product.level))
+        core = product._apply(self, a, b)
+        rows = product.shape[0] if isinstance(product, MatrixVectorProduct) else core.slots
+        return self._result("multiply_matrices", core, out, (a, b), rows if rows < core.slots else None)
 
     # --- Functions of the slots. ---
 

@@ -153,6 +153,17 @@ def test_masks_bootstrap_and_sums_do_not(client, automatic, boot):
     np.testing.assert_allclose(ctx.decrypt(y, sk).real, values() * (np.arange(SLOTS) < 4), atol=2**-17)
 
 
+def test_products_of_encrypted_matrices_bootstrap_their_factors(client, boot):
+    ctx, sk, _ = client
+    product = hm.circuits.MatrixVectorProduct(ctx.params, 4, SLOTS, level=boot.input_level + 2)
+    packed = np.random.default_rng(5).uniform(-0.25, 0.25, (4, SLOTS))
+    ev = ctx.bind(ctx.generate_keys(sk, plan=[boot, product]), bootstrap=boot, automatic=True)
+    matrix = ev.at_level(ev.encrypt(product.pack(packed)), boot.input_level + 1)
+    y = product(matrix, low_of(ev, boot))
+    assert y.level == boot.input_level + 1
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, packed @ values(), atol=2**-16)
+
+
 def test_what_takes_no_level_bootstraps_nothing(automatic, boot):
     x = low_of(automatic, boot)
     for y in (x * 3, x + x, -x, x.rotate(1), x * -2.0):

@@ -107,7 +107,8 @@ class PreparedLinearTransform {
   [[nodiscard]] const LinearTransform& plan() const { return plan_; }
   /// The product with each vector of the batch, rescaled. The vector may be at a higher level, and wait for
   /// its rescale. Keys of another gadget will do if it has the same special primes and serves the level.
-  /// MissingKeyError names the rotations that lack a key, MismatchError other slots, LevelError a lower level.
+  /// MissingKeyError names the rotations that lack a key, MismatchError other slots, LevelError a lower
+  /// level.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& vector) const;
 
