@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera._arguments import in_own_words, require_type
+from hemera._arguments import described, in_own_words, require_type
 from hemera._encoding import as_number
 from hemera._functions import Basis, Interval, Stage
 from hemera._matrices import EncryptedProduct, MatrixVectorProduct
@@ -317,6 +317,11 @@ class Evaluator:
         """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`,
         and `InnerSum`, `Replication` and `Mask` beside it."""
         _native("transform", a)
+        if not isinstance(transform, (LinearTransform, SlotCircuit)):
+            raise TypeError(
+                "transform takes a circuit of hm.circuits, such as a LinearTransform, not "
+                + described(transform)
+            )
         fresh = self._refreshed(a, self._user_levels(transform.level) if transform.depth > 0 else 0)
         core = transform._apply(self, fresh)
         rows = transform.shape[0] if isinstance(transform, LinearTransform) else transform.slots
@@ -350,6 +355,9 @@ class Evaluator:
     ) -> Ciphertext:
         """CKKS: an encrypted matrix times vectors or another one: see `hemera.circuits.MatrixVectorProduct`
         and `MatrixProduct`."""
+        require_type(
+            product, EncryptedProduct, "multiply_matrices", "a hm.circuits.MatrixProduct or its like"
+        )
         for x in (a, b):
             _native("multiply_matrices", x)
         a, b = self._all_refreshed((a, b), self._user_levels(product.level))

@@ -43,6 +43,9 @@ def test_polyval_takes_batches_of_polynomials_and_of_inputs(client, ev, values):
     assert ev.encrypt(values).polyval(coefficients[:1]).shape == (1,)
     p = hm.circuits.Polynomial(coefficients)
     np.testing.assert_allclose(p(batch), expected, atol=1e-13)
+    # They share powers of their input.
+    together, one = p.plan(ctx.params), hm.circuits.Polynomial(coefficients[0]).plan(ctx.params)
+    assert one.relinearizations < together.relinearizations < 3 * one.relinearizations
     np.testing.assert_allclose(p(0.5), polynomial.polyval(0.5, coefficients.T), atol=1e-13)
 
 
