@@ -102,6 +102,16 @@ TEST(FunctionStages, KeepOutputsOfAllStagesAndCoefficientsOfSlots) {
   }
 }
 
+TEST(FunctionStages, CountLevelsFromTheLastBootstrap) {
+  // p ends a stage; what comes of it after the bootstrap, and of p itself, is one level down, then two.
+  Function function(std::vector{Interval{}});
+  const auto p = function.add(0, Polynomial(Values(8, 0.1), Basis::power));
+  const auto q = function.add({.products = {{p, p}}});
+  function.set_outputs({function.add({.products = {{p, q}}})});
+  EXPECT_EQ(function.depth(), 5U);
+  expect_whole(function, 3, 3, 2);
+}
+
 TEST(FunctionStages, RefusePolynomialsThatAreDeeperThanABootstrap) {
   const Function function = sigmoid({-8, 8}, 0x1p-16);
   EXPECT_EQ(stages_of(function, 6, 6).size(), 1U);
