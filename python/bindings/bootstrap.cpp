@@ -147,10 +147,11 @@ void bind_bootstrap(nb::module_& m) {
         "bootstrap"_a, ReleaseGil());
   m.def(
       "refreshed",
-      [](const EvaluatorHandle& evaluator, const rlwe::Ciphertext& a) -> std::optional<rlwe::Ciphertext> {
-        return ckks_evaluator(evaluator).refreshed(a);
+      [](const EvaluatorHandle& evaluator, const rlwe::Ciphertext& a, std::size_t levels,
+         double magnitude) -> std::optional<rlwe::Ciphertext> {
+        return ckks_evaluator(evaluator).refreshed(a, levels, magnitude);
       },
-      "evaluator"_a, "a"_a, ReleaseGil());
+      "evaluator"_a, "a"_a, "levels"_a, "magnitude"_a, ReleaseGil());
 }
 
 }  // namespace hemera::python

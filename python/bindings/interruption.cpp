@@ -39,7 +39,7 @@ bool handlers_raised() {
   return raised() != nullptr;
 }
 
-void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+void translate_interruption(const std::exception_ptr& pointer, void* /*payload*/) {
   try {
     std::rethrow_exception(pointer);
   } catch (const runtime::Interrupted&) {
@@ -50,7 +50,7 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
 }  // namespace
 
 void bind_interruption() {
-  nb::register_exception_translator(translate);
+  nb::register_exception_translator(translate_interruption);
   runtime::set_interrupt_check(handlers_raised);
 }
 

@@ -20,6 +20,8 @@ NB_MODULE(_core, m) {
   hemera::python::bind_circuits(m);
   hemera::python::bind_bootstrap(m);
   hemera::python::bind_functions(m);
+  hemera::python::bind_slot_circuits(m);
+  hemera::python::bind_matrix_products(m);
   hemera::python::bind_graph(m);
   hemera::python::bind_io(m);
   hemera::python::bind_transfer(m);

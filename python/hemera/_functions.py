@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +47,7 @@ class Function:
         self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
             weakref.WeakKeyDictionary()
         )
+        self._stages: dict[tuple[int, int], list[Stage]] = {}
 
     @property
     def name(self) -> str:
@@ -135,7 +136,8 @@ class Function:
         level; of arrays and numbers in the clear.
 
         Raises:
-            LevelError: when a ciphertext has fewer levels left than the depth.
+            LevelError: when a ciphertext has fewer levels left than the depth, and none is bootstrapped by
+                itself (`bind(automatic=)`).
             MissingKeyError: when products need a relinearization key that is not there.
             MismatchError: when ciphertexts do not fit each other, or the coefficients' slots.
         """
@@ -152,8 +154,32 @@ class Function:
             circuits[place] = self.plan(context.params, level=level, scale=scale)
         return circuits[place]
 
+    def _stages_of(self, first_levels: int, levels: int) -> list[Stage]:
+        """What is done between bootstraps, the first of them of at most `first_levels`."""
+        key = (first_levels, levels)
+        if key not in self._stages:
+            self._stages[key] = [
+                Stage(Function(native, self._name), inputs, outputs)
+                for native, inputs, outputs in self._native.stages(first_levels, levels)
+            ]
+        return self._stages[key]
+
+    @property
+    def _magnitudes(self) -> list[float]:
+        """The largest one of each input."""
+        return [max(abs(low), abs(high)) for low, high in self.intervals]
+
     def __repr__(self) -> str:
         return f"<{self._name} of depth {self.depth}>"
+
+
+class Stage(NamedTuple):
+    """A part of a function between two bootstraps, and the values of the whole function that it takes and
+    gives."""
+
+    function: Function
+    inputs: list[int]
+    outputs: list[int]
 
 
 class FunctionPlan(Plan):
@@ -212,8 +238,12 @@ class FunctionPlan(Plan):
         return x.evaluator.apply(self, x, *others, out=out)
 
     def _apply(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
-        results: list[_core.Ciphertext] = self._in(evaluator.context).apply(evaluator._native, natives)
+        results = self._results(evaluator, natives)
         return _core.stack(results) if self._function._stacked else results[0]
+
+    def _results(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> list[_core.Ciphertext]:
+        results: list[_core.Ciphertext] = self._in(evaluator.context).apply(evaluator._native, natives)
+        return results
 
     def _prepare(self, context: Context) -> _core.PreparedFunction:
         return _core.prepare_function(context._native, self._native)

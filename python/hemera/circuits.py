@@ -25,7 +25,9 @@ from hemera._functions import (
     sqrt,
     tanh,
 )
+from hemera._matrices import MatrixProduct, MatrixVectorProduct
 from hemera._plans import Plan
+from hemera._slots import InnerSum, Mask, Replication
 from hemera.bootstrapping import Bootstrap
 
 if TYPE_CHECKING:
@@ -37,10 +39,15 @@ __all__ = [
     "Bootstrap",
     "Function",
     "FunctionPlan",
+    "InnerSum",
     "KeyNeed",
     "LinearTransform",
+    "Mask",
+    "MatrixProduct",
+    "MatrixVectorProduct",
     "Plan",
     "Polynomial",
+    "Replication",
     "approximate",
     "compare",
     "exp",

@@ -231,7 +231,8 @@ class Context:
             keys: of this context.
             relinearization: "eager": products have size 2 again; "lazy": only when an operation needs it.
             bootstrap: CKKS: the plan of `Ciphertext.bootstrap`; `keys` must have been generated for it.
-            automatic: whether operands of products are bootstrapped by themselves when no level is left.
+            automatic: whether what has too few levels left for an operation is bootstrapped by itself before
+                it (docs/bootstrapping.md).
 
         Raises:
             MismatchError: when the keys, or the plan, are of other parameters.

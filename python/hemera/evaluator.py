@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera._arguments import in_own_words, require_type
+from hemera._arguments import described, in_own_words, require_type
 from hemera._encoding import as_number
-from hemera._functions import Basis, Interval
+from hemera._functions import Basis, Interval, Stage
+from hemera._matrices import EncryptedProduct, MatrixVectorProduct
 from hemera._noise_warning import warn_of_spent_budget
+from hemera._slots import SlotCircuit
 from hemera._source import Source
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts, filled_of
@@ -211,7 +213,7 @@ class Evaluator:
             ParameterError: without any factor.
             MismatchError: when shapes or slots do not fit.
         """
-        parts = all_parts(factors, "multiply_many")
+        parts = self._all_refreshed(all_parts(factors, "multiply_many"))
         shape, natives = _fitted("multiply_many", parts)
         return self._finish(
             "multiply_many", _reshaped(self._native.multiply_many(natives), shape), out, *parts
@@ -251,6 +253,8 @@ class Evaluator:
         right = [y for y in b if isinstance(y, Ciphertext)]
         if right and len(right) != len(b):
             raise TypeError("dot: b mixes ciphertexts and plain operands; add a dot of each")
+        fresh = self._all_refreshed([*a, *right])
+        a, right = fresh[: len(a)], fresh[len(a) :]
         plain = [
             self._plain_operand(x, y) for x, y in zip(a, b, strict=True) if not isinstance(y, Ciphertext)
         ]
@@ -281,22 +285,46 @@ class Evaluator:
         _native("bootstrap", a)
         return self._finish("bootstrap", chosen._apply(self, a), out, a)
 
-    def _refreshed(self, a: Ciphertext) -> Ciphertext:
-        """What a product with plain values begins with."""
+    def _refreshed(self, a: Ciphertext, levels: int = 1, magnitude: float = 1) -> Ciphertext:
+        """What an operation that takes so many levels begins with, in automatic mode: bootstrapped where
+        fewer are left."""
         if not self._automatic:
             return a
-        core = _core.refreshed(self._native, a._native)
+        core = _core.refreshed(self._native, a._native, levels, magnitude)
         return a if core is None else a._holding(core, self)
+
+    def _user_levels(self, level: int) -> int:
+        """How many levels there are from here down to where bootstraps begin; 0 without one."""
+        return 0 if self._bootstrap is None else max(0, level - self._bootstrap.input_level)
+
+    def _all_refreshed(
+        self, operands: Sequence[Ciphertext], levels: int = 1, magnitudes: Sequence[float] | None = None
+    ) -> list[Ciphertext]:
+        """The same of several; what stands there more than once is bootstrapped once."""
+        if not self._automatic:
+            return list(operands)
+        done: dict[int, Ciphertext] = {}
+        for i, x in enumerate(operands):
+            if id(x) not in done:
+                done[id(x)] = self._refreshed(x, levels, 1 if magnitudes is None else magnitudes[i])
+        return [done[id(x)] for x in operands]
 
     # --- Matrices. ---
 
     def transform(
-        self, a: Ciphertext, transform: LinearTransform, *, out: Ciphertext | None = None
+        self, a: Ciphertext, transform: LinearTransform | SlotCircuit, *, out: Ciphertext | None = None
     ) -> Ciphertext:
-        """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`."""
+        """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`,
+        and `InnerSum`, `Replication` and `Mask` beside it."""
         _native("transform", a)
-        core = transform._apply(self, self._refreshed(a))
-        rows = transform.shape[0]
+        if not isinstance(transform, (LinearTransform, SlotCircuit)):
+            raise TypeError(
+                "transform takes a circuit of hm.circuits, such as a LinearTransform, not "
+                + described(transform)
+            )
+        fresh = self._refreshed(a, self._user_levels(transform.level) if transform.depth > 0 else 0)
+        core = transform._apply(self, fresh)
+        rows = transform.shape[0] if isinstance(transform, LinearTransform) else transform.slots
         return self._result("transform", core, out, (a,), rows if rows < transform.slots else None)
 
     def matmul(self, a: Ciphertext, b: ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
@@ -316,9 +344,26 @@ class Evaluator:
                 "matmul takes a plain matrix of two axes, for CKKS; ev.dot(xs, ys) sums products x * y, and "
                 "(x * w).sum() the slots of one product"
             )
-        level = _core.level_of_product(_native("matmul", a))
+        _native("matmul", a)
+        a = self._refreshed(a)
+        level = _core.level_of_product(a._native)
         plan = LinearTransform(matrix.T, self._context.params, slots=a.slots, level=level)
         return self.transform(a, plan, out=out)
+
+    def multiply_matrices(
+        self, product: EncryptedProduct, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """CKKS: an encrypted matrix times vectors or another one: see `hemera.circuits.MatrixVectorProduct`
+        and `MatrixProduct`."""
+        require_type(
+            product, EncryptedProduct, "multiply_matrices", "a hm.circuits.MatrixProduct or its like"
+        )
+        for x in (a, b):
+            _native("multiply_matrices", x)
+        a, b = self._all_refreshed((a, b), self._user_levels(product.level))
+        core = product._apply(self, a, b)
+        rows = product.shape[0] if isinstance(product, MatrixVectorProduct) else core.slots
+        return self._result("multiply_matrices", core, out, (a, b), rows if rows < core.slots else None)
 
     # --- Functions of the slots. ---
 
@@ -330,7 +375,8 @@ class Evaluator:
 
         Raises:
             LevelError: when an input has fewer levels left than the function's depth, or fewer than its plan
-                starts with.
+                starts with, and nothing is bootstrapped by itself; and for a polynomial that is deeper than
+                the levels that a bootstrap leaves.
             ScaleError: when an input has another scale than the plan.
             MissingKeyError: when products need a relinearization key that is not there.
             MismatchError: when inputs do not fit each other, the plan's parameters or the coefficients'
@@ -346,12 +392,44 @@ class Evaluator:
         parts = all_parts(inputs, "apply")
         if len(parts) != len(own.intervals):
             raise TypeError(f"{own.name} takes {len(own.intervals)} ciphertexts, not {len(parts)}")
+        if isinstance(function, FunctionPlan):
+            parts = self._all_refreshed(parts, self._user_levels(function.level), own._magnitudes)
+        elif self._bootstrap is None or not self._automatic or own.depth <= self._bootstrap.levels_left:
+            parts = self._all_refreshed(parts, own.depth, own._magnitudes)
+        else:
+            return self._apply_in_stages(own, parts, out)
         shape, natives = _fitted("apply", parts)
         plan = function if isinstance(function, FunctionPlan) else own._circuit(self, natives)
         core = plan._apply(self, natives)
         if own._stacked:
             shape = (core.batch[0], *shape)
         return self._finish("apply", _reshaped(core, shape), out, *parts)
+
+    def _apply_in_stages(
+        self, function: Function, inputs: list[Ciphertext], out: Ciphertext | None
+    ) -> Ciphertext:
+        """A function of more levels than a bootstrap leaves: values are bootstrapped in its middle, too."""
+        assert self._bootstrap is not None
+        levels = self._bootstrap.levels_left
+        left = [self._user_levels(_core.finished(x._native)[0]) for x in inputs]
+        # The inputs are bootstrapped before, unless the levels that they have save a bootstrap.
+        stages = function._stages_of(levels, levels)
+        if min(left) > 0:
+            others = function._stages_of(min(left), levels)
+            if _bootstraps(others, left, levels) < _bootstraps(stages, left, levels):
+                stages = others
+        values = dict(enumerate(inputs))
+        for stage in stages:
+            own = stage.function
+            taken = [values[number] for number in stage.inputs]
+            taken = self._all_refreshed(taken, own.depth, own._magnitudes)
+            values.update(zip(stage.inputs, taken, strict=True))
+            shape, natives = _fitted("apply", taken)
+            results = own._circuit(self, natives)._results(self, natives)
+            for number, core in zip(stage.outputs, results, strict=True):
+                values[number] = Ciphertext(_reshaped(core, shape), self, filled_of(taken))
+        (output,) = function._native.output_values
+        return self._finish("apply", values[output]._native, out, *inputs)
 
     def polyval(
         self,
@@ -501,9 +579,9 @@ class Evaluator:
             raise TypeError(f"{operation}: the first operand must be a Ciphertext, not {type(a).__name__}")
         if isinstance(b, Ciphertext):
             return self._with_ciphertext(operation, a, b, out)
-        if operation == "multiply":
-            a = self._refreshed(a)
         number = as_number(b)
+        if operation == "multiply" and not _is_integer(number):
+            a = self._refreshed(a)
         if number is not None:
             core = self._copy(operation, a, out)
             self._with_number(operation, core, number)
@@ -609,6 +687,25 @@ class Evaluator:
         out._filled = filled
         out._spent = spent
         return out
+
+
+def _bootstraps(stages: Sequence[Stage], left: Sequence[int], levels: int) -> int:
+    """How many bootstraps a function in stages takes, whose inputs have so many levels left."""
+    count = 0
+    remaining = dict(enumerate(left))
+    for own, inputs, outputs in stages:
+        for number in inputs:
+            if remaining[number] < own.depth:
+                count += 1
+                remaining[number] = levels
+        result = min(remaining[number] for number in inputs) - own.depth
+        remaining.update(dict.fromkeys(outputs, result))
+    return count
+
+
+def _is_integer(number: complex | None) -> bool:
+    """Whether a product by it takes no level."""
+    return number is not None and number.imag == 0 and float(number.real).is_integer()
 
 
 def _native(operation: str, a: Ciphertext) -> _core.Ciphertext:

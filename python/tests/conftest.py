@@ -108,6 +108,30 @@ def integers(request: pytest.FixtureRequest, parties: Callable[[str], Party]) ->
     return parties(request.param)
 
 
+CIRCUIT_SLOTS = 32
+
+
+@pytest.fixture(scope="session")
+def params() -> hm.ckks.Parameters:
+    """Of the tests of circuits: six levels."""
+    return hm.ckks.Parameters.for_circuit(
+        depth=6, scale_bits=40, slots=CIRCUIT_SLOTS, security=None, degree=DEGREE
+    )
+
+
+@pytest.fixture(scope="session")
+def client(params: hm.ckks.Parameters) -> tuple[hm.Context, hm.SecretKey]:
+    ctx = hm.Context(params, device="cpu")
+    return ctx, ctx.generate_secret_key()
+
+
+@pytest.fixture(scope="session")
+def ev(client: tuple[hm.Context, hm.SecretKey]) -> hm.Evaluator:
+    """With the usual keys alone."""
+    ctx, sk = client
+    return ctx.bind(ctx.generate_keys(sk))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The small parameters are weak, and loading them says so: no news here."""
     config.addinivalue_line("filterwarnings", "ignore::hemera.errors.SecurityWarning")

@@ -58,6 +58,139 @@ def test_products_have_no_end_with_automatic(client, boot):
     np.testing.assert_allclose(ctx.decrypt(power, sk).real, values() ** 64, atol=2**-13)
 
 
+@pytest.fixture(scope="module")
+def automatic(client, boot) -> hm.Evaluator:
+    """With keys for all rotations, too."""
+    ctx, sk, _ = client
+    turns = ctx.generate_keys(sk, plan=boot, rotations=range(1, SLOTS))
+    return ctx.bind(turns, bootstrap=boot, automatic=True)
+
+
+def low_of(ev: hm.Evaluator, boot: hm.circuits.Bootstrap, left: int = 0, scale: float = 1) -> hm.Ciphertext:
+    """The values with so many levels left."""
+    return ev.at_level(ev.encrypt(scale * values()), boot.input_level + left)
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, 3])
+def test_functions_bootstrap_their_inputs(client, automatic, boot, left):
+    ctx, sk, _ = client
+    coefficients = [0.1, 0.5, 0, 0.25, 0.125]
+    expected = np.polynomial.polynomial.polyval(values(), coefficients)
+    x = low_of(automatic, boot, left)
+    y = x.polyval(coefficients)  # of depth 3
+    assert y.level == (boot.result_level - 3 if left < 3 else boot.input_level)
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, expected, atol=2**-17)
+    plan = hm.circuits.Polynomial(coefficients).plan(ctx.params, level=boot.input_level + 3)
+    np.testing.assert_allclose(ctx.decrypt(plan(x), sk).real, expected, atol=2**-17)
+
+
+def test_inputs_that_a_function_takes_to_be_large_are_bootstrapped_as_small_ones(client, automatic, boot):
+    ctx, sk, _ = client
+    wide = hm.circuits.Polynomial([0, 1 / 16, 0, 0, 1 / 16**4], interval=(-16, 16))
+    found = ctx.decrypt(wide(low_of(automatic, boot, 1, scale=16)), sk).real
+    # 16 of scale 1 would be worse than 2^-7 (docs/bootstrapping.md).
+    np.testing.assert_allclose(found, values() + values() ** 4, atol=2**-14)
+
+
+def test_functions_deeper_than_a_bootstrap_are_bootstrapped_in_their_middle(client, automatic, boot):
+    ctx, sk, _ = client
+    sign = hm.circuits.sign(gap=2**-3, bits=10)
+    assert sign.depth > boot.levels_left
+    clear = np.where(np.abs(values()) < 2**-3, 0.5, values())
+    # The levels that are left are used, where that saves a bootstrap: 3 for a polynomial, then 4.
+    for left in (0, 2, 3, 4):
+        x = automatic.at_level(automatic.encrypt(clear), boot.input_level + left)
+        y = sign(x)
+        assert y.level == boot.input_level
+        np.testing.assert_allclose(ctx.decrypt(y, sk).real, np.sign(clear), atol=2**-9)
+    larger = hm.circuits.maximum(bits=6)
+    a, b = (automatic.at_level(automatic.encrypt(each), boot.input_level + 1) for each in (clear, -clear / 2))
+    expected = np.maximum(clear, -clear / 2)
+    np.testing.assert_allclose(ctx.decrypt(larger(a, b), sk).real, expected, atol=2**-5)
+    # A single polynomial can not be cut.
+    with pytest.raises(hm.errors.LevelError, match=r"depth 5, and a bootstrap leaves 4 levels"):
+        x.polyval(np.ones(32))
+
+
+def test_a_bootstrap_is_saved_where_the_levels_that_are_left_do(automatic, boot, monkeypatch):
+    sign = hm.circuits.sign(gap=2**-3, bits=10)
+    done = []
+    own = hm._core.refreshed
+    monkeypatch.setattr(hm._core, "refreshed", lambda *given: done.append(own(*given)) or done[-1])
+    for left, expected in ((0, 2), (2, 2), (3, 1)):
+        done.clear()
+        sign(low_of(automatic, boot, left))
+        assert sum(each is not None for each in done) == expected
+
+
+def test_products_with_plain_operands_bootstrap_their_ciphertexts(client, automatic, boot):
+    ctx, sk, _ = client
+    x = low_of(automatic, boot)
+    matrix = np.random.default_rng(4).uniform(-1, 1, (SLOTS, SLOTS)) / SLOTS
+    y = x @ matrix
+    assert y.level == boot.result_level - 1
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, values() @ matrix, atol=2**-17)
+    y = automatic.dot([x, x], [values(), -0.5 * values()])
+    assert y.level == boot.result_level
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, 0.5 * values() ** 2, atol=2**-17)
+    transform = hm.circuits.LinearTransform(matrix, ctx.params, level=boot.input_level + 2)
+    keys = ctx.generate_keys(sk, plan=[boot, transform])
+    ev = ctx.bind(keys, bootstrap=boot, automatic=True)
+    for left in (0, 1, 3):
+        y = transform(low_of(ev, boot, left))
+        assert y.level == boot.input_level + 1
+        np.testing.assert_allclose(ctx.decrypt(y, sk).real, matrix @ values(), atol=2**-17)
+
+
+def test_masks_bootstrap_and_sums_do_not(client, automatic, boot):
+    ctx, sk, _ = client
+    x = low_of(automatic, boot)
+    total = hm.circuits.InnerSum(ctx.params, SLOTS, 4)(x)
+    assert total.level == boot.input_level
+    mask = hm.circuits.Mask(np.arange(SLOTS) < 4, ctx.params)
+    y = mask(x)
+    assert y.level == boot.result_level - 1
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, values() * (np.arange(SLOTS) < 4), atol=2**-17)
+
+
+def test_products_of_encrypted_matrices_bootstrap_their_factors(client, boot):
+    ctx, sk, _ = client
+    product = hm.circuits.MatrixVectorProduct(ctx.params, 4, SLOTS, level=boot.input_level + 2)
+    packed = np.random.default_rng(5).uniform(-0.25, 0.25, (4, SLOTS))
+    ev = ctx.bind(ctx.generate_keys(sk, plan=[boot, product]), bootstrap=boot, automatic=True)
+    matrix = ev.at_level(ev.encrypt(product.pack(packed)), boot.input_level + 1)
+    y = product(matrix, low_of(ev, boot))
+    assert y.level == boot.input_level + 1
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, packed @ values(), atol=2**-16)
+
+
+def test_what_takes_no_level_bootstraps_nothing(automatic, boot):
+    x = low_of(automatic, boot)
+    for y in (x * 3, x + x, -x, x.rotate(1), x * -2.0):
+        assert y.level == boot.input_level
+    assert (x * 0.5).level == boot.result_level
+
+
+def test_operands_that_stand_twice_are_bootstrapped_once(automatic, boot, monkeypatch):
+    asked = []
+    own = hm.Evaluator._refreshed
+
+    def count(self, a, *others):
+        asked.append(a)
+        return own(self, a, *others)
+
+    monkeypatch.setattr(hm.Evaluator, "_refreshed", count)
+    x = low_of(automatic, boot)
+    for operation in (
+        lambda: automatic.dot([x, x], [x, x]),
+        lambda: automatic.multiply_many([x, x, x]),
+        lambda: hm.circuits.compare(gap=0.5, bits=1)(x, x),
+    ):
+        asked.clear()
+        operation()
+        assert sum(each is x for each in asked) == 1
+
+
 def test_without_automatic_the_levels_end(client, boot):
     ctx, _, keys = client
     with pytest.raises(hm.errors.LevelError):

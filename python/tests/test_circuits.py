@@ -5,18 +5,7 @@ import pytest
 
 import hemera as hm
 
-SLOTS = 16
-
-
-@pytest.fixture(scope="module")
-def params():
-    return hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=SLOTS, security=None, degree=1024)
-
-
-@pytest.fixture(scope="module")
-def client(params):
-    ctx = hm.Context(params, device="cpu")
-    return ctx, ctx.generate_secret_key()
+from .conftest import CIRCUIT_SLOTS as SLOTS
 
 
 def matrix_of(rows, columns, seed=1):
@@ -24,7 +13,7 @@ def matrix_of(rows, columns, seed=1):
     return generator.uniform(-1, 1, (rows, columns)) + 1j * generator.uniform(-1, 1, (rows, columns))
 
 
-@pytest.mark.parametrize("shape", [(16, 16), (5, 16), (16, 3), (1, 1)])
+@pytest.mark.parametrize("shape", [(SLOTS, SLOTS), (5, SLOTS), (SLOTS, 3), (1, 1)])
 @pytest.mark.parametrize("fewest_keys", [False, True])
 def test_a_transform_is_the_product_of_the_matrix(client, params, shape, fewest_keys):
     ctx, sk = client
@@ -63,6 +52,21 @@ def test_a_product_that_waits_for_its_rescale_is_multiplied_one_level_lower(clie
     np.testing.assert_allclose(ctx.decrypt((e * e) @ matrix, sk), (x * x) @ matrix, atol=1e-5)
     # A transform of a lower level takes ciphertexts of higher ones.
     np.testing.assert_allclose(ctx.decrypt(plan(e), sk), x @ matrix, atol=1e-5)
+
+
+def test_the_usual_keys_serve_matrices_at_every_level(client):
+    ctx, sk = client
+    matrix = matrix_of(SLOTS, 4).real
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=range(1, SLOTS)))
+    x = np.random.default_rng(3).uniform(-1, 1, SLOTS)
+    for level in (5, 1):
+        y = ev.encrypt(x).at_level(level) @ matrix
+        assert y.level == level - 1
+        np.testing.assert_allclose(ctx.decrypt(y, sk), x @ matrix, atol=1e-5)
+    low = ctx.bind(ctx.generate_keys(sk, rotations=range(1, SLOTS), galois_level=2))
+    np.testing.assert_allclose(ctx.decrypt(low.encrypt(x).at_level(1) @ matrix, sk), x @ matrix, atol=1e-5)
+    with pytest.raises(hm.errors.MissingKeyError, match="rotation by"):
+        low.encrypt(x).at_level(3) @ matrix
 
 
 def test_transforms_tell_what_they_need(params):

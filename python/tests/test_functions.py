@@ -8,24 +8,7 @@ from numpy.polynomial import chebyshev, polynomial
 
 import hemera as hm
 
-SLOTS = 32
-
-
-@pytest.fixture(scope="module")
-def params():
-    return hm.ckks.Parameters.for_circuit(depth=6, scale_bits=40, slots=SLOTS, security=None, degree=1024)
-
-
-@pytest.fixture(scope="module")
-def client(params):
-    ctx = hm.Context(params, device="cpu")
-    return ctx, ctx.generate_secret_key()
-
-
-@pytest.fixture(scope="module")
-def ev(client):
-    ctx, sk = client
-    return ctx.bind(ctx.generate_keys(sk))
+from .conftest import CIRCUIT_SLOTS as SLOTS
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +43,9 @@ def test_polyval_takes_batches_of_polynomials_and_of_inputs(client, ev, values):
     assert ev.encrypt(values).polyval(coefficients[:1]).shape == (1,)
     p = hm.circuits.Polynomial(coefficients)
     np.testing.assert_allclose(p(batch), expected, atol=1e-13)
+    # They share powers of their input.
+    together, one = p.plan(ctx.params), hm.circuits.Polynomial(coefficients[0]).plan(ctx.params)
+    assert one.relinearizations < together.relinearizations < 3 * one.relinearizations
     np.testing.assert_allclose(p(0.5), polynomial.polyval(0.5, coefficients.T), atol=1e-13)
 
 

@@ -71,6 +71,7 @@ class Setting:
             "terms": [x, x],
             "factors": [x, x],
             "transform": None,
+            "product": None,
             "function": None,
             "inputs": x,
             "coefficients": [0.5, 1.0],

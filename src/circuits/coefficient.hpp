@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace hemera::circuits {
@@ -14,6 +15,17 @@ inline std::complex<double> in_slot(const std::vector<std::complex<double>>& num
 
 inline bool is_zero(const std::vector<std::complex<double>>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](const auto& number) { return number == 0.0; });
+}
+
+/// The shortest row, of a power of two, that the numbers repeat; there are as many as a power of two.
+inline std::span<const std::complex<double>> period_of(std::span<const std::complex<double>> numbers) {
+  while (numbers.size() > 1) {
+    const std::size_t half = numbers.size() / 2;
+    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(half);
+    if (!std::equal(numbers.begin(), middle, middle)) break;
+    numbers = numbers.first(half);
+  }
+  return numbers;
 }
 
 }  // namespace hemera::circuits

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "circuits/coefficient.hpp"
+#include "circuits/function_parts.hpp"
 #include "circuits/lowering.hpp"
 #include "circuits/rounding_model.hpp"
 #include "circuits/switch_extent.hpp"
@@ -70,35 +71,6 @@ std::vector<double> bounds_of(const Function& function) {
     }
   }
   return bounds;
-}
-
-std::size_t value_count(const std::variant<Function::Sum, Function::OfPolynomial>& part) {
-  const auto* polynomials = std::get_if<Function::OfPolynomial>(&part);
-  return polynomials == nullptr ? 1 : polynomials->polynomial.count();
-}
-
-// Which parts the outputs depend on.
-std::vector<bool> needed_parts(const Function& function) {
-  std::vector<Value> firsts;  // of each part's values
-  Value count = function.inputs().size();
-  for (const auto& part : function.parts()) {
-    firsts.push_back(count);
-    count += value_count(part);
-  }
-  std::vector<bool> values(count), parts(firsts.size());
-  for (const Value output : function.outputs()) values[output] = true;
-  for (std::size_t i = firsts.size(); i-- > 0;) {
-    const Value end = i + 1 < firsts.size() ? firsts[i + 1] : count;
-    for (Value value = firsts[i]; value < end; ++value) parts[i] = parts[i] || values[value];
-    if (!parts[i]) continue;
-    if (const auto* sum = std::get_if<Function::Sum>(&function.parts()[i])) {
-      for (const auto& [a, b] : sum->products) values[a] = values[b] = true;
-      for (const auto& term : sum->terms) values[term.value] = true;
-    } else {
-      values[std::get<Function::OfPolynomial>(function.parts()[i]).x] = true;
-    }
-  }
-  return parts;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "circuits/coefficient.hpp"
+#include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
 #include "circuits/switch_extent.hpp"
 #include "hemera/runtime/error.hpp"
@@ -37,19 +38,6 @@ std::vector<Complex> rotated(const std::vector<Complex>& values, std::size_t ste
   const auto first = result.begin() + static_cast<std::ptrdiff_t>(steps % values.size());
   std::rotate(result.begin(), first, result.end());
   return result;
-}
-
-// The shortest row, of a power of two, that the values repeat.
-std::span<const Complex> period_of(std::span<const Complex> values) {
-  while (values.size() > 1) {
-    const std::size_t half = values.size() / 2;
-    if (!std::equal(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half),
-                    values.begin() + static_cast<std::ptrdiff_t>(half))) {
-      break;
-    }
-    values = values.first(half);
-  }
-  return values;
 }
 
 // What a split into baby and giant steps costs, in words of memory traffic: a switch reads two components of
@@ -330,22 +318,45 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   }
 }
 
-std::shared_ptr<const rlwe::SwitchingKey> PreparedLinearTransform::key(const rlwe::EvaluationKeys& keys,
-                                                                       std::size_t rotation) const {
-  const auto role = rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
-  if (auto found = keys.find(role, plan_.gadget_)) return found;
-  std::string needed;
-  for (const std::size_t step : plan_.rotations_) {
-    needed += (needed.empty() ? "" : ", ") + std::to_string(step);
+// The plan's own keys, or others whose digits are extended to the primes that the plaintexts have.
+PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
+    const rlwe::EvaluationKeys& keys) const {
+  const auto role_of = [&](std::size_t rotation) {
+    return rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
+  };
+  const auto key_of = [&](std::size_t rotation, const rlwe::GadgetPrimes& gadget) {
+    return keys.find(role_of(rotation), gadget);
+  };
+  const std::vector<std::size_t>& rotations = plan_.rotations_;
+  if (rotations.empty()) return {.gadget = gadget_, .of = {}};
+  std::vector<rlwe::GadgetPrimes> gadgets{plan_.gadget_};
+  if (const auto first = keys.switching.find(role_of(rotations.front())); first != keys.switching.end()) {
+    for (const auto& [gadget, key] : first->second) {
+      const bool serves = gadget.special == plan_.gadget_.special && key->gadget->serves(plan_.level_);
+      if (serves && gadget != plan_.gadget_) gadgets.push_back(gadget);
+    }
   }
-  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " +
-                        std::to_string(rotation) + "; make keys for the transform: it needs those by " +
-                        needed);
+  for (const rlwe::GadgetPrimes& gadget : gadgets) {
+    RotationKeys result;
+    for (const std::size_t rotation : rotations) {
+      if (auto key = key_of(rotation, gadget)) result.of.emplace(rotation, std::move(key));
+    }
+    if (result.of.size() != rotations.size()) continue;
+    result.gadget = result.of.begin()->second->gadget;
+    return result;
+  }
+  std::string needed, lacking;
+  for (const std::size_t rotation : rotations) {
+    needed += (needed.empty() ? "" : ", ") + std::to_string(rotation);
+    if (lacking.empty() && !key_of(rotation, plan_.gadget_)) lacking = std::to_string(rotation);
+  }
+  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " + lacking +
+                        "; make keys for the transform: it needs those by " + needed);
 }
 
-ExtendedCiphertext PreparedLinearTransform::turned(const rlwe::EvaluationKeys& keys,
-                                                   const ExtendedCiphertext& in, std::size_t rotation) const {
-  return rlwe::switch_extended(in, *key(keys, rotation),
+ExtendedCiphertext PreparedLinearTransform::turned(const RotationKeys& keys, const ExtendedCiphertext& in,
+                                                   std::size_t rotation) const {
+  return rlwe::switch_extended(in, *keys.of.at(rotation),
                                context_->galois_element(static_cast<std::int64_t>(rotation)));
 }
 
@@ -359,16 +370,9 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
                         " slots and a ciphertext of " + std::to_string(vector.meta.slots) +
                         "; make the matrix for as many");
   }
-  const rlwe::EvaluationKeys& keys = evaluator.keys();
-  for (const std::size_t rotation : plan_.rotations_) static_cast<void>(key(keys, rotation));
-  rlwe::Ciphertext fitted;
-  if (vector.size() > 2 || vector.meta.noise_scale_degree > 1 || vector.meta.level > plan_.level_) {
-    fitted = vector.clone();
-    if (fitted.size() > 2) evaluator.relinearize_inplace(fitted);
-    if (fitted.meta.noise_scale_degree > 1) evaluator.rescale_inplace(fitted);
-    if (fitted.meta.level > plan_.level_) evaluator.lower_to_level_inplace(fitted, plan_.level_);
-  }
-  const rlwe::Ciphertext& x = fitted.context ? fitted : vector;
+  const RotationKeys keys = keys_among(evaluator.keys());
+  rlwe::Ciphertext storage;
+  const rlwe::Ciphertext& x = lowered_input(evaluator, vector, plan_.level_, storage);
   if (x.meta.level < plan_.level_) {
     throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level_) +
                      ", and the ciphertext is at level " + std::to_string(x.meta.level) +
@@ -379,14 +383,13 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
 }
 
 // All baby steps and their products in one pass, then all giant steps in one.
-ExtendedCiphertext PreparedLinearTransform::by_all_keys(const rlwe::EvaluationKeys& keys,
+ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys,
                                                         const rlwe::Ciphertext& x) const {
   const auto element_of = [&](std::size_t rotation) {
     return context_->galois_element(static_cast<std::int64_t>(rotation));
   };
-  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> held;
   const auto key_of = [&](std::size_t rotation) -> const rlwe::SwitchingKey* {
-    return rotation == 0 ? nullptr : held.emplace_back(key(keys, rotation)).get();
+    return rotation == 0 ? nullptr : keys.of.at(rotation).get();
   };
   std::map<std::size_t, rlwe::HoistedTerm> babies;
   std::size_t number_of_group = 0;
@@ -403,7 +406,7 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const rlwe::EvaluationKe
   }
   std::vector<rlwe::HoistedTerm> terms;
   for (auto& [baby, term] : babies) terms.push_back(std::move(term));
-  std::vector<ExtendedCiphertext> inner = rlwe::hoisted_products(x, gadget_, terms, plan_.groups_.size());
+  std::vector<ExtendedCiphertext> inner = rlwe::hoisted_products(x, keys.gadget, terms, plan_.groups_.size());
   if (inner.size() == 1 && plan_.groups_.begin()->first == 0) return std::move(inner.front());
   std::vector<rlwe::TurnedTerm> turns;
   for (const auto& [giant, group] : plan_.groups_) {
@@ -413,11 +416,11 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const rlwe::EvaluationKe
 }
 
 // Each step from the one before, by the same two keys.
-ExtendedCiphertext PreparedLinearTransform::step_by_step(const rlwe::EvaluationKeys& keys,
+ExtendedCiphertext PreparedLinearTransform::step_by_step(const RotationKeys& keys,
                                                          const rlwe::Ciphertext& x) const {
   const std::set<std::size_t> babies = babies_of(plan_.groups_);
   std::map<std::size_t, ExtendedCiphertext> steps;
-  steps.emplace(0, rlwe::extend(x, gadget_));
+  steps.emplace(0, rlwe::extend(x, keys.gadget));
   for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
     const auto before = std::prev(steps.end());
     steps.emplace(step, turned(keys, before->second, plan_.stride_));

@@ -103,20 +103,25 @@ class PreparedLinearTransform {
 
   [[nodiscard]] const LinearTransform& plan() const { return plan_; }
   /// The product with each vector of the batch, rescaled. The vector may be at a higher level, and wait for
-  /// its rescale. MissingKeyError names the rotations that lack a key, MismatchError other slots, LevelError
-  /// a lower level.
+  /// its rescale. Keys of another gadget will do if it has the same special primes and serves the level.
+  /// MissingKeyError names the rotations that lack a key, MismatchError other slots, LevelError a lower
+  /// level.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& vector) const;
 
  private:
-  [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(const rlwe::EvaluationKeys& keys,
-                                                              std::size_t rotation) const;
-  [[nodiscard]] rlwe::ExtendedCiphertext turned(const rlwe::EvaluationKeys& keys,
-                                                const rlwe::ExtendedCiphertext& in,
+  /// One key for each rotation, of one gadget.
+  struct RotationKeys {
+    std::shared_ptr<const rlwe::Gadget> gadget;
+    std::map<std::size_t, std::shared_ptr<const rlwe::SwitchingKey>> of;
+  };
+
+  [[nodiscard]] RotationKeys keys_among(const rlwe::EvaluationKeys& keys) const;
+  [[nodiscard]] rlwe::ExtendedCiphertext turned(const RotationKeys& keys, const rlwe::ExtendedCiphertext& in,
                                                 std::size_t rotation) const;
-  [[nodiscard]] rlwe::ExtendedCiphertext by_all_keys(const rlwe::EvaluationKeys& keys,
+  [[nodiscard]] rlwe::ExtendedCiphertext by_all_keys(const RotationKeys& keys,
                                                      const rlwe::Ciphertext& x) const;
-  [[nodiscard]] rlwe::ExtendedCiphertext step_by_step(const rlwe::EvaluationKeys& keys,
+  [[nodiscard]] rlwe::ExtendedCiphertext step_by_step(const RotationKeys& keys,
                                                       const rlwe::Ciphertext& x) const;
 
   std::shared_ptr<const rlwe::Context> context_;

@@ -196,9 +196,13 @@ class Evaluator final : public rlwe::Evaluator {
   /// refreshed first.
   Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization, Refresh refresh);
-  /// What a product by a plaintext or a number should begin with, so that both are at one level: refreshed if
-  /// need be; empty if not, or without a refresh.
-  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a) const;
+  /// What a circuit that takes `levels` of the user's levels should begin with (1: a product by a plaintext
+  /// or a number, so that both are at one level): refreshed if fewer are left; empty if not, without a
+  /// refresh, and for a ciphertext that waits at the lowest level or is below it. Values of a magnitude above
+  /// 1 are brought below it before and back after, unless the ciphertext is at the lowest level: that takes
+  /// one.
+  [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a, std::size_t levels = 1,
+                                                          double magnitude = 1) const;
 
   void add_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;
   void subtract_plain_inplace(rlwe::Ciphertext& a, const rlwe::Plaintext& b) const override;

@@ -90,12 +90,25 @@ Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::Evaluat
   rlwe::require_scheme(*this->context(), rlwe::Scheme::ckks, "Evaluator");
 }
 
-std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a) const {
+std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a, std::size_t levels,
+                                               double magnitude) const {
   const rlwe::Metadata meta = context()->scales().before_product(a.meta).meta;
-  const bool at_end =
-      meta.level == context()->parameters().lowest_user_level() && meta.noise_scale_degree == 1;
-  if (!refresh_ || !at_end) return std::nullopt;
-  return refresh_(*this, a);
+  const std::size_t lowest = context()->parameters().lowest_user_level();
+  const bool is_short = meta.level >= lowest && meta.level < lowest + levels && meta.noise_scale_degree == 1;
+  if (!refresh_ || !is_short) return std::nullopt;
+  if (!(magnitude > 1) || meta.level == lowest) return refresh_(*this, a);
+  // A ciphertext of x at a scale S / f is one of x / f at the scale S.
+  const double factor = std::exp2(std::ceil(std::log2(magnitude)));
+  Ciphertext small = a.clone();
+  if (small.size() > 2) relinearize_inplace(small);
+  if (small.meta.noise_scale_degree > 1) rescale_inplace(small);
+  const double scale = context()->scales().level_scale(lowest);
+  adjust_to_level_inplace(small, lowest, scale / factor);
+  small.meta.scale = scale;
+  small.meta.largest /= factor;
+  Ciphertext result = refresh_(*this, small);
+  multiply_scalar_inplace(result, {.value = factor, .integer = 0});
+  return result;
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {

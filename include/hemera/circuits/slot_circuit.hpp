@@ -1,0 +1,116 @@
+// Sums, copies and masks of slots (CKKS): rotations that are added up, and products by 0 and 1.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hemera/circuits/plan.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+
+/// Slots in blocks of `count` times `stride`, which follow each other: a block is a matrix of so many rows
+/// and columns, row by row, and each of its columns is summed, or filled from one of its values, apart. With
+/// a stride of 1 a block is a row of slots. Both are powers of two, and a block fits the slots.
+struct Blocks {
+  std::size_t count = 1;
+  std::size_t stride = 1;
+};
+
+struct SlotCircuitOptions {
+  /// Level of the ciphertexts; default: the user's highest.
+  std::optional<std::size_t> level = std::nullopt;
+  /// log2(count) keys for each sum or copy, in place of a few more for fewer steps.
+  bool fewest_keys = false;
+};
+
+/// A plan: rotations of the ciphertext are summed, the sum is multiplied by a mask of 0 and 1, and rotations
+/// of the product are summed; any of the three may be missing. A sum of n rotations by the multiples of a
+/// step is a row of sums of 2, 4, 8 or 16, each from the one before; the rotations of one of those share one
+/// ModUp and one division (hoisting: S. Halevi, V. Shoup, 2018/244). Immutable.
+class SlotCircuit {
+ public:
+  /// The sum of each column in the first row of its block; with `everywhere` in all rows, which takes a mask
+  /// unless a block has all slots. Without `everywhere` rows after the first have sums that run on into the
+  /// next block. LevelError for a level that is not the user's, or has fewer user levels below it than the
+  /// depth; ParameterError for blocks that do not fit; MismatchError for another scheme than CKKS: here and
+  /// below.
+  static SlotCircuit inner_sum(const rlwe::Parameters& parameters, std::size_t slots, const Blocks& blocks,
+                               bool everywhere = false, const SlotCircuitOptions& options = {});
+  /// Row `position` of each block in all rows of the block. `others_are_zero`: the other rows are zero
+  /// already; no mask then, and no level. ParameterError also for a row that is not there.
+  static SlotCircuit replication(const rlwe::Parameters& parameters, std::size_t slots, const Blocks& blocks,
+                                 std::size_t position = 0, bool others_are_zero = false,
+                                 const SlotCircuitOptions& options = {});
+  /// The slots for which `kept` is true; 0 in the others. The result has exactly the scale of its level.
+  /// ParameterError unless there is one for each slot, their number a power of two.
+  static SlotCircuit mask(const rlwe::Parameters& parameters, std::vector<bool> kept,
+                          const SlotCircuitOptions& options = {});
+
+  [[nodiscard]] std::size_t slots() const { return slots_; }
+  /// Without a mask it is the highest level: ciphertexts below it stay where they are.
+  [[nodiscard]] std::size_t level() const { return cost_.level; }
+  [[nodiscard]] const Cost& cost() const { return cost_; }
+  /// The rotations that need a key, ascending.
+  [[nodiscard]] std::vector<std::size_t> rotations() const;
+  /// Their keys, with the gadgets of the levels where they are used. Others that serve these levels will do.
+  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
+  /// Of ciphertexts with values of magnitude 1, by a model: rounding of the inputs and of divisions, noise of
+  /// the rotations, and rounding of the encoded mask. `input_error`: of the inputs, a root mean square;
+  /// empty: that of fresh encryptions with the public key.
+  [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
+  /// In the clear, by the same rotations. ParameterError for another number of values.
+  [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
+      std::span<const std::complex<double>> values) const;
+
+ private:
+  friend class PreparedSlotCircuit;
+
+  /// Rotations that are added to what is turned by 0.
+  using Step = std::vector<std::size_t>;
+
+  SlotCircuit(const rlwe::Parameters& parameters, std::size_t slots, const SlotCircuitOptions& options);
+  [[nodiscard]] std::vector<Step> steps_of(const rlwe::Parameters& parameters, const Blocks& blocks,
+                                           std::size_t position, std::size_t level, bool to_left) const;
+  void tell_needs(const rlwe::Parameters& parameters);
+
+  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
+  std::size_t slots_;
+  bool fewest_keys_;
+  std::vector<Step> before_, after_;  // the mask
+  std::vector<bool> kept_;            // empty: no mask
+  double plaintext_scale_ = 0;        // of the mask
+  std::vector<KeyNeed> needed_keys_;
+  double rounding_ = 0;                                // of a division in a slot, times the scale
+  double switching_before_ = 0, switching_after_ = 0;  // of a key switch beside its division
+  Cost cost_;
+};
+
+/// The same with its mask in a context's memory.
+class PreparedSlotCircuit {
+ public:
+  /// MismatchError for a context of other parameters.
+  PreparedSlotCircuit(std::shared_ptr<const rlwe::Context> context, const SlotCircuit& plan);
+
+  [[nodiscard]] const SlotCircuit& plan() const { return plan_; }
+  /// For each element of the batch. The ciphertext may be at a higher level, and wait for its rescale.
+  /// MissingKeyError names what lacks, MismatchError other slots, LevelError a level below that of a mask.
+  [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
+                                            const rlwe::Ciphertext& in) const;
+
+ private:
+  [[nodiscard]] rlwe::Ciphertext summed(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
+                                        const SlotCircuit::Step& step) const;
+
+  std::shared_ptr<const rlwe::Context> context_;
+  SlotCircuit plan_;
+  std::shared_ptr<const rlwe::Plaintext> mask_;  // may be null
+};
+
+}  // namespace hemera::circuits

@@ -1,0 +1,127 @@
+// Circuits: encrypted matrices times encrypted vectors and matrices.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/circuits/matrix_product.hpp"
+#include "hemera/circuits/matrix_vector_product.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+using circuits::MatrixProduct;
+using circuits::MatrixVectorProduct;
+using circuits::PreparedMatrixProduct;
+using circuits::PreparedMatrixVectorProduct;
+using Complex = std::complex<double>;
+using Entries = nb::ndarray<const Complex, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::span<const Complex> values_of(const Entries& entries) { return {entries.data(), entries.size()}; }
+
+// What both have.
+template <typename Plan>
+void bind_plan(nb::class_<Plan>& plan) {
+  plan.def_prop_ro("cost", &Plan::cost)
+      .def_prop_ro("rotations", &Plan::rotations)
+      .def_prop_ro("needed_keys", &Plan::needed_keys)
+      .def(
+          "expected_error",
+          [](const Plan& self, std::optional<double> input_error) {
+            const auto error = self.expected_error(input_error);
+            return std::pair(error.mean, error.worst);
+          },
+          "input_error"_a.none(), ReleaseGil())
+      .def(
+          "evaluate_clear",
+          [](const Plan& self, const Entries& left, const Entries& right) {
+            return self.evaluate_clear(values_of(left), values_of(right));
+          },
+          "left"_a, "right"_a)
+      .def(
+          "generate_keys",
+          [](const Plan& self, const rlwe::SecretKey& secret) {
+            return circuits::generate_keys(secret, self.needed_keys());
+          },
+          "secret"_a, ReleaseGil());
+}
+
+template <typename Prepared>
+void bind_prepared(nb::module_& m, const char* name) {
+  nb::class_<Prepared>(m, name).def(
+      "apply",
+      [](const Prepared& self, const EvaluatorHandle& evaluator, const rlwe::Ciphertext& left,
+         const rlwe::Ciphertext& right) { return self(ckks_evaluator(evaluator), left, right); },
+      "evaluator"_a, "left"_a, "right"_a, ReleaseGil());
+}
+
+}  // namespace
+
+void bind_matrix_products(nb::module_& m) {
+  auto vector_product = nb::class_<MatrixVectorProduct>(m, "MatrixVectorProduct");
+  bind_plan(vector_product);
+  vector_product
+      .def(
+          "__init__",
+          [](MatrixVectorProduct* self, const rlwe::Parameters& parameters, std::size_t rows,
+             std::size_t columns, std::optional<std::size_t> level, std::size_t baby_steps) {
+            new (self)
+                MatrixVectorProduct(parameters, rows, columns, {.level = level, .baby_steps = baby_steps});
+          },
+          "parameters"_a, "rows"_a, "columns"_a, "level"_a.none(), "baby_steps"_a)
+      .def_prop_ro("diagonals", &MatrixVectorProduct::diagonals)
+      .def_prop_ro("matrix_slots", &MatrixVectorProduct::matrix_slots)
+      .def_prop_ro("vector_slots", &MatrixVectorProduct::vector_slots)
+      .def_prop_ro("result_slots", &MatrixVectorProduct::result_slots)
+      .def(
+          "pack",
+          [](const MatrixVectorProduct& self, const Entries& matrix) { return self.pack(values_of(matrix)); },
+          "matrix"_a);
+  bind_prepared<PreparedMatrixVectorProduct>(m, "PreparedMatrixVectorProduct");
+
+  auto product = nb::class_<MatrixProduct>(m, "MatrixProduct");
+  bind_plan(product);
+  product
+      .def(
+          "__init__",
+          [](MatrixProduct* self, const rlwe::Parameters& parameters, std::size_t size,
+             std::optional<std::size_t> level,
+             bool packed) { new (self) MatrixProduct(parameters, size, {.level = level, .packed = packed}); },
+          "parameters"_a, "size"_a, "level"_a.none(), "packed"_a, ReleaseGil())
+      .def_prop_ro("slots", &MatrixProduct::slots)
+      .def(
+          "pack",
+          [](const MatrixProduct& self, const Entries& matrix, bool left) {
+            return self.pack(values_of(matrix),
+                             left ? MatrixProduct::Side::left : MatrixProduct::Side::right);
+          },
+          "matrix"_a, "left"_a);
+  bind_prepared<PreparedMatrixProduct>(m, "PreparedMatrixProduct");
+
+  m.def(
+      "prepare_matrix_vector_product",
+      [](const ContextHandle& context, const MatrixVectorProduct& plan) {
+        return std::make_unique<PreparedMatrixVectorProduct>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+  m.def(
+      "prepare_matrix_product",
+      [](const ContextHandle& context, const MatrixProduct& plan) {
+        return std::make_unique<PreparedMatrixProduct>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+}
+
+}  // namespace hemera::python

@@ -1,0 +1,91 @@
+// Circuits: sums, copies and masks of slots.
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/circuits/slot_circuit.hpp"
+
+namespace hemera::python {
+namespace {
+
+using namespace nb::literals;
+using circuits::PreparedSlotCircuit;
+using circuits::SlotCircuit;
+
+}  // namespace
+
+void bind_slot_circuits(nb::module_& m) {
+  nb::class_<SlotCircuit>(m, "SlotCircuit")
+      .def_prop_ro("slots", &SlotCircuit::slots)
+      .def_prop_ro("cost", &SlotCircuit::cost)
+      .def_prop_ro("rotations", &SlotCircuit::rotations)
+      .def_prop_ro("needed_keys", &SlotCircuit::needed_keys)
+      .def(
+          "expected_error",
+          [](const SlotCircuit& self, std::optional<double> input_error) {
+            const auto error = self.expected_error(input_error);
+            return std::pair(error.mean, error.worst);
+          },
+          "input_error"_a.none(), ReleaseGil())
+      .def(
+          "evaluate_clear",
+          [](const SlotCircuit& self, const std::vector<std::complex<double>>& values) {
+            return self.evaluate_clear(values);
+          },
+          "values"_a, ReleaseGil())
+      .def(
+          "generate_keys",
+          [](const SlotCircuit& self, const rlwe::SecretKey& secret) {
+            return circuits::generate_keys(secret, self.needed_keys());
+          },
+          "secret"_a, ReleaseGil());
+
+  nb::class_<PreparedSlotCircuit>(m, "PreparedSlotCircuit")
+      .def(
+          "apply",
+          [](const PreparedSlotCircuit& self, const EvaluatorHandle& evaluator,
+             const rlwe::Ciphertext& ciphertext) { return self(ckks_evaluator(evaluator), ciphertext); },
+          "evaluator"_a, "ciphertext"_a, ReleaseGil());
+
+  m.def(
+      "inner_sum",
+      [](const rlwe::Parameters& parameters, std::size_t slots, std::size_t count, std::size_t stride,
+         bool everywhere, std::optional<std::size_t> level, bool fewest_keys) {
+        return SlotCircuit::inner_sum(parameters, slots, {.count = count, .stride = stride}, everywhere,
+                                      {.level = level, .fewest_keys = fewest_keys});
+      },
+      "parameters"_a, "slots"_a, "count"_a, "stride"_a, "everywhere"_a, "level"_a.none(), "fewest_keys"_a);
+  m.def(
+      "replication",
+      [](const rlwe::Parameters& parameters, std::size_t slots, std::size_t count, std::size_t stride,
+         std::size_t position, bool others_are_zero, std::optional<std::size_t> level, bool fewest_keys) {
+        return SlotCircuit::replication(parameters, slots, {.count = count, .stride = stride}, position,
+                                        others_are_zero, {.level = level, .fewest_keys = fewest_keys});
+      },
+      "parameters"_a, "slots"_a, "count"_a, "stride"_a, "position"_a, "others_are_zero"_a, "level"_a.none(),
+      "fewest_keys"_a);
+  m.def(
+      "mask",
+      [](const rlwe::Parameters& parameters, std::vector<bool> kept, std::optional<std::size_t> level) {
+        return SlotCircuit::mask(parameters, std::move(kept), {.level = level});
+      },
+      "parameters"_a, "kept"_a, "level"_a.none());
+  m.def(
+      "prepare_slot_circuit",
+      [](const ContextHandle& context, const SlotCircuit& plan) {
+        return std::make_unique<PreparedSlotCircuit>(context.context, plan);
+      },
+      "context"_a, "plan"_a, ReleaseGil());
+}
+
+}  // namespace hemera::python

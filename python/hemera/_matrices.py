@@ -1,0 +1,315 @@
+"""Products of encrypted matrices with encrypted vectors and with each other: their plans."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera._arguments import require_type
+from hemera.ciphertext import Ciphertext
+from hemera.parameters import require_naturals
+
+if TYPE_CHECKING:
+    from hemera.context import Context
+    from hemera.evaluator import Evaluator
+    from hemera.parameters import Parameters
+
+__all__ = ["EncryptedProduct", "MatrixProduct", "MatrixVectorProduct"]
+
+Matrix = NDArray[np.complex128]
+
+
+class EncryptedProduct:
+    """What `MatrixVectorProduct` and `MatrixProduct` share: a plan that takes two ciphertexts (CKKS)."""
+
+    _native: _core.MatrixVectorProduct | _core.MatrixProduct
+    _prepare: Any
+    """Makes it ready in a context."""
+    _name: str
+
+    def __init__(self) -> None:
+        # Ready in each context, for as long as the context lives.
+        self._prepared: weakref.WeakKeyDictionary[Context, Any] = weakref.WeakKeyDictionary()
+
+    @property
+    def level(self) -> int:
+        """Level of both factors. Ciphertexts of higher levels are brought down to it."""
+        return self._native.cost.level
+
+    @property
+    def result_level(self) -> int:
+        """Level of the products."""
+        return self._native.cost.result_level
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes."""
+        return self._native.cost.level - self._native.cost.result_level
+
+    @property
+    def scale(self) -> float:
+        """Scale of the factors: the one of their level."""
+        return self._native.cost.scale
+
+    @property
+    def result_scale(self) -> float:
+        """Scale of the products: the one of their level."""
+        return self._native.cost.result_scale
+
+    @property
+    def rotations(self) -> list[int]:
+        """The rotations that need a key."""
+        return self._native.rotations
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        """The keys of these rotations, and the relinearization key, with their gadgets. Those of
+        `generate_keys(rotations=)` serve as well."""
+        return self._native.needed_keys
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of its keys in memory."""
+        return self._native.cost.key_bytes
+
+    @property
+    def plaintext_bytes(self) -> int:
+        """Bytes of its encoded masks in memory."""
+        return self._native.cost.plaintext_bytes
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of values in between, for each product of a batch."""
+        return self._native.cost.workspace_bytes
+
+    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
+        """Errors that rounding and noise leave in the slots for entries of magnitude 1, of complex values:
+        the root mean square over the slots, and that of the worst slot.
+
+        Args:
+            input_error: of both factors, a root mean square; None: that of fresh encryptions.
+        """
+        return self._native.expected_error(input_error)
+
+    def report(self) -> str:
+        """What it needs and costs, in some lines for people."""
+        cost = self._native.cost
+        mean, worst = self.expected_error()
+        return "\n".join(
+            (
+                f"{self._name}: depth {self.depth}, level {cost.level} to {cost.result_level}",
+                f"keys of {cost.key_bytes / 2**20:.1f} MiB, for products and rotations by "
+                + (", ".join(map(str, self.rotations)) or "none"),
+                f"plaintexts of {cost.plaintext_bytes / 2**20:.1f} MiB, workspace of "
+                f"{cost.workspace_bytes / 2**20:.1f} MiB",
+                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
+                f"{cost.products} products, {cost.key_products} products with keys, {cost.mod_ups} "
+                f"extensions of digits, {cost.divisions} divisions, {cost.plain_products} products with "
+                "plaintexts",
+            )
+        )
+
+    def __call__(self, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """The product of two ciphertexts, by the evaluator that the first one is bound to.
+
+        Raises:
+            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
+            MismatchError: when a factor has other slots or another batch, or belongs to other parameters.
+            LevelError: when a factor is at a lower level.
+        """
+        require_type(a, Ciphertext, self._name, "ciphertexts")
+        return a.evaluator.multiply_matrices(self, a, b, out=out)
+
+    def _apply(self, evaluator: Evaluator, a: Ciphertext, b: Ciphertext) -> _core.Ciphertext:
+        context = evaluator.context
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = self._prepare(context._native, self._native)
+            self._prepared[context] = prepared
+        found: _core.Ciphertext = prepared.apply(evaluator._native, a._native, b._native)
+        return found
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+    def __repr__(self) -> str:
+        return f"<{self._name} at level {self.level}, depth {self.depth}>"
+
+
+def _matrix(values: ArrayLike, rows: int, columns: int) -> Matrix:
+    """A matrix of complex numbers. ParameterError for another shape."""
+    found = np.ascontiguousarray(values, dtype=np.complex128)
+    if found.shape != (rows, columns):
+        raise _core.ParameterError(f"a matrix of shape {found.shape}, where ({rows}, {columns}) is planned")
+    return found
+
+
+class MatrixVectorProduct(EncryptedProduct):
+    """An encrypted matrix times encrypted vectors (CKKS).
+
+        product = hm.circuits.MatrixVectorProduct(params, rows=16, columns=64)
+        ev = ctx.bind(ctx.generate_keys(sk, plan=product))
+        m = ev.encrypt(product.pack(matrix))  # a batch of the matrix's diagonals
+        y = product(m, ev.encrypt(vector))  # matrix @ vector
+
+    By diagonals, with baby and giant steps, in one level. Where a vector's values are a batch, all of it is
+    multiplied.
+
+    Args:
+        params: `hemera.ckks.Parameters`.
+        rows, columns: of the matrix: vectors have `columns` values, products `rows`. Both are filled up with
+            zeros to powers of two.
+        level: of matrix and vectors; None: that of fresh encryptions.
+        baby_steps: how many rotations share one preparation of the vector, a power of two; 0: as many as cost
+            least.
+
+    Raises:
+        ParameterError: for extents that do not fit the slots.
+        LevelError: for a level that is not there, or has none below.
+        MismatchError: for parameters of another scheme.
+    """
+
+    _native: _core.MatrixVectorProduct
+    _prepare = staticmethod(_core.prepare_matrix_vector_product)
+
+    def __init__(
+        self,
+        params: Parameters,
+        rows: int,
+        columns: int,
+        *,
+        level: int | None = None,
+        baby_steps: int = 0,
+    ) -> None:
+        super().__init__()
+        require_naturals(rows=rows, columns=columns, level=level or 0, baby_steps=baby_steps)
+        self._native = _core.MatrixVectorProduct(params._native, rows, columns, level, baby_steps)
+        self._shape = (rows, columns)
+        self._name = f"encrypted matrix of {rows} x {columns} times a vector"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of the matrix."""
+        return self._shape
+
+    @property
+    def diagonals(self) -> int:
+        """How many there are: the elements of the encrypted matrix's batch."""
+        return self._native.diagonals
+
+    def pack(self, matrix: ArrayLike) -> Matrix:
+        """What to encrypt of a matrix of shape (rows, columns): its diagonals, an array of shape
+        (diagonals, slots). ParameterError for another shape."""
+        packed = self._native.pack(_matrix(matrix, *self._shape).ravel())
+        return np.asarray(packed, dtype=np.complex128).reshape(self.diagonals, -1)
+
+    def evaluate_clear(self, matrix: ArrayLike, vectors: ArrayLike) -> Matrix:
+        """The product in the clear, by the same diagonals, with vectors of shape (..., columns).
+        ParameterError for other shapes."""
+        entries = _matrix(matrix, *self._shape).ravel()
+        given = np.asarray(vectors, dtype=np.complex128)
+        rows, columns = self._shape
+        if given.ndim == 0 or given.shape[-1] != columns:
+            raise _core.ParameterError(
+                f"a matrix of {columns} columns does not multiply values of shape {given.shape}; the last "
+                f"axis must have {columns}"
+            )
+        flat = given.reshape(-1, columns)
+        products = [self._native.evaluate_clear(entries, np.ascontiguousarray(row)) for row in flat]
+        return np.asarray(products, dtype=np.complex128).reshape(*given.shape[:-1], rows)
+
+
+class MatrixProduct(EncryptedProduct):
+    """An encrypted square matrix times another (CKKS), each in one ciphertext, row by row.
+
+        product = hm.circuits.MatrixProduct(params, size=16)
+        ev = ctx.bind(ctx.generate_keys(sk, plan=product))
+        c = product(ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(b, "right")))
+        ctx.decrypt(c, sk).reshape(16, 16)  # a @ b
+
+    By the algorithm of X. Jiang, M. Kim, K. Lauter and Y. Song (2018/1041): `size` products, in three levels.
+    Products are factors again, unless factors come packed. Batches of matrices are multiplied one by one.
+
+    Args:
+        params: `hemera.ckks.Parameters`.
+        size: rows and columns, a power of two; smaller matrices, also ones that are not square, are filled up
+            with zeros.
+        packed: whether `pack` does the first of the three steps, in the clear: one level less, and fewer
+            rotations.
+        level: of the factors; None: that of fresh encryptions.
+
+    Raises:
+        ParameterError: for a size that is no power of two from 2, or whose square is more than the slots.
+        LevelError: for a level that is not there, or has fewer below than the depth.
+        MismatchError: for parameters of another scheme.
+    """
+
+    _native: _core.MatrixProduct
+    _prepare = staticmethod(_core.prepare_matrix_product)
+
+    def __init__(
+        self, params: Parameters, size: int, *, packed: bool = False, level: int | None = None
+    ) -> None:
+        super().__init__()
+        require_naturals(size=size, level=level or 0)
+        self._native = _core.MatrixProduct(params._native, size, level, packed)
+        self._size = size
+        self._packed = packed
+        self._name = f"product of encrypted matrices of {size} x {size}"
+
+    @property
+    def size(self) -> int:
+        """Rows and columns."""
+        return self._size
+
+    @property
+    def packed(self) -> bool:
+        """Whether factors come as `pack` makes them for one side."""
+        return self._packed
+
+    @property
+    def slots(self) -> int:
+        """size ** 2."""
+        return self._native.slots
+
+    def pack(self, matrices: ArrayLike, side: Literal["left", "right"]) -> Matrix:
+        """What to encrypt of matrices of shape (..., rows, columns) with at most `size` of each: an array of
+        shape (..., slots). The side matters for packed factors.
+
+        Raises:
+            ParameterError: for larger matrices, and another side.
+        """
+        if side not in ("left", "right"):
+            raise _core.ParameterError(f"side must be 'left' or 'right', not {side!r}")
+        whole = self._filled(matrices)
+        flat = whole.reshape(-1, self.slots)
+        if self._packed:
+            flat = np.asarray([self._native.pack(row, side == "left") for row in flat], dtype=np.complex128)
+        return flat.reshape(*whole.shape[:-2], self.slots)
+
+    def evaluate_clear(self, left: ArrayLike, right: ArrayLike) -> Matrix:
+        """The product of matrices in the clear, by the same steps: of shape (size, size). ParameterError for
+        larger ones."""
+        a, b = (self._filled(each) for each in (left, right))
+        if a.ndim != 2 or b.ndim != 2:
+            raise _core.ParameterError(f"matrices of shapes {a.shape} and {b.shape}: two axes are needed")
+        product = self._native.evaluate_clear(a.ravel(), b.ravel())
+        return np.asarray(product, dtype=np.complex128).reshape(self._size, self._size)
+
+    def _filled(self, matrices: ArrayLike) -> Matrix:
+        """With zeros after the last row and column."""
+        given = np.asarray(matrices, dtype=np.complex128)
+        if given.ndim < 2 or max(given.shape[-2:]) > self._size:
+            raise _core.ParameterError(
+                f"matrices of shape {given.shape} do not fit {self._size} x {self._size}; the last two axes "
+                "are rows and columns"
+            )
+        rows, columns = given.shape[-2:]
+        whole = np.zeros((*given.shape[:-2], self._size, self._size), dtype=np.complex128)
+        whole[..., :rows, :columns] = given
+        return whole

@@ -1,0 +1,268 @@
+"""Sums, copies and masks of slots: plans of rotations that are added up, and of products by 0 and 1."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera._arguments import require_type
+from hemera.ciphertext import Ciphertext
+from hemera.parameters import require_naturals
+
+if TYPE_CHECKING:
+    from hemera.context import Context
+    from hemera.evaluator import Evaluator
+    from hemera.parameters import Parameters
+
+__all__ = ["InnerSum", "Mask", "Replication", "SlotCircuit"]
+
+
+class SlotCircuit:
+    """What `InnerSum`, `Replication` and `Mask` share: a plan that ciphertexts (CKKS) go through."""
+
+    def __init__(self, native: _core.SlotCircuit, name: str) -> None:
+        self._native = native
+        self._name = name
+        # With its mask in each context's memory, for as long as the context lives.
+        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedSlotCircuit] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def slots(self) -> int:
+        """Slots of the ciphertexts."""
+        return self._native.slots
+
+    @property
+    def level(self) -> int:
+        """Level of the ciphertexts. At depth 0 the highest one: those below it stay where they are."""
+        return self._native.cost.level
+
+    @property
+    def result_level(self) -> int:
+        """Level of the results."""
+        return self._native.cost.result_level
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes: 1 for a mask, else 0."""
+        return self._native.cost.level - self._native.cost.result_level
+
+    @property
+    def scale(self) -> float:
+        """Scale of the ciphertexts: the one of their level."""
+        return self._native.cost.scale
+
+    @property
+    def result_scale(self) -> float:
+        """Scale of the results: exactly the one of their level."""
+        return self._native.cost.result_scale
+
+    @property
+    def rotations(self) -> list[int]:
+        """The rotations that need a key."""
+        return self._native.rotations
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        """The keys of these rotations, with their gadgets. Keys of `generate_keys(rotations=)` serve as
+        well."""
+        return self._native.needed_keys
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of its keys in memory."""
+        return self._native.cost.key_bytes
+
+    @property
+    def plaintext_bytes(self) -> int:
+        """Bytes of the encoded mask in memory."""
+        return self._native.cost.plaintext_bytes
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of values in between, for each element of a batch."""
+        return self._native.cost.workspace_bytes
+
+    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
+        """Errors that rounding and noise leave in the slots for inputs of magnitude 1, of complex values: the
+        root mean square over the slots, and that of the worst slot.
+
+        Args:
+            input_error: of the inputs, a root mean square; None: that of fresh encryptions.
+        """
+        return self._native.expected_error(input_error)
+
+    def report(self) -> str:
+        """What it needs and costs, in some lines for people."""
+        cost = self._native.cost
+        mean, worst = self.expected_error()
+        return "\n".join(
+            (
+                f"{self._name}: depth {self.depth}, level {cost.level} to {cost.result_level}",
+                f"keys of {cost.key_bytes / 2**20:.1f} MiB, for rotations by "
+                + (", ".join(map(str, self.rotations)) or "none"),
+                f"plaintexts of {cost.plaintext_bytes / 2**20:.2f} MiB, workspace of "
+                f"{cost.workspace_bytes / 2**20:.1f} MiB",
+                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
+                f"{cost.key_products} products with keys, {cost.mod_ups} extensions of digits, "
+                f"{cost.divisions} divisions, {cost.plain_products} products with plaintexts",
+            )
+        )
+
+    def evaluate_clear(self, values: ArrayLike) -> NDArray[np.complex128]:
+        """What it makes of values in the clear, of shape (..., slots), by the same rotations.
+
+        Raises:
+            ParameterError: for another number of values.
+        """
+        given = np.asarray(values, dtype=np.complex128)
+        if given.ndim == 0 or given.shape[-1] != self.slots:
+            raise _core.ParameterError(
+                f"a circuit of {self.slots} slots does not take values of shape {given.shape}; the last axis "
+                "must have as many"
+            )
+        rows = [self._native.evaluate_clear(row.tolist()) for row in given.reshape(-1, self.slots)]
+        return np.asarray(rows, dtype=np.complex128).reshape(given.shape)
+
+    def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """What it makes of each element of `x`, by the evaluator that `x` is bound to.
+
+        Raises:
+            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
+            MismatchError: when `x` has other slots, or belongs to other parameters.
+            LevelError: when there is a mask and `x` is at a lower level.
+        """
+        require_type(x, Ciphertext, self._name, "a ciphertext")
+        return x.evaluator.transform(x, self, out=out)
+
+    def _apply(self, evaluator: Evaluator, x: Ciphertext) -> _core.Ciphertext:
+        context = evaluator.context
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = _core.prepare_slot_circuit(context._native, self._native)
+            self._prepared[context] = prepared
+        return prepared.apply(evaluator._native, x._native)
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+    def __repr__(self) -> str:
+        return f"<{self._name} of {self.slots} slots at level {self.level}, depth {self.depth}>"
+
+
+class InnerSum(SlotCircuit):
+    """Sums of blocks of slots (CKKS).
+
+        sums = hm.circuits.InnerSum(params, slots=4096, count=16)
+        keys = ctx.generate_keys(sk, plan=sums)
+        y = sums(ctx.bind(keys).encrypt(values))  # slot 16 k has values[16 k : 16 k + 16].sum()
+
+    The slots are blocks one after the other, each a matrix of `count` rows and `stride` columns, row by row,
+    whose columns are summed apart; with a stride of 1 a row of `count` values. The sums are in the first row
+    of their block; rows after it have sums that run on into the next block.
+
+    Args:
+        params: `hemera.ckks.Parameters`.
+        slots: of the ciphertexts.
+        count: values in a sum, a power of two (append zeros).
+        stride: slots from one value of a sum to the next, a power of two.
+        everywhere: whether all rows of a block get its sums: takes a mask, so one level, unless there is one
+            block alone.
+        level: of the ciphertexts; None: that of fresh encryptions.
+        fewest_keys: with log2(count) rotation keys; else with some more where that takes less time.
+
+    Raises:
+        ParameterError: for numbers that are no powers of two, or do not fit the slots.
+        LevelError: for a level that is not there, or has none below for the mask.
+        MismatchError: for parameters of another scheme.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        slots: int,
+        count: int,
+        *,
+        stride: int = 1,
+        everywhere: bool = False,
+        level: int | None = None,
+        fewest_keys: bool = False,
+    ) -> None:
+        require_naturals(slots=slots, count=count, stride=stride, level=level or 0)
+        native = _core.inner_sum(params._native, slots, count, stride, everywhere, level, fewest_keys)
+        super().__init__(native, f"sum of {count} slots" + (f", {stride} apart" if stride != 1 else ""))
+
+
+class Replication(SlotCircuit):
+    """Copies of one slot of each block in all slots of the block (CKKS): of one row, with a stride.
+
+        spread = hm.circuits.Replication(params, slots=4096, count=16)
+        y = spread(x)  # slots 16 k to 16 k + 15 have the value of slot 16 k
+
+    Args:
+        params, slots, level, fewest_keys: see `InnerSum`.
+        count: rows of a block, a power of two.
+        position: the row that is copied, from 0.
+        stride: columns of a block, a power of two: slots from one row to the next.
+        others_are_zero: whether the other rows are zero already: then it takes no mask, and no level.
+
+    Raises:
+        ParameterError: for numbers that are no powers of two, or do not fit the slots, and rows that are not
+            there.
+        LevelError: for a level that is not there, or has none below for the mask.
+        MismatchError: for parameters of another scheme.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        slots: int,
+        count: int,
+        *,
+        position: int = 0,
+        stride: int = 1,
+        others_are_zero: bool = False,
+        level: int | None = None,
+        fewest_keys: bool = False,
+    ) -> None:
+        require_naturals(slots=slots, count=count, position=position, stride=stride, level=level or 0)
+        native = _core.replication(
+            params._native, slots, count, stride, position, others_are_zero, level, fewest_keys
+        )
+        super().__init__(native, f"copy to {count} slots" + (f", {stride} apart" if stride != 1 else ""))
+
+
+class Mask(SlotCircuit):
+    """Some slots as they are, and 0 in the others (CKKS): a product by 0 and 1 that takes one level and ends
+    at exactly its scale.
+
+        x = hm.circuits.Mask(np.arange(4096) % 16 == 0, params)(x)
+
+    `x * kept` is the same, but encodes the mask each time.
+
+    Args:
+        kept: a boolean for each slot; as many as a power of two.
+        params: `hemera.ckks.Parameters`.
+        level: of the ciphertexts; None: that of fresh encryptions.
+
+    Raises:
+        ParameterError: for another number of slots, or values that are no booleans.
+        LevelError: for a level that is not there, or has none below.
+        MismatchError: for parameters of another scheme.
+    """
+
+    def __init__(self, kept: ArrayLike, params: Parameters, *, level: int | None = None) -> None:
+        flags = np.asarray(kept)
+        if flags.ndim != 1 or flags.dtype != np.bool_:
+            raise _core.ParameterError(
+                f"a mask is an array of booleans, one for each slot, not of {flags.dtype} and of shape "
+                f"{flags.shape}"
+            )
+        require_naturals(level=level or 0)
+        super().__init__(_core.mask(params._native, flags.tolist(), level), "mask")

@@ -1,0 +1,137 @@
+"""Encrypted matrices times encrypted vectors and each other, beside NumPy."""
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+from .conftest import CIRCUIT_SLOTS as SLOTS
+
+
+def random(*shape, seed=1):
+    generator = np.random.default_rng(seed)
+    return generator.uniform(-1, 1, shape)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (3, 20), (30, 5), (1, 16), (16, 1)])
+def test_encrypted_matrices_multiply_vectors(client, params, shape):
+    ctx, sk = client
+    product = hm.circuits.MatrixVectorProduct(params, *shape)
+    ev = ctx.bind(ctx.generate_keys(sk, relinearization=False, plan=product))
+    matrix, x = random(*shape), random(2, shape[1], seed=2)
+    packed = product.pack(matrix)
+    assert packed.shape[0] == product.diagonals
+    m = ev.encrypt(packed)
+    y = product(m, ev.encrypt(x))
+    assert (y.shape, y.level) == ((2,), product.result_level)
+    found = ctx.decrypt(y, sk)
+    assert found.shape == (2, shape[0])
+    np.testing.assert_allclose(found, x @ matrix.T, atol=1e-5)
+    np.testing.assert_allclose(product.evaluate_clear(matrix, x), x @ matrix.T, atol=1e-12)
+    # The model of errors is of entries of magnitude 1.
+    assert np.sqrt(((found - x @ matrix.T) ** 2).mean()) < 4 * product.expected_error()[0]
+
+
+def test_encrypted_matrices_multiply_each_other(client, params):
+    ctx, sk = client
+    product = hm.circuits.MatrixProduct(params, 8)
+    ev = ctx.bind(ctx.generate_keys(sk, plan=product))
+    a, b = random(2, 8, 8), random(8, 8, seed=2)
+    left, right = ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(b, "right"))
+    c = product(left, right)
+    assert c.level == product.level - 3
+    np.testing.assert_allclose(ctx.decrypt(c, sk).reshape(2, 8, 8), a @ b, atol=1e-5)
+    np.testing.assert_allclose(product.evaluate_clear(a[0], b), a[0] @ b, atol=1e-12)
+    # A product is a factor again.
+    again = hm.circuits.MatrixProduct(params, 8, level=product.result_level)
+    both = ctx.bind(ctx.generate_keys(sk, plan=[product, again]))
+    cube = again(both.bind(c), right)
+    np.testing.assert_allclose(ctx.decrypt(cube, sk).reshape(2, 8, 8), a @ b @ b, atol=1e-4)
+
+
+def test_packed_factors_take_a_level_less(client, params):
+    ctx, sk = client
+    whole = hm.circuits.MatrixProduct(params, 4)
+    product = hm.circuits.MatrixProduct(params, 4, packed=True)
+    assert (whole.depth, product.depth) == (3, 2)
+    assert product.packed
+    assert product.plaintext_bytes < whole.plaintext_bytes
+    ev = ctx.bind(ctx.generate_keys(sk, plan=product))
+    # Smaller matrices that are not square.
+    a, b = random(3, 4), random(4, 2, seed=2)
+    c = product(ev.encrypt(product.pack(a, "left")), ev.encrypt(product.pack(b, "right")))
+    expected = np.zeros((4, 4))
+    expected[:3, :2] = a @ b
+    np.testing.assert_allclose(ctx.decrypt(c, sk).reshape(4, 4), expected, atol=1e-5)
+    np.testing.assert_allclose(product.evaluate_clear(a, b), expected, atol=1e-12)
+
+
+def test_products_tell_what_they_need(client, params):
+    ctx, sk = client
+    product = hm.circuits.MatrixVectorProduct(params, 16, SLOTS, baby_steps=4)
+    assert product.shape == (16, SLOTS)
+    assert product.rotations == [1, 2, 3, 4, 8, 12, 16]
+    assert len(product.needed_keys) == 8
+    assert "encrypted matrix of 16 x 32 times a vector: depth 1" in product.report()
+    assert "16 products" in product.report()
+    square = hm.circuits.MatrixProduct(params, 4)
+    assert (square.size, square.slots) == (4, 16)
+    assert "4 products" in square.report()
+    for plan in (product, square):
+        assert min(plan.key_bytes, plan.workspace_bytes) > 0
+        assert plan.result_level == plan.level - plan.depth
+        assert plan.scale == pytest.approx(2**40, rel=1e-3)
+        assert plan.result_scale == pytest.approx(2**40, rel=1e-3)
+        assert plan.expected_error(0)[0] < plan.expected_error(1e-3)[0]
+    # The usual keys serve as well.
+    ev = ctx.bind(ctx.generate_keys(sk, rotations=product.rotations))
+    matrix, x = random(16, SLOTS), random(SLOTS, seed=2)
+    y = product(ev.encrypt(product.pack(matrix)), ev.encrypt(x))
+    np.testing.assert_allclose(ctx.decrypt(y, sk), matrix @ x, atol=1e-5)
+
+
+def test_products_are_captured(client, params):
+    ctx, sk = client
+    product = hm.circuits.MatrixVectorProduct(params, 4, 4)
+    ev = ctx.bind(ctx.generate_keys(sk, plan=product))
+    m, x, y = ev.encrypt(product.pack(random(4, 4))), ev.encrypt(random(4)), ev.encrypt(random(4, seed=2))
+    assert bytes(ev.capture(product, m, x)(m, y)) == bytes(product(m, y))
+
+
+def test_what_does_not_fit_is_refused(params, ev):
+    product = hm.circuits.MatrixVectorProduct(params, 4, 8)
+    m, x = ev.encrypt(product.pack(random(4, 8))), ev.encrypt(random(8))
+    with pytest.raises(hm.errors.ParameterError, match="is planned"):
+        product.pack(random(8, 4))
+    with pytest.raises(hm.errors.MismatchError, match="pack"):
+        product(x, x)
+    with pytest.raises(hm.errors.MismatchError, match="vectors of 8 slots"):
+        product(m, ev.encrypt(random(4)))
+    with pytest.raises(hm.errors.MissingKeyError):
+        product(m, x)
+    with pytest.raises(hm.errors.LevelError, match="planned for level 6"):
+        product(m, x.at_level(5))
+    with pytest.raises(hm.errors.ParameterError, match="axis"):
+        product.evaluate_clear(random(4, 8), random(7))
+    with pytest.raises(TypeError, match="takes ciphertexts"):
+        product(product.pack(random(4, 8)), x)
+    with pytest.raises(TypeError, match="takes a ciphertext"):
+        product(m, random(8))
+    square = hm.circuits.MatrixProduct(params, 4)
+    with pytest.raises(hm.errors.ParameterError, match="do not fit 4 x 4"):
+        square.pack(random(4, 5), "left")
+    with pytest.raises(hm.errors.ParameterError, match="side"):
+        square.pack(random(4, 4), "top")
+    with pytest.raises(hm.errors.ParameterError, match="two axes"):
+        square.evaluate_clear(random(2, 4, 4), random(4, 4))
+    with pytest.raises(hm.errors.MismatchError, match="16 slots"):
+        square(x, x)
+    with pytest.raises(hm.errors.ParameterError, match="power of two"):
+        hm.circuits.MatrixProduct(params, 3)
+    with pytest.raises(hm.errors.LevelError, match="depth 3"):
+        hm.circuits.MatrixProduct(params, 4, level=2)
+    integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
+    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+        hm.circuits.MatrixProduct(integers, 4)
+    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+        hm.circuits.MatrixVectorProduct(integers, 4, 4)

@@ -1,0 +1,115 @@
+"""Sums, copies and masks of slots, beside NumPy."""
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+from .conftest import CIRCUIT_SLOTS as SLOTS
+
+CIRCUITS = {
+    "sum": (
+        lambda params: hm.circuits.InnerSum(params, SLOTS, 8, everywhere=True),
+        lambda x: x.reshape(-1, 8).sum(1).repeat(8),
+    ),
+    "sum of columns": (
+        lambda params: hm.circuits.InnerSum(params, SLOTS, 8, stride=4),
+        lambda x: np.tile(x.reshape(8, 4).sum(0), 8),
+    ),
+    "copy": (
+        lambda params: hm.circuits.Replication(params, SLOTS, 4, position=2),
+        lambda x: x.reshape(-1, 4)[:, 2].repeat(4),
+    ),
+    "copy of a row": (
+        lambda params: hm.circuits.Replication(params, SLOTS, 4, position=3, stride=2),
+        lambda x: np.tile(x.reshape(-1, 4, 2)[:, 3:], (1, 4, 1)).ravel(),
+    ),
+    "mask": (
+        lambda params: hm.circuits.Mask(np.arange(SLOTS) % 5 == 2, params),
+        lambda x: np.where(np.arange(SLOTS) % 5 == 2, x, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CIRCUITS)
+def test_circuits_of_slots_are_those_of_numpy(client, params, name):
+    ctx, sk = client
+    make, expected = CIRCUITS[name]
+    circuit = make(params)
+    ev = ctx.bind(ctx.generate_keys(sk, plan=circuit))
+    x = np.random.default_rng(1).uniform(-1, 1, (2, SLOTS))
+    wanted = np.stack([expected(row) for row in x])
+    y = circuit(ev.encrypt(x))
+    assert (y.shape, y.level) == ((2,), circuit.result_level)
+    assert circuit.level - circuit.result_level == circuit.depth
+    np.testing.assert_allclose(y.scale, circuit.result_scale, rtol=2**-40)
+    noise = np.abs(ctx.decrypt(y, sk, dtype=complex) - wanted)
+    mean, worst = circuit.expected_error()
+    assert mean / 8 < np.sqrt((noise**2).mean()) < 4 * mean
+    assert noise.max() < 8 * worst
+    np.testing.assert_allclose(circuit.evaluate_clear(x), wanted, atol=1e-12)
+
+
+def test_circuits_of_slots_tell_what_they_need(client, params):
+    ctx, sk = client
+    few = hm.circuits.InnerSum(params, SLOTS, 16, fewest_keys=True)
+    many = hm.circuits.InnerSum(params, SLOTS, 16)
+    assert few.rotations == [1, 2, 4, 8]
+    assert many.rotations == [1, 2, 3, 4, 8, 12]
+    assert len(few.needed_keys) == 4
+    assert 0 < few.key_bytes < many.key_bytes
+    assert few.depth == few.plaintext_bytes == 0
+    assert few.workspace_bytes > 0
+    assert "sum of 16 slots: depth 0" in few.report()
+    assert "rotations by 1, 2, 4, 8" in few.report()
+    mask = hm.circuits.Mask(np.arange(SLOTS) < 3, params, level=2)
+    assert (mask.level, mask.result_level, mask.depth, mask.rotations) == (2, 1, 1, [])
+    assert mask.plaintext_bytes > 0
+    assert "rotations by none" in mask.report()
+    assert mask.scale == pytest.approx(2**40, rel=1e-3)
+    assert mask.expected_error(0)[0] < mask.expected_error(1e-3)[0]
+    # The usual rotation keys serve, and sums work at every level.
+    usual = ctx.bind(ctx.generate_keys(sk, rotations=[1, 2, 4, 8]))
+    y = few(usual.encrypt(np.ones(SLOTS)).at_level(1))
+    assert y.level == 1
+    np.testing.assert_allclose(ctx.decrypt(y, sk), 16, atol=1e-4)
+    # Copies of what stands alone need no level.
+    copy = hm.circuits.Replication(params, SLOTS, 16, others_are_zero=True)
+    assert copy.depth == 0
+    turned = ctx.bind(ctx.generate_keys(sk, plan=copy)).encrypt(np.where(np.arange(SLOTS) % 16 == 0, 2, 0))
+    np.testing.assert_allclose(ctx.decrypt(copy(turned), sk), 2, atol=1e-4)
+
+
+def test_masks_are_captured(params, ev):
+    mask = hm.circuits.Mask(np.arange(SLOTS) % 2 == 0, params)
+    x, y = ev.encrypt(np.ones(SLOTS)), ev.encrypt(np.arange(SLOTS) / SLOTS)
+    assert bytes(ev.capture(mask, x)(y)) == bytes(mask(y))
+
+
+def test_what_does_not_fit_is_refused(params, ev):
+    x = ev.encrypt(np.ones(SLOTS))
+    with pytest.raises(hm.errors.ParameterError, match="powers of two"):
+        hm.circuits.InnerSum(params, SLOTS, 12)
+    with pytest.raises(hm.errors.ParameterError, match="at most the number of slots"):
+        hm.circuits.InnerSum(params, SLOTS, 16, stride=4)
+    with pytest.raises(hm.errors.ParameterError, match="counted from 0"):
+        hm.circuits.Replication(params, SLOTS, 4, position=4)
+    with pytest.raises(hm.errors.ParameterError, match="position"):
+        hm.circuits.Replication(params, SLOTS, 4, position=-1)
+    with pytest.raises(hm.errors.ParameterError, match="booleans"):
+        hm.circuits.Mask(np.ones(SLOTS), params)
+    with pytest.raises(hm.errors.LevelError, match="depth 1"):
+        hm.circuits.Mask(np.ones(SLOTS, dtype=bool), params, level=0)
+    with pytest.raises(hm.errors.LevelError, match="made for level 6"):
+        hm.circuits.Mask(np.ones(SLOTS, dtype=bool), params)(x.at_level(5))
+    with pytest.raises(hm.errors.MissingKeyError, match="rotation by 1"):
+        hm.circuits.InnerSum(params, SLOTS, 4)(x)
+    with pytest.raises(hm.errors.MismatchError, match="8 slots"):
+        hm.circuits.InnerSum(params, 8, 4)(x)
+    with pytest.raises(TypeError, match="takes a ciphertext"):
+        hm.circuits.InnerSum(params, SLOTS, 4)(np.ones(SLOTS))
+    with pytest.raises(hm.errors.ParameterError, match="last axis"):
+        hm.circuits.InnerSum(params, SLOTS, 4).evaluate_clear(np.ones(3))
+    integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
+    with pytest.raises(hm.errors.MismatchError, match="CKKS"):
+        hm.circuits.InnerSum(integers, SLOTS, 4)

@@ -1,0 +1,123 @@
+// Functions in stages: together they are the whole one.
+#include "hemera/circuits/function_stages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "circuits/function_support.hpp"
+#include "hemera/circuits/elementary.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+// The outputs by the stages, one after the other, in the clear.
+Rows by_stages(const Function& function, const std::vector<FunctionStage>& stages, const Rows& inputs) {
+  std::map<Function::Value, Values> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = inputs[i];
+  for (const FunctionStage& stage : stages) {
+    Rows taken;
+    for (std::size_t i = 0; i < stage.inputs.size(); ++i) {
+      taken.push_back(values.at(stage.inputs[i]));
+      for (const Complex& value : taken.back()) {
+        EXPECT_GE(value.real(), stage.function.inputs()[i].low - 1e-3);
+        EXPECT_LE(value.real(), stage.function.inputs()[i].high + 1e-3);
+      }
+    }
+    const Rows given = stage.function.evaluate(taken);
+    EXPECT_EQ(given.size(), stage.outputs.size());
+    for (std::size_t i = 0; i < given.size(); ++i) values[stage.outputs[i]] = given[i];
+  }
+  Rows results;
+  for (const Function::Value output : function.outputs()) results.push_back(values.at(output));
+  return results;
+}
+
+void expect_whole(const Function& function, std::size_t first_levels, std::size_t levels,
+                  std::size_t expected_stages) {
+  SCOPED_TRACE(std::to_string(first_levels) + " and " + std::to_string(levels) + " levels");
+  const std::vector<FunctionStage> stages = stages_of(function, first_levels, levels);
+  EXPECT_EQ(stages.size(), expected_stages);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    EXPECT_LE(stages[i].function.depth(), i == 0 ? std::max(first_levels, levels) : levels);
+  }
+  Rows inputs;
+  for (std::size_t i = 0; i < function.inputs().size(); ++i) {
+    inputs.push_back(spread(function.inputs()[i], 64, 2 * i + 1));
+  }
+  const Rows whole = function.evaluate(inputs), found = by_stages(function, stages, inputs);
+  ASSERT_EQ(found.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_LT(ckks::largest_difference(found[i], whole[i]), 1e-12);
+  }
+}
+
+TEST(FunctionStages, AreTheWholeFunction) {
+  const Function function = maximum(0x1p-8);  // the difference, polynomials of depth 5 and 4, the end
+  ASSERT_EQ(function.depth(), 11U);
+  expect_whole(function, 11, 11, 1);
+  expect_whole(function, 10, 10, 2);
+  expect_whole(function, 5, 5, 3);
+  expect_whole(function, 1, 11, 2);
+  // Nothing is left for the first stage: all is done after the bootstrap.
+  expect_whole(function, 0, 11, 1);
+}
+
+TEST(FunctionStages, TakeIterationsApart) {
+  const Function function = inverse({1, 1000}, 0x1p-16);
+  ASSERT_EQ(function.depth(), 10U);
+  expect_whole(function, 10, 10, 1);
+  expect_whole(function, 7, 7, 2);
+}
+
+TEST(FunctionStages, KeepOutputsOfAllStagesAndCoefficientsOfSlots) {
+  Function function(std::vector<Interval>{{-1, 1}, {-2, 2}});
+  const Values slots = ckks::random_values(64, 5);
+  const auto a = function.add({.products = {{0, 1}}, .terms = {{0, slots}}, .constant = {0.5}});
+  const auto b = function.add({.factor = 2, .products = {{a, a}}});
+  function.add({.products = {{b, b}}});  // nothing needs it
+  const auto c =
+      function.add(b, Polynomial({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, Basis::power, {-1, 1}, {.count = 2}));
+  function.set_outputs({c + 1, a, 0});
+  EXPECT_EQ(function.depth(), 5U);
+  const std::vector<FunctionStage> stages = stages_of(function, 1, 3);
+  ASSERT_EQ(stages.size(), 3U);
+  EXPECT_EQ(stages[0].outputs, std::vector<Function::Value>{a});
+  EXPECT_EQ(stages[1].function.depth(), 1U);
+  const Rows inputs{ckks::random_values(64, 6, 0.5), ckks::random_values(64, 7, 0.5)};
+  const Rows whole = function.evaluate(inputs), found = [&] {
+    std::map<Function::Value, Values> values{{0, inputs[0]}, {1, inputs[1]}};
+    for (const FunctionStage& stage : stages) {
+      Rows taken;
+      for (const auto value : stage.inputs) taken.push_back(values.at(value));
+      const Rows given = stage.function.evaluate(taken);
+      for (std::size_t i = 0; i < given.size(); ++i) values[stage.outputs[i]] = given[i];
+    }
+    return Rows{values.at(c + 1), values.at(a), values.at(0)};
+  }();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_LT(ckks::largest_difference(found[i], whole[i]),
+              1e-12 * root_mean_square(whole[i], Values(64, 0)));
+  }
+}
+
+TEST(FunctionStages, CountLevelsFromTheLastBootstrap) {
+  // p ends a stage; what comes of it after the bootstrap, and of p itself, is one level down, then two.
+  Function function(std::vector{Interval{}});
+  const auto p = function.add(0, Polynomial(Values(8, 0.1), Basis::power));
+  const auto q = function.add({.products = {{p, p}}});
+  function.set_outputs({function.add({.products = {{p, q}}})});
+  EXPECT_EQ(function.depth(), 5U);
+  expect_whole(function, 3, 3, 2);
+}
+
+TEST(FunctionStages, RefusePolynomialsThatAreDeeperThanABootstrap) {
+  const Function function = sigmoid({-8, 8}, 0x1p-16);
+  EXPECT_EQ(stages_of(function, 6, 6).size(), 1U);
+  EXPECT_THROW(static_cast<void>(stages_of(function, 6, 5)), LevelError);
+  EXPECT_THROW(static_cast<void>(stages_of(Function(std::vector{Interval{}}), 1, 1)), ParameterError);
+}
+
+}  // namespace
+}  // namespace hemera::circuits

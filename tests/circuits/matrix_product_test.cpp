@@ -1,0 +1,145 @@
+// Products of encrypted matrices, beside those in the clear.
+#include "hemera/circuits/matrix_product.hpp"
+
+#include <gtest/gtest.h>
+
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Complex;
+using ckks::Values;
+using Side = MatrixProduct::Side;
+
+rlwe::Parameters parameters() { return ckks::small_parameters(4, 2); }
+
+struct Session {
+  explicit Session(const MatrixProduct& plan)
+      : client(parameters(), {.public_key = true, .relinearization = false}),
+        evaluator(client.context, merged(client.keys, plan)),
+        prepared(client.context, plan) {}
+
+  rlwe::EvaluationKeys merged(rlwe::EvaluationKeys keys, const MatrixProduct& plan) const {
+    keys.merge(generate_keys(client.secret, plan.needed_keys()));
+    return keys;
+  }
+
+  ckks::Session client;
+  ckks::Evaluator evaluator;
+  PreparedMatrixProduct prepared;
+};
+
+Values product(std::span<const Complex> a, std::span<const Complex> b, std::size_t size) {
+  Values c(size * size, 0);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      for (std::size_t k = 0; k < size; ++k) c[i * size + j] += a[i * size + k] * b[k * size + j];
+    }
+  }
+  return c;
+}
+
+struct Case {
+  const char* name;
+  std::size_t size;
+  MatrixProductOptions options;
+};
+
+class MatrixProductTest : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Cases, MatrixProductTest,
+                         testing::Values(Case{"Two", 2, {}}, Case{"Four", 4, {}}, Case{"Sixteen", 16, {}},
+                                         Case{"LowLevel", 4, {.level = 3}},
+                                         Case{"Packed", 8, {.packed = true}},
+                                         Case{"PackedAtALowLevel", 2, {.level = 2, .packed = true}}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(MatrixProductTest, IsTheProduct) {
+  const auto& [name, size, options] = GetParam();
+  const MatrixProduct plan(parameters(), size, options);
+  EXPECT_EQ(plan.cost().depth(), options.packed ? 2U : 3U);
+  const Session session(plan);
+  const std::size_t slots = size * size;
+  // Two left factors, and one right one for both.
+  const Values left = ckks::random_values(2 * slots, 41), right = ckks::random_values(slots, 42);
+  Values a = left, b = right;
+  if (options.packed) {
+    a.clear();
+    for (std::size_t which = 0; which < 2; ++which) {
+      const Values own = plan.pack(std::span(left).subspan(which * slots, slots), Side::left);
+      a.insert(a.end(), own.begin(), own.end());
+    }
+    b = plan.pack(right, Side::right);
+  }
+  const rlwe::Ciphertext y =
+      session.prepared(session.evaluator, session.client.encrypt(a, {2}), session.client.encrypt(b));
+  EXPECT_EQ(y.meta.level, plan.cost().result_level);
+  EXPECT_EQ(y.meta.batch, rlwe::BatchShape{2});
+  EXPECT_TRUE(session.client.context->scales().close(y.meta.scale, plan.cost().result_scale));
+  const Values found = session.client.decrypt(y);
+  double squares = 0;
+  for (std::size_t which = 0; which < 2; ++which) {
+    const std::span<const Complex> own = std::span(left).subspan(which * slots, slots);
+    const Values expected = product(own, right, size);
+    EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(own, right), expected), 1e-12);
+    for (std::size_t i = 0; i < slots; ++i) {
+      const double error = std::abs(found[which * slots + i] - expected[i]);
+      EXPECT_LT(error, ckks::tolerance);
+      squares += error * error;
+    }
+  }
+  const double measured = std::sqrt(squares / static_cast<double>(2 * slots));
+  EXPECT_LT(std::abs(std::log2(measured / plan.expected_error().mean)), slots < 16 ? 2 : 1)
+      << measured << " " << plan.expected_error().mean;
+}
+
+TEST(MatrixProduct, TellsWhatItNeedsAndCosts) {
+  const MatrixProduct plan(parameters(), 4, {.packed = true});
+  // Turns of columns to both sides, and of rows.
+  EXPECT_EQ(plan.rotations(), (std::vector<std::size_t>{1, 2, 3, 4, 8, 12, 13, 14, 15}));
+  EXPECT_EQ(plan.needed_keys().size(), 10U);
+  EXPECT_EQ(plan.cost().key_products, 6U + 3U + 1U);
+  EXPECT_EQ(plan.cost().mod_ups, 3U + 1U + 1U);
+  EXPECT_EQ(plan.cost().products, 4U);
+  EXPECT_EQ(plan.cost().plain_products, 6U);
+  const Session session(plan);
+  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
+  const MatrixProduct whole(parameters(), 4);
+  EXPECT_GT(whole.cost().key_products, plan.cost().key_products);
+  EXPECT_GT(whole.cost().plaintext_bytes, plan.cost().plaintext_bytes);
+  EXPECT_LT(plan.expected_error(0).mean, plan.expected_error(1e-3).mean);
+}
+
+TEST(MatrixProduct, RefusesWhatDoesNotFit) {
+  for (const std::size_t size : {0U, 1U, 3U, 32U}) {
+    EXPECT_THROW(MatrixProduct(parameters(), size), ParameterError) << size;
+  }
+  EXPECT_THROW(MatrixProduct(parameters(), 4, {.level = 2}), LevelError);
+  EXPECT_THROW(MatrixProduct(parameters(), 4, {.level = 1, .packed = true}), LevelError);
+  EXPECT_THROW(MatrixProduct(parameters(), 4, {.level = 5}), LevelError);
+  const MatrixProduct plan(parameters(), 4);
+  EXPECT_THROW(static_cast<void>(plan.pack(Values(15), Side::left)), ParameterError);
+  EXPECT_THROW(static_cast<void>(plan.evaluate_clear(Values(16), Values(4))), ParameterError);
+  const Session session(plan);
+  const rlwe::Ciphertext a = session.client.encrypt(Values(16));
+  const auto run = [&](const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
+                       const rlwe::Ciphertext& y) { static_cast<void>(session.prepared(evaluator, x, y)); };
+  EXPECT_THROW(run(session.evaluator, a, session.client.encrypt(Values(8))), MismatchError);
+  EXPECT_THROW(run(session.evaluator, session.client.encrypt(Values(32), {2}),
+                   session.client.encrypt(Values(48), {3})),
+               MismatchError);
+  EXPECT_THROW(run(*session.client.evaluator, a, a), MissingKeyError);
+  rlwe::Ciphertext low = a.clone();
+  session.evaluator.drop_to_level_inplace(low, 3);
+  run(session.evaluator, a, low);  // the right factor is used a level lower
+  EXPECT_THROW(run(session.evaluator, low, a), LevelError);
+  session.evaluator.drop_to_level_inplace(low, 2);
+  EXPECT_THROW(run(session.evaluator, a, low), LevelError);
+  EXPECT_THROW(PreparedMatrixProduct(session.client.context, MatrixProduct(ckks::small_parameters(3, 2), 4)),
+               MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::circuits

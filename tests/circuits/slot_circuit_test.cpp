@@ -1,0 +1,234 @@
+// Sums, copies and masks of slots, beside loops over values.
+#include "hemera/circuits/slot_circuit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Complex;
+using ckks::Values;
+
+constexpr std::size_t slots = 64;
+
+rlwe::Parameters parameters() { return ckks::small_parameters(3, 2); }
+
+// Row `row` of the block of slot i, in the column of slot i.
+std::size_t in_block(std::size_t i, const Blocks& blocks, std::size_t row) {
+  const std::size_t size = blocks.count * blocks.stride;
+  return i / size * size + row * blocks.stride + i % blocks.stride;
+}
+
+Values sums(const Values& x, const Blocks& blocks) {
+  Values result(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t row = 0; row < blocks.count; ++row) result[i] += x[in_block(i, blocks, row)];
+  }
+  return result;
+}
+
+Values copies(const Values& x, const Blocks& blocks, std::size_t position) {
+  Values result(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) result[i] = x[in_block(i, blocks, position)];
+  return result;
+}
+
+struct Case {
+  const char* name;
+  std::function<SlotCircuit(const SlotCircuitOptions&)> plan;
+  std::function<Values(const Values&)> expected;
+  std::function<bool(std::size_t)> is_told;  // whether the result in a slot is said to be that
+  std::size_t depth;
+};
+
+bool everywhere(std::size_t /*slot*/) { return true; }
+
+std::vector<Case> cases() {
+  const auto sum = [](const char* name, Blocks blocks, bool all, std::size_t depth) {
+    return Case{name,
+                [=](const SlotCircuitOptions& options) {
+                  return SlotCircuit::inner_sum(parameters(), slots, blocks, all, options);
+                },
+                [=](const Values& x) { return sums(x, blocks); },
+                [=](std::size_t i) { return all || i % (blocks.count * blocks.stride) < blocks.stride; },
+                depth};
+  };
+  const auto copy = [](const char* name, Blocks blocks, std::size_t position) {
+    return Case{name,
+                [=](const SlotCircuitOptions& options) {
+                  return SlotCircuit::replication(parameters(), slots, blocks, position, false, options);
+                },
+                [=](const Values& x) { return copies(x, blocks, position); }, everywhere, 1};
+  };
+  const auto is_kept = [](std::size_t i) { return i % 3 == 1; };
+  return {
+      sum("SumOfEight", {8, 1}, false, 0),
+      sum("SumOfColumns", {4, 8}, false, 0),
+      sum("SumEverywhere", {16, 1}, true, 1),
+      sum("SumOfColumnsEverywhere", {4, 4}, true, 1),
+      sum("SumOfAllSlots", {slots, 1}, true, 0),
+      sum("SumOfAllColumns", {8, 8}, true, 0),
+      copy("CopyOfTheFirst", {8, 1}, 0),
+      copy("CopyOfTheFifth", {16, 1}, 5),
+      copy("CopyOfTheLastRow", {4, 8}, 3),
+      copy("CopyOverAllSlots", {slots, 1}, 42),
+      {"Mask",
+       [=](const SlotCircuitOptions& options) {
+         std::vector<bool> kept(slots);
+         for (std::size_t i = 0; i < slots; ++i) kept[i] = is_kept(i);
+         return SlotCircuit::mask(parameters(), kept, options);
+       },
+       [=](const Values& x) {
+         Values result = x;
+         for (std::size_t i = 0; i < slots; ++i) result[i] *= is_kept(i) ? 1 : 0;
+         return result;
+       },
+       everywhere, 1},
+  };
+}
+
+class SlotCircuitTest : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(Cases, SlotCircuitTest, testing::ValuesIn(cases()),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(SlotCircuitTest, IsWhatItSays) {
+  const Case& tested = GetParam();
+  const ckks::Session client(parameters(), {.public_key = true, .relinearization = true});
+  const Values x = ckks::random_values(2 * slots, 11);
+  for (const bool fewest_keys : {false, true}) {
+    for (const std::size_t level : {3U, 2U}) {
+      SCOPED_TRACE((fewest_keys ? "fewest keys, level " : "level ") + std::to_string(level));
+      const SlotCircuit plan = tested.plan({.level = level, .fewest_keys = fewest_keys});
+      EXPECT_EQ(plan.cost().depth(), tested.depth);
+      rlwe::EvaluationKeys keys = client.keys;
+      keys.merge(generate_keys(client.secret, plan.needed_keys()));
+      const ckks::Evaluator evaluator(client.context, keys);
+      const PreparedSlotCircuit prepared(client.context, plan);
+      const rlwe::Ciphertext y = prepared(evaluator, client.encrypt(x, {2}));
+      EXPECT_EQ(y.meta.level, plan.cost().result_level);
+      EXPECT_EQ(y.meta.noise_scale_degree, 1);
+      EXPECT_TRUE(client.context->scales().close(y.meta.scale, plan.cost().result_scale));
+      const Values found = client.decrypt(y);
+      double squares = 0;
+      std::size_t count = 0;
+      for (std::size_t b = 0; b < 2; ++b) {
+        const Values one(x.begin() + static_cast<std::ptrdiff_t>(b * slots),
+                         x.begin() + static_cast<std::ptrdiff_t>((b + 1) * slots));
+        const Values expected = tested.expected(one), clear = plan.evaluate_clear(one);
+        for (std::size_t i = 0; i < slots; ++i) {
+          if (tested.is_told(i)) {
+            EXPECT_LT(std::abs(clear[i] - expected[i]), 1e-12) << i;
+          }
+          const double error = std::abs(found[b * slots + i] - clear[i]);
+          EXPECT_LT(error, ckks::tolerance);
+          squares += error * error;
+          ++count;
+        }
+      }
+      const double measured = std::sqrt(squares / static_cast<double>(count));
+      const ExpectedError modelled = plan.expected_error();
+      EXPECT_LT(std::abs(std::log2(measured / modelled.mean)), 1) << measured << " " << modelled.mean;
+      EXPECT_GE(modelled.worst, modelled.mean);
+    }
+  }
+}
+
+TEST(SlotCircuit, TakesFewerStepsOrFewerKeys) {
+  const Blocks blocks{64, 1};
+  const SlotCircuit quick = SlotCircuit::inner_sum(parameters(), 512, blocks);
+  const SlotCircuit small = SlotCircuit::inner_sum(parameters(), 512, blocks, false, {.fewest_keys = true});
+  EXPECT_EQ(small.rotations(), (std::vector<std::size_t>{1, 2, 4, 8, 16, 32}));
+  EXPECT_EQ(small.cost().mod_ups, 6U);
+  EXPECT_EQ(small.cost().key_products, 6U);
+  EXPECT_EQ(quick.rotations(), (std::vector<std::size_t>{1, 2, 3, 4, 8, 12, 16, 32, 48}));
+  EXPECT_EQ(quick.cost().mod_ups, 3U);
+  EXPECT_EQ(quick.cost().divisions, 3U);
+  EXPECT_GT(quick.cost().key_bytes, small.cost().key_bytes);
+}
+
+TEST(SlotCircuit, WithoutMaskWorksAtEveryLevelBelow) {
+  const SlotCircuit plan = SlotCircuit::inner_sum(parameters(), slots, {4, 1});
+  const ckks::Session client(parameters(), {.public_key = true, .relinearization = true});
+  rlwe::EvaluationKeys keys = client.keys;
+  keys.merge(generate_keys(client.secret, plan.needed_keys()));
+  const ckks::Evaluator evaluator(client.context, keys);
+  const Values x = ckks::random_values(slots, 12);
+  rlwe::Ciphertext low = client.encrypt(x);
+  evaluator.lower_to_level_inplace(low, 1);
+  const rlwe::Ciphertext y = PreparedSlotCircuit(client.context, plan)(evaluator, low);
+  EXPECT_EQ(y.meta.level, 1U);
+  EXPECT_LT(ckks::largest_difference(client.decrypt(y), plan.evaluate_clear(x)), ckks::tolerance);
+}
+
+TEST(SlotCircuit, TakesOtherKeysOfSeveralGadgets) {
+  // Some rotations have keys of the highest level, others of the one below alone.
+  const SlotCircuit plan = SlotCircuit::replication(parameters(), slots, {16, 1}, 9);
+  const ckks::Session client(parameters(), {.public_key = true, .relinearization = true});
+  rlwe::EvaluationKeys keys = client.keys;
+  bool is_top = false;
+  for (const std::size_t rotation : plan.rotations()) {
+    const std::uint64_t element = client.context->galois_element(static_cast<std::int64_t>(rotation));
+    keys.add(rlwe::KeyRole::galois(element),
+             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_galois_key(
+                 client.secret, element, client.context->gadget((is_top = !is_top) ? 3 : 2))));
+  }
+  const ckks::Evaluator evaluator(client.context, keys);
+  const Values x = ckks::random_values(slots, 13);
+  const rlwe::Ciphertext y = PreparedSlotCircuit(client.context, plan)(evaluator, client.encrypt(x));
+  EXPECT_LT(ckks::largest_difference(client.decrypt(y), copies(x, {16, 1}, 9)), ckks::tolerance);
+}
+
+TEST(SlotCircuit, LeavesTheMaskOutWhereItIsNotNeeded) {
+  const SlotCircuit plan = SlotCircuit::replication(parameters(), slots, {8, 2}, 3, true);
+  EXPECT_EQ(plan.cost().depth(), 0U);
+  EXPECT_EQ(plan.cost().plaintext_bytes, 0U);
+  Values x(slots);
+  for (std::size_t i = 0; i < slots; ++i) x[i] = i / 2 % 8 == 3 ? static_cast<double>(i) : 0;
+  EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(x), copies(x, {8, 2}, 3)), 1e-12);
+}
+
+TEST(SlotCircuit, RefusesWhatDoesNotFit) {
+  const auto refused = [](const Blocks& blocks, std::size_t count = slots) {
+    EXPECT_THROW(static_cast<void>(SlotCircuit::inner_sum(parameters(), count, blocks)), ParameterError)
+        << blocks.count << " " << blocks.stride << " " << count;
+  };
+  refused({3, 1});
+  refused({4, 3});
+  refused({2 * slots, 1});
+  refused({8, slots / 4});
+  refused({1, 2 * slots});
+  refused({0, 1});
+  refused({1, 0});
+  refused({2, 1}, 3);
+  refused({2, 1}, 1024);
+  EXPECT_THROW(static_cast<void>(SlotCircuit::replication(parameters(), slots, {4, 1}, 4)), ParameterError);
+  EXPECT_THROW(static_cast<void>(SlotCircuit::mask(parameters(), std::vector<bool>(3, true))),
+               ParameterError);
+  EXPECT_THROW(static_cast<void>(SlotCircuit::mask(parameters(), std::vector<bool>(4, true), {.level = 0})),
+               LevelError);
+  EXPECT_THROW(static_cast<void>(SlotCircuit::inner_sum(parameters(), slots, {4, 1}, false, {.level = 4})),
+               LevelError);
+
+  const ckks::Session client(parameters(), {.public_key = true, .relinearization = true});
+  const PreparedSlotCircuit sum(client.context, SlotCircuit::inner_sum(parameters(), slots, {4, 1}));
+  EXPECT_THROW(static_cast<void>(sum(*client.evaluator, client.encrypt(Values(slots)))), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(sum(*client.evaluator, client.encrypt(Values(8)))), MismatchError);
+  const PreparedSlotCircuit mask(client.context,
+                                 SlotCircuit::mask(parameters(), std::vector<bool>(slots, true)));
+  rlwe::Ciphertext low = client.encrypt(Values(slots));
+  client.evaluator->lower_to_level_inplace(low, 1);
+  EXPECT_THROW(static_cast<void>(mask(*client.evaluator, low)), LevelError);
+  EXPECT_THROW(static_cast<void>(sum.plan().evaluate_clear(Values(3))), ParameterError);
+  EXPECT_THROW(PreparedSlotCircuit(client.context,
+                                   SlotCircuit::inner_sum(ckks::small_parameters(2, 2), slots, {4, 1})),
+               MismatchError);
+}
+
+}  // namespace
+}  // namespace hemera::circuits
