@@ -198,14 +198,15 @@ def test_inspect_names_rotation_steps(party: Any, generator: int, tmp_path: Path
         **own,
     )
     ctx = hm.Context(params, "cpu")
+    middle = params.degree // 4  # to the left or the right: named to the left
     own = {"conjugation": True} if party.scheme == "ckks" else {"swap_rows": True}
-    keys = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1, -2, 4, 100], **own)
+    keys = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1, -2, 4, 100, middle], **own)
     keys.save(tmp_path / "keys.hemera")
     found = run_json(capsys, "inspect", str(tmp_path / "keys.hemera"))["fields"]
     steps, _, by = found["rotation steps"].partition(" (")
     assert by == f"by the generator {generator})"
     named = dict(zip(found["Galois elements"].split(", "), steps.split(", "), strict=True))
-    expected = {str(ctx._native.galois_element(step)): str(step) for step in (1, -2, 4, 100)}
+    expected = {str(ctx._native.galois_element(step)): str(step) for step in (1, -2, 4, 100, middle)}
     expected[str(2 * params.degree - 1)] = "conjugation" if party.scheme == "ckks" else "swap of rows"
     assert named == expected
     without = ctx.generate_keys(ctx.generate_secret_key())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -133,6 +135,25 @@ def test_streams_of_other_libraries() -> None:
             stream_handle(wrong)
     with pytest.raises(hm.errors.ParameterError, match="stream"):
         hm.Context(make_params("ckks"), "cpu", stream=0)
+
+
+def test_contexts_of_all_devices_are_one_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The CPU plays the other devices.
+    module = sys.modules[hm.Context.__module__]
+    made = hm.Context
+    monkeypatch.setattr(module, "Context", lambda params, _: made(params, "cpu"))
+    ctx = hm.Context(make_params("bfv"), "cpu")
+    other = weakref.ref(ctx.on("cuda:0"))
+    gc.collect()
+    assert other() is not None, "whoever made it keeps it"
+    assert ctx.on("cuda") is other()
+    assert ctx.on("cuda:1") is not other()
+    assert ctx.on("cuda:1").on("cuda:0") is other(), "all know one another"
+    assert ctx.on("cuda:0").on("cuda:2") is ctx.on("cuda:2")
+    assert ctx.on("cuda:0").on("cpu") is ctx
+    del ctx
+    gc.collect()
+    assert other() is None, "it lives as long as who made it"
 
 
 @pytest.mark.parametrize("device", hm.devices())

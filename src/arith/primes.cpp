@@ -59,11 +59,12 @@ std::vector<std::uint64_t> primes_nearest(double target, std::uint64_t step, std
     const bool take_below = below_left && (!above_left || center - below <= above - center);
     const std::uint64_t candidate = take_below ? below : above;
     if (take_below) {
-      below = below > step ? below - step : 0;
+      below -= step;
     } else {
       above += step;
     }
-    if (candidate < upper_bound && is_prime(candidate) && !contains(taken, candidate)) {
+    const bool inside = candidate >= lower_bound && candidate < upper_bound;
+    if (inside && is_prime(candidate) && !contains(taken, candidate)) {
       found.push_back(candidate);
     }
   }

@@ -68,6 +68,15 @@ TEST(Modulus, ReducesWordsAndDoubleWords) {
   }
 }
 
+// Kernels take the constant, too.
+TEST(Modulus, HasBarrettsConstant) {
+  for (const std::uint64_t value : moduli()) {
+    const Modulus q(value);
+    const BigInteger ratio = (BigInteger(1) << 128) / value;
+    EXPECT_EQ((BigInteger(q.ratio_high()) << 64) + q.ratio_low(), ratio) << value;
+  }
+}
+
 TEST(Modulus, AddsSubtractsNegatesAndCentresResidues) {
   std::mt19937_64 generator(2);
   for (const std::uint64_t value : moduli()) {
@@ -92,6 +101,7 @@ TEST(Modulus, PowersMatchRepeatedProducts) {
     std::uint64_t expected = 1 % value;
     for (std::uint64_t exponent = 0; exponent < 40; ++exponent) {
       ASSERT_EQ(q.power(value / 3 + 1, exponent), expected);
+      ASSERT_EQ(q.power(value / 3 + 1 + value, exponent), expected);  // of any word
       expected = q.multiply(expected, value / 3 + 1);
     }
   }
@@ -158,6 +168,10 @@ TEST(BigInteger, ProductsResiduesAndLogarithms) {
   EXPECT_EQ(modulo(BigInteger(-1), ~0ULL), ~0ULL - 1);
   EXPECT_DOUBLE_EQ(arith::log2(BigInteger(1) << 5000), 5000);
   EXPECT_DOUBLE_EQ(arith::log2(BigInteger(3)), std::log2(3.0));
+  // To double precision, where bits are cut, too.
+  for (const unsigned bits : {61U, 64U, 100U}) {
+    EXPECT_DOUBLE_EQ(arith::log2((BigInteger(1) << bits) - 1), bits);
+  }
   EXPECT_NEAR(arith::log2((BigInteger(3) << 2000) + 1), 2000 + std::log2(3.0), 1e-9);
 }
 

@@ -69,6 +69,21 @@ TEST(PrimesNearest, TheLowerBoundIsInTheIntervalAndTheUpperIsNot) {
   EXPECT_TRUE(primes_nearest(53, 2, 100, 54, 59).empty());
 }
 
+TEST(PrimesNearest, TheTargetMayLieAnywhere) {
+  using Primes = std::vector<std::uint64_t>;
+  EXPECT_EQ(primes_nearest(100, 2, 3, 50, 80), (Primes{79, 73, 71}));  // above the interval
+  EXPECT_EQ(primes_nearest(10, 2, 3, 50, 80), (Primes{53, 59, 61}));   // below it
+  EXPECT_EQ(primes_nearest(10, 4, 100, 0, 30), (Primes{13, 5, 17, 29}));
+  EXPECT_EQ(primes_nearest(60.6, 2, 2, 50, 80), (Primes{61, 59}));
+}
+
+TEST(PrimesBelow, EndAtTheBoundAndPassOverTakenOnes) {
+  using Primes = std::vector<std::uint64_t>;
+  EXPECT_EQ(primes_below(29, 4, 10), (Primes{17, 13, 5}));
+  EXPECT_EQ(primes_below(30, 4, 10), (Primes{29, 17, 13, 5}));
+  EXPECT_EQ(primes_below(30, 4, 2, Primes{17, 3}), (Primes{29, 13}));
+}
+
 TEST(PrimesBelow, AreTheLargest) {
   for (const int bits : {20, 30, 50, 60, 61}) {
     const std::uint64_t step = 1 << 11;
@@ -100,6 +115,8 @@ TEST(PrimitiveRoot, MinimalOneHasTheOrderAndIsTheSmallest) {
     EXPECT_FALSE(is_primitive_root(1, order, q));
     EXPECT_FALSE(is_primitive_root(root + q.value(), order, q));
   }
+  EXPECT_TRUE(is_primitive_root(1, 1, Modulus(65537)));
+  EXPECT_FALSE(is_primitive_root(3, 1, Modulus(65537)));
   EXPECT_EQ(minimal_primitive_root(1 << 20, Modulus(65537)), 0U);
   EXPECT_EQ(minimal_primitive_root(2, Modulus(65537)), 65536U);
 }

@@ -175,6 +175,42 @@ TEST_P(BackendTest, CopyBroadcastsAndZeroFills) {
   EXPECT_TRUE(same(rig.download(out), expected));
 }
 
+// A part of an array goes to the host and comes from there, in either form, and what is beside it stays.
+TEST_P(BackendTest, HostCopiesTakePartsOfArrays) {
+  Rig rig(GetParam(), 1024, {60, 30, 50});
+  const Host whole = rig.random(rig.all(), 2, 2);
+  const RnsBase base = rig.primes(1, 1);
+  for (const Form form : {Form::evaluation, Form::coefficient}) {
+    poly::Poly array = rig.upload(whole, form);
+    struct Extent {
+      std::size_t first_row, rows, first, count;
+    };
+    for (const auto& [first_row, rows, first, count] :
+         {Extent{0, 2, 1, 1}, {0, 2, 0, 2}, {1, 1, 0, 2}, {1, 1, 1, 1}}) {
+      const auto part_of = [first_row = first_row, rows = rows, first = first,
+                            count = count](const auto& view) {
+        return view.batches(first_row, rows).components(first, count).limbs(1, 1);
+      };
+      Host part(base, rows, count);
+      rig.backend->download(*rig.queue, part.words, part_of(std::as_const(array).view()), form);
+      rig.queue->synchronize();
+      Host expected = whole;
+      for (std::size_t b = 0; b < rows; ++b) {
+        for (std::size_t c = 0; c < count; ++c) {
+          for (std::size_t n = 0; n < 1024; ++n) {
+            ASSERT_EQ(part.at(b, c, 0, n), whole.at(first_row + b, first + c, 1, n));
+            part.at(b, c, 0, n) = n;
+            expected.at(first_row + b, first + c, 1, n) = n;
+          }
+        }
+      }
+      rig.backend->upload(*rig.queue, part_of(array.view()), part.words, form);
+      EXPECT_TRUE(same(rig.download(array), expected));
+      rig.backend->upload(*rig.queue, array.view(), whole.words, form);
+    }
+  }
+}
+
 // Values of polynomials in X^(N/n), stored by one of each run: as if all N entries were there.
 TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
   const std::vector<std::pair<decltype(&poly::Backend::add), Function>> operations = {

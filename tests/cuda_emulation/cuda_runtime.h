@@ -109,6 +109,9 @@ struct Launch {
 /// Of the last kernel, or copy on the device, that the calling thread gave, outside captures.
 inline thread_local Launch last_launch;
 
+/// The next so many allocations find no memory.
+inline std::size_t refused_allocations = 0;
+
 /// The devices of the machine, of which all have the same memory.
 inline int devices = 1;
 inline thread_local int current_device = 0;
@@ -342,7 +345,10 @@ inline cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
   return *free_bytes = *total = std::size_t{1} << 33, cudaSuccess;
 }
 inline cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
-  *pointer = bytes > (std::size_t{1} << 33) ? nullptr : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  const bool refused = hemera::emulation::refused_allocations != 0;
+  if (refused) --hemera::emulation::refused_allocations;
+  *pointer = refused || bytes > (std::size_t{1} << 33) ? nullptr
+                                                       : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (*pointer == nullptr) return cudaErrorMemoryAllocation;
   std::memset(*pointer, 0xa5, bytes);
   hemera::emulation::count(&hemera::emulation::Counts::allocations);

@@ -145,6 +145,32 @@ TEST_F(EmulationDevices, TheSourceGoesOnBesideACopyAndChangesWaitForIt) {
   EXPECT_TRUE(third_copy.comes_before(zero(unrelated)));
 }
 
+TEST_F(EmulationDevices, PartsOfArraysAreCopied) {
+  Side first(0), second(1);
+  const std::size_t words = 4 * 1024;
+  std::vector<std::uint64_t> values(words), result(words / 2);
+  for (std::size_t i = 0; i < words; ++i) values[i] = i % 12289;
+  Poly pairs(first.backend->memory(), 2, 2, first.base, Form::evaluation);
+  Poly part(second.backend->memory(), 2, 1, second.base, Form::evaluation);
+  first.backend->upload(*first.queue, pairs.view(), values, Form::evaluation);
+  second.backend->copy_from(*second.queue, part.view(), *first.backend, *first.queue,
+                            std::as_const(pairs).view().components(1, 1), Form::evaluation);
+  second.backend->download(*second.queue, result, std::as_const(part).view(), Form::evaluation);
+  for (std::size_t i = 0; i < words / 2; ++i) {
+    ASSERT_EQ(result[i], values[i / 1024 * 2048 + 1024 + i % 1024]) << i;
+  }
+}
+
+// Inside a graph there is no other stream.
+TEST_F(EmulationDevices, ARecordingCopiesNothingAside) {
+  Side first(0), second(1);
+  const auto recording = first.backend->record(*first.queue, [&] {
+    EXPECT_EQ(first.queue->copying_to(second.backend->device()), nullptr);
+    first.backend->fill_zero(*first.queue, first.poly.view());
+  });
+  EXPECT_NE(first.queue->copying_to(second.backend->device()), nullptr);
+}
+
 TEST_F(EmulationDevices, CopiesToTwoDevicesRunSideBySide) {
   emulation::devices = 3;
   Side first(0), second(1), third(2);

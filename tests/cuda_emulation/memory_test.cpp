@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "runtime/cuda/recording.hpp"
 #include "runtime/cuda/stream_memory.hpp"
 
 namespace hemera::testing {
@@ -56,6 +57,33 @@ TEST(EmulationMemory, BlocksThatAreKeptCountAndGoBackForOthers) {
   const Buffer small(memory, block);  // the large one is kept, and has to go
   EXPECT_EQ(allocations(), before + 2);
   EXPECT_THROW(Buffer(memory, 4 * block), OutOfMemoryError);
+}
+
+TEST(EmulationMemory, WhatIsKeptGoesBackWhereTheDeviceHasNoMore) {
+  const auto memory = make_memory(0);
+  { const Buffer first(memory, block); }
+  emulation::refused_allocations = 1;
+  EXPECT_NO_THROW(Buffer(memory, 2 * block));
+  emulation::refused_allocations = 2;
+  EXPECT_THROW(Buffer(memory, 4 * block), OutOfMemoryError);
+  emulation::refused_allocations = 0;
+}
+
+// What a graph worked in is kept when it ends, counts, and goes back for others.
+TEST(EmulationMemory, BlocksOfRecordingsAreKeptAtTheirEnd) {
+  for (const bool finished : {true, false}) {
+    const auto streams = std::make_shared<const Streams>(0);
+    const auto memory = std::make_shared<StreamMemory>(streams, 4 * block);
+    {
+      runtime::cuda::Recorder recorder(streams, memory);
+      { const Buffer inside(memory, block); }
+      if (finished) static_cast<void>(recorder.finish());
+    }
+    const std::size_t before = allocations();
+    { const Buffer again(memory, block); }
+    EXPECT_EQ(allocations(), before) << "it is lost";
+    EXPECT_NO_THROW(Buffer(memory, 4 * block));  // fits alone
+  }
 }
 
 TEST(EmulationMemory, WithoutALimitOnlyTheDeviceRefuses) {

@@ -2,16 +2,19 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
+#include "runtime/cuda/stream.hpp"
 #include "worker.hpp"
 
 namespace hemera::testing {
@@ -150,6 +153,57 @@ TEST(EmulationStreams, ARecordingReusesNoBlockThatWaits) {
   EXPECT_TRUE(found) << "the block is lost";
 }
 
+TEST(EmulationStreams, AResultOfARecordingServesItsReplays) {
+  const Emulation e;
+  Poly in = e.make(), out;
+  e.zero(in);
+  auto recording = e.backend->record(*e.queue, [&] {
+    out = e.make();
+    e.copy(out, in);
+  });
+  const std::byte* block = std::as_const(out).view().data;
+  out = Poly();  // replays write to it
+  const auto next = [&] {
+    const Poly poly = e.make();
+    return poly.view().data;
+  };
+  EXPECT_NE(next(), block);
+  recording.reset();
+  EXPECT_EQ(next(), block);
+}
+
+bool is_zero(const std::byte* data) {
+  return std::all_of(data, data + 1024 * 8, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+// Copies to and from the host may be of secrets, and leave nothing in what they worked in.
+TEST(EmulationStreams, SecretsAreZeroedWhereTheyPassed) {
+  const Emulation e;
+  Poly in = e.make(), out = e.make();
+  std::vector<std::uint64_t> values(1024, 77);
+  e.backend->upload(*e.queue, in.view(), values, Form::evaluation);
+  {
+    const Poly staging = e.make();
+    EXPECT_TRUE(is_zero(staging.view().data));
+  }
+  e.backend->download(*e.queue, values, std::as_const(in).view(), Form::evaluation);
+  {
+    const Poly staging = e.make();
+    EXPECT_TRUE(is_zero(staging.view().data));
+  }
+  // In replays, too.
+  const std::byte* block = nullptr;
+  const auto recording = e.backend->record(*e.queue, [&] {
+    Poly secret = e.make(Secrecy::secret);
+    block = std::as_const(secret).view().data;
+    e.copy(secret, in);
+    e.copy(out, secret);
+  });
+  recording->replay(*e.queue);
+  EXPECT_FALSE(is_zero(std::as_const(out).view().data));
+  EXPECT_TRUE(is_zero(block));
+}
+
 TEST(EmulationStreams, ARecordingHasWaitedForWhatItReads) {
   const Emulation e;
   Poly in = e.make(), out = e.make();
@@ -210,6 +264,68 @@ TEST(EmulationQueues, ThreadsShareAQueuesStream) {
     e.backend->fill_zero(*queue, a.view());
     EXPECT_EQ(last_launch.stream, written.stream);
   });
+}
+
+// In the stream of a thread that announced a use there, and gave it to a queue, further threads run.
+TEST(EmulationQueues, ThreadsThatShareAStreamAreOrdered) {
+  const Emulation e;
+  const auto queue = e.backend->make_queue();
+  Poly a = e.make();
+  e.backend->fill_zero(*queue, a.view());
+  const Launch written = last_launch;
+  std::array<tests::Worker, 16> threads;
+  std::vector<Poly> copies;  // whose blocks order nothing
+  for (tests::Worker& thread : threads) {
+    thread.run([&] {
+      e.copy(copies.emplace_back(e.make()), a);
+      EXPECT_TRUE(written.comes_before(last_launch));
+    });
+  }
+}
+
+// A view is announced where it is taken: whoever waits for that stream waits for all that went on from it.
+TEST(EmulationQueues, AViewGoesFromQueueToQueue) {
+  const Emulation e;
+  const auto first = e.backend->make_queue(), second = e.backend->make_queue();
+  Poly a = e.make();
+  const poly::PolyView view = a.view();
+  e.backend->fill_zero(*first, view);
+  e.backend->fill_zero(*second, view);
+  const Launch written = last_launch;
+  in_a_thread([&] {
+    Poly b = e.make();
+    e.copy(b, a);
+    EXPECT_TRUE(written.comes_before(last_launch));
+  });
+}
+
+TEST(EmulationQueues, ShareStreamsOnlyWhenAllAreLent) {
+  const Emulation e;
+  using runtime::cuda::Streams;
+  constexpr std::size_t lent = Streams::most - Streams::first_copying - Streams::copying;
+  std::vector<std::unique_ptr<runtime::Queue>> queues;
+  for (int round = 0; round < 3; ++round) {
+    queues.resize(std::min<std::size_t>(queues.size(), 1));
+    while (queues.size() < lent) queues.push_back(e.backend->make_queue());
+    std::set<std::uintptr_t> streams;
+    for (const auto& queue : queues) streams.insert(queue->stream());
+    EXPECT_EQ(streams.size(), lent);
+  }
+  queues.push_back(e.backend->make_queue());
+  EXPECT_NE(queues.back()->stream(), e.queue->stream());
+}
+
+TEST(EmulationQueues, ABackendEndsAfterAllThatWasGiven) {
+  Emulation e;
+  auto queue = e.backend->make_queue();
+  {
+    Poly a = e.make();
+    e.zero(a);
+    e.backend->fill_zero(*queue, a.view());
+  }
+  const std::size_t before = emulation::counts().synchronizations;
+  e.backend.reset();
+  EXPECT_EQ(emulation::counts().synchronizations - before, 2U);
 }
 
 TEST(EmulationQueues, QueuesOfAnotherBackendAreRefused) {

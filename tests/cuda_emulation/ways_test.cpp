@@ -97,6 +97,25 @@ TEST(EmulationWays, KeySwitchesHaveThree) {
 }
 
 // Switches that end in a base that is no part of the level's, and divisions to one.
+// In passes, keys of many digits go one after the other; the digits are converted once.
+TEST(EmulationWays, KeysOfManyDigitsGoOneByOne) {
+  constexpr std::size_t limbs = 16;
+  Rig rig(case_of(ways[2]), 8192, std::vector<int>(limbs + 1, 50));
+  const RnsBase base = rig.primes(0, limbs);
+  std::vector<GadgetDigit> digits;
+  for (std::size_t i = 0; i < limbs; ++i) digits.push_back({i, rig.primes(i, 1)});
+  const ModUp up(base, rig.primes(limbs, 1), digits, rig.all());
+  const Division down(rig.all(), base);
+  const Poly in = rig.upload(rig.random(base, 1, 1)), key = rig.upload(rig.random(rig.all(), limbs, 2));
+  Poly second = rig.output(base, 1, 2);
+  const Outcome both = outcome(rig, limbs, 2, [&](const PolyView& out, runtime::Workspace& space) {
+    const Backend::KeySwitch switches[] = {{out, key.view(), 5}, {second.view(), key.view(), 5}};
+    rig.backend->switch_keys(*rig.queue, switches, in.view(), up, &down, {}, space);
+  });
+  EXPECT_EQ(both.kernels, 4U + 2 * 5);
+  EXPECT_EQ(rig.download(second).words, both.result.words);
+}
+
 TEST(EmulationWays, OtherBasesHaveTwo) {
   const auto switches = kernels_by_way(8192, [](Rig& rig) {
     const RnsBase base = rig.primes(0, 2), extended = rig.primes(0, 3), target = rig.choose({3, 0});

@@ -253,6 +253,77 @@ TEST_P(DamageTest, ASeedWhereNoneBelongsIsAFormatError) {
   EXPECT_EQ(seen, 2);
 }
 
+using Bytes = std::vector<std::byte>;
+
+// The payloads of a file's sections, of these tags.
+std::vector<Bytes> payloads(const Bytes& file, const std::vector<Tag>& tags) {
+  Reader reader(file);
+  std::vector<Bytes> result;
+  for (const Tag& tag : tags) {
+    const Payload payload = reader.next(tag).payload();
+    result.emplace_back(payload.bytes().begin(), payload.bytes().end());
+  }
+  return result;
+}
+
+Bytes file_of(const Header& header, const std::vector<Tag>& tags, const std::vector<Bytes>& payloads) {
+  MemorySink sink;
+  Writer writer(sink, header.version, header.kind, header.fingerprint,
+                static_cast<std::uint32_t>(tags.size()));
+  for (std::size_t i = 0; i < tags.size(); ++i) writer.section(tags[i], payloads[i]);
+  writer.finish();
+  return sink.take();
+}
+
+// Every set of keys has one file.
+TEST(Damage, KeysOfOneRoleInAnotherOrderAreAFormatError) {
+  const auto context = test::small_context(Scheme::ckks, 40);
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  rlwe::EvaluationKeys keys = rlwe::generate_keys(secret, {.public_key = false, .relinearization = false});
+  for (const std::size_t level : {0U, 1U}) {
+    keys.add(rlwe::KeyRole::relinearization(),
+             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_relinearization_key(secret, level)));
+  }
+  const Bytes file = save(keys);
+  const std::vector<Tag> tags = {key_list_tag, key_tag, residues_tag, key_tag, residues_tag};
+  auto parts = payloads(file, tags);
+  EXPECT_NO_THROW(static_cast<void>(load_evaluation_keys(context, file_of(read_header(file), tags, parts))));
+  std::swap(parts[1], parts[3]);
+  std::swap(parts[2], parts[4]);
+  EXPECT_THROW(static_cast<void>(load_evaluation_keys(context, file_of(read_header(file), tags, parts))),
+               FormatError);
+}
+
+// In version 1 a key has a level: the highest that its gadget serves, where default gadgets of two are one.
+TEST(Damage, AKeyOfALowerLevelThanItServesIsAFormatError) {
+  rlwe::ParametersLiteral literal = test::small_parameters(Scheme::ckks, 40).literal();
+  const auto primes = arith::primes_below(std::uint64_t{1} << 40, 2 * literal.degree, 4);
+  literal.levels = {{primes[0]}, {primes[1], primes[2]}, {primes[0], primes[1], primes[2]}};
+  literal.special_primes = {primes[3]};
+  literal.digits.clear();
+  literal.roots.clear();
+  const auto context = tests::make_context(rlwe::Parameters(literal), 1);
+  ASSERT_EQ(context->gadget(1), context->gadget(2));
+  const Bytes file = save(rlwe::generate_relinearization_key(rlwe::generate_secret_key(context), 1));
+  ASSERT_EQ(read_header(file).version, first_format);
+  const std::vector<Tag> tags = {key_tag, residues_tag};
+  auto parts = payloads(file, tags);
+  KeyFields fields = KeyFields::read(parts[0], first_format);
+  EXPECT_EQ(fields.level, 2U);
+  for (const std::size_t level : {2U, 1U}) {
+    fields.level = level;
+    runtime::ByteWriter out;
+    fields.write(out, first_format);
+    parts[0].assign(out.view().begin(), out.view().end());
+    const Bytes changed = file_of(read_header(file), tags, parts);
+    if (level == 2) {
+      EXPECT_NO_THROW(static_cast<void>(load_switching_key(context, changed)));
+    } else {
+      EXPECT_THROW(static_cast<void>(load_switching_key(context, changed)), FormatError);
+    }
+  }
+}
+
 TEST_P(DamageTest, AResidueAtItsModulusIsAFormatError) {
   // In words: the last residue of each file but the parameters and the (packed) secret key.
   const auto files = test::sample_files(samples_, {.packed = false});

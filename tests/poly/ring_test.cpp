@@ -75,7 +75,11 @@ TEST(ModulusChain, RatiosAndUnion) {
   const auto value = [&](std::uint32_t i) { return static_cast<double>((*ring)[i].modulus.value()); };
   EXPECT_DOUBLE_EQ(chain.ratio(2), value(1) * value(2) / value(3));
   EXPECT_DOUBLE_EQ(chain.ratio(1), value(3));
+  // Each level may have primes of its own, the lowest, too.
+  EXPECT_EQ(ModulusChain({RnsBase(ring, {3}), RnsBase(ring, {0, 1})}).all(), RnsBase(ring, {0, 1, 3}));
   EXPECT_THROW(ModulusChain(std::vector<RnsBase>{}), ParameterError);
+  const auto other = make_ring(1024, {50, 50, 50, 30, 61});
+  EXPECT_THROW(ModulusChain({low, RnsBase(other, {0, 3})}), ParameterError);
   EXPECT_THROW(ModulusChain({low, low}), ParameterError);
   EXPECT_THROW(ModulusChain({high, low}), ParameterError);
   EXPECT_THROW(ModulusChain({RnsBase(), low}), ParameterError);
@@ -105,6 +109,12 @@ TEST(Poly, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Poly(memory, std::size_t{1} << 40, std::size_t{1} << 40, base, Form::coefficient),
                OutOfMemoryError);
   EXPECT_THROW(Poly(memory, 1, 1, RnsBase(), Form::coefficient), ParameterError);
+  // Values that repeat are stored once; coefficients do not.
+  EXPECT_EQ(Poly(memory, 1, 1, base, Form::evaluation, runtime::Secrecy::open, 64).bytes(), 64U * 8);
+  for (const auto& [form, entries] :
+       {std::pair{Form::coefficient, std::size_t{64}}, {Form::evaluation, std::size_t{100}}}) {
+    EXPECT_THROW(Poly(memory, 1, 1, base, form, runtime::Secrecy::open, entries), ParameterError);
+  }
 }
 
 }  // namespace

@@ -69,6 +69,20 @@ TEST_P(Hoisting, ExtendedCiphertextsComeDownAsTheyWere) {
   expect_equal(mod_down(switch_extended(extended, key, element)), apply_galois(x, element, key));
 }
 
+// Whichever of both is the noisier one.
+TEST_P(Hoisting, SumsHaveTheNoiseOfBoth) {
+  const auto gadget = context_->gadget(context_->top_level());
+  const Ciphertext x = encrypted(context_->top_level());
+  const double quiet = x.meta.noise_log2, loud = quiet + 20;
+  for (const auto& [first, second] : {std::pair{quiet, loud}, {loud, quiet}, {quiet, quiet}}) {
+    ExtendedCiphertext a = extend(x, gadget), b = extend(x, gadget);
+    a.meta.noise_log2 = first;
+    b.meta.noise_log2 = second;
+    add_inplace(a, b);
+    EXPECT_DOUBLE_EQ(a.meta.noise_log2, sum_noise_log2(*context_, first, second));
+  }
+}
+
 // One division by P and the dropped prime: as close to the quotient as two, or closer.
 TEST_P(Hoisting, ModDownMayRescaleInTheSameDivision) {
   if (GetParam().scheme == Scheme::bgv) return;  // an encryption of zero stays one; CKKS shows the size

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
@@ -62,6 +64,41 @@ TEST_F(EvaluationKeysTest, MemoryAndSecurityAreThoseOfAllKeys) {
       secret, {.public_key = false, .relinearization = false, .rotations = {1}, .galois_level = 0});
   EXPECT_EQ(low.security(), low.find(KeyRole::galois(context->galois_element(1)), 0)->security());
   EXPECT_EQ(generate_keys(secret, {.public_key = false, .relinearization = false}).security(), std::nullopt);
+}
+
+// What keys are made of, the square and images of the secret, is zeroed before its memory serves again.
+TEST_F(EvaluationKeysTest, LeaveNothingOfTheSecretInMemory) {
+  if (tests::device().kind != runtime::Device::Kind::cpu) GTEST_SKIP() << "it looks into the host's memory";
+  const poly::Backend& backend = context->backend();
+  const poly::RnsBase& base = secret.poly.base();
+  const std::uint64_t element = context->galois_element(1);
+  const std::uint64_t inverse = arith::inverse(element, 2 * context->degree());
+  const auto make = [&] { return context->make_poly(1, 1, base, poly::Form::evaluation); };
+  poly::Poly square = make(), image = make();
+  backend.multiply(context->queue(), square.view(), secret.poly.view(), secret.poly.view(), base);
+  backend.automorphism(context->queue(), image.view(), secret.poly.view(), inverse, poly::Form::evaluation,
+                       base);
+  // Free blocks that begin as the polynomial does.
+  const auto left_of = [&](const poly::Poly& poly) {
+    std::vector<runtime::Buffer> blocks;
+    int count = 0;
+    for (int i = 0; i < 100; ++i) {
+      const runtime::Buffer& block = blocks.emplace_back(context->memory(), poly.bytes());
+      count += std::memcmp(block.data(), poly.view().data, 256) == 0 ? 1 : 0;
+    }
+    return count;
+  };
+  // Looked for at once: the next key may be made in the same block.
+  static_cast<void>(generate_relinearization_key(secret, 1));
+  EXPECT_EQ(left_of(square), 0);
+  static_cast<void>(generate_galois_key(secret, element, 1));
+  EXPECT_EQ(left_of(image), 0);
+  // It would be found.
+  {
+    poly::Poly copy = make();
+    backend.copy(context->queue(), copy.view(), std::as_const(square).view());
+  }
+  EXPECT_EQ(left_of(square), 1);
 }
 
 TEST_F(EvaluationKeysTest, KeysOfAnotherContextAreRefused) {

@@ -35,6 +35,22 @@ TEST(NoiseFormulas, OfFreshEncryptions) {
   EXPECT_NEAR(fresh_noise_log2(1024, 3.19, true), std::log2(3.19 * tail * std::sqrt(2 * n + 1)), tight);
 }
 
+// By a public key over the first special prime, too: the division rounds to multiples of t, where one more
+// unit covers the middle of an even t.
+TEST(NoiseFormulas, OfFreshEncryptionsThatAreDivided) {
+  ParametersLiteral literal =
+      parameters_with({.name = "", .digits = 2, .special_primes = 2, .scheme = Scheme::bgv}).literal();
+  literal.roots.clear();
+  for (const std::uint64_t t : {3, 4, 65537}) {
+    literal.plain_modulus = t;
+    const auto context = tests::make_context(Parameters(literal));
+    const double half = t % 2 == 0 ? 0.5 + 1 / static_cast<double>(t) : 0.5;
+    const double errors = 3.19 * tail * std::sqrt(2 * n + 1) / static_cast<double>(literal.special_primes[0]);
+    const double rounding = half / std::sqrt(3.0) * tail * std::hypot(1, secret_norm);
+    EXPECT_NEAR(fresh_noise_log2(*context, true), std::log2(errors + rounding), tight) << t;
+  }
+}
+
 TEST(NoiseFormulas, OfSecrets) {
   EXPECT_NEAR(secret_norm_log2(1024, {}), std::log2(secret_norm), tight);
   EXPECT_NEAR(secret_norm_log2(1024, {.weight = 64}), 3, tight);

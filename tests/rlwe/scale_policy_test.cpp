@@ -250,6 +250,35 @@ TEST(ScalePolicy, ExactTargetScales) {
   EXPECT_THROW(static_cast<void>(policy.adjusted(a, 3, 0x1p41)), LevelError);
 }
 
+// The factor is the nearest integer, which shows where it is small.
+TEST(ScalePolicy, FactorsAreRounded) {
+  const ScalePolicy policy(openfhe_ckks(OpenFhe::flexible_auto, degree, flexible, 40));
+  const Metadata a = fresh_at(policy, 3);
+  const double one = a.scale / policy.policy().scales[3].divisor;
+  for (const auto& [wanted, factor] : {std::pair{0.75, 1.0}, {1.25, 1.0}, {2.75, 3.0}, {7.25, 7.0}}) {
+    const ScaleWay way = policy.adjusted(a, 2, wanted * one);
+    ASSERT_EQ(way.steps.size(), 2U);
+    EXPECT_EQ(way.steps.front().scale_factor, factor) << wanted;
+    EXPECT_DOUBLE_EQ(way.meta.scale, factor * one);
+  }
+  EXPECT_THROW(static_cast<void>(policy.adjusted(a, 2, one / 4)), ScaleError);
+}
+
+// A rescale takes a degree, down to the policy's least: 1 of Hemera's own, 0 of OpenFHE's.
+TEST(ScalePolicy, DegreesEndAtTheLeast) {
+  ParametersLiteral literal = prime_chain(Scheme::ckks, degree, flexible);
+  literal.scale = 0x1p40;
+  for (const int least : {1, 0}) {
+    literal.rescaling = RescalingPolicy::automatic(Scheme::ckks);
+    literal.rescaling->least_degree = least;
+    const ScalePolicy policy{Parameters(literal)};
+    const Metadata a = fresh_at(policy, 3);
+    EXPECT_EQ(policy.rescaled(product_of(policy, a, a)).noise_scale_degree, 1);
+    EXPECT_EQ(policy.rescaled(a).noise_scale_degree, least);
+    EXPECT_EQ(policy.rescaled(policy.rescaled(a)).noise_scale_degree, least);
+  }
+}
+
 TEST(RescalingPolicyBytes, RoundTripAndRefuseNonsense) {
   RescalingPolicy policy = openfhe_policy(OpenFhe::flexible_auto_ext);
   policy.scales = {{1, 2, 0}, {3, 4, 5}};

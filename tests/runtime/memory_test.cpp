@@ -91,14 +91,17 @@ TEST(HostMemory, KeepsNoMoreThanItsLimit) {
   for (const std::size_t limit : {std::size_t{0}, block, 3 * block, 20 * block}) {
     const auto memory = make_host_memory(limit);
     const std::size_t before = in_use();
-    {
-      std::vector<Buffer> buffers;
-      for (int i = 0; i < 10; ++i) buffers.emplace_back(memory, block);
+    // Kept ones serve again, and are kept again.
+    for (int round = 0; round < 3; ++round) {
+      {
+        std::vector<Buffer> buffers;
+        for (int i = 0; i < 10; ++i) buffers.emplace_back(memory, block);
+      }
+      const std::size_t kept = in_use() - before;
+      const std::size_t expected = std::min(limit, 10 * block);
+      EXPECT_LT(kept, expected + block / 2) << limit;
+      EXPECT_GT(kept + block / 2, expected) << limit;
     }
-    const std::size_t kept = in_use() - before;
-    const std::size_t expected = std::min(limit, 10 * block);
-    EXPECT_LT(kept, expected + block / 2) << limit;
-    EXPECT_GT(kept + block / 2, expected) << limit;
   }
 }
 #endif

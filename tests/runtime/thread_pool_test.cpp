@@ -54,6 +54,24 @@ TEST(ThreadPool, SharesWorkBetweenThreads) {
   EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
 }
 
+TEST(ThreadPool, EndsWhenItsHelpersHaveEnded) {
+  ThreadPool pool(2);
+  const auto caller = std::this_thread::get_id();
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<bool> helps{false}, ended{false};
+    pool.parallel_for(2, [&](std::size_t) {
+      if (std::this_thread::get_id() == caller) {
+        while (!helps) std::this_thread::yield();
+        return;
+      }
+      helps = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // longer than the caller, who is done
+      ended = true;
+    });
+    EXPECT_TRUE(ended);
+  }
+}
+
 TEST(ThreadPool, RunsNestedLoopsInPlace) {
   ThreadPool pool(3);
   std::atomic<int> calls{0};

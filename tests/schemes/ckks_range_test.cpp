@@ -295,11 +295,56 @@ TEST(CkksRange, NumbersTooLargeForTheModulusAreRefused) {
   const Ciphertext waiting = evaluator.square(top);
   ASSERT_EQ(waiting.meta.noise_scale_degree, 2);
   refuse(waiting, 1, [&](Ciphertext& x) { evaluator.multiply_scalar_inplace(x, {.value = 1.5e30}); });
-  // Of values that are declared small, larger multiples fit.
+  // Of values that are declared small, larger multiples fit: at the last level, too.
   const Session small(parameters_for(circuit(1, std::nullopt, 0x1p-20)));
-  Ciphertext tiny = small.encrypt(Values(4, 0x1p-21));
-  small.evaluator->multiply_scalar_inplace(tiny, {.value = 0x1p19});
-  EXPECT_NEAR(small.decrypt(tiny)[0].real(), 0.25, 0.01);
+  const Ciphertext tiny = small.encrypt(Values(4, 0x1p-21));
+  for (const std::size_t level : {1, 0}) {
+    Ciphertext x = tiny.clone();
+    small.evaluator->lower_to_level_inplace(x, level);
+    small.evaluator->multiply_scalar_inplace(x, {.value = 0x1p19});
+    EXPECT_NEAR(small.decrypt(x)[0].real(), 0.25, 0.01);
+  }
+}
+
+// A factor below one would be rounded to nothing.
+TEST(CkksRange, TargetScalesOfTooSmallAFactorAreRefused) {
+  const Session session(parameters_for(circuit(2)));
+  const Ciphertext x = session.encrypt({1, 2, 3, 4});
+  const double one = x.meta.scale / session.context->scales().policy().scales[x.meta.level].divisor;
+  for (const double factor : {0.75, 0x1p-10, 0.0, -1.0, std::nan("")}) {
+    Ciphertext y = x.clone();
+    expect_error<ScaleError>(
+        "larger scale", [&] { session.evaluator->multiply_scalar_inplace(y, {.value = 0.5}, factor * one); });
+    EXPECT_EQ(y.meta.scale, x.meta.scale);
+  }
+  Ciphertext y = x.clone();
+  EXPECT_NO_THROW(session.evaluator->multiply_scalar_inplace(y, {.value = 0.5}, 1.01 * one));
+}
+
+// Primes of 42 and 50 bits for a scale of 2^40. To a base of other primes there is no way without noise.
+TEST(CkksRange, ShrinkGoesToPartsOfTheBase) {
+  rlwe::ParametersLiteral literal;
+  literal.degree = 1024;
+  literal.scale = 0x1p40;
+  literal.range_bits = 1;
+  literal.security.reset();
+  const auto large = arith::primes_below(std::uint64_t{1} << 50, 2048, 4);
+  const auto small = arith::primes_below(std::uint64_t{1} << 42, 2048, 1).front();
+  literal.special_primes = {large[3]};
+  const auto level_of = [&](double largest) {
+    const Session session{rlwe::Parameters(literal)};
+    Ciphertext x = session.encrypt(Values(4, 0x1p-30));
+    x.meta.largest = largest;
+    return session.evaluator->shrink(x).meta.level;
+  };
+  literal.levels = {{large[0]}, {large[1], large[2]}, {large[0], large[1], large[2]}};
+  EXPECT_EQ(level_of(1), 0U);
+  literal.levels = {{large[0]}, {large[1], large[2]}, {small, large[1], large[2]}};
+  EXPECT_EQ(level_of(1), 1U);
+  // Values below one need the room of one: their errors are no smaller.
+  literal.levels = {{small}, {small, large[0]}, {small, large[0], large[1]}};
+  EXPECT_EQ(level_of(1), 1U);
+  EXPECT_EQ(level_of(0x1p-20), 1U);
 }
 
 TEST(CkksRange, ShrinkLeavesTwoBitsToSpare) {

@@ -102,6 +102,10 @@ TEST(OpenFheTechniques, BgvValuesAndFactors) {
     EXPECT_EQ(cube.meta.correction, factors[cube.meta.level].product_factor);
     EXPECT_EQ(decrypted(cube), expected([&](auto u, auto v) { return modulo(u * v + u) * u; }))
         << static_cast<int>(technique);
+    // What is decrypted is as if encoded.
+    const rlwe::Plaintext opened = bgv::decrypt(cube, secret);
+    EXPECT_EQ(opened.meta.noise_scale_degree, plain.meta.noise_scale_degree);
+    EXPECT_EQ(opened.meta.correction, plain.meta.correction);
     // A plaintext brings the factor of its level.
     const auto scaled = ev.multiply_plain(x, plain);
     EXPECT_EQ(scaled.meta.noise_scale_degree,

@@ -91,6 +91,19 @@ TYPED_TEST(IntegerResults, DecryptedPlaintextsHaveNoHistory) {
   EXPECT_EQ(plain.meta.noise_log2, fresh.meta.noise_log2);
 }
 
+// Beside the error there is the message: rounded (BFV), or on top of the error's multiple of t (BGV).
+TYPED_TEST(IntegerResults, FreshNoiseHasTheMessagesHalf) {
+  using S = TypeParam;
+  testing::Session<S> session(testing::test_chain<S>(65537, 4));
+  const rlwe::Context& context = *session.context;
+  const rlwe::Plaintext plain = session.encode(session.uniform());
+  const double unit = S::scheme == rlwe::Scheme::bgv ? std::log2(65537.0) : 0;
+  EXPECT_DOUBLE_EQ(S::encrypt(plain, *session.keys.public_key).meta.noise_log2,
+                   std::log2(std::exp2(rlwe::fresh_noise_log2(context, true)) + 0.5) + unit);
+  EXPECT_DOUBLE_EQ(S::encrypt(plain, session.secret).meta.noise_log2,
+                   std::log2(std::exp2(rlwe::fresh_noise_log2(context, false)) + 0.5) + unit);
+}
+
 // 4. A key switch adds its noise to whatever there was.
 TYPED_TEST(IntegerResults, RelinearizationAddsNoise) {
   using S = TypeParam;

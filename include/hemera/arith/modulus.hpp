@@ -93,8 +93,7 @@ class Modulus {
 
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t power(std::uint64_t base,
                                                                  std::uint64_t exponent) const {
-    std::uint64_t result = reduce(std::uint64_t{1});
-    base = reduce(base);
+    std::uint64_t result = 1;
     for (; exponent != 0; exponent >>= 1) {
       if ((exponent & 1) != 0) result = multiply(result, base);
       base = multiply(base, base);
@@ -156,7 +155,7 @@ HEMERA_HOST_DEVICE constexpr std::uint64_t reverse_bits(std::uint64_t index, int
 /// Not constant-time: for public values. m < 2^63.
 constexpr std::uint64_t inverse(std::uint64_t a, std::uint64_t m) {
   std::int64_t old_coefficient = 1, coefficient = 0;
-  std::uint64_t old_remainder = a % m, remainder = m;
+  std::uint64_t old_remainder = a, remainder = m;
   while (remainder != 0) {
     const std::uint64_t quotient = old_remainder / remainder;
     const std::uint64_t next_remainder = old_remainder - quotient * remainder;
@@ -167,8 +166,8 @@ constexpr std::uint64_t inverse(std::uint64_t a, std::uint64_t m) {
     coefficient = next;
   }
   if (old_remainder != 1) return 0;
-  return old_coefficient < 0 ? m - (static_cast<std::uint64_t>(-old_coefficient) % m)
-                             : static_cast<std::uint64_t>(old_coefficient) % m;
+  // Its magnitude is at most m / 2.
+  return static_cast<std::uint64_t>(old_coefficient) + (old_coefficient < 0 ? m : 0);
 }
 
 }  // namespace hemera::arith

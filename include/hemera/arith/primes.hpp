@@ -14,8 +14,8 @@ namespace hemera::arith {
 /// every n < 2^64 (J. Sorenson and J. Webster, "Strong pseudoprimes to twelve prime bases", 2015).
 bool is_prime(std::uint64_t n);
 
-/// The `count` primes p = 1 modulo `step` nearest to `target`, distinct from `taken`, nearest first
-/// (ties: the smaller one). All lie in [lower_bound, upper_bound).
+/// The `count` primes p = 1 modulo `step` nearest to `target`, rounded to an integer, distinct from
+/// `taken`, nearest first (ties: the smaller one). All lie in [lower_bound, upper_bound).
 /// Returns fewer than `count` when the interval holds no more.
 std::vector<std::uint64_t> primes_nearest(double target, std::uint64_t step, std::size_t count,
                                           std::uint64_t lower_bound, std::uint64_t upper_bound,
