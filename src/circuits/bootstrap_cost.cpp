@@ -110,6 +110,11 @@ void Bootstrap::fit_keys(const rlwe::Parameters& parameters, std::size_t limit) 
   const auto is_one_of = [&](const KeyNeed& need, const std::vector<KeyNeed>& needs) {
     return std::find(needs.begin(), needs.end(), need) != needs.end();
   };
+  // In words of memory traffic: transforms count thrice.
+  const auto work_of = [](const LinearTransform& matrix) {
+    const Work& work = matrix.cost().work;
+    return work.key_products + 3 * (work.mod_ups + work.divisions);
+  };
   // What is needed whatever the matrices are.
   std::vector<KeyNeed> others;
   for (const std::size_t step : trace_) {
@@ -123,22 +128,22 @@ void Bootstrap::fit_keys(const rlwe::Parameters& parameters, std::size_t limit) 
     if (!is_of_a_matrix && !is_one_of(need, others)) others.push_back(need);
   }
 
-  std::size_t least = std::numeric_limits<std::size_t>::max(), fewest_products = least;
+  std::size_t least = std::numeric_limits<std::size_t>::max(), least_traffic = least;
   std::optional<std::size_t> best;
   for (std::size_t set = 1; set < std::size_t{1} << all_keys.size(); ++set) {
     std::vector<KeyNeed> needs = others;
-    std::size_t products = 0;
+    std::size_t traffic = 0;
     for (std::size_t i = 0; i < all_keys.size(); ++i) {
       const LinearTransform& matrix = (set >> i & 1) != 0 ? few_keys[i] : all_keys[i];
-      products += matrix.cost().work.mod_ups + matrix.cost().work.key_products;
+      traffic += work_of(matrix);
       for (const KeyNeed& need : matrix.needed_keys()) {
         if (!is_one_of(need, needs)) needs.push_back(need);
       }
     }
     const std::size_t bytes = circuits::key_bytes(parameters.degree(), needs);
     least = std::min(least, bytes);
-    if (bytes > limit || products >= fewest_products) continue;
-    fewest_products = products;
+    if (bytes > limit || traffic >= least_traffic) continue;
+    least_traffic = traffic;
     best = set;
   }
   if (!best) {

@@ -170,6 +170,12 @@ TEST(Plan, FewerKeysFitALimitForFewSlots) {
   const Bootstrap all(parameters(), {.slots = 64});
   const Bootstrap fewer(parameters(), {.slots = 64, .key_memory_limit = all.cost().key_bytes - 1});
   EXPECT_LT(fewer.needed_keys().size(), all.needed_keys().size());
+  // A byte less is had by one matrix: no more is given up than must be.
+  std::size_t few = 0;
+  for (const auto* row : {&fewer.slots_to_coefficients(), &fewer.coefficients_to_slots()}) {
+    for (const LinearTransform& matrix : *row) few += matrix.has_fewest_keys() ? 1 : 0;
+  }
+  EXPECT_EQ(few, 1U);
   // Matrices of one stage have nothing to give up.
   const std::size_t smallest = Bootstrap(parameters(), {.slots = 2}).cost().key_bytes;
   EXPECT_THROW(Bootstrap(parameters(), {.slots = 2, .key_memory_limit = smallest - 1}), OutOfMemoryError);
