@@ -10,6 +10,7 @@
 
 #include "circuits/bootstrap_layout.hpp"
 #include "circuits/circuit_gadgets.hpp"
+#include "circuits/descent.hpp"
 #include "circuits/dft_factors.hpp"
 #include "circuits/eval_mod.hpp"
 #include "circuits/mod_raise.hpp"
@@ -248,6 +249,9 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
   for (const LinearTransform& transform : plan_.to_coefficients_)
     to_coefficients_.emplace_back(context_, transform);
   for (const LinearTransform& transform : plan_.to_slots_) to_slots_.emplace_back(context_, transform);
+  for (std::size_t level = plan_.input_level_ + 1; level <= plan_.top_level_; ++level) {
+    descents_.push_back(std::make_shared<const Descent>(*context_, level, plan_.input_level_));
+  }
   for (const int factor_log2 : plan_.factors_log2_) {
     refinements_.push_back(std::make_shared<const Refinement>(*context_, plan_.input_level_,
                                                               plan_.fresh_level_ - refinements_.size(),
@@ -290,10 +294,16 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
   const std::size_t level = plan_.input_level_;
+  const double scale = context_->scales().level_scale(level);
   if (x.meta.noise_scale_degree > 1 && x.meta.level > level) evaluator.rescale_inplace(x);
-  // A product from one level above has its scale by now; others take a rescale.
-  if (x.meta.level > level) evaluator.lower_to_level_inplace(x, level);
-  x.meta.scale = context_->scales().level_scale(level);
+  if (x.meta.level > level) {
+    const Descent& descent = *descents_.at(x.meta.level - level - 1);
+    x.poly = descent(*context_, x.poly, scale / x.meta.scale);
+  }
+  x.seed.reset();
+  x.meta.level = level;
+  x.meta.scale = scale;
+  x.meta.noise_scale_degree = 1;
   x.meta.largest = std::numeric_limits<double>::infinity();
   return x;
 }

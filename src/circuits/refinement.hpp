@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
-#include "hemera/poly/plans.hpp"
+#include "circuits/descent.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
 
 namespace hemera::circuits {
@@ -29,8 +28,7 @@ class Refinement {
  private:
   std::size_t low_, level_;
   double factor_;
-  std::shared_ptr<const poly::Division> to_low_;
-  std::shared_ptr<const poly::Division> to_level_;  // null: B returns what is there already
+  Descent at_low_, to_low_, at_level_, to_level_;
 };
 
 }  // namespace hemera::circuits

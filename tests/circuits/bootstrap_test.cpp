@@ -205,6 +205,20 @@ TEST(Bootstrap, BringsHigherOnesDown) {
       0x1p-19);
 }
 
+TEST(Bootstrap, BringsHigherOnesDownByOneRounding) {
+  // Two iterations are as precise as a rounding or two.
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
+  const Bootstrap plan(parameters, {.iterations = 2});
+  const Session session(parameters, plan);
+  const Values values = ckks::random_values(plan.slots(), 14);
+  const rlwe::Ciphertext high =
+      ckks::encrypt(session.client.encoder->encode(values, {}), session.client.secret);
+  ASSERT_GT(high.meta.level, plan.input_level() + 10);
+  const Precision found =
+      precision_of(session.client.decrypt(session.prepared(session.evaluator, high)), values);
+  EXPECT_GT(found.mean_bits, plan.expected_precision().mean_bits - 0.8);
+}
+
 TEST(Bootstrap, RefusesWhatDoesNotFit) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   EXPECT_THROW(Bootstrap(parameters, {.slots = 3}), ParameterError);
