@@ -279,7 +279,7 @@ def _draw_bars(axes: Any, bars: dict[str, dict[str, float]]) -> None:
         left = [a + b for a, b in zip(left, widths, strict=True)]
     axes.invert_yaxis()
     axes.grid(axis="x", alpha=0.3)
-    axes.legend(fontsize="x-small", ncols=5)
+    axes.figure.legend(loc="outside lower center", fontsize="x-small", ncols=5)
 
 
 def _draw(axes: Any, series: dict[str, list[tuple[float, float]]]) -> None:
