@@ -24,7 +24,7 @@ ROWS = (
     ("_core",),
     ("errors", "multiply", "_arguments", "_array_protocols", "_device", "_encoding", "_machine", "_source"),
     ("parameters", "_noise_warning", "_options", "_stored"),
-    ("bfv", "bgv", "ckks", "_codec", "keys", "ciphertext"),
+    ("bfv", "bgv", "ckks", "_codec", "_plans", "keys", "ciphertext"),
     ("bootstrapping",),
     ("_load", "_functions", "_matrices", "_slots", "graph"),
     ("circuits",),
@@ -40,6 +40,7 @@ RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to.
 TYPES = {
     "keys": ("context",),
+    "_plans": ("context",),
     "bootstrapping": ("context", "evaluator"),
     "_functions": ("context", "evaluator"),
     "_matrices": ("context", "evaluator"),

@@ -44,17 +44,14 @@ EvaluatorHandle make_refreshing_evaluator(const rlwe::EvaluationKeys& keys, bool
       })};
 }
 
-// By matrix: the level where it begins, diagonals, rotations with a key, special primes and digits of its
-// keys.
-using MatrixFacts = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t, std::size_t>;
+// By matrix: the level where it begins, diagonals, rotations with a key, whether these are few.
+using MatrixFacts = std::tuple<std::size_t, std::size_t, std::size_t, bool>;
 
 std::vector<MatrixFacts> facts(const std::vector<circuits::LinearTransform>& transforms) {
   std::vector<MatrixFacts> result;
   for (const circuits::LinearTransform& transform : transforms) {
-    const bool has_keys = !transform.needed_keys().empty();
     result.emplace_back(transform.level(), transform.diagonals().size(), transform.rotations().size(),
-                        has_keys ? transform.needed_keys().front().gadget.special.size() : 0,
-                        has_keys ? transform.needed_keys().front().gadget.digits.size() : 0);
+                        transform.has_fewest_keys());
   }
   return result;
 }
@@ -96,23 +93,21 @@ void bind_bootstrap(nb::module_& m) {
   m.def("bootstrap_preset", &circuits::bootstrap_preset, "name"_a);
   m.def("parameters_for_bootstrapping", &circuits::parameters_for_bootstrapping, "settings"_a, ReleaseGil());
 
-  nb::class_<Bootstrap>(m, "Bootstrap")
+  nb::class_<Bootstrap, circuits::Plan>(m, "Bootstrap")
       .def(
           "__init__",
-          [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real) {
-            new (self) Bootstrap(parameters, {.slots = slots, .real = real});
+          [](Bootstrap* self, const rlwe::Parameters& parameters, std::size_t slots, bool real,
+             std::size_t key_memory_limit) {
+            new (self)
+                Bootstrap(parameters, {.slots = slots, .real = real, .key_memory_limit = key_memory_limit});
           },
-          "parameters"_a, "slots"_a, "real"_a, ReleaseGil())
+          "parameters"_a, "slots"_a, "real"_a, "key_memory_limit"_a, ReleaseGil())
       .def_prop_ro("slots", &Bootstrap::slots)
       .def_prop_ro("real", &Bootstrap::is_real)
       .def_prop_ro(
           "is_slots_first",
           [](const Bootstrap& self) { return self.order() == circuits::BootstrapOrder::slots_first; })
-      .def_prop_ro("input_level", &Bootstrap::input_level)
-      .def_prop_ro("result_level", &Bootstrap::result_level)
       .def_prop_ro("failure_log2", &Bootstrap::failure_log2)
-      .def_prop_ro("cost", &Bootstrap::cost)
-      .def_prop_ro("keys", [](const Bootstrap& self) { return self.needed_keys().size() + 2; })
       .def("slots_to_coefficients", [](const Bootstrap& self) { return facts(self.slots_to_coefficients()); })
       .def("coefficients_to_slots", [](const Bootstrap& self) { return facts(self.coefficients_to_slots()); })
       .def(
@@ -127,8 +122,7 @@ void bind_bootstrap(nb::module_& m) {
           [](const Bootstrap& self, const std::vector<Complex>& values, std::uint64_t seed) {
             return self.simulate(values, seed);
           },
-          "values"_a, "seed"_a, ReleaseGil())
-      .def("generate_keys", &Bootstrap::generate_keys, "secret"_a, ReleaseGil());
+          "values"_a, "seed"_a, ReleaseGil());
 
   nb::class_<PreparedHandle>(m, "PreparedBootstrap")
       .def(

@@ -1,6 +1,7 @@
-// Circuits: linear transforms, and the keys that plans need.
+// Circuits: what all plans tell, and linear transforms.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +19,7 @@
 
 #include "bindings.hpp"
 #include "hemera/circuits/linear_transform.hpp"
+#include "hemera/circuits/time_estimate.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::python {
@@ -27,6 +29,7 @@ using namespace nb::literals;
 using circuits::Cost;
 using circuits::KeyNeed;
 using circuits::LinearTransform;
+using circuits::Plan;
 using circuits::PreparedLinearTransform;
 using Complex = std::complex<double>;
 using Matrix = nb::ndarray<const Complex, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -38,6 +41,12 @@ LinearTransform linear_transform(const rlwe::Parameters& parameters, const Matri
           circuits::diagonals_of(entries, matrix.shape(0), matrix.shape(1), slots),
           slots,
           {.level = level, .baby_steps = baby_steps, .fewest_keys = fewest_keys}};
+}
+
+std::string kind_of(const KeyNeed& need) {
+  if (need.role.to == rlwe::ephemeral_secret) return "to ephemeral";
+  if (need.role.from == rlwe::ephemeral_secret) return "from ephemeral";
+  return need.role.power == 2 ? "relinearization" : "galois";
 }
 
 }  // namespace
@@ -58,10 +67,45 @@ void bind_circuits(nb::module_& m) {
       .def_ro("scale", &Cost::scale)
       .def_ro("result_scale", &Cost::result_scale);
 
+  nb::class_<Plan>(m, "Plan")
+      .def_prop_ro("cost", &Plan::cost)
+      .def_prop_ro("needed_keys", &Plan::needed_keys)
+      .def(
+          "expected_error",
+          [](const Plan& self, std::optional<double> input_error) {
+            const auto error = self.expected_error(input_error);
+            return std::pair(error.mean, error.worst);
+          },
+          "input_error"_a.none(), ReleaseGil())
+      .def("memory_bytes", &Plan::memory_bytes, "batch"_a)
+      .def(
+          "require_memory",
+          [](const Plan& self, const ContextHandle& context, std::size_t batch) {
+            self.require_memory(*context.context, batch);
+          },
+          "context"_a, "batch"_a)
+      .def(
+          "estimate_seconds",
+          [](const Plan& self, const ContextHandle& context) {
+            return circuits::estimate_seconds(self, context.context);
+          },
+          "context"_a, ReleaseGil())
+      .def("generate_keys", &Plan::generate_keys, "secret"_a, ReleaseGil())
+      .def(
+          "rotation_steps",
+          [](const Plan& self, const rlwe::Parameters& parameters) {
+            return circuits::rotation_steps(parameters, self.needed_keys());
+          },
+          "parameters"_a);
+
   nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: what it does, and its gadget.")
       .def_prop_ro(
           "power", [](const KeyNeed& self) { return self.role.power; },
           "2 for a relinearization key, 1 for that of a Galois element.")
+      .def_prop_ro(
+          "kind", &kind_of,
+          "\"relinearization\", \"galois\", or \"to ephemeral\" and \"from ephemeral\" of the secret "
+          "of a bootstrap.")
       .def_prop_ro(
           "galois_element", [](const KeyNeed& self) { return self.role.galois_element; },
           "The Galois element; 1 for a relinearization key.")
@@ -75,40 +119,25 @@ void bind_circuits(nb::module_& m) {
           "digits", [](const KeyNeed& self) { return self.gadget.digits.size(); },
           "Into how many digits ciphertexts are split.")
       .def("__repr__", [](const KeyNeed& self) {
-        const std::string what = self.role.power == 2
-                                     ? "relinearization"
-                                     : "Galois element " + std::to_string(self.role.galois_element);
+        const std::string kind = kind_of(self);
+        const std::string what =
+            kind == "galois" ? "Galois element " + std::to_string(self.role.galois_element) : kind;
         return "<KeyNeed of " + what + ", " + std::to_string(self.gadget.base.size()) + " + " +
                std::to_string(self.gadget.special.size()) + " primes, " +
                std::to_string(self.gadget.digits.size()) + " digits>";
       });
 
-  nb::class_<LinearTransform>(m, "LinearTransform")
+  nb::class_<LinearTransform, Plan>(m, "LinearTransform")
       .def_prop_ro("slots", &LinearTransform::slots)
       .def_prop_ro("level", &LinearTransform::level)
       .def_prop_ro("diagonals", [](const LinearTransform& self) { return self.diagonals().size(); })
-      .def_prop_ro("cost", &LinearTransform::cost)
       .def_prop_ro("rotations", &LinearTransform::rotations)
-      .def_prop_ro("needed_keys", &LinearTransform::needed_keys)
-      .def(
-          "expected_error",
-          [](const LinearTransform& self, std::optional<double> input_error) {
-            const auto error = self.expected_error(input_error);
-            return std::pair(error.mean, error.worst);
-          },
-          "input_error"_a.none(), ReleaseGil())
       .def(
           "evaluate_clear",
           [](const LinearTransform& self, const std::vector<Complex>& values) {
             return self.evaluate_clear(values);
           },
-          "values"_a, ReleaseGil())
-      .def(
-          "generate_keys",
-          [](const LinearTransform& self, const rlwe::SecretKey& secret) {
-            return circuits::generate_keys(secret, self.needed_keys());
-          },
-          "secret"_a, ReleaseGil());
+          "values"_a, ReleaseGil());
 
   nb::class_<PreparedLinearTransform>(m, "PreparedLinearTransform")
       .def(

@@ -128,24 +128,7 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("products", [](const FunctionStep& self) { return self.products.size(); })
       .def_prop_ro("terms", [](const FunctionStep& self) { return self.terms.size(); });
 
-  nb::class_<FunctionPlan>(m, "FunctionPlan")
-      .def_prop_ro("level", &FunctionPlan::level)
-      .def_prop_ro("needed_keys", &FunctionPlan::needed_keys)
-      .def_prop_ro("cost", &FunctionPlan::cost)
-      .def_prop_ro("steps", &FunctionPlan::steps)
-      .def(
-          "expected_error",
-          [](const FunctionPlan& self, std::optional<double> input_error) {
-            const auto error = self.expected_error(input_error);
-            return std::pair(error.mean, error.worst);
-          },
-          "input_error"_a.none(), ReleaseGil())
-      .def(
-          "generate_keys",
-          [](const FunctionPlan& self, const rlwe::SecretKey& secret) {
-            return circuits::generate_keys(secret, self.needed_keys());
-          },
-          "secret"_a, ReleaseGil());
+  nb::class_<FunctionPlan, circuits::Plan>(m, "FunctionPlan").def_prop_ro("steps", &FunctionPlan::steps);
 
   nb::class_<PreparedFunction>(m, "PreparedFunction")
       .def(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._arguments import require_type
+from hemera._plans import Plan
 from hemera.ciphertext import Ciphertext
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Function:
         if min(level or 0, slots or 0) < 0:
             raise _core.ParameterError("level and slots must not be negative")
         native = _core.plan_function(params._native, self._native, level, scale, slots or 0)
-        return FunctionPlan(self, native)
+        return FunctionPlan(self, native, params)
 
     def evaluate_clear(self, *values: ArrayLike) -> Values:
         """Its values in the clear: float64 of real inputs (complex128 if a coefficient is complex), of the
@@ -181,15 +182,14 @@ class Stage(NamedTuple):
     outputs: list[int]
 
 
-class FunctionPlan:
+class FunctionPlan(Plan):
     """What a `Function` needs and costs at a level; `Function.plan` makes one. Calling it evaluates."""
 
-    def __init__(self, function: Function, native: _core.FunctionPlan) -> None:
+    _native: _core.FunctionPlan
+
+    def __init__(self, function: Function, native: _core.FunctionPlan, params: Parameters) -> None:
+        super().__init__(native, params)
         self._function = function
-        self._native = native
-        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedFunction] = (
-            weakref.WeakKeyDictionary()
-        )
 
     @property
     def function(self) -> Function:
@@ -197,89 +197,29 @@ class FunctionPlan:
         return self._function
 
     @property
-    def level(self) -> int:
-        """Level of the inputs."""
-        return self._native.level
-
-    @property
-    def scale(self) -> float:
-        """Scale of the inputs."""
-        return self._native.cost.scale
-
-    @property
-    def depth(self) -> int:
-        """Levels that it takes."""
-        return self._native.cost.level - self._native.cost.result_level
-
-    @property
-    def result_level(self) -> int:
-        """Level of the result."""
-        return self._native.cost.result_level
-
-    @property
-    def result_scale(self) -> float:
-        """Scale of the result: the one of its level."""
-        return self._native.cost.result_scale
-
-    @property
-    def needed_keys(self) -> list[_core.KeyNeed]:
-        """The relinearization key with the smallest gadget that will do, if there are products. The usual
-        keys of `Context.generate_keys` serve as well."""
-        return self._native.needed_keys
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of its relinearization key in memory, of the smallest that will do."""
-        return self._native.cost.key_bytes
-
-    @property
-    def plaintext_bytes(self) -> int:
-        """Bytes of its encoded coefficients in memory."""
-        return self._native.cost.plaintext_bytes
-
-    @property
-    def workspace_bytes(self) -> int:
-        """Bytes of ciphertexts in between, for each element of a batch; what a key switch needs comes on
-        top."""
-        return self._native.cost.workspace_bytes
-
-    @property
     def relinearizations(self) -> int:
         """How often a sum of products is brought back to two components: most of the time."""
         return self._native.cost.key_products
 
-    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
-        """Errors that rounding leaves in the slots, of complex values, as a root mean square over the
-        intervals, and that at their worst values.
+    @property
+    def _title(self) -> str:
+        return f"{self._function.name}: depth {self.depth}"
 
-        Args:
-            input_error: of the inputs, a root mean square; None: that of fresh encryptions.
-        """
-        return self._native.expected_error(input_error)
-
-    def report(self) -> str:
-        """What it needs and costs, in some lines for people."""
-        cost = self._native.cost
-        mean, worst = self.expected_error()
+    def _facts(self) -> list[str]:
         error = self._function.error
-        steps = (
-            f"  level {step.level}: {step.products} products, {step.terms} terms, scale "
-            f"2^{math.log2(step.scale):.3f}; level {step.result_level}: 2^{math.log2(step.result_scale):.3f}"
-            for step in self._native.steps
-        )
-        return "\n".join(
-            (
-                f"{self._function.name}: depth {self.depth}, level {cost.level} to {cost.result_level}",
-                "its own error: " + (f"2^{math.log2(error):.1f} at most" if error > 0 else "none"),
-                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
-                f"{cost.products} products, {cost.key_products} relinearizations, {cost.rescales} rescales, "
-                f"{cost.plain_products} products with coefficients",
-                f"a relinearization key of {cost.key_bytes / 2**20:.1f} MiB, coefficients of "
-                f"{cost.plaintext_bytes / 2**20:.2f} MiB, workspace of "
-                f"{cost.workspace_bytes / 2**20:.1f} MiB",
-                *steps,
-            )
-        )
+        return [
+            "its own error: " + (f"2^{math.log2(error):.1f} at most" if error > 0 else "none"),
+            f"{self.relinearizations} relinearizations",
+            *(
+                f"  level {step.level}: {step.products} products, {step.terms} terms, scale "
+                f"2^{math.log2(step.scale):.3f}; level {step.result_level}: "
+                f"2^{math.log2(step.result_scale):.3f}"
+                for step in self._native.steps
+            ),
+        ]
+
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+        return self._with_noise(self.evaluate_clear(*values), seed)
 
     def evaluate_clear(self, *values: ArrayLike) -> Values:
         """Its values in the clear: see `Function.evaluate_clear`."""
@@ -302,15 +242,11 @@ class FunctionPlan:
         return _core.stack(results) if self._function._stacked else results[0]
 
     def _results(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> list[_core.Ciphertext]:
-        context = evaluator.context
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = _core.prepare_function(context._native, self._native)
-            self._prepared[context] = prepared
-        return prepared.apply(evaluator._native, natives)
+        results: list[_core.Ciphertext] = self._in(evaluator.context).apply(evaluator._native, natives)
+        return results
 
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return self._native.generate_keys(secret_key)
+    def _prepare(self, context: Context) -> _core.PreparedFunction:
+        return _core.prepare_function(context._native, self._native)
 
     def __repr__(self) -> str:
         return f"<{self._function.name} at level {self.level}, depth {self.depth}>"

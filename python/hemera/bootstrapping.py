@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._plans import Plan
 from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Bootstrap"]
 
 
-class Bootstrap:
+class Bootstrap(Plan):
     """Brings ciphertexts (CKKS) from their lowest level back to the highest: computations have no end.
 
         params = hm.ckks.Parameters.for_bootstrapping("n16-40")
@@ -36,23 +36,35 @@ class Bootstrap:
         params: of `hemera.ckks.Parameters.for_bootstrapping`.
         slots: of the ciphertexts, a power of two from 2; None: all. Fewer slots take less time.
         real: whether the slots are real: imaginary parts are dropped, and it takes less time.
+        key_memory_limit: bytes that its keys may take in memory: where they take more, some matrices, as few
+            as will do, are taken in steps with few keys, which takes more time. None: no limit.
 
     Raises:
         ParameterError: for other parameters or slots.
+        OutOfMemoryError: when no way of taking the matrices has keys within the limit; it tells the least.
     """
 
-    def __init__(self, params: Parameters, slots: int | None = None, *, real: bool = False) -> None:
+    _native: _core.Bootstrap
+
+    def __init__(
+        self,
+        params: Parameters,
+        slots: int | None = None,
+        *,
+        real: bool = False,
+        key_memory_limit: int | None = None,
+    ) -> None:
         if slots is not None:
             require_naturals(slots=slots)
             if slots == 0:
                 raise _core.ParameterError(
                     "a bootstrap of 0 slots; give a power of two from 2, or None for all"
                 )
-        self._native = _core.Bootstrap(params._native, slots or 0, real)
-        # Its plaintexts in each context's memory, for as long as the context lives.
-        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedBootstrap] = (
-            weakref.WeakKeyDictionary()
-        )
+        if key_memory_limit is not None:
+            require_naturals(key_memory_limit=key_memory_limit)
+            if key_memory_limit == 0:
+                raise _core.ParameterError("a key_memory_limit of 0 bytes; None is for no limit")
+        super().__init__(_core.Bootstrap(params._native, slots or 0, real, key_memory_limit or 0), params)
 
     @property
     def slots(self) -> int:
@@ -67,27 +79,12 @@ class Bootstrap:
     @property
     def input_level(self) -> int:
         """The level that ciphertexts are brought down to before: the lowest of the user's."""
-        return self._native.input_level
-
-    @property
-    def result_level(self) -> int:
-        """The level of results."""
-        return self._native.result_level
+        return self.level
 
     @property
     def levels_left(self) -> int:
         """Products one after the other from one bootstrap to the next."""
         return self.result_level - self.input_level
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of its keys in memory."""
-        return self._native.cost.key_bytes
-
-    @property
-    def plaintext_bytes(self) -> int:
-        """Bytes of its encoded matrices in memory."""
-        return self._native.cost.plaintext_bytes
 
     @property
     def failure_log2(self) -> float:
@@ -98,26 +95,28 @@ class Bootstrap:
         """Mean and worst of -log2 |error| over the slots, for uniform values, by the model."""
         return self._native.expected_precision()
 
-    def simulate(self, values: ArrayLike, *, seed: int = 0) -> NDArray[np.complex128]:
-        """What a bootstrap makes of values of shape (..., slots), in the clear: with the noise that theory
-        gives each step, drawn from `seed`. ParameterError for another number of values."""
-        given = np.asarray(values, dtype=np.complex128)
-        if given.ndim == 0 or given.shape[-1] != self.slots:
-            raise _core.ParameterError(
-                f"a bootstrap of {self.slots} slots does not take values of shape {given.shape}"
-            )
-        rows = given.reshape(-1, self.slots)
-        noisy = [self._native.simulate(row.tolist(), seed + i) for i, row in enumerate(rows)]
-        return np.asarray(noisy, dtype=np.complex128).reshape(given.shape)
+    def as_dict(self) -> dict[str, Any]:
+        """What it tells, for programs: see `Plan.as_dict`."""
+        mean, worst = self.expected_precision()
+        return {
+            **super().as_dict(),
+            "slots": self.slots,
+            "real": self.real,
+            "levels_left": self.levels_left,
+            "expected_precision": {"mean": mean, "worst": worst},
+            "failure_log2": self.failure_log2,
+        }
 
-    def report(self) -> str:
-        """What it needs, costs and gives, in some lines for people."""
-        native, cost = self._native, self._native.cost
+    @property
+    def _title(self) -> str:
+        kind, order = "real" if self.real else "complex", self._native.is_slots_first
+        return f"bootstrap of {self.slots} {kind} slots, {'slots first' if order else 'standard order'}"
+
+    def _facts(self) -> list[str]:
+        native = self._native
         mean, worst = self.expected_precision()
         lines = [
-            f"bootstrap of {self.slots} {'real' if self.real else 'complex'} slots, "
-            + ("slots first" if native.is_slots_first else "standard order"),
-            f"level {self.input_level} to {self.result_level}: {self.levels_left} levels left",
+            f"{self.levels_left} levels left",
             f"precision {mean:.1f} bits, {worst:.1f} in the worst slot (values up to 1, by the model)",
             f"fails with a probability of 2^{self.failure_log2:.0f}",
         ]
@@ -125,18 +124,22 @@ class Bootstrap:
             ("SlotToCoeff", native.slots_to_coefficients()),
             ("CoeffToSlot", native.coefficients_to_slots()),
         ):
-            for level, diagonals, rotations, special, digits in matrices:
+            for level, diagonals, rotations, few in matrices:
                 lines.append(
-                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations; keys: {digits} "
-                    f"digit{'' if digits == 1 else 's'} and {special} special primes"
+                    f"{name} at level {level}: {diagonals} diagonals, {rotations} rotations"
+                    + (", one after the other" if few else "")
                 )
-        lines += [
-            f"{native.keys} keys of {cost.key_bytes / 2**30:.2f} GiB, plaintexts of "
-            f"{cost.plaintext_bytes / 2**30:.2f} GiB",
-            f"{cost.key_products} products with keys, {cost.mod_ups} extensions of digits, "
-            f"{cost.divisions} divisions, {cost.plain_products} products with plaintexts",
-        ]
-        return "\n".join(lines)
+        return lines
+
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+        given = np.asarray(values[0] if len(values) == 1 else values, dtype=np.complex128)
+        if len(values) != 1 or given.ndim == 0 or given.shape[-1] != self.slots:
+            raise _core.ParameterError(
+                f"a bootstrap of {self.slots} slots does not take values of shape {given.shape}"
+            )
+        rows = given.reshape(-1, self.slots)
+        noisy = [self._native.simulate(row.tolist(), seed + i) for i, row in enumerate(rows)]
+        return np.asarray(noisy, dtype=np.complex128).reshape(given.shape)
 
     def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """`x` with its values at the highest level, by the evaluator that `x` is bound to.
@@ -149,18 +152,12 @@ class Bootstrap:
         """
         return x.evaluator.bootstrap(x, self, out=out)
 
-    def _in(self, context: Context) -> _core.PreparedBootstrap:
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = _core.prepare_bootstrap(context._native, self._native)
-            self._prepared[context] = prepared
-        return prepared
-
     def _apply(self, evaluator: Evaluator, x: Ciphertext) -> _core.Ciphertext:
-        return self._in(evaluator.context).apply(evaluator._native, x._native)
+        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, x._native)
+        return result
 
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return self._native.generate_keys(secret_key)
+    def _prepare(self, context: Context) -> _core.PreparedBootstrap:
+        return _core.prepare_bootstrap(context._native, self._native)
 
     def __repr__(self) -> str:
         return f"<Bootstrap of {self.slots} slots, level {self.input_level} to {self.result_level}>"

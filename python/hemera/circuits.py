@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import weakref
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +26,7 @@ from hemera._functions import (
     tanh,
 )
 from hemera._matrices import MatrixProduct, MatrixVectorProduct
+from hemera._plans import Plan
 from hemera._slots import InnerSum, Mask, Replication
 from hemera.bootstrapping import Bootstrap
 
@@ -63,14 +62,7 @@ __all__ = [
 ]
 
 
-@runtime_checkable
-class Plan(Protocol):
-    """A circuit that `Context.generate_keys(plan=)` makes keys for."""
-
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys: ...
-
-
-class LinearTransform:
+class LinearTransform(Plan):
     """A matrix that multiplies encrypted vectors (CKKS), with the plan of how it is done.
 
     The product is taken by the matrix's diagonals, with baby and giant steps and one division at the end; it
@@ -89,7 +81,7 @@ class LinearTransform:
         baby_steps: how many rotations share one preparation of the vector, a power of two; 0: as many as cost
             least.
         fewest_keys: with two rotation keys alone, which are used again and again: less memory, more time and
-            noise.
+            noise. (Three where diagonals lie on both sides of the main one.)
 
     Raises:
         ParameterError: for a matrix that is not two-dimensional, is zero, has entries that are not finite or
@@ -97,6 +89,8 @@ class LinearTransform:
         LevelError: for level 0, or one that is not there.
         MismatchError: for parameters of another scheme.
     """
+
+    _native: _core.LinearTransform
 
     def __init__(
         self,
@@ -118,11 +112,8 @@ class LinearTransform:
         if min(slots, baby_steps, 0 if level is None else level) < 0:
             raise _core.ParameterError("slots, level and baby_steps must not be negative")
         self._shape: tuple[int, int] = entries.shape
-        self._native = _core.linear_transform(params._native, entries, slots, level, baby_steps, fewest_keys)
-        # Its plaintexts in each context's memory, for as long as the context lives.
-        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedLinearTransform] = (
-            weakref.WeakKeyDictionary()
-        )
+        native = _core.linear_transform(params._native, entries, slots, level, baby_steps, fewest_keys)
+        super().__init__(native, params)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -135,82 +126,17 @@ class LinearTransform:
         return self._native.slots
 
     @property
-    def level(self) -> int:
-        """Level of the vectors; products are one lower."""
-        return self._native.level
-
-    @property
     def rotations(self) -> list[int]:
         """The rotations that need a key."""
         return self._native.rotations
 
     @property
-    def needed_keys(self) -> list[_core.KeyNeed]:
-        """The keys of these rotations, with their gadgets."""
-        return self._native.needed_keys
-
-    @property
-    def result_level(self) -> int:
-        """Level of the products."""
-        return self._native.cost.result_level
-
-    @property
-    def scale(self) -> float:
-        """Scale of the vectors: the one of their level."""
-        return self._native.cost.scale
-
-    @property
-    def result_scale(self) -> float:
-        """Scale of the products: the one of their level."""
-        return self._native.cost.result_scale
-
-    @property
-    def depth(self) -> int:
-        """Levels that it takes."""
-        return self._native.cost.level - self._native.cost.result_level
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of its keys in memory."""
-        return self._native.cost.key_bytes
-
-    @property
-    def plaintext_bytes(self) -> int:
-        """Bytes of the encoded matrix in memory."""
-        return self._native.cost.plaintext_bytes
-
-    @property
-    def workspace_bytes(self) -> int:
-        """Bytes of values in between, for each vector of a batch."""
-        return self._native.cost.workspace_bytes
-
-    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
-        """Errors that rounding and noise leave in the slots of products of vectors with values of magnitude
-        1, of complex values: the root mean square over the slots, and that of the worst slot.
-
-        Args:
-            input_error: of the vectors, a root mean square; None: that of fresh encryptions.
-        """
-        return self._native.expected_error(input_error)
-
-    def report(self) -> str:
-        """What it needs and costs, in some lines for people."""
-        cost = self._native.cost
+    def _title(self) -> str:
         rows, columns = self._shape
-        mean, worst = self.expected_error()
-        return "\n".join(
-            (
-                f"matrix of {rows} x {columns} over {self.slots} slots, {self._native.diagonals} diagonals",
-                f"level {cost.level} to {cost.result_level}",
-                f"keys of {cost.key_bytes / 2**20:.1f} MiB, for rotations by "
-                + (", ".join(map(str, self.rotations)) or "none"),
-                f"plaintexts of {cost.plaintext_bytes / 2**20:.1f} MiB, workspace of "
-                f"{cost.workspace_bytes / 2**20:.1f} MiB",
-                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
-                f"{cost.key_products} products with keys, {cost.mod_ups} extensions of digits, "
-                f"{cost.divisions} divisions, {cost.plain_products} products with plaintexts",
-            )
-        )
+        return f"matrix of {rows} x {columns} over {self.slots} slots, {self._native.diagonals} diagonals"
+
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+        return self._with_noise(self.evaluate_clear(*values), seed)
 
     def evaluate_clear(self, values: ArrayLike) -> NDArray[np.complex128]:
         """The product with values in the clear, of shape (..., columns), by the same diagonals.
@@ -242,15 +168,11 @@ class LinearTransform:
         return x.evaluator.transform(x, self, out=out)
 
     def _apply(self, evaluator: Any, x: Ciphertext) -> _core.Ciphertext:
-        context = evaluator.context
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = _core.prepare_linear_transform(context._native, self._native)
-            self._prepared[context] = prepared
-        return prepared.apply(evaluator._native, x._native)
+        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, x._native)
+        return result
 
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return self._native.generate_keys(secret_key)
+    def _prepare(self, context: Context) -> _core.PreparedLinearTransform:
+        return _core.prepare_linear_transform(context._native, self._native)
 
     def __repr__(self) -> str:
         rows, columns = self._shape

@@ -40,7 +40,7 @@ class Context:
         params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
         device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which.
         threads: how many threads the CPU may use; None: as many as the process may run on.
-        memory_limit: bytes that the context may take of a CUDA device's memory, with those kept for reuse;
+        memory_limit: bytes that the context may take of its device's memory, with those kept for reuse;
             None: as many as there are.
         stream: the CUDA stream that all operations run in: an object of PyTorch, CuPy or any library with
             `__cuda_stream__`, or its handle as an integer. None: each thread has a stream of its own, and
@@ -52,7 +52,7 @@ class Context:
     Raises:
         DeviceError: for a device that is not there; the message says why and what there is. Also for a GPU
             with a multiplier other than "ntt".
-        ParameterError: for a memory limit or a stream on the CPU, or a multiplier that is not there.
+        ParameterError: for a stream on the CPU, or a multiplier that is not there.
         TypeError: when `stream` is no stream.
     """
 

@@ -206,6 +206,62 @@ def test_the_plan_tells_its_price(boot):
     assert boot.plaintext_bytes > 0
     mean, worst = boot.expected_precision()
     assert 20 < worst < mean < 26
+    assert isinstance(boot, hm.circuits.Plan)
+    assert boot.level == boot.input_level
+    assert boot.depth == -4
+    assert boot.operations["products"] == 11
+    assert 2**-24 < boot.expected_error(0)[0] < 2**-20
+    told = boot.as_dict()
+    assert told["levels_left"] == 4
+    assert told["expected_precision"] == {"mean": mean, "worst": worst}
+    kinds = [key["kind"] for key in told["keys"]]
+    assert kinds.count("conjugation") == kinds.count("to ephemeral") == kinds.count("from ephemeral") == 1
+    assert kinds.count("relinearization") == 8
+    assert sum(key["bytes"] for key in told["keys"]) == boot.key_bytes
+    # The trace gathers the repetitions of 16 slots.
+    assert {16, 32, 64, 128, 256, 512} <= {key["rotation"] for key in told["keys"]}
+
+
+def test_keys_fit_a_limit_in_memory(params, boot):
+    few = hm.circuits.Bootstrap(params, SLOTS, key_memory_limit=boot.key_bytes - 1)
+    assert few.key_bytes < boot.key_bytes
+    assert "one after the other" in few.report()
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk, public_key=False, relinearization=False, plan=few)
+    assert keys.memory_bytes == few.key_bytes
+    ev = ctx.bind(ctx.generate_keys(sk, plan=few), bootstrap=few)
+    y = ev.at_level(ev.encrypt(values()), few.input_level).bootstrap()
+    np.testing.assert_allclose(ctx.decrypt(y, sk).real, values(), atol=2**-19)
+    with pytest.raises(hm.errors.OutOfMemoryError, match="at least"):
+        hm.circuits.Bootstrap(params, SLOTS, key_memory_limit=1)
+    with pytest.raises(hm.errors.ParameterError, match="key_memory_limit"):
+        hm.circuits.Bootstrap(params, SLOTS, key_memory_limit=0)
+
+
+def test_too_little_memory_is_said_before_anything_runs(params, boot):
+    assert boot.memory_bytes(2) == boot.key_bytes + boot.plaintext_bytes + 2 * boot.workspace_bytes
+    narrow = hm.Context(params, "cpu", memory_limit=boot.key_bytes // 2)
+    with pytest.raises(hm.errors.OutOfMemoryError, match="left"):
+        boot.require_memory(narrow)
+    sk = narrow.generate_secret_key()
+    with pytest.raises(hm.errors.OutOfMemoryError, match="keys of a plan"):
+        narrow.generate_keys(sk, public_key=False, relinearization=False, plan=boot)
+    wide = hm.Context(params, "cpu", memory_limit=2 * boot.memory_bytes())
+    boot.require_memory(wide)
+    with pytest.raises(hm.errors.OutOfMemoryError):
+        boot.require_memory(wide, batch=100)
+    with pytest.raises(hm.errors.MismatchError):
+        boot.require_memory(hm.Context(hm.ckks.Parameters.for_circuit(1)))
+
+
+def test_estimated_times_grow_with_the_work(client, params, boot):
+    ctx, _, _ = client
+    all_slots = hm.circuits.Bootstrap(params)
+    assert boot.estimate_time(ctx) > 0
+    # By the same rates a matrix of a diagonal is a small part of a bootstrap.
+    one = hm.circuits.LinearTransform(np.eye(SLOTS), params)
+    assert 0 < one.estimate_time(ctx) < all_slots.estimate_time(ctx) / 4
 
 
 def test_the_model_makes_an_error_of_that_size(boot):

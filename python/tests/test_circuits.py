@@ -89,6 +89,14 @@ def test_transforms_tell_what_they_need(params):
     mean, worst = plan.expected_error()
     assert plan.expected_error(0)[0] < mean <= worst < plan.expected_error(1e-3)[1]
     assert "expected noise" in plan.report()
+    assert isinstance(plan, hm.circuits.Plan)
+    assert plan.operations["plain_products"] == 2
+    (told,) = plan.as_dict()["keys"]
+    assert (told["kind"], told["rotation"], told["bytes"]) == ("rotation", 2, plan.key_bytes)
+    clear = plan.evaluate_clear(np.ones((3, SLOTS)))
+    noise = plan.simulate(np.ones((3, SLOTS)), seed=1) - clear
+    assert mean / 2 < np.sqrt((np.abs(noise) ** 2).mean()) < 2 * mean
+    np.testing.assert_array_equal(plan.simulate(np.ones((3, SLOTS)), seed=1) - clear, noise)
 
 
 def test_what_does_not_fit_is_refused(client, params):

@@ -100,9 +100,47 @@ def test_params_of_ckks_take_ranges_and_shares(capsys: Any) -> None:
     assert any("others see" in reason for reason in found["why"])
 
 
+def test_plan_of_a_bootstrap(capsys: Any) -> None:
+    arguments = ["plan", "bootstrap", "test-40", "--slots", "64"]
+    assert main([*arguments, "--time", "--device", "cpu", "--threads", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "bootstrap of 64 complex slots" in text
+    assert "13 levels left" in text
+    assert "rotations by 16, 32, 48, 64, 128, 256, 512:" in " ".join(text.split())
+    assert "ms on cpu" in text
+    found = run_json(capsys, *arguments, "--batch", "2")
+    boot = hm.circuits.Bootstrap(hm.ckks.Parameters.for_bootstrapping("test-40"), 64)
+    assert found["bytes"]["keys"] == boot.key_bytes
+    assert found["memory_bytes"] == boot.memory_bytes(2)
+    assert len(found["keys"]) == len(boot.needed_keys)
+    assert "seconds" not in found
+    few = run_json(capsys, *arguments, "--key-memory", f"{boot.key_bytes - 1}")
+    assert few["bytes"]["keys"] < boot.key_bytes
+
+
+def test_plan_of_functions_and_matrices(capsys: Any) -> None:
+    found = run_json(capsys, "plan", "function", "sigmoid", "--interval=-8,8", "--bits", "16")
+    assert found["depth"] == hm.circuits.sigmoid((-8, 8), bits=16).depth
+    assert [key["kind"] for key in found["keys"]] == ["relinearization"]
+    assert run_json(capsys, "plan", "function", "gelu", "--degree", "7")["depth"] == 3
+    assert run_json(capsys, "plan", "function", "sign", "--gap", "0.1", "--bits", "8")["depth"] > 4
+    assert run_json(capsys, "plan", "function", "maximum", "--bits", "6", "--depth", "15")["level"] == 15
+    assert main(["plan", "function", "exp"]) == 0
+    assert "relinearizations" in capsys.readouterr().out
+    dense = run_json(capsys, "plan", "matrix", "64", "32")
+    few = run_json(capsys, "plan", "matrix", "64", "32", "--fewest-keys")
+    assert len(few["keys"]) < len(dense["keys"])
+    assert dense["operations"]["plain_products"] == 64
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        (["plan", "bootstrap", "n16"], "n16-40"),
+        (["plan", "bootstrap", "test-40", "--key-memory", "1MiB"], "at least"),
+        (["plan", "bootstrap", "test-40", "--device", "cpu", "--memory-limit", "64MiB"], "left"),
+        (["plan", "function", "log"], "logarithm"),
+        (["plan", "function", "sign", "--degree", "3"], "--degree is no option of sign"),
         (["params", "bfv", "--scale-bits", "40"], "--scale-bits is no option of BFV"),
         (["params", "bgv", "--shares", "2"], "--shares is no option of BGV"),
         (["params", "ckks", "--sharing-bits", "65"], "sharing_bits"),

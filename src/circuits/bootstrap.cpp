@@ -24,9 +24,6 @@ namespace {
 using rlwe::Ciphertext;
 using rlwe::KeyRole;
 
-// Special primes of a circuit's key, at most.
-constexpr std::size_t most_special_primes = 10;
-
 constexpr KeyRole to_ephemeral_role{.to = rlwe::ephemeral_secret};
 constexpr KeyRole from_ephemeral_role{.from = rlwe::ephemeral_secret};
 
@@ -47,9 +44,7 @@ std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std:
 
 std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyRole& role,
                                                       const rlwe::GadgetPrimes& gadget) {
-  if (const auto of_role = keys.switching.find(role); of_role != keys.switching.end()) {
-    if (const auto found = of_role->second.find(gadget); found != of_role->second.end()) return found->second;
-  }
+  if (auto found = keys.find(role, gadget)) return found;
   throw MissingKeyError(
       "bootstrap: a key of the plan is not there; make the keys with Bootstrap::generate_keys (Python: "
       "generate_keys(plan=))");
@@ -86,7 +81,7 @@ Precision precision_of(std::span<const std::complex<double>> found,
 }
 
 Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options)
-    : fingerprint_(parameters.fingerprint()),
+    : Plan(parameters),
       slots_(options.slots == 0 ? parameters.max_slots() : options.slots),
       real_(options.real) {
   const BootstrapLayout layout(parameters);
@@ -125,23 +120,15 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   // Each of the slots' real and imaginary parts is a coefficient.
   failure_log2_ = circuits::failure_log2(eval_mod_range, ephemeral_weight, 2 * slots_);
   tell_needs(parameters);
+  if (options.key_memory_limit != 0) fit_keys(parameters, options.key_memory_limit);
 }
 
 void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
-  const auto add = [&](KeyNeed need) {
-    if (std::find(needed_keys_.begin(), needed_keys_.end(), need) == needed_keys_.end()) {
-      needed_keys_.push_back(std::move(need));
-    }
-  };
-  cost_ = {.level = input_level_, .result_level = result_level_};
+  const auto add = [&](KeyNeed need) { add_need(std::move(need)); };
+  needed_keys_.clear();
   for (const auto* row : {&to_coefficients_, &to_slots_}) {
     for (const LinearTransform& transform : *row) {
       for (const KeyNeed& need : transform.needed_keys()) add(need);
-      cost_.key_products += transform.cost().key_products;
-      cost_.mod_ups += transform.cost().mod_ups;
-      cost_.divisions += transform.cost().divisions;
-      cost_.plain_products += transform.cost().plain_products;
-      cost_.plaintext_bytes += transform.cost().plaintext_bytes;
     }
   }
   for (const std::size_t step : trace_) {
@@ -152,14 +139,9 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
   for (const std::size_t level : eval_mod_->product_levels()) {
     add({KeyRole::relinearization(), product_gadget(parameters, level, most_special_primes)});
   }
-  const std::size_t switches = trace_.size() + 1 + eval_mod_->products();
-  cost_.key_products += switches + 2;
-  cost_.mod_ups += switches + 1;
-  cost_.divisions += switches + 2;
-  std::vector<KeyNeed> all = needed_keys_;
-  all.push_back({to_ephemeral_role, to_ephemeral_});
-  all.push_back({from_ephemeral_role, from_ephemeral_});
-  cost_.key_bytes = key_bytes(parameters.degree(), all);
+  add({to_ephemeral_role, to_ephemeral_});
+  add({from_ephemeral_role, from_ephemeral_});
+  tell_cost(parameters);
 }
 
 std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::complex<double>> values,
@@ -167,7 +149,7 @@ std::vector<std::complex<double>> Bootstrap::simulate(std::span<const std::compl
   return (*model_)(values, seed);
 }
 
-Precision Bootstrap::expected_precision() const {
+std::vector<std::complex<double>> Bootstrap::uniform_values() const {
   std::mt19937_64 generator(1);  // of the model alone
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<std::complex<double>> values(slots_);
@@ -175,29 +157,18 @@ Precision Bootstrap::expected_precision() const {
     value.real(uniform(generator));
     if (!real_) value.imag(uniform(generator));
   }
-  return precision_of(simulate(values), values);
+  return values;
 }
 
-rlwe::EvaluationKeys Bootstrap::generate_keys(const rlwe::SecretKey& secret) const {
-  const rlwe::Context& context = *secret.context;
-  if (context.parameters().fingerprint() != fingerprint_) {
-    throw MismatchError("bootstrap: the plan was made for other parameters than the key's, " +
-                        context.parameters().short_fingerprint() + "; make it for these");
-  }
-  rlwe::EvaluationKeys keys = circuits::generate_keys(secret, needed_keys_);
-  const rlwe::EncapsulationKeys ephemeral = rlwe::generate_encapsulation_keys(
-      secret, ephemeral_weight, context.gadget(to_ephemeral_), context.gadget(from_ephemeral_));
-  keys.add(to_ephemeral_role, ephemeral.to_ephemeral);
-  keys.add(from_ephemeral_role, ephemeral.from_ephemeral);
-  return keys;
+Precision Bootstrap::expected_precision() const {
+  const std::vector<std::complex<double>> values = uniform_values();
+  return precision_of(simulate(values), values);
 }
 
 PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> context, const Bootstrap& plan)
     : context_(std::move(context)), plan_(plan) {
-  if (context_->parameters().fingerprint() != plan_.fingerprint_) {
-    throw MismatchError("bootstrap: the plan was made for other parameters than the context's, " +
-                        context_->parameters().short_fingerprint() + "; make it for these");
-  }
+  plan_.require_parameters(*context_, "bootstrap");
+  require_room(*context_, plan_.cost().plaintext_bytes + plan_.cost().workspace_bytes, "bootstrap");
   for (const LinearTransform& transform : plan_.to_coefficients_)
     to_coefficients_.emplace_back(context_, transform);
   for (const LinearTransform& transform : plan_.to_slots_) to_slots_.emplace_back(context_, transform);
@@ -258,7 +229,8 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
                         " slots and a ciphertext of " + std::to_string(in.meta.slots) +
                         "; make the plan for as many");
   }
-  for (const KeyNeed& need : plan_.needed_keys_) require_key(evaluator.keys(), need.role, need.gadget);
+  for (const KeyNeed& need : plan_.needed_keys()) require_key(evaluator.keys(), need.role, need.gadget);
+  require_room(*context_, in.poly.shape().batch * plan_.cost().workspace_bytes, "bootstrap");
 
   const bool is_slots_first = plan_.order_ == BootstrapOrder::slots_first;
   const auto through = [&](const std::vector<PreparedLinearTransform>& transforms, Ciphertext x) {

@@ -153,11 +153,6 @@ EvalMod::EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layo
     product_levels_.push_back(level);
 }
 
-std::size_t EvalMod::products() const {
-  // y, T_2, T_3, T_4, two halves, T_8, their join, the doublings.
-  return 11 + (arcsine_ ? arcsine_steps : 0);
-}
-
 Ciphertext EvalMod::operator()(const ckks::Evaluator& evaluator, Ciphertext v) const {
   evaluator.add_scalar_inplace(v, {.value = -0.25 / static_cast<double>(eval_mod_range)});
   const rlwe::Metadata given = v.meta;

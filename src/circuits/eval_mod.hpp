@@ -36,6 +36,8 @@ class EvalMod {
   [[nodiscard]] std::size_t products() const;
   /// The levels at which they need a key.
   [[nodiscard]] const std::vector<std::size_t>& product_levels() const { return product_levels_; }
+  /// Operations for a batch of so many ciphertexts, and what is alive at once in bytes.
+  [[nodiscard]] Cost cost(const rlwe::Parameters& parameters, std::size_t batch) const;
 
  private:
   EvalModSeries series_;

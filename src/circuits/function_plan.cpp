@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "circuits/coefficient.hpp"
 #include "circuits/function_parts.hpp"
 #include "circuits/lowering.hpp"
 #include "circuits/rounding_model.hpp"
+#include "circuits/switch_extent.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -74,7 +77,7 @@ std::vector<double> bounds_of(const Function& function) {
 
 FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function,
                            const FunctionPlanOptions& options)
-    : fingerprint_(parameters.fingerprint()), function_(std::move(function)) {
+    : Plan(parameters), function_(std::move(function)) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a function of slots is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
@@ -167,7 +170,22 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
   const std::vector<std::size_t> last = last_uses();
   const std::size_t inputs = function_.inputs().size();
   std::optional<std::size_t> highest_product;
-  std::size_t held = 0;  // limbs of values in between
+  std::size_t held = 0;                                         // limbs of values in between
+  std::map<std::pair<Value, std::size_t>, std::size_t> copies;  // of values at lower levels: their limbs
+  const auto level_of = [&](Value value) {
+    return value < inputs ? cost_.level : steps_[value - inputs].result_level;
+  };
+  const auto copy_to = [&](Value value, std::size_t level) {
+    if (level_of(value) == level) return;
+    const std::size_t own = 2 * limbs(level);
+    if (copies.emplace(std::pair(value, level), own).second) held += own;
+  };
+  // Terms read the level's limbs where they come first.
+  const auto comes_first = [&](Value value, std::size_t level) {
+    const auto &part = parameters.literal().levels[level],
+               &all = parameters.literal().levels[level_of(value)];
+    return part.size() <= all.size() && std::equal(part.begin(), part.end(), all.begin());
+  };
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const FunctionStep& step = steps_[i];
     if (!step.products.empty()) {
@@ -176,19 +194,26 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
     }
     cost_.products += step.products.size();
     cost_.rescales += step.rescaled ? 1 : 0;
-    std::size_t used = (step.products.empty() ? 2 : 3) * limbs(step.level);
+    // Of a product, its relinearization and the scratch of that.
+    std::size_t used = 2 * limbs(step.level);
+    if (!step.products.empty()) {
+      const SwitchExtent extent(parameters, parameters.default_gadget(step.level), step.level);
+      extent.add_switches(cost_.work, 1);
+      cost_.work.products += step.products.size() * 3 * extent.base;
+      used = 6 * extent.base + 2 * extent.extended;
+    }
+    cost_.work.divisions += step.rescaled ? 2 * limbs(step.level) : 0;
     if (!step.terms.empty()) used += 2 * limbs(step.level);
-    const auto drops = [&](Value value) {
-      const bool is_higher =
-          value < inputs ? step.level < cost_.level : step.level < steps_[value - inputs].result_level;
-      if (is_higher) used += 2 * limbs(step.level);
-    };
     for (const auto& [a, b] : step.products) {
-      drops(a);
-      drops(b);
+      copy_to(a, step.level);
+      copy_to(b, step.level);
+    }
+    for (const auto& term : step.terms) {
+      if (step.rescaled && !comes_first(term.value, step.level)) copy_to(term.value, step.level);
     }
     if (step.rescaled) {
       cost_.plain_products += step.terms.size();
+      cost_.work.products += step.terms.size() * 2 * limbs(step.level);
       for (const auto& term : step.terms) {
         const std::size_t entries = std::min(parameters.degree(), ckks::period_entries(term.factor.size()));
         cost_.plaintext_bytes += limbs(step.level) * entries * sizeof(std::uint64_t);
@@ -203,10 +228,15 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
     for (std::size_t value = inputs; value < inputs + i + 1; ++value) {
       if (last[value] == i) held -= 2 * limbs(steps_[value - inputs].result_level);
     }
+    std::erase_if(copies, [&](const auto& copy) {
+      const bool ends = last[copy.first.first] == i;
+      if (ends) held -= copy.second;
+      return ends;
+    });
   }
   cost_.mod_ups = cost_.divisions = cost_.key_products;
   if (highest_product) {
-    needed_keys_.push_back({rlwe::KeyRole::relinearization(), parameters.default_gadget(*highest_product)});
+    add_need({rlwe::KeyRole::relinearization(), parameters.default_gadget(*highest_product)});
   }
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
 }
@@ -225,9 +255,8 @@ Rows FunctionPlan::evaluate_clear(std::span<const std::vector<Complex>> inputs) 
   return results;
 }
 
-ExpectedError FunctionPlan::expected_error(std::optional<double> input_error) const {
+ExpectedError FunctionPlan::error_from(double fresh) const {
   const std::size_t inputs = function_.inputs().size();
-  const double fresh = input_error.value_or(rounding_ / cost_.scale);
   const std::size_t ends = std::size_t{1} << std::min<std::size_t>(inputs, 4);
   double sum = 0, worst = 0;
   for (std::size_t sample = 0; sample < sample_count + ends; ++sample) {

@@ -13,6 +13,7 @@
 #include "circuits/coefficient.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
+#include "circuits/switch_extent.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -77,7 +78,7 @@ Diagonals diagonals_of(std::span<const Complex> matrix, std::size_t rows, std::s
 
 LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
                                  const LinearTransformOptions& options)
-    : fingerprint_(parameters.fingerprint()),
+    : Plan(parameters),
       diagonals_(std::move(diagonals)),
       slots_(slots),
       level_(options.level.value_or(parameters.highest_user_level())),
@@ -121,14 +122,7 @@ void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
                                     const LinearTransformOptions& options) {
   stride_ = slots_;
   for (const auto& [number, diagonal] : diagonals_) stride_ = std::gcd(stride_, number);
-  const auto split = [&](std::size_t steps) {
-    std::map<std::size_t, Group> groups;
-    for (const auto& [number, diagonal] : diagonals_) {
-      const std::size_t baby = number % (steps * stride_);
-      groups[number - baby][baby] = number;
-    }
-    return groups;
-  };
+  if (fewest_keys_) return choose_steps(options);
   // Rotations by 0 are none.
   const SwitchCost cost(parameters, gadget_, level_);
   const auto total = [&](const std::map<std::size_t, Group>& groups) {
@@ -143,13 +137,53 @@ void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t steps = 1; steps <= most; steps *= 2) {
     if (options.baby_steps != 0 && steps != std::min(options.baby_steps, most)) continue;
-    auto groups = split(steps);
+    auto groups = split(0, steps);
     const double own = total(groups);
     if (own >= least) continue;
     least = own;
     baby_steps_ = steps;
     groups_ = std::move(groups);
   }
+}
+
+// With one step after the other it is their number that counts. Diagonals on both sides of number 0 are
+// counted from the far end of the widest gap between them, and the sum is turned by it at the end.
+void LinearTransform::choose_steps(const LinearTransformOptions& options) {
+  std::size_t start = diagonals_.begin()->first;
+  std::size_t widest = start + slots_ - diagonals_.rbegin()->first;
+  for (auto next = std::next(diagonals_.begin()); next != diagonals_.end(); ++next) {
+    const std::size_t gap = next->first - std::prev(next)->first;
+    if (gap > widest) {
+      widest = gap;
+      start = next->first;
+    }
+  }
+  const std::size_t most = slots_ / stride_;
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t from : {std::size_t{0}, start}) {
+    for (std::size_t steps = 1; steps <= most; steps *= 2) {
+      if (options.baby_steps != 0 && steps != std::min(options.baby_steps, most)) continue;
+      auto groups = split(from, steps);
+      const std::size_t turns = *babies_of(groups).rbegin() / stride_ +
+                                groups.rbegin()->first / (steps * stride_) + (from == 0 ? 0 : 1);
+      if (turns >= fewest) continue;
+      fewest = turns;
+      start_ = from;
+      baby_steps_ = steps;
+      groups_ = std::move(groups);
+    }
+  }
+}
+
+std::map<std::size_t, LinearTransform::Group> LinearTransform::split(std::size_t start,
+                                                                     std::size_t steps) const {
+  std::map<std::size_t, Group> groups;
+  for (const auto& [number, diagonal] : diagonals_) {
+    const std::size_t place = (number + slots_ - start) % slots_;
+    const std::size_t baby = place % (steps * stride_);
+    groups[place - baby][baby] = number;
+  }
+  return groups;
 }
 
 void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
@@ -165,7 +199,8 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
     const std::size_t baby_turns = *babies.rbegin() / stride_, giant_turns = *giants.rbegin() / giant_stride;
     if (baby_turns != 0) rotations.insert(stride_);
     if (giant_turns != 0) rotations.insert(giant_stride);
-    cost_.key_products = baby_turns + giant_turns;
+    if (start_ != 0) rotations.insert(start_);
+    cost_.key_products = baby_turns + giant_turns + (start_ == 0 ? 0 : 1);
     cost_.mod_ups = cost_.key_products;
   } else {
     rotations = babies;
@@ -178,7 +213,7 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
   rotations_.assign(rotations.begin(), rotations.end());
   for (const std::size_t rotation : rotations_) {
     const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-    needed_keys_.push_back({rlwe::KeyRole::galois(element), gadget_});
+    add_need({rlwe::KeyRole::galois(element), gadget_});
   }
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
   const std::size_t limbs = parameters.literal().levels[level_].size() + gadget_.special.size();
@@ -186,12 +221,12 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
     cost_.plaintext_bytes += limbs * sizeof(std::uint64_t) *
                              std::min(parameters.degree(), ckks::period_entries(period_of(diagonal).size()));
   }
-  // Digits, and sums of two components for each giant step and for all; the giant steps' second components,
-  // and their digits. With few keys each baby step is kept.
-  const std::size_t digits = gadget_.digits.size(), turned = turns(giants);
-  const std::size_t kept = fewest_keys_ ? digits + 2 * babies.size() + 2 * 2
-                                        : digits + 2 * (groups_.size() + 1) + turned * (1 + digits);
-  cost_.workspace_bytes = kept * limbs * parameters.degree() * sizeof(std::uint64_t);
+  const SwitchExtent extent(parameters, gadget_, level_);
+  cost_.work = {.mod_ups = cost_.mod_ups * extent.digits * limbs,
+                .key_products = cost_.key_products * 2 * extent.digits * limbs,
+                .divisions = (cost_.divisions + 1) * limbs,  // the last one of two components
+                .products = cost_.plain_products * 2 * limbs};
+  tell_workspace(extent, babies.size(), turns(giants));
 
   const rlwe::ScalePolicy scales(parameters);
   cost_.scale = scales.level_scale(level_);
@@ -201,8 +236,32 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
   switching_ = switching_error(parameters, gadget_, slots_);
 }
 
-ExpectedError LinearTransform::expected_error(std::optional<double> input_error) const {
-  const double fresh = input_error.value_or(rounding_ / cost_.scale);
+// The most of what is alive at once, in limbs, with the scratch of the CPU's operations.
+void LinearTransform::tell_workspace(const SwitchExtent& extent, std::size_t babies, std::size_t turned) {
+  const std::size_t base = extent.base, extended = extent.extended, digits = extent.digits * extended;
+  const std::size_t switched = 4 * extended;  // sums of a switch, before and after its automorphism
+  std::size_t most = 0;
+  if (fewest_keys_) {
+    // Each baby step is kept; then a sum is turned beside what comes next.
+    const std::size_t kept = 2 * extended * babies;
+    const std::size_t turn = base + digits + switched;
+    most = kept + std::max(turn, 2 * 2 * extended + (turned != 0 || start_ != 0 ? turn : 0));
+  } else {
+    const std::size_t sums = 2 * extended * groups_.size();
+    const bool has_babies = babies > 1;
+    most = sums + switched + 2 * base + (has_babies ? digits : 0);
+    if (turned != 0) {
+      // Second components, divided and extended as a batch.
+      const std::size_t divided = turned * (extended + base + extent.special() + 1);
+      const std::size_t split = turned * (base + digits + base);
+      const std::size_t summed = turned * digits + 2 * extended + switched + 2 * base;
+      most = std::max({most, sums + divided, sums + split, sums + summed});
+    }
+  }
+  cost_.workspace_bytes = extent.bytes(most);
+}
+
+ExpectedError LinearTransform::error_from(double fresh) const {
   // By slot: of the input and the rotations, as often as a diagonal's entry is large.
   std::vector<double> variances(slots_);
   for (const auto& [giant, group] : groups_) {
@@ -240,10 +299,8 @@ std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> va
 PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context,
                                                  const LinearTransform& plan)
     : context_(std::move(context)), plan_(plan) {
-  if (context_->parameters().fingerprint() != plan_.fingerprint_) {
-    throw MismatchError("linear transform: the plan was made for other parameters than the context's, " +
-                        context_->parameters().short_fingerprint() + "; make it for these");
-  }
+  plan_.require_parameters(*context_, "linear transform");
+  require_room(*context_, plan_.cost_.plaintext_bytes + plan_.cost_.workspace_bytes, "linear transform");
   const ckks::Encoder encoder(context_);
   const std::size_t level = plan_.level_;
   gadget_ = context_->gadget(plan_.gadget_);
@@ -253,7 +310,8 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   for (const auto& [giant, group] : plan_.groups_) {
     for (const auto& [baby, number] : group) {
       // The giant step turns the products, too.
-      const auto values = rotated(plan_.diagonals_.at(number), plan_.slots_ - giant);
+      const std::size_t turn = (giant + plan_.start_) % plan_.slots_;
+      const auto values = rotated(plan_.diagonals_.at(number), plan_.slots_ - turn);
       plaintexts_.emplace(number, encoder.encode_over(extended, period_of(values), {}, level, scale,
                                                       ckks::Stored::one_period));
     }
@@ -267,10 +325,7 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
     return rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
   };
   const auto key_of = [&](std::size_t rotation, const rlwe::GadgetPrimes& gadget) {
-    const auto of_role = keys.switching.find(role_of(rotation));
-    if (of_role == keys.switching.end()) return std::shared_ptr<const rlwe::SwitchingKey>();
-    const auto found = of_role->second.find(gadget);
-    return found == of_role->second.end() ? nullptr : found->second;
+    return keys.find(role_of(rotation), gadget);
   };
   const std::vector<std::size_t>& rotations = plan_.rotations_;
   if (rotations.empty()) return {.gadget = gadget_, .of = {}};
@@ -393,7 +448,7 @@ ExtendedCiphertext PreparedLinearTransform::step_by_step(const RotationKeys& key
     }
   }
   turn_down_to(0);
-  return std::move(*sum);
+  return plan_.start_ == 0 ? std::move(*sum) : turned(keys, *sum, plan_.start_);
 }
 
 }  // namespace hemera::circuits

@@ -1,11 +1,36 @@
 #include "hemera/circuits/plan.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
+#include "circuits/eval_mod.hpp"
+#include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
+namespace {
+
+bool is_ephemeral(const rlwe::KeyRole& role) {
+  return role.to == rlwe::ephemeral_secret || role.from == rlwe::ephemeral_secret;
+}
+
+}  // namespace
+
+void Cost::add_operations(const Cost& part) {
+  key_products += part.key_products;
+  mod_ups += part.mod_ups;
+  divisions += part.divisions;
+  plain_products += part.plain_products;
+  plaintext_bytes += part.plaintext_bytes;
+  products += part.products;
+  rescales += part.rescales;
+  work.mod_ups += part.work.mod_ups;
+  work.key_products += part.work.key_products;
+  work.divisions += part.work.divisions;
+  work.products += part.work.products;
+}
 
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs) {
   std::size_t words = 0;
@@ -15,19 +40,94 @@ std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs) {
   return words * sizeof(std::uint64_t);
 }
 
+std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& parameters,
+                                                    std::span<const KeyNeed> needs) {
+  std::set<std::uint64_t> wanted;
+  for (const KeyNeed& need : needs) wanted.insert(need.role.galois_element);
+  std::map<std::uint64_t, std::size_t> steps;
+  const std::uint64_t generator = parameters.galois_element(1), order = 2 * parameters.degree();
+  std::uint64_t element = 1;
+  for (std::size_t step = 0; step < parameters.max_slots(); ++step) {
+    if (wanted.contains(element)) steps.emplace(element, step);
+    element = element * generator % order;
+  }
+  return steps;
+}
+
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs) {
   const rlwe::Context& context = *secret.context;
   rlwe::EvaluationKeys keys;
   keys.context = secret.context;
+  // What is weak is found before any key is made.
+  std::vector<std::shared_ptr<const rlwe::Gadget>> gadgets;
+  const KeyNeed *to_ephemeral = nullptr, *from_ephemeral = nullptr;
   for (const KeyNeed& need : needs) {
-    const auto gadget = context.gadget(need.gadget);
-    rlwe::require_security(context, *gadget, context.parameters().literal().secret);
+    gadgets.push_back(context.gadget(need.gadget));
+    if (is_ephemeral(need.role)) {
+      (need.role.to == rlwe::ephemeral_secret ? to_ephemeral : from_ephemeral) = &need;
+    } else {
+      rlwe::require_security(context, *gadgets.back(), context.parameters().literal().secret);
+    }
+  }
+  if (to_ephemeral != nullptr && from_ephemeral != nullptr) {
+    const rlwe::EncapsulationKeys pair =
+        rlwe::generate_encapsulation_keys(secret, ephemeral_weight, context.gadget(to_ephemeral->gadget),
+                                          context.gadget(from_ephemeral->gadget));
+    keys.add(to_ephemeral->role, pair.to_ephemeral);
+    keys.add(from_ephemeral->role, pair.from_ephemeral);
+  }
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    const KeyNeed& need = needs[i];
+    if (is_ephemeral(need.role)) continue;
+    const std::shared_ptr<const rlwe::Gadget>& gadget = gadgets[i];
     rlwe::SwitchingKey key = need.role.power == 2
                                  ? rlwe::generate_relinearization_key(secret, gadget)
                                  : rlwe::generate_galois_key(secret, need.role.galois_element, gadget);
     keys.add(need.role, std::make_shared<const rlwe::SwitchingKey>(std::move(key)));
   }
   return keys;
+}
+
+void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what) {
+  const std::size_t room = context.memory()->available();
+  if (bytes <= room) return;
+  throw OutOfMemoryError(what + ": " + std::to_string(bytes) + " bytes are needed, and " +
+                         context.backend().device().name() + " has " + std::to_string(room) +
+                         " left; use fewer slots, a smaller batch, a mode with fewer keys, or more memory");
+}
+
+Plan::Plan(const rlwe::Parameters& parameters) : fingerprint_(parameters.fingerprint()) {}
+
+void Plan::add_need(KeyNeed need) {
+  if (std::find(needed_keys_.begin(), needed_keys_.end(), need) == needed_keys_.end()) {
+    needed_keys_.push_back(std::move(need));
+  }
+}
+
+ExpectedError Plan::expected_error(std::optional<double> input_error) const {
+  return error_from(input_error.value_or(rounding_ / cost_.scale));
+}
+
+std::size_t Plan::memory_bytes(std::size_t batch) const {
+  return cost_.key_bytes + cost_.plaintext_bytes + batch * cost_.workspace_bytes;
+}
+
+void Plan::require_memory(const rlwe::Context& context, std::size_t batch) const {
+  require_parameters(context, "memory of a plan");
+  require_room(context, memory_bytes(batch), "keys, plaintexts and workspace of a plan");
+}
+
+rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
+  require_parameters(*secret.context, "keys of a plan");
+  require_room(*secret.context, cost_.key_bytes, "keys of a plan");
+  return circuits::generate_keys(secret, needed_keys_);
+}
+
+void Plan::require_parameters(const rlwe::Context& context, const char* operation) const {
+  if (context.parameters().fingerprint() == fingerprint_) return;
+  throw MismatchError(std::string(operation) +
+                      ": the plan was made for other parameters than the context's, " +
+                      context.parameters().short_fingerprint() + "; make it for these");
 }
 
 }  // namespace hemera::circuits

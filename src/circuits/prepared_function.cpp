@@ -30,10 +30,8 @@ rlwe::Plaintext encode(const ckks::Encoder& encoder, const poly::RnsBase& base,
 
 PreparedFunction::PreparedFunction(std::shared_ptr<const rlwe::Context> context, const FunctionPlan& plan)
     : context_(std::move(context)), plan_(plan) {
-  if (context_->parameters().fingerprint() != plan_.fingerprint_) {
-    throw MismatchError("function: the plan was made for other parameters than the context's, " +
-                        context_->parameters().short_fingerprint() + "; make it for these");
-  }
+  plan_.require_parameters(*context_, "function");
+  require_room(*context_, plan_.cost_.plaintext_bytes + plan_.cost_.workspace_bytes, "function");
   const ckks::Encoder encoder(context_);
   const rlwe::ScalePolicy& scales = context_->scales();
   const std::size_t inputs = plan_.function_.inputs().size();

@@ -100,12 +100,10 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     backend_ = poly::make_cuda_backend(
         ring, {.device = device.index, .memory_limit = options.memory_limit, .stream = options.stream});
   } else {
-    if (options.memory_limit != 0 || options.stream) {
-      throw ParameterError(
-          "a memory limit and a stream are for a CUDA device; the CPU takes the memory that the system has: "
-          "leave them out, or use the device 'cuda'");
+    if (options.stream) {
+      throw ParameterError("a stream is for a CUDA device: leave it out, or use the device 'cuda'");
     }
-    backend_ = poly::make_cpu_backend(ring, options.threads);
+    backend_ = poly::make_cpu_backend(ring, options.threads, options.memory_limit);
   }
   queue_ = backend_->make_thread_queue();
 

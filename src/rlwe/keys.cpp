@@ -74,6 +74,14 @@ std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role, st
   return best;
 }
 
+std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role,
+                                                         const GadgetPrimes& gadget) const {
+  const auto keys = switching.find(role);
+  if (keys == switching.end()) return nullptr;
+  const auto found = keys->second.find(gadget);
+  return found == keys->second.end() ? nullptr : found->second;
+}
+
 std::vector<std::uint64_t> EvaluationKeys::galois_elements() const {
   std::vector<std::uint64_t> elements;
   for (const auto& [role, keys] : switching) {

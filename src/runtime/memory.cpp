@@ -2,7 +2,9 @@
 
 #include <openssl/crypto.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -28,18 +30,18 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 class HostMemory final : public Memory {
  public:
-  explicit HostMemory(std::size_t kept_bytes_limit) : kept_bytes_limit_(kept_bytes_limit) {}
+  HostMemory(std::size_t kept_bytes_limit, std::size_t limit)
+      : kept_bytes_limit_(kept_bytes_limit), limit_(limit) {}
 
-  ~HostMemory() override {
-    for (auto& [bytes, blocks] : kept_) {
-      for (std::byte* block : blocks) std::free(block);
-    }
-  }
+  ~HostMemory() override { give_back_kept(); }
 
   [[nodiscard]] Device device() const override { return {Device::Kind::cpu, 0}; }
 
   std::byte* allocate(std::size_t bytes) override {
-    if (bytes > SIZE_MAX / 2) fail(bytes);
+    if (bytes > SIZE_MAX / 2) {
+      const std::lock_guard lock(mutex_);
+      fail(bytes);
+    }
     const std::size_t block_bytes = size_class(bytes, alignment);
     {
       const std::lock_guard lock(mutex_);
@@ -48,20 +50,25 @@ class HostMemory final : public Memory {
         std::byte* block = found->second.back();
         found->second.pop_back();
         kept_bytes_ -= block_bytes;
-        used_ += block_bytes;
+        use(block_bytes);
         return block;
       }
+      if (limit_ != 0 && used_ + kept_bytes_ + block_bytes > limit_) give_back_kept();
+      if (limit_ != 0 && used_ + block_bytes > limit_) fail(bytes);
+      use(block_bytes);
     }
     const bool large = block_bytes >= huge_page;
     const std::size_t align = large ? huge_page : alignment;
     const std::size_t rounded = (block_bytes + align - 1) / align * align;
     void* block = std::aligned_alloc(align, rounded);
-    if (block == nullptr) fail(bytes);
+    if (block == nullptr) {
+      const std::lock_guard lock(mutex_);
+      used_ -= block_bytes;
+      fail(bytes);
+    }
 #if defined(__linux__)
     if (large) madvise(block, rounded, MADV_HUGEPAGE);
 #endif
-    const std::lock_guard lock(mutex_);
-    used_ += block_bytes;
     return static_cast<std::byte*>(block);
   }
 
@@ -90,14 +97,33 @@ class HostMemory final : public Memory {
     return used_;
   }
 
+  [[nodiscard]] std::size_t available() const override {
+    const std::lock_guard lock(mutex_);
+    return limit_ == 0 ? SIZE_MAX : limit_ - std::min(limit_, used_);
+  }
+
  private:
+  // All that follow: under the mutex.
+  void use(std::size_t block_bytes) {
+    used_ += block_bytes;
+    raise_peak(used_);
+  }
+  void give_back_kept() noexcept {
+    for (auto& [bytes, blocks] : kept_) {
+      for (std::byte* block : blocks) std::free(block);
+      blocks.clear();
+    }
+    kept_bytes_ = 0;
+  }
   [[noreturn]] void fail(std::size_t bytes) const {
-    throw OutOfMemoryError("out of host memory: asked for " + std::to_string(bytes) + " bytes with " +
-                           std::to_string(used()) +
-                           " in use; use a smaller batch, fewer keys or a smaller ring");
+    throw OutOfMemoryError(
+        "out of host memory: asked for " + std::to_string(bytes) + " bytes with " + std::to_string(used_) +
+        " in use" + (limit_ == 0 ? "" : ", under a limit of " + std::to_string(limit_)) +
+        "; use a smaller batch, fewer keys or a smaller ring" + (limit_ == 0 ? "" : ", or a higher limit"));
   }
 
   const std::size_t kept_bytes_limit_;
+  const std::size_t limit_;
   mutable ForkSafeMutex mutex_;
   std::map<std::size_t, std::vector<std::byte*>> kept_;
   std::size_t kept_bytes_ = 0;
@@ -106,8 +132,8 @@ class HostMemory final : public Memory {
 
 }  // namespace
 
-std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit) {
-  return std::make_shared<HostMemory>(kept_bytes_limit);
+std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit, std::size_t limit) {
+  return std::make_shared<HostMemory>(kept_bytes_limit, limit);
 }
 
 Buffer::Buffer(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy)

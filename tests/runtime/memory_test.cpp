@@ -50,6 +50,25 @@ TEST(HostMemory, CountsWhatIsInUse) {
   EXPECT_EQ(memory->used(), 0U);
 }
 
+TEST(HostMemory, TellsItsPeakAndWhatItsLimitLeaves) {
+  EXPECT_EQ(make_host_memory()->available(), SIZE_MAX);
+  const auto memory = make_host_memory(kept_bytes, 1 << 20);
+  EXPECT_EQ(memory->available(), std::size_t{1} << 20);
+  {
+    const Buffer first(memory, 512 << 10), second(memory, 256 << 10);
+    EXPECT_EQ(memory->available(), std::size_t{256} << 10);
+    EXPECT_THROW(Buffer(memory, 512 << 10), OutOfMemoryError);
+    EXPECT_EQ(memory->used(), std::size_t{768} << 10);
+  }
+  EXPECT_EQ(memory->peak(), std::size_t{768} << 10);
+  // Blocks that are kept make way for another size.
+  EXPECT_EQ(memory->available(), std::size_t{1} << 20);
+  const Buffer other(memory, 1 << 20);
+  EXPECT_EQ(memory->available(), 0U);
+  memory->reset_peak();
+  EXPECT_EQ(memory->peak(), std::size_t{1} << 20);
+}
+
 TEST(HostMemory, ReusesFreedBlocksButNoMoreThanItsLimit) {
   const auto memory = make_host_memory(1 << 20);
   const std::byte* first = nullptr;

@@ -1,7 +1,6 @@
 // Bootstrapping of CKKS ciphertexts: from the user's lowest level back to the highest.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -33,13 +32,17 @@ struct BootstrapOptions {
   std::size_t slots = 0;
   /// Whether slots are real: imaginary parts are dropped, and EvalMod does half the work.
   bool real = false;
+  /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
+  /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
+  std::size_t key_memory_limit = 0;
 };
 
 /// A plan (docs/bootstrapping.md). Immutable.
-class Bootstrap {
+class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
-  /// that is no power of two from 2 to N/2.
+  /// that is no power of two from 2 to N/2; OutOfMemoryError, which names the least that will do, where the
+  /// keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -52,9 +55,6 @@ class Bootstrap {
   /// The matrices, in their order.
   [[nodiscard]] const std::vector<LinearTransform>& slots_to_coefficients() const { return to_coefficients_; }
   [[nodiscard]] const std::vector<LinearTransform>& coefficients_to_slots() const { return to_slots_; }
-  /// All keys but those to and from the ephemeral secret.
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
-  [[nodiscard]] const Cost& cost() const { return cost_; }
   /// log2 of the probability that a coefficient is beyond the range of EvalMod, in one bootstrap.
   [[nodiscard]] double failure_log2() const { return failure_log2_; }
   /// What a bootstrap makes of values in the clear, with the noise that theory gives each step: within a bit
@@ -64,16 +64,17 @@ class Bootstrap {
                                                            std::uint64_t seed = 0) const;
   /// That of uniform values in the unit square (or interval).
   [[nodiscard]] Precision expected_precision() const;
-  /// All keys that it needs, those to and from a fresh ephemeral secret included. SecurityError for a key
-  /// weaker than the parameters insist on.
-  [[nodiscard]] rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret) const;
 
  private:
   friend class PreparedBootstrap;
 
   void tell_needs(const rlwe::Parameters& parameters);
+  void tell_cost(const rlwe::Parameters& parameters);
+  void fit_keys(const rlwe::Parameters& parameters, std::size_t limit);
+  [[nodiscard]] std::vector<std::complex<double>> uniform_values() const;
+  /// That of uniform values, beside that of the inputs.
+  [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   std::size_t slots_;
   bool real_;
   BootstrapOrder order_;
@@ -84,8 +85,6 @@ class Bootstrap {
   std::vector<std::size_t> trace_;  // rotations that gather the slots' repetitions
   rlwe::GadgetPrimes top_gadget_;   // of the trace's keys
   rlwe::GadgetPrimes to_ephemeral_, from_ephemeral_;
-  std::vector<KeyNeed> needed_keys_;
-  Cost cost_;
   double failure_log2_;
 };
 

@@ -1,10 +1,8 @@
 // Circuits of functions: what they need and cost at a level, and how ciphertexts go through them.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,8 +46,10 @@ struct FunctionStep {
 /// Paterson, L. Stockmeyer, "On the number of nonscalar multiplications necessary to evaluate polynomials",
 /// 1973; in the Chebyshev basis H. Chen, I. Chillotti, Y. Song, 2018/1043), with scales chosen from the
 /// result down (J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza, J.-P. Hubaux, 2020/1203, section 5). All
-/// that is added at one level is one sum here: one relinearization and one rescale. Immutable.
-class FunctionPlan {
+/// that is added at one level is one sum here: one relinearization and one rescale. It needs a
+/// relinearization key with the gadget of the highest level that has a product; none without products.
+/// Immutable.
+class FunctionPlan : public Plan {
  public:
   /// LevelError where the level is not the user's, or has fewer user levels below it than the function's
   /// depth; ParameterError for a number of slots that does not fit, scales out of range and functions without
@@ -62,16 +62,8 @@ class FunctionPlan {
   [[nodiscard]] double scale() const { return cost_.scale; }
   /// Level and scale of each output. Outputs of polynomials have exactly the scale of their level.
   [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
-  [[nodiscard]] const Cost& cost() const { return cost_; }
-  /// The relinearization key, with the gadget of the highest level that it is used at; none without products.
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
   /// In their order; step i makes value inputs + i, which products and terms name.
   [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
-  /// Of the slots' complex errors, by a model: each rescale adds the rounding of its two components, which
-  /// the derivative carries to the result. `input_error`: of the inputs, a root mean square; empty: that of
-  /// fresh encryptions with the public key. The mean is over the intervals, the worst place one of their
-  /// values.
-  [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
   /// [output][slot] in the clear, by these steps. ParameterError as Function::evaluate.
   [[nodiscard]] std::vector<std::vector<std::complex<double>>> evaluate_clear(
       std::span<const std::vector<std::complex<double>>> inputs) const;
@@ -80,18 +72,17 @@ class FunctionPlan {
   friend class PreparedFunction;
 
   void tell_needs(const rlwe::Parameters& parameters);
+  /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
+  /// mean is over the intervals, the worst place one of their values.
+  [[nodiscard]] ExpectedError error_from(double input_error) const override;
   /// The last step that takes each value; the number of steps for outputs.
   [[nodiscard]] std::vector<std::size_t> last_uses() const;
 
-  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   Function function_;
-  double rounding_ = 0;  // root mean square of a rescale's error in a slot, times the scale
   std::vector<FunctionStep> steps_;
   std::vector<std::size_t> outputs_;
   std::vector<rlwe::PlainOperand> results_;
   std::vector<double> largest_;  // of each output, over the intervals
-  std::vector<KeyNeed> needed_keys_;
-  Cost cost_;
 };
 
 /// The same with its coefficients encoded in a context's memory.

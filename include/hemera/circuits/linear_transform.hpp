@@ -1,10 +1,8 @@
 // Matrices times encrypted vectors (CKKS), by their diagonals.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +14,8 @@
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::circuits {
+
+struct SwitchExtent;
 
 /// The non-zero diagonals of a matrix over the slots: (M x)[k] = sum over j of diagonals[j][k] x[k + j],
 /// slots counted modulo their number, j below it, each diagonal with one entry a slot.
@@ -35,7 +35,7 @@ struct LinearTransformOptions {
   /// Rotations that share one ModUp; a power of two. 0: as many as cost least.
   std::size_t baby_steps = 0;
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
-  /// and noise.
+  /// and noise. A third one where the diagonals lie around number 0, as those of -1 and 1.
   bool fewest_keys = false;
 };
 
@@ -43,7 +43,7 @@ struct LinearTransformOptions {
 /// ModUp, giant steps rotations of sums; both stay over Q u P, and one division ends it, which rescales too
 /// (J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza, J.-P. Hubaux, "Efficient bootstrapping for approximate
 /// homomorphic encryption with non-sparse keys", 2020/1203, section 4, algorithm 6). Immutable.
-class LinearTransform {
+class LinearTransform : public Plan {
  public:
   /// `slots`: of the vectors, a power of two up to N/2. ParameterError for another number, diagonals of
   /// another length or index, entries that are not finite, or no diagonal at all; LevelError for level 0, one
@@ -54,15 +54,9 @@ class LinearTransform {
   [[nodiscard]] std::size_t slots() const { return slots_; }
   [[nodiscard]] std::size_t level() const { return level_; }
   [[nodiscard]] const Diagonals& diagonals() const { return diagonals_; }
-  [[nodiscard]] const Cost& cost() const { return cost_; }
+  [[nodiscard]] bool has_fewest_keys() const { return fewest_keys_; }
   /// The rotations that need a key, ascending.
   [[nodiscard]] const std::vector<std::size_t>& rotations() const { return rotations_; }
-  /// Their keys, with the gadget of the vectors' level.
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
-  /// Of products of vectors with values of magnitude 1, by a model: rounding of the inputs, of the encoded
-  /// diagonals and of the result, and noise of the rotations. `input_error`: of the inputs, a root mean
-  /// square; empty: that of fresh encryptions with the public key. The mean is over the slots.
-  [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
   /// The product in the clear. ParameterError for another number of values.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
       std::span<const std::complex<double>> values) const;
@@ -74,23 +68,26 @@ class LinearTransform {
   using Group = std::map<std::size_t, std::size_t>;
 
   void choose_groups(const rlwe::Parameters& parameters, const LinearTransformOptions& options);
+  void choose_steps(const LinearTransformOptions& options);
+  [[nodiscard]] std::map<std::size_t, Group> split(std::size_t start, std::size_t steps) const;
   void tell_needs(const rlwe::Parameters& parameters);
+  void tell_workspace(const SwitchExtent& extent, std::size_t babies, std::size_t turned);
+  /// Of products of vectors with values of magnitude 1: rounding of the inputs, of the encoded diagonals and
+  /// of the result, and noise of the rotations. The mean is over the slots.
+  [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   Diagonals diagonals_;
   std::size_t slots_;
   std::size_t level_;
   bool fewest_keys_;
   std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
   std::size_t baby_steps_ = 1;  // in strides
+  std::size_t start_ = 0;       // of which the sum is turned at the end, with few keys
   rlwe::GadgetPrimes gadget_;
-  std::map<std::size_t, Group> groups_;  // by giant step
+  std::map<std::size_t, Group> groups_;  // by giant step, from `start_` on
   std::vector<std::size_t> rotations_;
-  std::vector<KeyNeed> needed_keys_;
-  double rounding_ = 0;         // of a division in a slot, a root mean square times the scale
   double switching_ = 0;        // of a key switch beside its division
   double plaintext_scale_ = 0;  // at which diagonals are encoded
-  Cost cost_;
 };
 
 /// The same with its plaintexts in a context's memory, encoded once over Q u P and stored by one period.

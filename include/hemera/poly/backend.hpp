@@ -460,8 +460,10 @@ class Backend {
 
 /// The CPU backend. `threads` 0: as many as the process may run on. The instruction set is the best that the
 /// processor has, or what the environment variable HEMERA_ISA asks for: "scalar", "avx2" or "avx512";
-/// DeviceError if that is unknown or the processor lacks it.
-std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring, int threads = 0);
+/// DeviceError if that is unknown or the processor lacks it. `memory_limit`: bytes that may be taken, those
+/// kept for reuse included; 0: as many as there are.
+std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring, int threads = 0,
+                                                std::size_t memory_limit = 0);
 
 struct CudaSettings {
   /// Index of the device.

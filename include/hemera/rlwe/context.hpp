@@ -26,8 +26,7 @@ struct ContextOptions {
   /// Multiplies the ring elements of ciphertext products in place of the backend's transforms
   /// (hemera/multiply/engines.hpp), with the same bits; on the CPU.
   std::shared_ptr<const poly::RingMultiplier> multiplier = nullptr;
-  /// Bytes that a CUDA backend may take of its device, those kept for reuse included; 0: as many as there
-  /// are.
+  /// Bytes that the backend may take of its device, those kept for reuse included; 0: as many as there are.
   std::size_t memory_limit = 0;
   /// A cudaStream_t as a number: all operations run in it, and it must outlive the context. Without one each
   /// host thread has a stream of its own.
@@ -38,7 +37,7 @@ struct ContextOptions {
 class Context {
  public:
   /// Throws DeviceError for a device that is not there, or is no CPU when there is a multiplier, and
-  /// ParameterError for a memory limit or a stream on the CPU.
+  /// ParameterError for a stream on the CPU.
   static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
                                              ContextOptions options = {});
 

@@ -87,6 +87,9 @@ struct EvaluationKeys {
   [[nodiscard]] bool has(const KeyRole& role) const { return switching.contains(role); }
   /// The cheapest key of this role for ciphertexts at `level`; null if there is none.
   [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, std::size_t level) const;
+  /// The key of this role and gadget; null if it is not there.
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role,
+                                                         const GadgetPrimes& gadget) const;
   /// The Galois elements that have a key of the ciphertexts' secret, ascending.
   [[nodiscard]] std::vector<std::uint64_t> galois_elements() const;
   /// Bytes that the keys take in memory.

@@ -51,19 +51,35 @@ class Memory {
                        const BufferUses& uses) noexcept = 0;
   /// Bytes in buffers that are alive now.
   [[nodiscard]] virtual std::size_t used() const = 0;
+  /// Bytes that may still be asked for; SIZE_MAX where only asking tells.
+  [[nodiscard]] virtual std::size_t available() const = 0;
+  /// The most bytes in buffers that were alive at once since the last reset_peak().
+  [[nodiscard]] std::size_t peak() const { return peak_; }
+  void reset_peak() { peak_ = used(); }
 
   [[nodiscard]] bool runs_later() const { return runs_later_; }
   /// What the calling thread gives next comes after the operations of other threads that it must not
   /// overtake: a read after writes, a write after all uses. Throws DeviceError.
   virtual void before_use(BufferUses& /*uses*/, Access /*access*/) const {}
 
+ protected:
+  /// Allocations tell how much is used now, one at a time.
+  void raise_peak(std::size_t used) {
+    if (used > peak_) peak_ = used;
+  }
+
  private:
   const bool runs_later_;
+  std::atomic<std::size_t> peak_{0};
 };
 
+/// Bytes that a pool of host memory keeps for reuse, at most, where nothing else is asked for.
+inline constexpr std::size_t kept_bytes = std::size_t{1} << 30;
+
 /// Host memory. Blocks of at least a page are kept for reuse, up to `kept_bytes_limit` in all: fresh pages
-/// cost more than many homomorphic operations.
-std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit = std::size_t{1} << 30);
+/// cost more than many homomorphic operations. `limit`: bytes that may be in use and kept together; 0: as
+/// many as there are.
+std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit = kept_bytes, std::size_t limit = 0);
 
 /// Owns a block of memory; movable only, so that no device copy is hidden in an assignment.
 ///

@@ -37,8 +37,9 @@ void repeat(std::span<Limb> out, const Limb* stored, std::size_t run, std::size_
 
 }  // namespace
 
-CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels, int threads)
-    : Backend(std::move(given), runtime::make_host_memory()),
+CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels, int threads,
+                       std::size_t memory_limit)
+    : Backend(std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit)),
       kernels_(kernels),
       pool_(std::make_shared<runtime::ThreadPool>(threads)),
       tables_(ring()->moduli().size()),
@@ -353,9 +354,10 @@ void CpuBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstPoly
 
 }  // namespace cpu
 
-std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring, int threads) {
-  return std::make_shared<const cpu::CpuBackend>(std::move(ring),
-                                                 cpu::select_kernels(std::getenv("HEMERA_ISA")), threads);
+std::shared_ptr<const Backend> make_cpu_backend(std::shared_ptr<const Ring> ring, int threads,
+                                                std::size_t memory_limit) {
+  return std::make_shared<const cpu::CpuBackend>(
+      std::move(ring), cpu::select_kernels(std::getenv("HEMERA_ISA")), threads, memory_limit);
 }
 
 }  // namespace hemera::poly

@@ -19,8 +19,9 @@ namespace hemera::poly::cpu {
 /// Evaluation order: the standard one, so uploads and downloads are plain copies.
 class CpuBackend final : public Backend {
  public:
-  /// threads: as for make_cpu_backend. `kernels` must outlive the backend.
-  CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels, int threads);
+  /// threads, memory_limit: as for make_cpu_backend. `kernels` must outlive the backend.
+  CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels, int threads,
+             std::size_t memory_limit = 0);
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;

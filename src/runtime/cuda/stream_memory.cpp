@@ -1,5 +1,6 @@
 #include "runtime/cuda/stream_memory.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <string>
@@ -99,6 +100,7 @@ std::byte* StreamMemory::allocate(std::size_t bytes) {
     }
   }
   used_ += block_bytes;
+  raise_peak(used_);
   return block;
 }
 
@@ -166,6 +168,15 @@ void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrec
 std::size_t StreamMemory::used() const {
   const std::lock_guard lock(mutex_);
   return used_;
+}
+
+std::size_t StreamMemory::available() const {
+  const DeviceScope scope(streams_->device());
+  std::size_t free_bytes = 0, total = 0;
+  check(cudaMemGetInfo(&free_bytes, &total), "ask for the device's free memory");
+  const std::lock_guard lock(mutex_);
+  const std::size_t room = free_bytes + kept_bytes_;
+  return limit_ == 0 ? room : std::min(room, limit_ - std::min(limit_, used_));
 }
 
 // cudaFree waits for the device, so nothing still runs on the blocks.

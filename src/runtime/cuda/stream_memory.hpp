@@ -37,6 +37,7 @@ class StreamMemory final : public Memory {
   void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
                const BufferUses& uses) noexcept override;
   [[nodiscard]] std::size_t used() const override;
+  [[nodiscard]] std::size_t available() const override;
   void before_use(BufferUses& uses, Access access) const override;
 
  private:

@@ -1,0 +1,247 @@
+"""What all circuits tell before they run: levels, keys, operations, bytes, errors and time."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hemera import _core
+from hemera._options import size_text
+from hemera.parameters import require_naturals
+
+if TYPE_CHECKING:
+    from hemera.context import Context
+    from hemera.parameters import Parameters
+
+OPERATIONS = {
+    "products": "products",
+    "plain_products": "products with plaintexts",
+    "key_products": "products with keys",
+    "mod_ups": "extensions of digits",
+    "divisions": "divisions by special primes",
+    "rescales": "rescales of their own",
+}
+
+
+class Plan(ABC):
+    """A circuit that tells what it needs and costs before it runs: a `LinearTransform`, a `FunctionPlan`, a
+    `Bootstrap`. `Context.generate_keys(plan=)` makes its keys, and calling it evaluates."""
+
+    _native: _core.Plan
+
+    def __init__(self, native: _core.Plan, params: Parameters) -> None:
+        self._native = native
+        self._params = params
+        # Its plaintexts in each context's memory, for as long as the context lives.
+        self._prepared: weakref.WeakKeyDictionary[Context, Any] = weakref.WeakKeyDictionary()
+
+    @property
+    def level(self) -> int:
+        """Level of what it takes; higher ciphertexts are brought down to it."""
+        return self._native.cost.level
+
+    @property
+    def result_level(self) -> int:
+        """Level of what it gives."""
+        return self._native.cost.result_level
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes; negative for what gives levels back."""
+        return self.level - self.result_level
+
+    @property
+    def scale(self) -> float:
+        """Scale of what it takes."""
+        return self._native.cost.scale
+
+    @property
+    def result_scale(self) -> float:
+        """Scale of what it gives: the one of its level."""
+        return self._native.cost.result_scale
+
+    @property
+    def needed_keys(self) -> list[_core.KeyNeed]:
+        """The switching keys that it takes, with their gadgets. A usual relinearization key of
+        `Context.generate_keys` serves functions as well."""
+        return self._native.needed_keys
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many operations one evaluation takes, by kind: "products" of ciphertexts, "plain_products",
+        "key_products" (of digits with a key), "mod_ups" (extensions of digits), "divisions" (by special
+        primes, with a rescale in it or not), "rescales" (others)."""
+        cost = self._native.cost
+        return {kind: getattr(cost, kind) for kind in OPERATIONS}
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of its keys in memory."""
+        return self._native.cost.key_bytes
+
+    @property
+    def plaintext_bytes(self) -> int:
+        """Bytes of its encoded matrices or coefficients in memory."""
+        return self._native.cost.plaintext_bytes
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of values in between and of scratch at once, for each element of a batch, by a model of the
+        CPU: within 15 % of what is measured there."""
+        return self._native.cost.workspace_bytes
+
+    def memory_bytes(self, batch: int = 1) -> int:
+        """Bytes of keys, plaintexts and the workspace of a batch together."""
+        require_naturals(batch=batch)
+        return self._native.memory_bytes(batch)
+
+    def require_memory(self, context: Context, batch: int = 1) -> None:
+        """Whether the memory of a context's device, or what its `memory_limit` leaves, is enough for
+        `memory_bytes(batch)`, asked before the keys are made.
+
+        Raises:
+            OutOfMemoryError: when it is not; it tells what is needed and what is left.
+            MismatchError: for a context of other parameters.
+        """
+        require_naturals(batch=batch)
+        self._native.require_memory(context._native, batch)
+
+    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
+        """Errors that rounding and noise leave in the slots of results, of complex values, by the plan's
+        model: the root mean square, and that in the worst place.
+
+        Args:
+            input_error: of the inputs, a root mean square; None: that of fresh encryptions.
+        """
+        return self._native.expected_error(input_error)
+
+    def estimate_time(self, context: Context) -> float:
+        """Seconds of one evaluation on a context's device, where nothing else runs: each kind of operation is
+        timed now, which takes a moment and the memory of four keys, and multiplied by how much of it there
+        is. Within a factor of two on a CPU's thread; elsewhere the order of magnitude."""
+        return self._native.estimate_seconds(context._native)
+
+    def simulate(self, *values: ArrayLike, seed: int = 0) -> NDArray[np.complex128]:
+        """What it makes of values in the clear, with noise of the size that the model expects, drawn from
+        `seed`. ParameterError for values that do not fit."""
+        return self._simulate(values, seed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What it tells, for programs: numbers and texts that JSON takes. Sizes are in bytes."""
+        mean, worst = self.expected_error()
+        return {
+            "plan": self._title,
+            "level": self.level,
+            "result_level": self.result_level,
+            "depth": self.depth,
+            "scale_bits": math.log2(self.scale),
+            "result_scale_bits": math.log2(self.result_scale),
+            "expected_error": {"mean": mean, "worst": worst},
+            "operations": self.operations,
+            "bytes": {
+                "keys": self.key_bytes,
+                "plaintexts": self.plaintext_bytes,
+                "workspace": self.workspace_bytes,
+            },
+            "keys": self._keys(),
+        }
+
+    def report(self) -> str:
+        """What it needs, costs and gives, in some lines for people."""
+        mean, worst = self.expected_error()
+        counts = ", ".join(f"{count} {OPERATIONS[kind]}" for kind, count in self.operations.items() if count)
+        return "\n".join(
+            (
+                self._title,
+                f"level {self.level} to {self.result_level}, scale 2^{math.log2(self.scale):.2f} to "
+                f"2^{math.log2(self.result_scale):.2f}",
+                f"expected noise in a slot: {_power(mean)}, {_power(worst)} at the worst",
+                *self._facts(),
+                f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, plaintexts of "
+                f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
+                *self._key_lines(),
+                counts or "no operations",
+            )
+        )
+
+    def _keys(self) -> list[dict[str, Any]]:
+        """Each key: what it does, its rotation and its gadget."""
+        steps = self._native.rotation_steps(self._params._native)
+        keys = []
+        for need in self.needed_keys:
+            step = steps.get(need.galois_element) if need.kind == "galois" else None
+            limbs = len(need.primes) + len(need.special_primes)
+            kind = need.kind
+            if kind == "galois":
+                kind = "conjugation" if step is None else "rotation"
+            keys.append(
+                {
+                    "kind": kind,
+                    "rotation": step,
+                    "galois_element": need.galois_element,
+                    "primes": len(need.primes),
+                    "special_primes": len(need.special_primes),
+                    "digits": need.digits,
+                    "bytes": 16 * need.digits * limbs * self._params.degree,
+                }
+            )
+        return keys
+
+    def _key_lines(self) -> list[str]:
+        """The keys, those of one gadget together."""
+        rotations: dict[tuple[int, int, int], list[int]] = {}
+        others: Counter[tuple[str, tuple[int, int, int]]] = Counter()
+        for key in self._keys():
+            gadget = (key["primes"], key["special_primes"], key["digits"])
+            if key["kind"] == "rotation":
+                rotations.setdefault(gadget, []).append(key["rotation"])
+            else:
+                others[key["kind"], gadget] += 1
+        named = [(f"rotations by {', '.join(map(str, steps))}", at) for at, steps in rotations.items()]
+        named += [(kind, gadget) for kind, gadget in others]
+        return [
+            f"  {what}: {primes} + {special} primes in {digits} digit{'' if digits == 1 else 's'}"
+            for what, (primes, special, digits) in named
+        ]
+
+    @property
+    @abstractmethod
+    def _title(self) -> str:
+        """What it is, in a line."""
+
+    def _facts(self) -> list[str]:
+        """Lines of the report that other plans do not have."""
+        return []
+
+    @abstractmethod
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]: ...
+
+    @abstractmethod
+    def _prepare(self, context: Context) -> Any:
+        """The native plan with its plaintexts in a context's memory."""
+
+    def _in(self, context: Context) -> Any:
+        prepared = self._prepared.get(context)
+        if prepared is None:
+            prepared = self._prepare(context)
+            self._prepared[context] = prepared
+        return prepared
+
+    def _with_noise(self, clear: ArrayLike, seed: int) -> NDArray[np.complex128]:
+        values = np.asarray(clear, dtype=np.complex128)
+        deviation = self.expected_error()[0] / math.sqrt(2)
+        parts = np.random.default_rng(seed).normal(0, deviation, (*values.shape, 2))
+        return values + parts[..., 0] + 1j * parts[..., 1]
+
+    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
+        return self._native.generate_keys(secret_key)
+
+
+def _power(error: float) -> str:
+    return f"2^{math.log2(error):.1f}" if error > 0 else "0"

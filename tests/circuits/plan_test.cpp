@@ -1,0 +1,205 @@
+// What plans tell of their costs, beside what contexts measure.
+#include "hemera/circuits/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/circuits/elementary.hpp"
+#include "hemera/circuits/function_plan.hpp"
+#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/runtime/error.hpp"
+#include "schemes/ckks_support.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Values;
+
+const rlwe::Parameters& parameters() {
+  static const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  return own;
+}
+
+// A context with a plan's keys, and a ciphertext where it begins.
+struct Session {
+  explicit Session(const Plan& plan, std::size_t slots, std::size_t limit = 0)
+      : context(rlwe::Context::make(parameters(), {}, {.threads = 1, .memory_limit = limit})),
+        secret(rlwe::generate_secret_key(context)),
+        evaluator(context, plan.generate_keys(secret)),
+        x(ckks::encrypt(ckks::Encoder(context).encode(ckks::random_values(slots, 3), {}, plan.cost().level),
+                        secret)) {}
+
+  // The most memory that the run had beside what there was.
+  template <typename Run>
+  std::size_t peak_of(const Run& run) const {
+    run();  // constants of levels and keys are made at the first run
+    const std::size_t before = context->memory_used();
+    context->memory()->reset_peak();
+    run();
+    return context->memory()->peak() - before;
+  }
+
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  ckks::Evaluator evaluator;
+  rlwe::Ciphertext x;
+};
+
+void expect_near(std::size_t told, std::size_t measured, double tolerance) {
+  EXPECT_GE(static_cast<double>(told), (1 - tolerance) * static_cast<double>(measured))
+      << told << " " << measured;
+  EXPECT_LE(static_cast<double>(told), (1 + tolerance) * static_cast<double>(measured))
+      << told << " " << measured;
+}
+
+TEST(Plan, TellsTheWorkspaceOfABootstrap) {
+  for (const BootstrapOptions& options : std::initializer_list<BootstrapOptions>{
+           {}, {.real = true}, {.slots = 32}, {.slots = 2}, {.slots = 32, .real = true}}) {
+    SCOPED_TRACE(std::to_string(options.slots) + (options.real ? " real slots" : " slots"));
+    const Bootstrap plan(parameters(), options);
+    const Session session(plan, plan.slots());
+    const PreparedBootstrap prepared(session.context, plan);
+    expect_near(plan.cost().workspace_bytes,
+                session.peak_of([&] { static_cast<void>(prepared(session.evaluator, session.x)); }), 0.1);
+  }
+}
+
+TEST(Plan, TellsTheWorkspaceOfBootstrapsWithFewKeys) {
+  const Bootstrap all(parameters());
+  const Bootstrap plan(parameters(), {.key_memory_limit = all.cost().key_bytes * 3 / 5});
+  const Session session(plan, plan.slots());
+  const PreparedBootstrap prepared(session.context, plan);
+  expect_near(plan.cost().workspace_bytes,
+              session.peak_of([&] { static_cast<void>(prepared(session.evaluator, session.x)); }), 0.1);
+}
+
+TEST(Plan, TellsTheWorkspaceOfATransformAndAFunction) {
+  for (const bool fewest_keys : {false, true}) {
+    for (const std::size_t slots : {64, 1024}) {
+      const std::size_t rows = 64;
+      const LinearTransform plan(parameters(),
+                                 diagonals_of(ckks::random_values(rows * rows, 4), rows, rows, slots), slots,
+                                 {.fewest_keys = fewest_keys});
+      const Session session(plan, slots);
+      const PreparedLinearTransform prepared(session.context, plan);
+      expect_near(plan.cost().workspace_bytes,
+                  session.peak_of([&] { static_cast<void>(prepared(session.evaluator, session.x)); }), 0.15);
+    }
+  }
+  const FunctionPlan plan(parameters(), sigmoid({-8, 8}, 0x1p-16));
+  const Session session(plan, 64);
+  const PreparedFunction prepared(session.context, plan);
+  const std::vector inputs{&session.x};
+  expect_near(plan.cost().workspace_bytes,
+              session.peak_of([&] { static_cast<void>(prepared(session.evaluator, inputs)); }), 0.15);
+}
+
+TEST(Plan, FewerKeysFitALimitAndArePrecise) {
+  const Bootstrap all(parameters());
+  const std::size_t limit = all.cost().key_bytes * 3 / 4;
+  const Bootstrap some(parameters(), {.key_memory_limit = limit});
+  std::size_t least = 0;
+  try {
+    static_cast<void>(Bootstrap(parameters(), {.key_memory_limit = 1}));
+    FAIL() << "keys of a byte";
+  } catch (const OutOfMemoryError& error) {
+    const std::string text = error.what(), before = "at least ";
+    least = std::stoull(text.substr(text.find(before) + before.size()));
+  }
+  const Bootstrap fewest(parameters(), {.key_memory_limit = least});
+  EXPECT_THROW(Bootstrap(parameters(), {.key_memory_limit = least - 1}), OutOfMemoryError);
+  EXPECT_LE(some.cost().key_bytes, limit);
+  EXPECT_EQ(fewest.cost().key_bytes, least);
+  // No more is given up than must be.
+  EXPECT_LT(least, some.cost().key_bytes);
+  EXPECT_LT(some.cost().mod_ups, fewest.cost().mod_ups);
+  EXPECT_LT(all.cost().mod_ups, some.cost().mod_ups);
+  EXPECT_EQ(Bootstrap(parameters(), {.key_memory_limit = all.cost().key_bytes}).cost().mod_ups,
+            all.cost().mod_ups);
+  const Values values = ckks::random_values(all.slots(), 3);
+  for (const Bootstrap* plan : {&all, &some, &fewest}) {
+    SCOPED_TRACE(plan->cost().key_bytes);
+    const Session session(*plan, plan->slots());
+    EXPECT_EQ(session.evaluator.keys().memory_bytes(), plan->cost().key_bytes);
+    const PreparedBootstrap prepared(session.context, *plan);
+    const Values found = ckks::Encoder(session.context)
+                             .decode(ckks::decrypt(prepared(session.evaluator, session.x), session.secret));
+    const Precision precision = precision_of(found, values), expected = plan->expected_precision();
+    EXPECT_NEAR(precision.mean_bits, expected.mean_bits, 0.7);
+    EXPECT_NEAR(precision.worst_bits, expected.worst_bits, 1.5);
+  }
+}
+
+TEST(Plan, TooLittleMemoryIsFoundBeforeAnythingRuns) {
+  const Bootstrap plan(parameters(), {.slots = 32});
+  const auto& cost = plan.cost();
+  EXPECT_EQ(plan.memory_bytes(3), cost.key_bytes + cost.plaintext_bytes + 3 * cost.workspace_bytes);
+  const auto context_of = [](std::size_t limit) {
+    return rlwe::Context::make(parameters(), {}, {.memory_limit = limit});
+  };
+  const std::size_t own = std::size_t{1} << 20;  // for the secret and the constants
+  const auto narrow = context_of(cost.key_bytes / 2);
+  EXPECT_THROW(plan.require_memory(*narrow), OutOfMemoryError);
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(narrow);
+  narrow->memory()->reset_peak();
+  const std::size_t used = narrow->memory_used();
+  EXPECT_THROW(static_cast<void>(plan.generate_keys(secret)), OutOfMemoryError);
+  EXPECT_EQ(narrow->memory()->peak(), used);
+  EXPECT_NO_THROW(plan.require_memory(*context_of(plan.memory_bytes() + own)));
+  EXPECT_THROW(plan.require_memory(*context_of(plan.memory_bytes() + own), 2), OutOfMemoryError);
+  EXPECT_THROW(PreparedBootstrap(context_of(cost.workspace_bytes), plan), OutOfMemoryError);
+
+  // Keys take an eighth more than their bytes, as blocks do.
+  const std::size_t keys = cost.key_bytes * 9 / 8;
+  const Session session(plan, plan.slots(), keys + cost.plaintext_bytes + 2 * cost.workspace_bytes + own);
+  const PreparedBootstrap prepared(session.context, plan);
+  EXPECT_NO_THROW(static_cast<void>(prepared(session.evaluator, session.x)));
+  const rlwe::Ciphertext batch = rlwe::stack({&session.x, &session.x, &session.x, &session.x});
+  session.context->memory()->reset_peak();
+  const std::size_t before = session.context->memory_used();
+  EXPECT_THROW(static_cast<void>(prepared(session.evaluator, batch)), OutOfMemoryError);
+  EXPECT_EQ(session.context->memory()->peak(), before);
+  EXPECT_THROW(plan.require_memory(*ckks::Session(ckks::small_parameters(2)).context), MismatchError);
+}
+
+// What is left of the keys when the matrices have few is counted once.
+TEST(Plan, FewerKeysFitALimitForFewSlots) {
+  const Bootstrap all(parameters(), {.slots = 64});
+  const Bootstrap fewer(parameters(), {.slots = 64, .key_memory_limit = all.cost().key_bytes - 1});
+  EXPECT_LT(fewer.needed_keys().size(), all.needed_keys().size());
+  // Matrices of one stage have nothing to give up.
+  const std::size_t smallest = Bootstrap(parameters(), {.slots = 2}).cost().key_bytes;
+  EXPECT_THROW(Bootstrap(parameters(), {.slots = 2, .key_memory_limit = smallest - 1}), OutOfMemoryError);
+}
+
+// Matrices of diagonals on both sides of the main one, as those of bootstrapping are.
+TEST(Plan, FewestKeysTakeFewStepsAroundTheMainDiagonal) {
+  const std::size_t slots = 1024;
+  Diagonals diagonals;
+  for (const std::size_t number : {0, 4, 8, 12, 1012, 1016, 1020}) {
+    diagonals[number] = ckks::random_values(slots, number);
+  }
+  const LinearTransform plan(parameters(), diagonals, slots, {.fewest_keys = true});
+  EXPECT_EQ(plan.rotations().size(), 3U);
+  EXPECT_LE(plan.cost().key_products, 5U);
+  const Session session(plan, slots);
+  const PreparedLinearTransform prepared(session.context, plan);
+  const Values found = ckks::Encoder(session.context)
+                           .decode(ckks::decrypt(prepared(session.evaluator, session.x), session.secret));
+  EXPECT_LT(ckks::largest_difference(found, plan.evaluate_clear(ckks::random_values(slots, 3))), 0x1p-20);
+}
+
+TEST(Plan, ExpectedErrorsAgreeWithTheExpectedPrecision) {
+  const Bootstrap plan(parameters(), {.slots = 256});
+  const ExpectedError error = plan.expected_error(0);
+  const Precision precision = plan.expected_precision();
+  EXPECT_NEAR(-std::log2(error.worst), precision.worst_bits, 1e-9);
+  EXPECT_NEAR(-std::log2(error.mean), precision.mean_bits, 1);
+  EXPECT_GT(plan.expected_error(1e-3).mean, 1e-3);
+}
+
+}  // namespace
+}  // namespace hemera::circuits
