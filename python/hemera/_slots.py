@@ -125,7 +125,9 @@ class InnerSum(SlotCircuit):
     ) -> None:
         require_naturals(slots=slots, count=count, stride=stride, level=level or 0)
         native = _core.inner_sum(params._native, slots, count, stride, everywhere, level, fewest_keys)
-        super().__init__(native, params, f"sum of {count} slots" + (f", {stride} apart" if stride != 1 else ""))
+        super().__init__(
+            native, params, f"sum of {count} slots" + (f", {stride} apart" if stride != 1 else "")
+        )
 
 
 class Replication(SlotCircuit):
@@ -164,7 +166,9 @@ class Replication(SlotCircuit):
         native = _core.replication(
             params._native, slots, count, stride, position, others_are_zero, level, fewest_keys
         )
-        super().__init__(native, params, f"copy to {count} slots" + (f", {stride} apart" if stride != 1 else ""))
+        super().__init__(
+            native, params, f"copy to {count} slots" + (f", {stride} apart" if stride != 1 else "")
+        )
 
 
 class Mask(SlotCircuit):

@@ -179,7 +179,8 @@ void SlotCircuit::tell_needs(const rlwe::Parameters& parameters) {
         const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
         add_need({rlwe::KeyRole::galois(element), gadget});
       }
-      // The ciphertext, its digits and their first component, a sum, and a term before and after it is turned.
+      // The ciphertext, its digits and their first component, a sum, and a term before and after it is
+      // turned.
       const std::size_t limbs = 3 * extent.base + (extent.digits + 6) * extent.extended;
       cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(limbs));
     }

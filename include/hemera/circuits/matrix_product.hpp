@@ -62,14 +62,15 @@ class MatrixProduct : public Plan {
   friend class PreparedMatrixProduct;
 
   void tell_needs(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget);
-  /// Of matrices with entries of magnitude 1: the errors of the linear transforms, and rounding of the result.
+  /// Of matrices with entries of magnitude 1: the errors of the linear transforms, and rounding of the
+  /// result.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t size_;
   bool is_packed_;
   std::vector<LinearTransform> sigma_, tau_;  // one each, or none
   std::vector<LinearTransform> columns_;      // phi^1, phi^2, ...
-  double switching_ = 0;  // of a key switch beside its division
+  double switching_ = 0;                      // of a key switch beside its division
 };
 
 /// The same with its masks in a context's memory.

@@ -47,7 +47,8 @@ class MatrixVectorProduct : public Plan {
   /// entries.
   [[nodiscard]] std::vector<std::complex<double>> pack(std::span<const std::complex<double>> matrix) const;
 
-  /// The rotations that need a key, ascending. Other keys that serve the level will do, here and for products.
+  /// The rotations that need a key, ascending. Other keys that serve the level will do, here and for
+  /// products.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
   /// The product of a dense matrix in the clear, by the same diagonals: as many values as rows.
   /// ParameterError for another number of entries or values.
@@ -67,7 +68,7 @@ class MatrixVectorProduct : public Plan {
   std::size_t vector_slots_ = 1, result_slots_ = 1, slots_ = 1, diagonals_ = 1;
   std::size_t baby_steps_ = 1;
   std::optional<SlotCircuit> fold_;  // the sum at the end
-  double switching_ = 0;  // of a key switch beside its division
+  double switching_ = 0;             // of a key switch beside its division
 };
 
 /// The same in a context.

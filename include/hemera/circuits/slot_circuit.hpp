@@ -77,9 +77,9 @@ class SlotCircuit : public Plan {
 
   std::size_t slots_;
   bool fewest_keys_;
-  std::vector<Step> before_, after_;  // the mask
-  std::vector<bool> kept_;            // empty: no mask
-  double plaintext_scale_ = 0;        // of the mask
+  std::vector<Step> before_, after_;                   // the mask
+  std::vector<bool> kept_;                             // empty: no mask
+  double plaintext_scale_ = 0;                         // of the mask
   double switching_before_ = 0, switching_after_ = 0;  // of a key switch beside its division
 };
 
