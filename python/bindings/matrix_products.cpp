@@ -2,7 +2,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -33,29 +32,14 @@ std::span<const Complex> values_of(const Entries& entries) { return {entries.dat
 
 // What both have.
 template <typename Plan>
-void bind_plan(nb::class_<Plan>& plan) {
-  plan.def_prop_ro("cost", &Plan::cost)
-      .def_prop_ro("rotations", &Plan::rotations)
-      .def_prop_ro("needed_keys", &Plan::needed_keys)
-      .def(
-          "expected_error",
-          [](const Plan& self, std::optional<double> input_error) {
-            const auto error = self.expected_error(input_error);
-            return std::pair(error.mean, error.worst);
-          },
-          "input_error"_a.none(), ReleaseGil())
+void bind_plan(nb::class_<Plan, circuits::Plan>& plan) {
+  plan.def_prop_ro("rotations", &Plan::rotations)
       .def(
           "evaluate_clear",
           [](const Plan& self, const Entries& left, const Entries& right) {
             return self.evaluate_clear(values_of(left), values_of(right));
           },
-          "left"_a, "right"_a)
-      .def(
-          "generate_keys",
-          [](const Plan& self, const rlwe::SecretKey& secret) {
-            return circuits::generate_keys(secret, self.needed_keys());
-          },
-          "secret"_a, ReleaseGil());
+          "left"_a, "right"_a);
 }
 
 template <typename Prepared>
@@ -70,7 +54,7 @@ void bind_prepared(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_matrix_products(nb::module_& m) {
-  auto vector_product = nb::class_<MatrixVectorProduct>(m, "MatrixVectorProduct");
+  auto vector_product = nb::class_<MatrixVectorProduct, circuits::Plan>(m, "MatrixVectorProduct");
   bind_plan(vector_product);
   vector_product
       .def(
@@ -91,7 +75,7 @@ void bind_matrix_products(nb::module_& m) {
           "matrix"_a);
   bind_prepared<PreparedMatrixVectorProduct>(m, "PreparedMatrixVectorProduct");
 
-  auto product = nb::class_<MatrixProduct>(m, "MatrixProduct");
+  auto product = nb::class_<MatrixProduct, circuits::Plan>(m, "MatrixProduct");
   bind_plan(product);
   product
       .def(

@@ -1,7 +1,6 @@
 // Circuits: sums, copies and masks of slots.
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -25,30 +24,15 @@ using circuits::SlotCircuit;
 }  // namespace
 
 void bind_slot_circuits(nb::module_& m) {
-  nb::class_<SlotCircuit>(m, "SlotCircuit")
+  nb::class_<SlotCircuit, circuits::Plan>(m, "SlotCircuit")
       .def_prop_ro("slots", &SlotCircuit::slots)
-      .def_prop_ro("cost", &SlotCircuit::cost)
       .def_prop_ro("rotations", &SlotCircuit::rotations)
-      .def_prop_ro("needed_keys", &SlotCircuit::needed_keys)
-      .def(
-          "expected_error",
-          [](const SlotCircuit& self, std::optional<double> input_error) {
-            const auto error = self.expected_error(input_error);
-            return std::pair(error.mean, error.worst);
-          },
-          "input_error"_a.none(), ReleaseGil())
       .def(
           "evaluate_clear",
           [](const SlotCircuit& self, const std::vector<std::complex<double>>& values) {
             return self.evaluate_clear(values);
           },
-          "values"_a, ReleaseGil())
-      .def(
-          "generate_keys",
-          [](const SlotCircuit& self, const rlwe::SecretKey& secret) {
-            return circuits::generate_keys(secret, self.needed_keys());
-          },
-          "secret"_a, ReleaseGil());
+          "values"_a, ReleaseGil());
 
   nb::class_<PreparedSlotCircuit>(m, "PreparedSlotCircuit")
       .def(

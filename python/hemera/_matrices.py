@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import weakref
-from typing import TYPE_CHECKING, Any, Literal
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._arguments import require_type
+from hemera._plans import Plan
 from hemera.ciphertext import Ciphertext
 from hemera.parameters import require_naturals
 
@@ -24,95 +24,23 @@ __all__ = ["EncryptedProduct", "MatrixProduct", "MatrixVectorProduct"]
 Matrix = NDArray[np.complex128]
 
 
-class EncryptedProduct:
-    """What `MatrixVectorProduct` and `MatrixProduct` share: a plan that takes two ciphertexts (CKKS)."""
+class EncryptedProduct(Plan):
+    """What `MatrixVectorProduct` and `MatrixProduct` share: a plan that takes two ciphertexts (CKKS), both at
+    its level. The usual relinearization key and those of `generate_keys(rotations=)` serve as well."""
 
     _native: _core.MatrixVectorProduct | _core.MatrixProduct
-    _prepare: Any
-    """Makes it ready in a context."""
-    _name: str
-
-    def __init__(self) -> None:
-        # Ready in each context, for as long as the context lives.
-        self._prepared: weakref.WeakKeyDictionary[Context, Any] = weakref.WeakKeyDictionary()
-
-    @property
-    def level(self) -> int:
-        """Level of both factors. Ciphertexts of higher levels are brought down to it."""
-        return self._native.cost.level
-
-    @property
-    def result_level(self) -> int:
-        """Level of the products."""
-        return self._native.cost.result_level
-
-    @property
-    def depth(self) -> int:
-        """Levels that it takes."""
-        return self._native.cost.level - self._native.cost.result_level
-
-    @property
-    def scale(self) -> float:
-        """Scale of the factors: the one of their level."""
-        return self._native.cost.scale
-
-    @property
-    def result_scale(self) -> float:
-        """Scale of the products: the one of their level."""
-        return self._native.cost.result_scale
 
     @property
     def rotations(self) -> list[int]:
         """The rotations that need a key."""
         return self._native.rotations
 
-    @property
-    def needed_keys(self) -> list[_core.KeyNeed]:
-        """The keys of these rotations, and the relinearization key, with their gadgets. Those of
-        `generate_keys(rotations=)` serve as well."""
-        return self._native.needed_keys
+    @abstractmethod
+    def evaluate_clear(self, a: ArrayLike, b: ArrayLike) -> Matrix:
+        """The product in the clear."""
 
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of its keys in memory."""
-        return self._native.cost.key_bytes
-
-    @property
-    def plaintext_bytes(self) -> int:
-        """Bytes of its encoded masks in memory."""
-        return self._native.cost.plaintext_bytes
-
-    @property
-    def workspace_bytes(self) -> int:
-        """Bytes of values in between, for each product of a batch."""
-        return self._native.cost.workspace_bytes
-
-    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
-        """Errors that rounding and noise leave in the slots for entries of magnitude 1, of complex values:
-        the root mean square over the slots, and that of the worst slot.
-
-        Args:
-            input_error: of both factors, a root mean square; None: that of fresh encryptions.
-        """
-        return self._native.expected_error(input_error)
-
-    def report(self) -> str:
-        """What it needs and costs, in some lines for people."""
-        cost = self._native.cost
-        mean, worst = self.expected_error()
-        return "\n".join(
-            (
-                f"{self._name}: depth {self.depth}, level {cost.level} to {cost.result_level}",
-                f"keys of {cost.key_bytes / 2**20:.1f} MiB, for products and rotations by "
-                + (", ".join(map(str, self.rotations)) or "none"),
-                f"plaintexts of {cost.plaintext_bytes / 2**20:.1f} MiB, workspace of "
-                f"{cost.workspace_bytes / 2**20:.1f} MiB",
-                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
-                f"{cost.products} products, {cost.key_products} products with keys, {cost.mod_ups} "
-                f"extensions of digits, {cost.divisions} divisions, {cost.plain_products} products with "
-                "plaintexts",
-            )
-        )
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> Matrix:
+        return self._with_noise(self.evaluate_clear(*values), seed)
 
     def __call__(self, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """The product of two ciphertexts, by the evaluator that the first one is bound to.
@@ -122,23 +50,15 @@ class EncryptedProduct:
             MismatchError: when a factor has other slots or another batch, or belongs to other parameters.
             LevelError: when a factor is at a lower level.
         """
-        require_type(a, Ciphertext, self._name, "ciphertexts")
+        require_type(a, Ciphertext, self._title, "ciphertexts")
         return a.evaluator.multiply_matrices(self, a, b, out=out)
 
     def _apply(self, evaluator: Evaluator, a: Ciphertext, b: Ciphertext) -> _core.Ciphertext:
-        context = evaluator.context
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = self._prepare(context._native, self._native)
-            self._prepared[context] = prepared
-        found: _core.Ciphertext = prepared.apply(evaluator._native, a._native, b._native)
+        found: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, a._native, b._native)
         return found
 
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return self._native.generate_keys(secret_key)
-
     def __repr__(self) -> str:
-        return f"<{self._name} at level {self.level}, depth {self.depth}>"
+        return f"<{self._title} at level {self.level}, depth {self.depth}>"
 
 
 def _matrix(values: ArrayLike, rows: int, columns: int) -> Matrix:
@@ -175,7 +95,6 @@ class MatrixVectorProduct(EncryptedProduct):
     """
 
     _native: _core.MatrixVectorProduct
-    _prepare = staticmethod(_core.prepare_matrix_vector_product)
 
     def __init__(
         self,
@@ -186,11 +105,18 @@ class MatrixVectorProduct(EncryptedProduct):
         level: int | None = None,
         baby_steps: int = 0,
     ) -> None:
-        super().__init__()
         require_naturals(rows=rows, columns=columns, level=level or 0, baby_steps=baby_steps)
-        self._native = _core.MatrixVectorProduct(params._native, rows, columns, level, baby_steps)
+        native = _core.MatrixVectorProduct(params._native, rows, columns, level, baby_steps)
+        super().__init__(native, params)
         self._shape = (rows, columns)
-        self._name = f"encrypted matrix of {rows} x {columns} times a vector"
+
+    @property
+    def _title(self) -> str:
+        rows, columns = self._shape
+        return f"encrypted matrix of {rows} x {columns} times a vector"
+
+    def _prepare(self, context: Context) -> _core.PreparedMatrixVectorProduct:
+        return _core.prepare_matrix_vector_product(context._native, self._native)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -250,17 +176,21 @@ class MatrixProduct(EncryptedProduct):
     """
 
     _native: _core.MatrixProduct
-    _prepare = staticmethod(_core.prepare_matrix_product)
 
     def __init__(
         self, params: Parameters, size: int, *, packed: bool = False, level: int | None = None
     ) -> None:
-        super().__init__()
         require_naturals(size=size, level=level or 0)
-        self._native = _core.MatrixProduct(params._native, size, level, packed)
+        super().__init__(_core.MatrixProduct(params._native, size, level, packed), params)
         self._size = size
         self._packed = packed
-        self._name = f"product of encrypted matrices of {size} x {size}"
+
+    @property
+    def _title(self) -> str:
+        return f"product of encrypted matrices of {self._size} x {self._size}"
+
+    def _prepare(self, context: Context) -> _core.PreparedMatrixProduct:
+        return _core.prepare_matrix_product(context._native, self._native)
 
     @property
     def size(self) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._arguments import require_type
+from hemera._plans import Plan
 from hemera.ciphertext import Ciphertext
 from hemera.parameters import require_naturals
 
@@ -22,16 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["InnerSum", "Mask", "Replication", "SlotCircuit"]
 
 
-class SlotCircuit:
-    """What `InnerSum`, `Replication` and `Mask` share: a plan that ciphertexts (CKKS) go through."""
+class SlotCircuit(Plan):
+    """What `InnerSum`, `Replication` and `Mask` share: a plan that ciphertexts (CKKS) go through. Without a
+    mask it takes no level: `level` is then the highest one, and ciphertexts below it stay where they are."""
 
-    def __init__(self, native: _core.SlotCircuit, name: str) -> None:
-        self._native = native
+    _native: _core.SlotCircuit
+
+    def __init__(self, native: _core.SlotCircuit, params: Parameters, name: str) -> None:
+        super().__init__(native, params)
         self._name = name
-        # With its mask in each context's memory, for as long as the context lives.
-        self._prepared: weakref.WeakKeyDictionary[Context, _core.PreparedSlotCircuit] = (
-            weakref.WeakKeyDictionary()
-        )
 
     @property
     def slots(self) -> int:
@@ -39,81 +37,16 @@ class SlotCircuit:
         return self._native.slots
 
     @property
-    def level(self) -> int:
-        """Level of the ciphertexts. At depth 0 the highest one: those below it stay where they are."""
-        return self._native.cost.level
-
-    @property
-    def result_level(self) -> int:
-        """Level of the results."""
-        return self._native.cost.result_level
-
-    @property
-    def depth(self) -> int:
-        """Levels that it takes: 1 for a mask, else 0."""
-        return self._native.cost.level - self._native.cost.result_level
-
-    @property
-    def scale(self) -> float:
-        """Scale of the ciphertexts: the one of their level."""
-        return self._native.cost.scale
-
-    @property
-    def result_scale(self) -> float:
-        """Scale of the results: exactly the one of their level."""
-        return self._native.cost.result_scale
-
-    @property
     def rotations(self) -> list[int]:
-        """The rotations that need a key."""
+        """The rotations that need a key. Keys of `generate_keys(rotations=)` serve as well."""
         return self._native.rotations
 
     @property
-    def needed_keys(self) -> list[_core.KeyNeed]:
-        """The keys of these rotations, with their gadgets. Keys of `generate_keys(rotations=)` serve as
-        well."""
-        return self._native.needed_keys
+    def _title(self) -> str:
+        return f"{self._name}, of {self.slots} slots: depth {self.depth}"
 
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of its keys in memory."""
-        return self._native.cost.key_bytes
-
-    @property
-    def plaintext_bytes(self) -> int:
-        """Bytes of the encoded mask in memory."""
-        return self._native.cost.plaintext_bytes
-
-    @property
-    def workspace_bytes(self) -> int:
-        """Bytes of values in between, for each element of a batch."""
-        return self._native.cost.workspace_bytes
-
-    def expected_error(self, input_error: float | None = None) -> tuple[float, float]:
-        """Errors that rounding and noise leave in the slots for inputs of magnitude 1, of complex values: the
-        root mean square over the slots, and that of the worst slot.
-
-        Args:
-            input_error: of the inputs, a root mean square; None: that of fresh encryptions.
-        """
-        return self._native.expected_error(input_error)
-
-    def report(self) -> str:
-        """What it needs and costs, in some lines for people."""
-        cost = self._native.cost
-        mean, worst = self.expected_error()
-        return "\n".join(
-            (
-                f"{self._name}: depth {self.depth}, level {cost.level} to {cost.result_level}",
-                f"keys of {cost.key_bytes / 2**20:.1f} MiB, for rotations by "
-                + (", ".join(map(str, self.rotations)) or "none"),
-                f"plaintexts of {cost.plaintext_bytes / 2**20:.2f} MiB, workspace of "
-                f"{cost.workspace_bytes / 2**20:.1f} MiB",
-                f"expected noise in a slot: 2^{math.log2(mean):.1f}, 2^{math.log2(worst):.1f} at the worst",
-                f"{cost.key_products} products with keys, {cost.mod_ups} extensions of digits, "
-                f"{cost.divisions} divisions, {cost.plain_products} products with plaintexts",
-            )
-        )
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+        return self._with_noise(self.evaluate_clear(*values), seed)
 
     def evaluate_clear(self, values: ArrayLike) -> NDArray[np.complex128]:
         """What it makes of values in the clear, of shape (..., slots), by the same rotations.
@@ -142,15 +75,11 @@ class SlotCircuit:
         return x.evaluator.transform(x, self, out=out)
 
     def _apply(self, evaluator: Evaluator, x: Ciphertext) -> _core.Ciphertext:
-        context = evaluator.context
-        prepared = self._prepared.get(context)
-        if prepared is None:
-            prepared = _core.prepare_slot_circuit(context._native, self._native)
-            self._prepared[context] = prepared
-        return prepared.apply(evaluator._native, x._native)
+        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, x._native)
+        return result
 
-    def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
-        return self._native.generate_keys(secret_key)
+    def _prepare(self, context: Context) -> _core.PreparedSlotCircuit:
+        return _core.prepare_slot_circuit(context._native, self._native)
 
     def __repr__(self) -> str:
         return f"<{self._name} of {self.slots} slots at level {self.level}, depth {self.depth}>"
@@ -196,7 +125,9 @@ class InnerSum(SlotCircuit):
     ) -> None:
         require_naturals(slots=slots, count=count, stride=stride, level=level or 0)
         native = _core.inner_sum(params._native, slots, count, stride, everywhere, level, fewest_keys)
-        super().__init__(native, f"sum of {count} slots" + (f", {stride} apart" if stride != 1 else ""))
+        super().__init__(
+            native, params, f"sum of {count} slots" + (f", {stride} apart" if stride != 1 else "")
+        )
 
 
 class Replication(SlotCircuit):
@@ -235,7 +166,9 @@ class Replication(SlotCircuit):
         native = _core.replication(
             params._native, slots, count, stride, position, others_are_zero, level, fewest_keys
         )
-        super().__init__(native, f"copy to {count} slots" + (f", {stride} apart" if stride != 1 else ""))
+        super().__init__(
+            native, params, f"copy to {count} slots" + (f", {stride} apart" if stride != 1 else "")
+        )
 
 
 class Mask(SlotCircuit):
@@ -265,4 +198,4 @@ class Mask(SlotCircuit):
                 f"{flags.shape}"
             )
         require_naturals(level=level or 0)
-        super().__init__(_core.mask(params._native, flags.tolist(), level), "mask")
+        super().__init__(_core.mask(params._native, flags.tolist(), level), params, "mask")

@@ -355,9 +355,11 @@ class Evaluator:
     ) -> Ciphertext:
         """CKKS: an encrypted matrix times vectors or another one: see `hemera.circuits.MatrixVectorProduct`
         and `MatrixProduct`."""
-        require_type(
-            product, EncryptedProduct, "multiply_matrices", "a hm.circuits.MatrixProduct or its like"
-        )
+        if not isinstance(product, EncryptedProduct):
+            raise TypeError(
+                "multiply_matrices takes a product of hm.circuits, such as a MatrixProduct, not "
+                + described(product)
+            )
         for x in (a, b):
             _native("multiply_matrices", x)
         a, b = self._all_refreshed((a, b), self._user_levels(product.level))

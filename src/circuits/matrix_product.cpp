@@ -9,6 +9,7 @@
 
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
+#include "circuits/switch_extent.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -58,7 +59,7 @@ std::vector<Complex> product_of(const Diagonals& diagonals, std::span<const Comp
 
 MatrixProduct::MatrixProduct(const rlwe::Parameters& parameters, std::size_t size,
                              const MatrixProductOptions& options)
-    : fingerprint_(parameters.fingerprint()), size_(size), is_packed_(options.packed) {
+    : Plan(parameters), size_(size), is_packed_(options.packed) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a product of matrices is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
@@ -104,27 +105,29 @@ std::vector<std::size_t> MatrixProduct::rotations() const {
 void MatrixProduct::tell_needs(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget) {
   for (const std::size_t rotation : rotations()) {
     const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-    needed_keys_.push_back({rlwe::KeyRole::galois(element), gadget});
+    add_need({rlwe::KeyRole::galois(element), gadget});
   }
-  needed_keys_.push_back({rlwe::KeyRole::relinearization(), gadget});
+  add_need({rlwe::KeyRole::relinearization(), gadget});
+  std::size_t most = 0;
   for (const auto* row : {&sigma_, &tau_, &columns_}) {
     for (const LinearTransform& each : *row) {
-      cost_.key_products += each.cost().key_products;
-      cost_.mod_ups += each.cost().mod_ups;
-      cost_.divisions += each.cost().divisions;
-      cost_.plain_products += each.cost().plain_products;
-      cost_.plaintext_bytes += each.cost().plaintext_bytes;
-      cost_.workspace_bytes = std::max(cost_.workspace_bytes, each.cost().workspace_bytes);
+      cost_.add_operations(each.cost());
+      most = std::max(most, each.cost().workspace_bytes);
     }
   }
   // The rotations of the right factor, and the relinearization.
+  const SwitchExtent extent(parameters, gadget, cost_.result_level + 1);
   cost_.key_products += size_;
   cost_.mod_ups += 2;
   cost_.divisions += size_;
-  cost_.products = size_;
-  cost_.rescales = 1;
-  const std::size_t limbs = parameters.literal().levels[cost_.result_level + 1].size();
-  cost_.workspace_bytes += (4 * size_ + 3) * limbs * parameters.degree() * sizeof(std::uint64_t);
+  cost_.products += size_;
+  cost_.rescales += 1;
+  cost_.work.mod_ups += 2 * extent.digits * extent.extended;
+  cost_.work.key_products += size_ * 2 * extent.digits * extent.extended;
+  cost_.work.divisions += 2 * (size_ * extent.extended + extent.base);
+  cost_.work.products += 4 * size_ * extent.base;
+  // All turned factors, and a product of three components.
+  cost_.workspace_bytes = most + extent.bytes((4 * size_ + 3) * extent.base);
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
   const rlwe::ScalePolicy scales(parameters);
   cost_.scale = scales.level_scale(cost_.level);
@@ -141,13 +144,12 @@ std::vector<Complex> MatrixProduct::pack(std::span<const Complex> matrix, Side s
   return product_of(side == Side::left ? sigma_of(size_) : tau_of(size_), matrix);
 }
 
-ExpectedError MatrixProduct::expected_error(std::optional<double> input_error) const {
+ExpectedError MatrixProduct::error_from(double input_error) const {
   const auto squared = [](double x) { return x * x; };
-  const double fresh = input_error.value_or(rounding_ / cost_.scale);
   const auto after = [&](const std::vector<LinearTransform>& transforms, double error) {
     return transforms.empty() ? error : transforms.front().expected_error(error).mean;
   };
-  const double left = after(columns_, after(sigma_, fresh)), right = after(tau_, fresh);
+  const double left = after(columns_, after(sigma_, input_error)), right = after(tau_, input_error);
   // Rotations of the right factor are divided each.
   const double turned = squared(right) + (squared(switching_) + squared(rounding_)) / squared(cost_.scale);
   const double error = std::sqrt(static_cast<double>(size_) * (squared(left) + turned) +
@@ -169,10 +171,7 @@ std::vector<Complex> MatrixProduct::evaluate_clear(std::span<const Complex> left
 PreparedMatrixProduct::PreparedMatrixProduct(std::shared_ptr<const rlwe::Context> context,
                                              const MatrixProduct& plan)
     : context_(std::move(context)), plan_(plan) {
-  if (context_->parameters().fingerprint() != plan_.fingerprint_) {
-    throw MismatchError("matrix product: the plan was made for other parameters than the context's, " +
-                        context_->parameters().short_fingerprint() + "; make it for these");
-  }
+  plan_.require_parameters(*context_, "matrix product");
   for (const LinearTransform& each : plan_.sigma_) sigma_.emplace_back(context_, each);
   for (const LinearTransform& each : plan_.tau_) tau_.emplace_back(context_, each);
   for (const LinearTransform& each : plan_.columns_) columns_.emplace_back(context_, each);

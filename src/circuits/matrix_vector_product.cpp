@@ -10,6 +10,7 @@
 
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
+#include "circuits/switch_extent.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -27,7 +28,7 @@ std::string extents(std::size_t rows, std::size_t columns) {
 
 MatrixVectorProduct::MatrixVectorProduct(const rlwe::Parameters& parameters, std::size_t rows,
                                          std::size_t columns, const MatrixVectorOptions& options)
-    : fingerprint_(parameters.fingerprint()), rows_(rows), columns_(columns) {
+    : Plan(parameters), rows_(rows), columns_(columns) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a product of a matrix and a vector is for CKKS, not for " +
                         rlwe::name(parameters.scheme()));
@@ -92,9 +93,9 @@ void MatrixVectorProduct::tell_needs(const rlwe::Parameters& parameters) {
   const rlwe::GadgetPrimes gadget = parameters.default_gadget(cost_.level);
   for (const std::size_t rotation : rotations()) {
     const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-    needed_keys_.push_back({rlwe::KeyRole::galois(element), gadget});
+    add_need({rlwe::KeyRole::galois(element), gadget});
   }
-  needed_keys_.push_back({rlwe::KeyRole::relinearization(), gadget});
+  add_need({rlwe::KeyRole::relinearization(), gadget});
   const std::size_t groups = diagonals_ / baby_steps_;
   const std::size_t babies = baby_steps_ - 1;
   cost_.products = diagonals_;
@@ -102,15 +103,18 @@ void MatrixVectorProduct::tell_needs(const rlwe::Parameters& parameters) {
   cost_.mod_ups = (babies == 0 ? 0 : 1) + groups + (groups - 1);
   cost_.divisions = cost_.key_products;
   cost_.rescales = 1;
-  const std::size_t limbs = parameters.literal().levels[cost_.level].size();
-  // Turned vectors, diagonals of one giant step, a product of three components and two sums.
-  cost_.workspace_bytes =
-      (2 * baby_steps_ + 2 * baby_steps_ + 3 + 4) * limbs * parameters.degree() * sizeof(std::uint64_t);
+  const SwitchExtent extent(parameters, gadget, cost_.level);
+  cost_.work.mod_ups = cost_.mod_ups * extent.digits * extent.extended;
+  cost_.work.key_products = cost_.key_products * 2 * extent.digits * extent.extended;
+  cost_.work.divisions = 2 * (cost_.divisions * extent.extended + extent.base);
+  cost_.work.products = 4 * diagonals_ * extent.base;
+  // Turned vectors, diagonals of one giant step, a product of three components and two sums; and a switch.
+  const std::size_t limbs = (2 * baby_steps_ + 2 * baby_steps_ + 3 + 4) * extent.base;
+  cost_.workspace_bytes = extent.bytes(limbs + (extent.digits + 2) * extent.extended);
   if (fold_) {
-    cost_.key_products += fold_->cost().key_products;
-    cost_.mod_ups += fold_->cost().mod_ups;
-    cost_.divisions += fold_->cost().divisions;
-    cost_.workspace_bytes = std::max(cost_.workspace_bytes, fold_->cost().workspace_bytes);
+    const std::size_t own = cost_.workspace_bytes;
+    cost_.add_operations(fold_->cost());
+    cost_.workspace_bytes = std::max(own, fold_->cost().workspace_bytes);
   }
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
   const rlwe::ScalePolicy scales(parameters);
@@ -137,9 +141,9 @@ std::vector<Complex> MatrixVectorProduct::pack(std::span<const Complex> matrix) 
   return packed;
 }
 
-ExpectedError MatrixVectorProduct::expected_error(std::optional<double> input_error) const {
+ExpectedError MatrixVectorProduct::error_from(double input_error) const {
   const auto squared = [](double x) { return x * x; };
-  const double fresh = squared(input_error.value_or(rounding_ / cost_.scale));
+  const double fresh = squared(input_error);
   const double turn = squared(switching_) + squared(rounding_);
   const double baby =
       turn / squared(cost_.scale) * (static_cast<double>(baby_steps_) - 1) / static_cast<double>(baby_steps_);
@@ -175,10 +179,7 @@ std::vector<Complex> MatrixVectorProduct::evaluate_clear(std::span<const Complex
 PreparedMatrixVectorProduct::PreparedMatrixVectorProduct(std::shared_ptr<const rlwe::Context> context,
                                                          const MatrixVectorProduct& plan)
     : context_(std::move(context)), plan_(plan) {
-  if (context_->parameters().fingerprint() != plan_.fingerprint_) {
-    throw MismatchError("matrix and vector: the plan was made for other parameters than the context's, " +
-                        context_->parameters().short_fingerprint() + "; make it for these");
-  }
+  plan_.require_parameters(*context_, "matrix and vector");
   if (plan_.fold_) fold_.emplace(context_, *plan_.fold_);
 }
 

@@ -13,6 +13,7 @@
 #include "circuits/coefficient.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
+#include "circuits/switch_extent.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -50,7 +51,7 @@ double copies_of(const Steps& steps) {
 
 SlotCircuit::SlotCircuit(const rlwe::Parameters& parameters, std::size_t slots,
                          const SlotCircuitOptions& options)
-    : fingerprint_(parameters.fingerprint()), slots_(slots), fewest_keys_(options.fewest_keys) {
+    : Plan(parameters), slots_(slots), fewest_keys_(options.fewest_keys) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("sums, copies and masks of slots are for CKKS, not for " +
                         rlwe::name(parameters.scheme()));
@@ -165,38 +166,37 @@ void SlotCircuit::tell_needs(const rlwe::Parameters& parameters) {
   switching_before_ = switching_error(parameters, above, slots_);
   switching_after_ = switching_error(parameters, below, slots_);
 
-  const auto limb_bytes = [&](std::size_t limbs, std::size_t entries) {
-    return limbs * entries * sizeof(std::uint64_t);
-  };
-  const auto limbs_of = [&](std::size_t level) { return parameters.literal().levels[level].size(); };
   const auto add = [&](const std::vector<Step>& steps, const rlwe::GadgetPrimes& gadget, std::size_t level) {
+    const SwitchExtent extent(parameters, gadget, level);
     for (const Step& step : steps) {
       ++cost_.mod_ups;
       ++cost_.divisions;
       cost_.key_products += step.size();
+      cost_.work.mod_ups += extent.digits * extent.extended;
+      cost_.work.key_products += step.size() * 2 * extent.digits * extent.extended;
+      cost_.work.divisions += 2 * extent.extended;
       for (const std::size_t rotation : step) {
         const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
-        KeyNeed need{rlwe::KeyRole::galois(element), gadget};
-        if (std::find(needed_keys_.begin(), needed_keys_.end(), need) == needed_keys_.end()) {
-          needed_keys_.push_back(std::move(need));
-        }
+        add_need({rlwe::KeyRole::galois(element), gadget});
       }
-      // Digits, their first component, a sum and a term; and the result.
-      const std::size_t extended = (gadget.digits.size() + 4) * (limbs_of(level) + gadget.special.size());
-      cost_.workspace_bytes =
-          std::max(cost_.workspace_bytes, limb_bytes(extended + 3 * limbs_of(level), parameters.degree()));
+      // The ciphertext, its digits and their first component, a sum, and a term before and after it is
+      // turned.
+      const std::size_t limbs = 3 * extent.base + (extent.digits + 6) * extent.extended;
+      cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(limbs));
     }
   };
   add(before_, above, cost_.level);
   add(after_, below, cost_.result_level);
   if (!kept_.empty()) {
+    const SwitchExtent extent(parameters, above, cost_.level);
     plaintext_scale_ = cost_.result_scale * (scales.policy().scales[cost_.level].divisor / cost_.scale);
     cost_.plain_products = 1;
     cost_.rescales = 1;
+    cost_.work.products += 2 * extent.base;
+    cost_.work.divisions += 2 * extent.base;
     const std::size_t entries = ckks::period_entries(period_of(numbers_of(kept_)).size());
-    cost_.plaintext_bytes = limb_bytes(limbs_of(cost_.level), std::min(parameters.degree(), entries));
-    cost_.workspace_bytes =
-        std::max(cost_.workspace_bytes, limb_bytes(4 * limbs_of(cost_.level), parameters.degree()));
+    cost_.plaintext_bytes = extent.base * std::min(parameters.degree(), entries) * sizeof(std::uint64_t);
+    cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(6 * extent.base));
   }
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
 }
@@ -209,13 +209,13 @@ std::vector<std::size_t> SlotCircuit::rotations() const {
   return {rotations.begin(), rotations.end()};
 }
 
-ExpectedError SlotCircuit::expected_error(std::optional<double> input_error) const {
+ExpectedError SlotCircuit::error_from(double input_error) const {
   const auto squared = [](double x) { return x * x; };
   // Variances. A step adds up what its copies have, and its own.
   const auto step_error = [&](const Step& step, double switching, double scale) {
     return (static_cast<double>(step.size()) * squared(switching) + squared(rounding_)) / squared(scale);
   };
-  double mean = squared(input_error.value_or(rounding_ / cost_.scale));
+  double mean = squared(input_error);
   for (const Step& step : before_) {
     mean = static_cast<double>(step.size() + 1) * mean + step_error(step, switching_before_, cost_.scale);
   }
@@ -265,10 +265,7 @@ std::vector<Complex> SlotCircuit::evaluate_clear(std::span<const Complex> values
 PreparedSlotCircuit::PreparedSlotCircuit(std::shared_ptr<const rlwe::Context> context,
                                          const SlotCircuit& plan)
     : context_(std::move(context)), plan_(plan) {
-  if (context_->parameters().fingerprint() != plan_.fingerprint_) {
-    throw MismatchError("circuit of slots: the plan was made for other parameters than the context's, " +
-                        context_->parameters().short_fingerprint() + "; make it for these");
-  }
+  plan_.require_parameters(*context_, "circuit of slots");
   if (plan_.kept_.empty()) return;
   const std::vector<Complex> numbers = numbers_of(plan_.kept_);
   mask_ = std::make_shared<const rlwe::Plaintext>(ckks::Encoder(context_).encode_over(

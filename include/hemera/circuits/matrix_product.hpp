@@ -1,7 +1,6 @@
 // Encrypted square matrices times each other (CKKS), each in one ciphertext.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +32,7 @@ struct MatrixProductOptions {
 /// A B is the sum over k of phi^k(sigma(A)) psi^k(tau(B)), slot by slot: d products, relinearized once as a
 /// sum. sigma, tau and phi^k are linear transforms of 2d - 1, d and 2 diagonals, psi^k is a rotation. Three
 /// levels: sigma, phi^k and the product; two for packed factors. Immutable.
-class MatrixProduct {
+class MatrixProduct : public Plan {
  public:
   /// ParameterError for a size that is no power of two from 2, or whose square is more than N/2; LevelError
   /// for a level that is not the user's, or has fewer user levels below it than the depth; MismatchError for
@@ -52,15 +51,8 @@ class MatrixProduct {
   [[nodiscard]] std::vector<std::complex<double>> pack(std::span<const std::complex<double>> matrix,
                                                        Side side) const;
 
-  [[nodiscard]] const Cost& cost() const { return cost_; }
-  /// The rotations that need a key, ascending.
+  /// The rotations that need a key, ascending; all keys have one gadget.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
-  /// Their keys, and the relinearization key, of one gadget.
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
-  /// Of matrices with entries of magnitude 1, by a model: the errors of the linear transforms, and rounding
-  /// of the result. `input_error`: of both factors, a root mean square; empty: that of fresh encryptions with
-  /// the public key.
-  [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
   /// The product of matrices in the clear, by the same steps (factors as they are, packed or not).
   /// ParameterError for another number of entries.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
@@ -70,16 +62,15 @@ class MatrixProduct {
   friend class PreparedMatrixProduct;
 
   void tell_needs(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget);
+  /// Of matrices with entries of magnitude 1: the errors of the linear transforms, and rounding of the
+  /// result.
+  [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   std::size_t size_;
   bool is_packed_;
   std::vector<LinearTransform> sigma_, tau_;  // one each, or none
   std::vector<LinearTransform> columns_;      // phi^1, phi^2, ...
-  std::vector<KeyNeed> needed_keys_;
-  double rounding_ = 0;   // of a division in a slot, times the scale
-  double switching_ = 0;  // of a key switch beside its division
-  Cost cost_;
+  double switching_ = 0;                      // of a key switch beside its division
 };
 
 /// The same with its masks in a context's memory.

@@ -1,10 +1,8 @@
 // Encrypted matrices times encrypted vectors (CKKS), by their diagonals.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,7 +27,7 @@ struct MatrixVectorOptions {
 /// products back, so the diagonals are packed turned forth. Where R < C it ends with a sum over the slots R
 /// apart (diagonals: S. Halevi, V. Shoup, "Algorithms in HElib", 2014/106; of wide matrices: C. Juvekar, V.
 /// Vaikuntanathan, A. Chandrakasan, "GAZELLE", 2018/073). One level. Immutable.
-class MatrixVectorProduct {
+class MatrixVectorProduct : public Plan {
  public:
   /// ParameterError for no row or column, more of them than slots, or baby steps that are no power of two;
   /// LevelError for a level that is not the user's, or the lowest of those; MismatchError for another scheme
@@ -49,15 +47,9 @@ class MatrixVectorProduct {
   /// entries.
   [[nodiscard]] std::vector<std::complex<double>> pack(std::span<const std::complex<double>> matrix) const;
 
-  [[nodiscard]] const Cost& cost() const { return cost_; }
-  /// The rotations that need a key, ascending.
+  /// The rotations that need a key, ascending. Other keys that serve the level will do, here and for
+  /// products.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
-  /// Their keys, and the relinearization key. Others that serve these levels will do.
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
-  /// Of entries and values of magnitude 1, by a model: the inputs' errors, noise of rotations, rounding of
-  /// the result. `input_error`: of matrix and vector, a root mean square; empty: that of fresh encryptions
-  /// with the public key.
-  [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
   /// The product of a dense matrix in the clear, by the same diagonals: as many values as rows.
   /// ParameterError for another number of entries or values.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
@@ -68,16 +60,15 @@ class MatrixVectorProduct {
 
   void choose_steps(const rlwe::Parameters& parameters, std::size_t baby_steps);
   void tell_needs(const rlwe::Parameters& parameters);
+  /// Of entries and values of magnitude 1: the errors of both factors, noise of rotations, rounding of the
+  /// result.
+  [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   std::size_t rows_, columns_;
   std::size_t vector_slots_ = 1, result_slots_ = 1, slots_ = 1, diagonals_ = 1;
   std::size_t baby_steps_ = 1;
   std::optional<SlotCircuit> fold_;  // the sum at the end
-  std::vector<KeyNeed> needed_keys_;
-  double rounding_ = 0;   // of a division in a slot, times the scale
-  double switching_ = 0;  // of a key switch beside its division
-  Cost cost_;
+  double switching_ = 0;             // of a key switch beside its division
 };
 
 /// The same in a context.

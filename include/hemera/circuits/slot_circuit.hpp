@@ -1,10 +1,8 @@
 // Sums, copies and masks of slots (CKKS): rotations that are added up, and products by 0 and 1.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,7 +32,7 @@ struct SlotCircuitOptions {
 /// of the product are summed; any of the three may be missing. A sum of n rotations by the multiples of a
 /// step is a row of sums of 2, 4, 8 or 16, each from the one before; the rotations of one of those share one
 /// ModUp and one division (hoisting: S. Halevi, V. Shoup, 2018/244). Immutable.
-class SlotCircuit {
+class SlotCircuit : public Plan {
  public:
   /// The sum of each column in the first row of its block; with `everywhere` in all rows, which takes a mask
   /// unless a block has all slots. Without `everywhere` rows after the first have sums that run on into the
@@ -56,15 +54,9 @@ class SlotCircuit {
   [[nodiscard]] std::size_t slots() const { return slots_; }
   /// Without a mask it is the highest level: ciphertexts below it stay where they are.
   [[nodiscard]] std::size_t level() const { return cost_.level; }
-  [[nodiscard]] const Cost& cost() const { return cost_; }
-  /// The rotations that need a key, ascending.
+  /// The rotations that need a key, ascending. Their keys have the gadgets of the levels where they are used;
+  /// others that serve these levels will do.
   [[nodiscard]] std::vector<std::size_t> rotations() const;
-  /// Their keys, with the gadgets of the levels where they are used. Others that serve these levels will do.
-  [[nodiscard]] const std::vector<KeyNeed>& needed_keys() const { return needed_keys_; }
-  /// Of ciphertexts with values of magnitude 1, by a model: rounding of the inputs and of divisions, noise of
-  /// the rotations, and rounding of the encoded mask. `input_error`: of the inputs, a root mean square;
-  /// empty: that of fresh encryptions with the public key.
-  [[nodiscard]] ExpectedError expected_error(std::optional<double> input_error = {}) const;
   /// In the clear, by the same rotations. ParameterError for another number of values.
   [[nodiscard]] std::vector<std::complex<double>> evaluate_clear(
       std::span<const std::complex<double>> values) const;
@@ -79,17 +71,16 @@ class SlotCircuit {
   [[nodiscard]] std::vector<Step> steps_of(const rlwe::Parameters& parameters, const Blocks& blocks,
                                            std::size_t position, std::size_t level, bool to_left) const;
   void tell_needs(const rlwe::Parameters& parameters);
+  /// Of ciphertexts with values of magnitude 1: rounding of the inputs and of divisions, noise of the
+  /// rotations, and rounding of the encoded mask.
+  [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
-  std::array<std::uint8_t, 32> fingerprint_;  // of the parameters
   std::size_t slots_;
   bool fewest_keys_;
-  std::vector<Step> before_, after_;  // the mask
-  std::vector<bool> kept_;            // empty: no mask
-  double plaintext_scale_ = 0;        // of the mask
-  std::vector<KeyNeed> needed_keys_;
-  double rounding_ = 0;                                // of a division in a slot, times the scale
+  std::vector<Step> before_, after_;                   // the mask
+  std::vector<bool> kept_;                             // empty: no mask
+  double plaintext_scale_ = 0;                         // of the mask
   double switching_before_ = 0, switching_after_ = 0;  // of a key switch beside its division
-  Cost cost_;
 };
 
 /// The same with its mask in a context's memory.
