@@ -287,6 +287,8 @@ __global__ void __launch_bounds__(threads, outputs > 4 ? 2 : 3)
   const unsigned exponent = 2 * reversed(transposed(position), pass.log_degree) + 1;
   const Value* own_kept = kept + (transposed(t) >> layout.log_run) * outputs;
   Accumulator<A> inner[2];
+  inner[0].start(Value{});
+  inner[1].start(Value{});
   StagePlace place;
   unsigned k = 0, step_of_term = 0, unreduced = 0;
   for (unsigned step = 0; step < layout.steps; ++step) {
