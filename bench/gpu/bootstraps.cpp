@@ -58,7 +58,10 @@ struct Session {
 
   Session(const BootstrapCase& chosen, int device)
       : parameters(circuits::parameters_for_bootstrapping(circuits::bootstrap_preset(chosen.preset))),
-        plan(parameters, {.slots = chosen.slots, .real = chosen.real, .iterations = chosen.iterations}),
+        plan(parameters, {.slots = chosen.slots,
+                          .real = chosen.real,
+                          .iterations = chosen.iterations,
+                          .merges_parts = chosen.merges_parts}),
         context(rlwe::Context::make(parameters, {runtime::Device::Kind::cuda, device})),
         secret(rlwe::generate_secret_key(context)),
         evaluator(context, plan.generate_keys(secret)),
@@ -88,6 +91,8 @@ BootstrapCase read_bootstrap(const std::string& text) {
   for (std::string part; std::getline(stream, part, ':');) {
     if (part == "real") {
       chosen.real = true;
+    } else if (part == "merged") {
+      chosen.merges_parts = true;
     } else if (part.starts_with("x")) {
       chosen.batch = std::stoul(part.substr(1));
     } else if (part.starts_with("i")) {
@@ -117,6 +122,7 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
                      {"preset", quoted(chosen.preset)},
                      {"slots", std::to_string(plan.slots())},
                      {"real", plan.is_real() ? "true" : "false"},
+                     {"merges_parts", plan.merges_parts() ? "true" : "false"},
                      {"iterations", std::to_string(plan.iterations())},
                      {"level", std::to_string(level)},
                      {"limbs", std::to_string(session.context->base(level).size())},
@@ -162,7 +168,8 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
   for (const auto* transforms : {&plan.slots_to_coefficients(), &plan.coefficients_to_slots()}) {
     for (const circuits::LinearTransform& transform : *transforms) {
       const circuits::PreparedLinearTransform prepared(session.context, transform);
-      const Ciphertext x = session.encrypt(small, chosen.batch, transform.level());
+      const Values vector = uniform_values(transform.slots() * chosen.batch, plan.is_real());
+      const Ciphertext x = session.encrypt(vector, chosen.batch, transform.level());
       time(making([&] { return prepared(session.evaluator, x); }, right), "linear_transform",
            transform.level(), [&] {
              return Fields{{"diagonals", std::to_string(transform.diagonals().size())},
@@ -179,7 +186,7 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
   time(making([&] { return circuits::mod_raise(low, *to_ephemeral, *from_ephemeral, layout.top_level); },
               right),
        "mod_raise", layout.top_level, [] { return Fields{}; });
-  const std::size_t parts = plan.is_real() ? 1 : 2;
+  const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
   Values t(small.begin(), small.end());
   for (auto& value : t) value = value.real() / static_cast<double>(circuits::eval_mod_range);
   t.resize(t.size() * parts, 0.5 / static_cast<double>(circuits::eval_mod_range));
@@ -187,7 +194,7 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
   const rlwe::BatchShape batch = {parts, chosen.batch};
   const Ciphertext v = ckks::encrypt(encoder.encode(t, batch, layout.eval_mod_level), session.secret);
   const rlwe::Plaintext i = encoder.encode_number({0, 1}, eval_mod.join_level(), 1);
-  time(making([&] { return eval_mod(session.evaluator, v.clone(), plan.is_real() ? nullptr : &i); }, right),
+  time(making([&] { return eval_mod(session.evaluator, v.clone(), parts == 1 ? nullptr : &i); }, right),
        "eval_mod", layout.eval_mod_level, [] { return Fields{}; });
   for (const BootstrapTiming& timing : rows) {
     for (const char* name : {"operation", "level", "mode", "mean_bits", "worst_bits"}) {

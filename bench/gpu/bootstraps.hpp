@@ -15,11 +15,12 @@ struct BootstrapCase {
   std::string preset;
   std::size_t slots = 0;  ///< 0: all
   bool real = false;
+  bool merges_parts = false;
   std::size_t batch = 1;
   std::size_t iterations = 1;
 };
 
-/// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-59:i2". std::invalid_argument for another
+/// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2". std::invalid_argument for another
 /// form.
 BootstrapCase read_bootstrap(const std::string& text);
 

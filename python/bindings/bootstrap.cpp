@@ -108,6 +108,7 @@ void bind_bootstrap(nb::module_& m) {
           ReleaseGil())
       .def_prop_ro("slots", &Bootstrap::slots)
       .def_prop_ro("real", &Bootstrap::is_real)
+      .def_prop_ro("merges_parts", &Bootstrap::merges_parts)
       .def_prop_ro("factors_log2", &Bootstrap::factors_log2)
       .def_prop_ro(
           "is_slots_first",

@@ -89,6 +89,11 @@ class Bootstrap(Plan):
         return self._native.real
 
     @property
+    def merge_parts(self) -> bool:
+        """Whether real and imaginary parts go through EvalMod as one ciphertext."""
+        return self._native.merges_parts
+
+    @property
     def iterations(self) -> int:
         """Bootstraps one after the other, whose precision adds up."""
         return 1 + len(self._native.factors_log2)

@@ -294,6 +294,20 @@ def test_iterations_add_up_precision(client, params, boot):
             hm.circuits.Bootstrap(params, SLOTS, iterations=iterations)
 
 
+def test_parts_of_few_slots_are_merged_for_a_level(client, params, boot):
+    ctx, sk, _ = client
+    merged = hm.circuits.Bootstrap(params, SLOTS, merge_parts=True)
+    assert (boot.merge_parts, merged.merge_parts) == (False, True)
+    assert merged.levels_left == boot.levels_left - 1
+    ev = ctx.bind(ctx.generate_keys(sk, plan=merged), bootstrap=merged)
+    z = values() * (1 - 0.5j)
+    y = ev.at_level(ev.encrypt(z), merged.input_level).bootstrap()
+    assert (y.level, y.slots) == (merged.result_level, SLOTS)
+    np.testing.assert_allclose(ctx.decrypt(y, sk, dtype=complex)[:SLOTS], z, atol=2**-18)
+    with pytest.raises(hm.errors.ParameterError, match="merge"):
+        hm.circuits.Bootstrap(params, SLOTS, real=True, merge_parts=True)
+
+
 def test_what_does_not_fit_is_refused(client, params, boot):
     ctx, sk, keys = client
     with pytest.raises(hm.errors.ParameterError, match="n16-40"):

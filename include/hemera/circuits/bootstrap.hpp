@@ -55,6 +55,7 @@ class Bootstrap : public Plan {
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
   [[nodiscard]] bool is_real() const { return real_; }
+  [[nodiscard]] bool merges_parts() const { return !join_.empty(); }
   [[nodiscard]] BootstrapOrder order() const { return order_; }
   /// The level of what is bootstrapped, the user's lowest; higher ones are brought down to it.
   [[nodiscard]] std::size_t input_level() const { return input_level_; }

@@ -40,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bootstrap.add_argument("--slots", type=_options.positive, help="of the ciphertexts (default: all)")
     bootstrap.add_argument("--real", action="store_true", help="slots are real: less time")
     bootstrap.add_argument(
+        "--merge-parts", action="store_true", help="few slots: less time, and a level fewer"
+    )
+    bootstrap.add_argument(
+        "--iterations", type=_options.positive, default=1, help="that add up precision (default: 1)"
+    )
+    bootstrap.add_argument(
         "--key-memory", type=size, metavar="SIZE", help="bytes that keys may take, like 4GiB (default: any)"
     )
     bootstrap.set_defaults(make=make_bootstrap)
@@ -110,7 +116,14 @@ def interval(text: str) -> tuple[float, float]:
 
 def make_bootstrap(options: argparse.Namespace) -> tuple[Parameters, Plan]:
     params = hemera.ckks.Parameters.for_bootstrapping(options.preset)
-    return params, Bootstrap(params, options.slots, real=options.real, key_memory_limit=options.key_memory)
+    return params, Bootstrap(
+        params,
+        options.slots,
+        real=options.real,
+        iterations=options.iterations,
+        merge_parts=options.merge_parts,
+        key_memory_limit=options.key_memory,
+    )
 
 
 def make_function(options: argparse.Namespace) -> tuple[Parameters, Plan]:
