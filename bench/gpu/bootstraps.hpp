@@ -20,8 +20,8 @@ struct BootstrapCase {
   std::size_t iterations = 1;
 };
 
-/// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2". std::invalid_argument for another
-/// form.
+/// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2".
+/// std::invalid_argument for another form.
 BootstrapCase read_bootstrap(const std::string& text);
 
 struct BootstrapTiming {
