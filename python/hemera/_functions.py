@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._arguments import require_type
-from hemera._plans import Plan
+from hemera._plans import ClearPlan
 from hemera.ciphertext import Ciphertext
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Stage(NamedTuple):
     outputs: list[int]
 
 
-class FunctionPlan(Plan):
+class FunctionPlan(ClearPlan):
     """What a `Function` needs and costs at a level; `Function.plan` makes one. Calling it evaluates."""
 
     _native: _core.FunctionPlan
@@ -217,9 +217,6 @@ class FunctionPlan(Plan):
                 for step in self._native.steps
             ),
         ]
-
-    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
-        return self._with_noise(self.evaluate_clear(*values), seed)
 
     def evaluate_clear(self, *values: ArrayLike) -> Values:
         """Its values in the clear: see `Function.evaluate_clear`."""

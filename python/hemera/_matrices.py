@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._arguments import require_type
-from hemera._plans import Plan
+from hemera._plans import ClearPlan
 from hemera.ciphertext import Ciphertext
 from hemera.parameters import require_naturals
 
@@ -24,7 +23,7 @@ __all__ = ["EncryptedProduct", "MatrixProduct", "MatrixVectorProduct"]
 Matrix = NDArray[np.complex128]
 
 
-class EncryptedProduct(Plan):
+class EncryptedProduct(ClearPlan):
     """What `MatrixVectorProduct` and `MatrixProduct` share: a plan that takes two ciphertexts (CKKS), both at
     its level. The usual relinearization key and those of `generate_keys(rotations=)` serve as well."""
 
@@ -34,13 +33,6 @@ class EncryptedProduct(Plan):
     def rotations(self) -> list[int]:
         """The rotations that need a key."""
         return self._native.rotations
-
-    @abstractmethod
-    def evaluate_clear(self, a: ArrayLike, b: ArrayLike) -> Matrix:
-        """The product in the clear."""
-
-    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> Matrix:
-        return self._with_noise(self.evaluate_clear(*values), seed)
 
     def __call__(self, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """The product of two ciphertexts, by the evaluator that the first one is bound to.
@@ -59,6 +51,17 @@ class EncryptedProduct(Plan):
 
     def __repr__(self) -> str:
         return f"<{self._title} at level {self.level}, depth {self.depth}>"
+
+
+def vectors_of(values: ArrayLike, columns: int) -> Matrix:
+    """Complex vectors of shape (..., columns) that a matrix multiplies. ParameterError for another shape."""
+    found = np.asarray(values, dtype=np.complex128)
+    if found.ndim == 0 or found.shape[-1] != columns:
+        raise _core.ParameterError(
+            f"a matrix of {columns} columns does not multiply values of shape {found.shape}; the last "
+            f"axis must have {columns}"
+        )
+    return found
 
 
 def _matrix(values: ArrayLike, rows: int, columns: int) -> Matrix:
@@ -138,13 +141,8 @@ class MatrixVectorProduct(EncryptedProduct):
         """The product in the clear, by the same diagonals, with vectors of shape (..., columns).
         ParameterError for other shapes."""
         entries = _matrix(matrix, *self._shape).ravel()
-        given = np.asarray(vectors, dtype=np.complex128)
         rows, columns = self._shape
-        if given.ndim == 0 or given.shape[-1] != columns:
-            raise _core.ParameterError(
-                f"a matrix of {columns} columns does not multiply values of shape {given.shape}; the last "
-                f"axis must have {columns}"
-            )
+        given = vectors_of(vectors, columns)
         flat = given.reshape(-1, columns)
         products = [self._native.evaluate_clear(entries, np.ascontiguousarray(row)) for row in flat]
         return np.asarray(products, dtype=np.complex128).reshape(*given.shape[:-1], rows)

@@ -233,14 +233,22 @@ class Plan(ABC):
             self._prepared[context] = prepared
         return prepared
 
-    def _with_noise(self, clear: ArrayLike, seed: int) -> NDArray[np.complex128]:
-        values = np.asarray(clear, dtype=np.complex128)
-        deviation = self.expected_error()[0] / math.sqrt(2)
-        parts = np.random.default_rng(seed).normal(0, deviation, (*values.shape, 2))
-        return values + parts[..., 0] + 1j * parts[..., 1]
-
     def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
         return self._native.generate_keys(secret_key)
+
+
+class ClearPlan(Plan):
+    """A plan that computes exactly in the clear: noise of the expected size is added to that."""
+
+    @abstractmethod
+    def evaluate_clear(self, *values: Any, **options: Any) -> NDArray[np.complex128]:
+        """What it makes of values in the clear."""
+
+    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
+        clear = np.asarray(self.evaluate_clear(*values), dtype=np.complex128)
+        deviation = self.expected_error()[0] / math.sqrt(2)
+        parts = np.random.default_rng(seed).normal(0, deviation, (*clear.shape, 2))
+        return clear + parts[..., 0] + 1j * parts[..., 1]
 
 
 def _power(error: float) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._arguments import require_type
-from hemera._plans import Plan
+from hemera._plans import ClearPlan
 from hemera.ciphertext import Ciphertext
 from hemera.parameters import require_naturals
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["InnerSum", "Mask", "Replication", "SlotCircuit"]
 
 
-class SlotCircuit(Plan):
+class SlotCircuit(ClearPlan):
     """What `InnerSum`, `Replication` and `Mask` share: a plan that ciphertexts (CKKS) go through. Without a
     mask it takes no level: `level` is then the highest one, and ciphertexts below it stay where they are."""
 
@@ -44,9 +44,6 @@ class SlotCircuit(Plan):
     @property
     def _title(self) -> str:
         return f"{self._name}, of {self.slots} slots: depth {self.depth}"
-
-    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
-        return self._with_noise(self.evaluate_clear(*values), seed)
 
     def evaluate_clear(self, values: ArrayLike) -> NDArray[np.complex128]:
         """What it makes of values in the clear, of shape (..., slots), by the same rotations.

@@ -25,8 +25,8 @@ from hemera._functions import (
     sqrt,
     tanh,
 )
-from hemera._matrices import MatrixProduct, MatrixVectorProduct
-from hemera._plans import Plan
+from hemera._matrices import MatrixProduct, MatrixVectorProduct, vectors_of
+from hemera._plans import ClearPlan, Plan
 from hemera._slots import InnerSum, Mask, Replication
 from hemera.bootstrapping import Bootstrap
 
@@ -62,7 +62,7 @@ __all__ = [
 ]
 
 
-class LinearTransform(Plan):
+class LinearTransform(ClearPlan):
     """A matrix that multiplies encrypted vectors (CKKS), with the plan of how it is done.
 
     The product is taken by the matrix's diagonals, with baby and giant steps and one division at the end; it
@@ -135,22 +135,14 @@ class LinearTransform(Plan):
         rows, columns = self._shape
         return f"matrix of {rows} x {columns} over {self.slots} slots, {self._native.diagonals} diagonals"
 
-    def _simulate(self, values: tuple[ArrayLike, ...], seed: int) -> NDArray[np.complex128]:
-        return self._with_noise(self.evaluate_clear(*values), seed)
-
     def evaluate_clear(self, values: ArrayLike) -> NDArray[np.complex128]:
         """The product with values in the clear, of shape (..., columns), by the same diagonals.
 
         Raises:
             ParameterError: for another number of values.
         """
-        given = np.asarray(values, dtype=np.complex128)
         rows, columns = self._shape
-        if given.ndim == 0 or given.shape[-1] != columns:
-            raise _core.ParameterError(
-                f"a matrix of {columns} columns does not multiply values of shape {given.shape}; the last "
-                f"axis must have {columns}"
-            )
+        given = vectors_of(values, columns)
         flat = given.reshape(-1, columns)
         padded = np.zeros((len(flat), self.slots), dtype=np.complex128)
         padded[:, :columns] = flat

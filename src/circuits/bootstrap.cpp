@@ -326,8 +326,8 @@ Ciphertext PreparedBootstrap::reduced(const ckks::Evaluator& evaluator, const Ci
   const Ciphertext conjugate = evaluator.conjugate(x);
   Ciphertext real = evaluator.add(x, conjugate);
   if (plan_.real_) return (*plan_.eval_mod_)(evaluator, std::move(real));
-  for (const PreparedLinearTransform& join : join_) {
-    Ciphertext joined = join(evaluator, (*plan_.eval_mod_)(evaluator, std::move(real)));
+  if (!join_.empty()) {
+    Ciphertext joined = join_.front()(evaluator, (*plan_.eval_mod_)(evaluator, std::move(real)));
     joined.meta.slots = plan_.slots_;
     return joined;
   }
