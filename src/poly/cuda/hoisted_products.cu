@@ -15,8 +15,12 @@
 namespace hemera::poly::cuda {
 namespace {
 
-constexpr unsigned threads = row_size;
+// Positions of a row that a thread sums: they share what a step costs beside its products.
+constexpr unsigned positions = 2;
+constexpr unsigned threads = row_size / positions;
 constexpr unsigned warps = threads / 32;
+// And a warp that asks for the copies.
+constexpr unsigned threads_of_block = threads + 32;
 // Rows in shared memory that a digit takes: two components of a key, and the digit.
 constexpr unsigned rows_of_digit = 3;
 // A factor stored by fewer entries has so many values in a row or fewer: they are kept for the whole block.
@@ -57,18 +61,19 @@ enum class Factors : std::uint8_t {
   mixed,
 };
 
-// Shared memory of a block: barriers, the rows to copy [step, slot], kept factors [term, value, output], and
-// stages [slot, entry]. A step takes up to digits_at_once digits of a term. Slots: rows of key words and
-// digits [digit, 2 + 1]; behind those that a step has, the addends' rows; the factors' rows [output].
+// Shared memory of a block: barriers, the rows to copy [step, slot], steps, kept factors [term, value,
+// output], and stages [slot, entry]. A step takes up to digits_at_once digits of a term. Slots: rows of key
+// words and digits [digit, 2 + 1]; behind those that a step has, the addends' rows; the factors' rows
+// [output].
 struct Layout {
   std::uint32_t stages;
   std::uint32_t steps;
   std::uint32_t steps_of_term;
   std::uint32_t slots;
-  std::uint32_t first_factor;             // slot
-  std::uint32_t first_kept, first_stage;  // in bytes
-  std::uint32_t kept_values;              // of a row
-  std::uint32_t log_run;                  // of kept factors
+  std::uint32_t first_factor;                         // slot
+  std::uint32_t first_step, first_kept, first_stage;  // in bytes
+  std::uint32_t kept_values;                          // of a row
+  std::uint32_t log_run;                              // of kept factors
   Factors factors;
 };
 
@@ -88,6 +93,15 @@ struct Row {
     return row_size * sizeof(std::uint64_t) >> (bits & log_run_bits);
   }
   [[nodiscard]] __device__ __forceinline__ bool is_read_once() const { return (bits & once_bit) != 0; }
+};
+
+// What a block's threads must know of a step.
+struct Step {
+  std::uint32_t element;
+  std::uint8_t digits;
+  std::uint8_t addends;
+  bool scaled;   // the addends
+  bool is_last;  // of its term
 };
 
 template <unsigned outputs>
@@ -217,45 +231,67 @@ __device__ __forceinline__ Row row_of(const Pass<outputs>& pass, unsigned batch,
   return Row::of(term.addend.limb(batch, c, limb) + from, 0, false);
 }
 
+template <unsigned outputs>
+__device__ __forceinline__ Step step_of(const Pass<outputs>& pass, unsigned limb, unsigned step) {
+  const Term& term = pass.terms[step / pass.layout.steps_of_term];
+  const unsigned step_of_term = step % pass.layout.steps_of_term;
+  return {.element = term.element,
+          .digits = static_cast<std::uint8_t>(digits_of(pass, term, step_of_term)),
+          .addends = static_cast<std::uint8_t>(addends_of(pass, term, limb)),
+          .scaled = term.scaled,
+          .is_last = step_of_term == pass.layout.steps_of_term - 1};
+}
+
+// By a warp: asks for the rows of all steps, ahead of their use as far as there are stages.
+__device__ __forceinline__ void ask_for_rows(const StageBarriers& barriers, const Layout& layout,
+                                             const Row* rows, std::uint64_t* stages) {
+  const unsigned lane = threadIdx.x % 32;
+  const auto request = [&](unsigned step, unsigned stage) {
+    unsigned bytes = 0;
+    if (lane < layout.slots) {
+      const Row from = rows[step * layout.slots + lane];
+      if (from.bits != 0) {
+        barriers.copy(stage, stages + (stage * layout.slots + lane) * row_size, from.address(), from.bytes(),
+                      from.is_read_once());
+        bytes = from.bytes();
+      }
+    }
+    barriers.end_copies(stage, bytes);
+  };
+  for (unsigned step = 0; step < layout.stages; ++step) request(step, step);
+  barriers.keep_step();
+  StagePlace before;
+  for (unsigned step = 1; step < layout.steps; ++step) {
+    barriers.keep_step();
+    if (step - 1 + layout.stages >= layout.steps) continue;
+    barriers.wait_empty(before);
+    request(step - 1 + layout.stages, before.stage);
+    before.advance(layout.stages);
+  }
+}
+
 // A block has a row of one limb, and goes through the terms: an automorphism takes a row to a row, so the
 // rows that a term needs come whole, by copies that are asked for ahead of their use, and are read in the
 // order that the automorphism gives them. `digits`: of every term that is switched, one step each; 0: any
 // number. Grid [batch, row, limb].
 template <class A, unsigned outputs, unsigned digits>
-__global__ void __launch_bounds__(threads, outputs > 4 ? 2 : 3)
+__global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
     hoisted_products_kernel(const __grid_constant__ Pass<outputs> pass, const arith::Modulus* moduli) {
   using Value = typename A::Value;
   const unsigned batch = blockIdx.x, row = blockIdx.y, limb = blockIdx.z, t = threadIdx.x;
   const Layout& layout = pass.layout;
-  const unsigned position = row * row_size + t;
   auto* memory = dynamic_shared<unsigned char>();
   const StageBarriers barriers(memory, warps);
   auto* rows = reinterpret_cast<Row*>(memory + StageBarriers::bytes);
+  auto* steps = reinterpret_cast<Step*>(memory + layout.first_step);
   auto* kept = reinterpret_cast<Value*>(memory + layout.first_kept);
   auto* stages = reinterpret_cast<std::uint64_t*>(memory + layout.first_stage);
   begin_kernel();
 
-  for (unsigned i = t; i < layout.steps * layout.slots; i += threads) {
+  for (unsigned i = t; i < layout.steps * layout.slots; i += threads_of_block) {
     rows[i] = row_of(pass, batch, row, limb, i / layout.slots, i % layout.slots);
   }
-  __syncthreads();
-  // By a lane of each warp: the warp's share of a step's rows.
-  const auto request = [&](unsigned step, unsigned stage) {
-    unsigned bytes = 0;
-    for (unsigned slot = t / 32; slot < layout.slots; slot += warps) {
-      const Row from = rows[step * layout.slots + slot];
-      if (from.bits == 0) continue;
-      barriers.copy(stage, stages + (stage * layout.slots + slot) * row_size, from.address(), from.bytes(),
-                    from.is_read_once());
-      bytes += from.bytes();
-    }
-    barriers.end_copies(stage, bytes);
-  };
-  const bool asks = t % 32 == 0;
-  if (asks) {
-    for (unsigned step = 0; step < layout.stages; ++step) request(step, step);
-  }
-
+  for (unsigned i = t; i < layout.steps; i += threads_of_block) steps[i] = step_of(pass, limb, i);
   const arith::Modulus q = moduli[pass.limbs.ring_index[limb]];
   typename A::Modulus m;
   if constexpr (std::is_same_v<A, F64>) {
@@ -265,7 +301,7 @@ __global__ void __launch_bounds__(threads, outputs > 4 ? 2 : 3)
     m = {q.value(), 0 - q.value()};
   }
   if (layout.factors == Factors::kept) {
-    for (unsigned i = t; i < pass.count * layout.kept_values * outputs; i += threads) {
+    for (unsigned i = t; i < pass.count * layout.kept_values * outputs; i += threads_of_block) {
       const unsigned value = i / outputs % layout.kept_values;
       const Factor& factor = pass.factors[i / outputs / layout.kept_values][i % outputs];
       const unsigned first = row * row_size >> layout.log_run;
@@ -274,121 +310,148 @@ __global__ void __launch_bounds__(threads, outputs > 4 ? 2 : 3)
                     : small<A>(factor.values.limb(batch, 0, limb)[first + value], m);
     }
   }
-  Accumulator<A> sums[outputs][2];
-#pragma unroll
-  for (unsigned g = 0; g < outputs; ++g) {
-#pragma unroll
-    for (unsigned c = 0; c < 2; ++c) {
-      sums[g][c].start(pass.adds ? small<A>(pass.out[g].limb(batch, c, limb)[position], m) : Value{});
-    }
-  }
   __syncthreads();
+  if (t >= threads) return ask_for_rows(barriers, layout, rows, stages);
 
-  const unsigned exponent = 2 * reversed(transposed(position), pass.log_degree) + 1;
-  const Value* own_kept = kept + (transposed(t) >> layout.log_run) * outputs;
-  Accumulator<A> inner[2];
-  inner[0].start(Value{});
-  inner[1].start(Value{});
+  // The thread's positions in the row are t, t + threads, ...
+  const auto in_row = [&](unsigned i) { return t + i * threads; };
+  Accumulator<A> sums[outputs][2][positions];
+  unsigned exponents[positions];
+  const Value* own_kept[positions];
+#pragma unroll
+  for (unsigned i = 0; i < positions; ++i) {
+    const unsigned position = row * row_size + in_row(i);
+#pragma unroll
+    for (unsigned g = 0; g < outputs; ++g) {
+#pragma unroll
+      for (unsigned c = 0; c < 2; ++c) {
+        sums[g][c][i].start(pass.adds ? small<A>(pass.out[g].limb(batch, c, limb)[position], m) : Value{});
+      }
+    }
+    exponents[i] = 2 * reversed(transposed(position), pass.log_degree) + 1;
+    own_kept[i] = kept + (transposed(in_row(i)) >> layout.log_run) * outputs;
+  }
+  const auto for_positions = [](const auto& body) { unroll<positions>(body); };
+
+  Accumulator<A> inner[2][positions];
+  for_positions([&](auto i) {
+    inner[0][i].start(Value{});
+    inner[1][i].start(Value{});
+  });
   StagePlace place;
-  unsigned k = 0, step_of_term = 0, unreduced = 0;
+  unsigned k = 0, unreduced = 0;
+  [[maybe_unused]] bool is_first = true;  // step of its term
   for (unsigned step = 0; step < layout.steps; ++step) {
-    const Term& term = pass.terms[k];
-    // Where in its row the position's value comes from.
-    const unsigned at = transposed(reversed((exponent * term.element & ((2U << pass.log_degree) - 1)) >> 1,
-                                            pass.log_degree)) %
-                        row_size;
-    barriers.wait_full(place);
-    if (asks && step != 0 && step - 1 + layout.stages < layout.steps) {
-      const StagePlace before = place.before(layout.stages);
-      barriers.wait_empty(before);
-      request(step - 1 + layout.stages, before.stage);
-    }
+    const Step now = steps[step];
     const std::uint64_t* stage = stages + place.stage * (layout.slots * row_size);
-    const std::uint64_t* gathered = stage + at;
-    if (step_of_term == 0) {
-      inner[0].start(Value{});
-      inner[1].start(Value{});
-    } else {
-      inner[0].start(inner[0].reduced(q, m));
-      inner[1].start(inner[1].reduced(q, m));
-    }
+    // Where in its row a position's value comes from.
+    const std::uint64_t* gathered[positions];
+    for_positions([&](auto i) {
+      const unsigned exponent = exponents[i] * now.element & ((2U << pass.log_degree) - 1);
+      gathered[i] = stage + transposed(reversed(exponent >> 1, pass.log_degree)) % row_size;
+    });
+    barriers.wait_full(place);
+    for_positions([&](auto i) {
+      if (digits != 0 || is_first) {
+        inner[0][i].start(Value{});
+        inner[1][i].start(Value{});
+      } else {
+        inner[0][i].start(inner[0][i].reduced(q, m));
+        inner[1][i].start(inner[1][i].reduced(q, m));
+      }
+    });
     // Up to three products of words, and that of an addend and P; of four, the digits are made small.
     const auto add_products = [&](auto number) {
       constexpr unsigned count = decltype(number)::value;
       unroll<count>([&](auto d) {
-        const std::uint64_t* words = gathered + decltype(d)::value * rows_of_digit * row_size;
-        const Value x = count == 4 ? small<A>(words[2 * row_size], m) : A::load(words[2 * row_size], m);
-        inner[0].add(x, A::load(words[0], m), m);
-        inner[1].add(x, A::load(words[row_size], m), m);
+        for_positions([&](auto i) {
+          const std::uint64_t* words = gathered[i] + decltype(d)::value * rows_of_digit * row_size;
+          const Value x = count == 4 ? small<A>(words[2 * row_size], m) : A::load(words[2 * row_size], m);
+          inner[0][i].add(x, A::load(words[0], m), m);
+          inner[1][i].add(x, A::load(words[row_size], m), m);
+        });
       });
     };
     static_assert(digits_at_once == 4);
-    const unsigned count = digits_of(pass, term, step_of_term);
     if constexpr (digits != 0) {
-      if (count != 0) add_products(std::integral_constant<int, digits>{});
+      if (now.digits != 0) add_products(std::integral_constant<int, digits>{});
     } else {
-      if (count == 1) add_products(std::integral_constant<int, 1>{});
-      if (count == 2) add_products(std::integral_constant<int, 2>{});
-      if (count == 3) add_products(std::integral_constant<int, 3>{});
-      if (count == 4) add_products(std::integral_constant<int, 4>{});
-      if (++step_of_term != layout.steps_of_term) {
+      if (now.digits == 1) add_products(std::integral_constant<int, 1>{});
+      if (now.digits == 2) add_products(std::integral_constant<int, 2>{});
+      if (now.digits == 3) add_products(std::integral_constant<int, 3>{});
+      if (now.digits == 4) add_products(std::integral_constant<int, 4>{});
+      is_first = now.is_last;
+      if (!now.is_last) {
         barriers.leave(place);
         place.advance(layout.stages);
         continue;
       }
-      step_of_term = 0;
     }
-    const unsigned addends = addends_of(pass, term, limb);
-    Value x[2];
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      if (c < addends) {
-        const Value addend = A::load(gathered[(rows_of_digit * count + c) * row_size], m);
-        if (term.scaled) {
-          if constexpr (!std::is_same_v<A, F64>) inner[c].start(inner[c].reduced(q, m));
-          inner[c].add(addend, A::from_bits(pass.special.word[limb]), m);
+      if (c >= now.addends) continue;
+      for_positions([&](auto i) {
+        const Value addend = A::load(gathered[i][(rows_of_digit * now.digits + c) * row_size], m);
+        if (now.scaled) {
+          if constexpr (!std::is_same_v<A, F64>) inner[c][i].start(inner[c][i].reduced(q, m));
+          inner[c][i].add(addend, A::from_bits(pass.special.word[limb]), m);
         } else {
-          inner[c].add_value(addend);
+          inner[c][i].add_value(addend);
         }
-      }
-      x[c] = made_small<A>(inner[c].reduced(q, m), m);
+      });
+    }
+    Value x[2][positions];
+#pragma unroll
+    for (unsigned c = 0; c < 2; ++c) {
+      for_positions([&](auto i) { x[c][i] = made_small<A>(inner[c][i].reduced(q, m), m); });
     }
     if (unreduced++ == Accumulator<A>::most) {
       unreduced = 1;
 #pragma unroll
       for (unsigned g = 0; g < outputs; ++g) {
-        sums[g][0].start(sums[g][0].reduced(q, m));
-        sums[g][1].start(sums[g][1].reduced(q, m));
+        for_positions([&](auto i) {
+          sums[g][0][i].start(sums[g][0][i].reduced(q, m));
+          sums[g][1][i].start(sums[g][1][i].reduced(q, m));
+        });
       }
     }
-    const auto add_to = [&](unsigned g, Value factor) {
-      sums[g][0].add(x[0], factor, m);
-      sums[g][1].add(x[1], factor, m);
+    const auto add_to = [&](unsigned g, unsigned i, Value factor) {
+      sums[g][0][i].add(x[0][i], factor, m);
+      sums[g][1][i].add(x[1][i], factor, m);
     };
     const std::uint64_t* staged = stage + layout.first_factor * row_size;
     if (layout.factors == Factors::kept) {
-      const Value* factors = own_kept + k * (layout.kept_values * outputs);
+      for_positions([&](auto i) {
+        const Value* factors = own_kept[i] + k * (layout.kept_values * outputs);
 #pragma unroll
-      for (unsigned g = 0; g < outputs; ++g) add_to(g, factors[g]);
+        for (unsigned g = 0; g < outputs; ++g) add_to(g, i, factors[g]);
+      });
     } else if (layout.factors == Factors::whole && pass.present[k] == (1U << outputs) - 1) {
+      for_positions([&](auto i) {
 #pragma unroll
-      for (unsigned g = 0; g < outputs; ++g) add_to(g, A::load(staged[g * row_size + t], m));
+        for (unsigned g = 0; g < outputs; ++g) add_to(g, i, A::load(staged[g * row_size + in_row(i)], m));
+      });
     } else if (layout.factors == Factors::ones) {
+      for_positions([&](auto i) {
 #pragma unroll
-      for (unsigned g = 0; g < outputs; ++g) {
-        sums[g][0].add_value(x[0]);
-        sums[g][1].add_value(x[1]);
-      }
+        for (unsigned g = 0; g < outputs; ++g) {
+          sums[g][0][i].add_value(x[0][i]);
+          sums[g][1][i].add_value(x[1][i]);
+        }
+      });
     } else {
 #pragma unroll
       for (unsigned g = 0; g < outputs; ++g) {
         if ((pass.present[k] >> g & 1) == 0) continue;
         const Factor& factor = pass.factors[k][g];
         const bool is_staged = factor.log_run < log_row_size;
-        const unsigned index = factor.log_run == 0 ? t : transposed(t) >> factor.log_run;
-        add_to(g, A::load(is_staged ? staged[g * row_size + index]
-                                    : factor.values.limb(batch, 0, limb)[row * row_size >> factor.log_run],
-                          m));
+        for_positions([&](auto i) {
+          const unsigned index = factor.log_run == 0 ? in_row(i) : transposed(in_row(i)) >> factor.log_run;
+          add_to(g, i,
+                 A::load(is_staged ? staged[g * row_size + index]
+                                   : factor.values.limb(batch, 0, limb)[row * row_size >> factor.log_run],
+                         m));
+        });
       }
     }
     barriers.leave(place);
@@ -399,14 +462,16 @@ __global__ void __launch_bounds__(threads, outputs > 4 ? 2 : 3)
   for (unsigned g = 0; g < outputs; ++g) {
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
-      const Value value = made_small<A>(sums[g][c].reduced(q, m), m);
-      std::uint64_t word;
-      if constexpr (std::is_same_v<A, F64>) {
-        word = F64::canonical(value, m);
-      } else {
-        word = value;
-      }
-      pass.out[g].limb(batch, c, limb)[position] = word;
+      for_positions([&](auto i) {
+        const Value value = made_small<A>(sums[g][c][i].reduced(q, m), m);
+        std::uint64_t word;
+        if constexpr (std::is_same_v<A, F64>) {
+          word = F64::canonical(value, m);
+        } else {
+          word = value;
+        }
+        pass.out[g].limb(batch, c, limb)[row * row_size + in_row(i)] = word;
+      });
     }
   }
 }
@@ -473,7 +538,9 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
   const auto aligned = [](std::size_t bytes) {
     return static_cast<std::uint32_t>((bytes + 127) / 128 * 128);
   };
-  layout.first_kept = aligned(StageBarriers::bytes + std::size_t{layout.steps} * layout.slots * sizeof(Row));
+  layout.first_step = static_cast<std::uint32_t>(StageBarriers::bytes +
+                                                 std::size_t{layout.steps} * layout.slots * sizeof(Row));
+  layout.first_kept = aligned(layout.first_step + layout.steps * sizeof(Step));
   layout.first_stage = aligned(layout.first_kept + kept_words * sizeof(typename A::Value));
   const std::size_t stage_bytes = layout.slots * row_size * sizeof(std::uint64_t);
   const std::size_t room = tuning::shared_bytes_of_three_blocks;
@@ -541,7 +608,7 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
           "hoisted_products", launcher.stream, kernel,
           {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
            static_cast<unsigned>(part.limbs)},
-          {threads},
+          {threads_of_block},
           pass.layout.first_stage + pass.layout.stages * pass.layout.slots * row_size * sizeof(std::uint64_t),
           pass, launcher.tables->moduli());
     };

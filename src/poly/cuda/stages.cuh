@@ -1,4 +1,4 @@
-// Stages of shared memory that a block's warps fill by bulk copies, ahead of their reading them.
+// Stages of shared memory that a warp of a block fills by bulk copies, ahead of the others' reading them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,31 +17,29 @@ struct StagePlace {
       round ^= 1;
     }
   }
-  [[nodiscard]] __device__ __forceinline__ StagePlace before(unsigned stages) const {
-    if (stage == 0) return {stages - 1, round ^ 1};
-    return {stage - 1, round};
-  }
 };
 
-/// Barriers of a block's stages: a stage is full when the copies of all warps have arrived, and empty when
-/// all warps have left it. A lane of each warp asks for the warp's share of the copies: a bulk copy takes
-/// uniform registers, so lanes would take turns. Every thread waits for every stage in turn. Devices before
-/// compute capability 9.0 have no bulk copies: there the lane copies, and waiting for a full stage is a
-/// barrier of the block.
+/// Barriers of a block's stages: a stage is full when the copies that a warp of its own asked for have
+/// arrived, and empty when all reading warps have left it. A bulk copy takes uniform registers, so the lanes
+/// that ask take turns: that is why no reading warp does it. Every reading thread waits for every stage in
+/// turn. Devices before compute capability 9.0 have no bulk copies: there the lanes copy, and all threads of
+/// the block meet at every step.
 class StageBarriers {
  public:
   static constexpr unsigned most_stages = 4;
   /// At the start of shared memory.
   static constexpr unsigned bytes = 128;
 
-  /// By all threads of the block, of `warps` warps.
+  /// By all threads of the block, of which `warps` warps read.
   __device__ __forceinline__ StageBarriers([[maybe_unused]] unsigned char* memory,
                                            [[maybe_unused]] unsigned warps)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
       : full_(static_cast<std::uint32_t>(__cvta_generic_to_shared(memory))), empty_(full_ + 8 * most_stages) {
     if (threadIdx.x == 0) {
       for (unsigned s = 0; s < 2 * most_stages; ++s) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(full_ + 8 * s), "r"(warps) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(full_ + 8 * s),
+                     "r"(s < most_stages ? 1 : warps)
+                     : "memory");
       }
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -52,8 +50,8 @@ class StageBarriers {
   }
 #endif
 
-  /// By the warp's lane: asks for `count` bytes, a multiple of 16, to an address of the stage. `once`: nobody
-  /// else will read them soon.
+  /// By a lane of the asking warp: asks for `count` bytes, a multiple of 16, to an address of the stage.
+  /// `once`: nobody else will read them soon.
   __device__ __forceinline__ void copy([[maybe_unused]] unsigned stage, void* to, const void* from,
                                        unsigned count, [[maybe_unused]] bool once) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -77,16 +75,19 @@ class StageBarriers {
     for (unsigned i = 0; i < count / 16; ++i) static_cast<uint4*>(to)[i] = static_cast<const uint4*>(from)[i];
 #endif
   }
-  /// By the warp's lane, after its last copy to the stage: how many bytes it asked for.
+  /// By all lanes of the asking warp, after their copies to the stage: how many bytes each asked for.
   __device__ __forceinline__ void end_copies([[maybe_unused]] unsigned stage,
                                              [[maybe_unused]] unsigned count) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full_ + 8 * stage), "r"(count)
-                 : "memory");
+    const unsigned all = __reduce_add_sync(0xffffffffU, count);
+    if (threadIdx.x % 32 == 0) {
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full_ + 8 * stage), "r"(all)
+                   : "memory");
+    }
 #endif
   }
 
-  /// By all threads of the block.
+  /// By all reading threads.
   __device__ __forceinline__ void wait_full([[maybe_unused]] const StagePlace& place) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     wait(full_ + 8 * place.stage, place.round);
@@ -94,13 +95,20 @@ class StageBarriers {
     __syncthreads();
 #endif
   }
-  /// By the warp's lane, after the warp has gone on to the next stage.
+  /// By all lanes of the asking warp, for every step in turn: what it asks for next may take the stage of the
+  /// step before, when that is empty.
+  __device__ __forceinline__ void keep_step() const {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 900
+    __syncthreads();
+#endif
+  }
+  /// By all lanes of the asking warp: until the stage has been left.
   __device__ __forceinline__ void wait_empty([[maybe_unused]] const StagePlace& place) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     wait(empty_ + 8 * place.stage, place.round);
 #endif
   }
-  /// By all lanes of a warp that has read what it needs.
+  /// By all lanes of a reading warp that has what it needs.
   __device__ __forceinline__ void leave([[maybe_unused]] const StagePlace& place) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     __syncwarp();
