@@ -406,13 +406,15 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys
   }
   std::vector<rlwe::HoistedTerm> terms;
   for (auto& [baby, term] : babies) terms.push_back(std::move(term));
-  std::vector<ExtendedCiphertext> inner = rlwe::hoisted_products(x, keys.gadget, terms, plan_.groups_.size());
-  if (inner.size() == 1 && plan_.groups_.begin()->first == 0) return std::move(inner.front());
-  std::vector<rlwe::TurnedTerm> turns;
-  for (const auto& [giant, group] : plan_.groups_) {
-    turns.push_back({.in = &inner[turns.size()], .key = key_of(giant), .galois_element = element_of(giant)});
+  rlwe::ExtendedSums inner = rlwe::hoisted_products(x, keys.gadget, terms, plan_.groups_.size());
+  if (plan_.groups_.size() == 1 && plan_.groups_.begin()->first == 0) {
+    return {inner.context, inner.gadget, std::move(inner.meta.front()), std::move(inner.poly)};
   }
-  return rlwe::turned_sum(turns);
+  std::vector<rlwe::Turn> turns;
+  for (const auto& [giant, group] : plan_.groups_) {
+    turns.push_back({.key = key_of(giant), .galois_element = element_of(giant)});
+  }
+  return rlwe::turned_sum(inner, turns);
 }
 
 // Each step from the one before, by the same two keys.

@@ -1,6 +1,7 @@
 #include "hemera/rlwe/hoisting.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -216,8 +217,8 @@ void multiply_plain_add(ExtendedCiphertext& sum, const ExtendedCiphertext& a, co
   context.backend().multiply_add(context.queue(), sum.poly.view(), a.poly.view(), b.poly.view(), base);
 }
 
-std::vector<ExtendedCiphertext> hoisted_products(const Ciphertext& in, GadgetPointer gadget,
-                                                 std::span<const HoistedTerm> terms, std::size_t count) {
+ExtendedSums hoisted_products(const Ciphertext& in, GadgetPointer gadget, std::span<const HoistedTerm> terms,
+                              std::size_t count) {
   require_size_two(in, "hoisted_products");
   const Context& context = *in.context;
   const std::size_t level = in.meta.level;
@@ -226,7 +227,7 @@ std::vector<ExtendedCiphertext> hoisted_products(const Ciphertext& in, GadgetPoi
   const bool switches = std::any_of(terms.begin(), terms.end(), [](const auto& term) { return term.key; });
   const poly::Poly digits = switches ? extended_digits(context, c.components(1, 1), up) : poly::Poly();
 
-  std::vector<ExtendedCiphertext> sums(count);
+  std::vector<std::optional<Metadata>> metas(count);
   std::vector<poly::Backend::HoistedTerm> products;
   for (const HoistedTerm& term : terms) {
     poly::Backend::HoistedTerm product{.addend = c, .galois_element = term.galois_element};
@@ -248,22 +249,21 @@ std::vector<ExtendedCiphertext> hoisted_products(const Ciphertext& in, GadgetPoi
       product.factors.push_back(factor == nullptr ? poly::ConstPolyView() : factor->poly.view());
       if (factor == nullptr) continue;
       Metadata own = factor_product(context, meta, *factor, up.extended());
-      ExtendedCiphertext& sum = sums[i];
-      if (!sum.context) {
-        sum.context = in.context;
-        sum.meta = std::move(own);
+      if (metas[i]) {
+        join_sum(context, *metas[i], own);
       } else {
-        join_sum(context, sum.meta, own);
+        metas[i] = std::move(own);
       }
     }
     products.push_back(std::move(product));
   }
+  ExtendedSums sums{
+      in.context, gadget, {}, context.make_poly(count * c.shape.batch, 2, up.extended(), Form::evaluation)};
   std::vector<poly::PolyView> out;
-  for (ExtendedCiphertext& sum : sums) {
-    if (!sum.context) throw MismatchError("hoisted_products: a sum has no term");
-    sum.gadget = gadget;
-    sum.poly = context.make_poly(c.shape.batch, 2, up.extended(), Form::evaluation);
-    out.push_back(sum.poly.view());
+  for (std::optional<Metadata>& meta : metas) {
+    if (!meta) throw MismatchError("hoisted_products: a sum has no term");
+    out.push_back(sums.poly.view().batches(out.size() * c.shape.batch, c.shape.batch));
+    sums.meta.push_back(std::move(*meta));
   }
   auto workspace = context.make_workspace();
   context.backend().hoisted_products(context.queue(), out, products, up, gadget->special_residues(level),
@@ -271,63 +271,55 @@ std::vector<ExtendedCiphertext> hoisted_products(const Ciphertext& in, GadgetPoi
   return sums;
 }
 
-ExtendedCiphertext turned_sum(std::span<const TurnedTerm> terms) {
-  if (terms.empty()) throw MismatchError("turned_sum: there is no term");
-  const ExtendedCiphertext& first = *terms.front().in;
-  const Context& context = *first.context;
-  const poly::Backend& backend = context.backend();
-  const std::size_t level = first.meta.level, batch = first.poly.shape().batch;
-  const poly::ModUp& up = first.gadget->mod_up(level);
-  const poly::Division* down = first.gadget->mod_down(level);
-  // The second components that are switched, as one batch: divided and extended together.
-  const auto is_switched = [](const TurnedTerm& term) { return term.key != nullptr; };
-  const auto switched_terms =
-      static_cast<std::size_t>(std::count_if(terms.begin(), terms.end(), is_switched));
-  poly::Poly digits;
-  if (switched_terms != 0) {
-    const poly::RnsBase& extended = up.extended();
-    poly::Poly seconds = context.make_poly(switched_terms * batch, 1, extended, Form::evaluation);
-    std::size_t at = 0;
-    for (const TurnedTerm& term : terms) {
-      if (!is_switched(term)) continue;
-      backend.copy(context.queue(), seconds.view().batches(at, batch), term.in->poly.view().components(1, 1));
-      at += batch;
-    }
-    if (down != nullptr) {
-      poly::Poly divided_seconds =
-          context.make_poly(switched_terms * batch, 1, context.base(level), Form::evaluation);
-      auto workspace = context.make_workspace();
-      backend.divide_and_round(context.queue(), divided_seconds.view(), std::as_const(seconds).view(), *down,
-                               Form::evaluation, workspace);
-      seconds = std::move(divided_seconds);
-    }
-    digits = extended_digits(context, std::as_const(seconds).view(), up);
+ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns) {
+  if (turns.empty() || turns.size() != sums.meta.size()) {
+    throw MismatchError("turned_sum: " + std::to_string(sums.meta.size()) + " sums and " +
+                        std::to_string(turns.size()) + " turns; each needs one");
   }
-  ExtendedCiphertext sum{first.context, first.gadget, first.meta,
-                         context.make_poly(batch, 2, up.extended(), Form::evaluation)};
-  std::vector<poly::Backend::HoistedTerm> products;
-  std::size_t at = 0;
-  for (const TurnedTerm& term : terms) {
-    require_same_context(context, *term.in->context, "turned_sum");
-    require_gadget(*first.gadget, *term.in->gadget, "turned_sum");
-    const poly::ConstPolyView view = term.in->poly.view();
-    poly::Backend::HoistedTerm product{.addend = view, .galois_element = term.galois_element};
-    Metadata meta = term.in->meta;
-    if (is_switched(term)) {
-      require_same_context(context, *term.key->context, "turned_sum");
-      require_gadget(*first.gadget, *term.key->gadget, "turned_sum");
-      product.digits = std::as_const(digits).view().batches(at, batch);
-      product.key = term.key->poly.view();
-      product.addend = view.components(0, 1);
-      meta = switched(context, *first.gadget, meta);
-      at += batch;
+  const Context& context = *sums.context;
+  const poly::Backend& backend = context.backend();
+  const std::size_t level = sums.meta.front().level, batch = sums.poly.shape().batch / turns.size();
+  const poly::ModUp& up = sums.gadget->mod_up(level);
+  const poly::Division* down = sums.gadget->mod_down(level);
+  const auto is_switched = [](const Turn& turn) { return turn.key != nullptr; };
+  const auto unswitched =
+      static_cast<std::size_t>(std::find_if(turns.begin(), turns.end(), is_switched) - turns.begin());
+  const std::size_t switched_batch = (turns.size() - unswitched) * batch;
+  // The second components that are switched are divided and extended together.
+  poly::Poly digits, divided_seconds;
+  if (switched_batch != 0) {
+    poly::ConstPolyView seconds =
+        sums.poly.view().batches(unswitched * batch, switched_batch).components(1, 1);
+    if (down != nullptr) {
+      divided_seconds = context.make_poly(switched_batch, 1, context.base(level), Form::evaluation);
+      auto workspace = context.make_workspace();
+      backend.divide_and_round(context.queue(), divided_seconds.view(), seconds, *down, Form::evaluation,
+                               workspace);
+      seconds = std::as_const(divided_seconds).view();
     }
-    if (&term == terms.data()) {
+    digits = extended_digits(context, seconds, up);
+  }
+  ExtendedCiphertext sum{
+      sums.context, sums.gadget, {}, context.make_poly(batch, 2, up.extended(), Form::evaluation)};
+  std::vector<poly::Backend::HoistedTerm> products;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const Turn& turn = turns[i];
+    const poly::ConstPolyView view = sums.poly.view().batches(i * batch, batch);
+    poly::Backend::HoistedTerm product{.addend = view, .galois_element = turn.galois_element};
+    Metadata meta = sums.meta[i];
+    if (is_switched(turn)) {
+      require_same_context(context, *turn.key->context, "turned_sum");
+      require_gadget(*sums.gadget, *turn.key->gadget, "turned_sum");
+      product.digits = std::as_const(digits).view().batches((i - unswitched) * batch, batch);
+      product.key = turn.key->poly.view();
+      product.addend = view.components(0, 1);
+      meta = switched(context, *sums.gadget, meta);
+    } else if (i >= unswitched) {
+      throw MismatchError("turned_sum: a sum that no key turns comes after one that a key does");
+    }
+    if (i == 0) {
       sum.meta = std::move(meta);
     } else {
-      if (term.in->poly.shape() != first.poly.shape()) {
-        throw MismatchError("turned_sum: the terms have different batches");
-      }
       join_sum(context, sum.meta, meta);
     }
     products.push_back(std::move(product));
@@ -335,7 +327,7 @@ ExtendedCiphertext turned_sum(std::span<const TurnedTerm> terms) {
   const poly::PolyView out = sum.poly.view();
   auto workspace = context.make_workspace();
   backend.hoisted_products(context.queue(), std::span(&out, 1), products, up,
-                           first.gadget->special_residues(level), workspace);
+                           sums.gadget->special_residues(level), workspace);
   return sum;
 }
 

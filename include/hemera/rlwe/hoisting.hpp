@@ -65,19 +65,27 @@ struct HoistedTerm {
   std::uint64_t galois_element = 1;
   std::vector<const Plaintext*> factors;
 };
+/// Several extended ciphertexts of one batch shape and level, in one array: their second components can be
+/// divided and split as one batch.
+struct ExtendedSums {
+  std::shared_ptr<const Context> context;
+  std::shared_ptr<const Gadget> gadget;
+  std::vector<Metadata> meta;  // of each
+  poly::Poly poly;             // [sum, batch; 2; limb of Q u P; N]
+};
 /// `count` sums of products of one ciphertext's rotations with plaintexts, which agree in scale: what
 /// switch_extended and multiply_plain_add give, in one pass over the keys. All keys have this gadget.
-std::vector<ExtendedCiphertext> hoisted_products(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
-                                                 std::span<const HoistedTerm> terms, std::size_t count);
+ExtendedSums hoisted_products(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
+                              std::span<const HoistedTerm> terms, std::size_t count);
 
-/// One of several extended ciphertexts, and the key of the automorphism that turns it (null: none).
-struct TurnedTerm {
-  const ExtendedCiphertext* in = nullptr;
+/// The key of the automorphism that turns a sum (null: none).
+struct Turn {
   const SwitchingKey* key = nullptr;
   std::uint64_t galois_element = 1;
 };
-/// The sum of switch_extended of each, in one pass: the giant steps of a sum.
-ExtendedCiphertext turned_sum(std::span<const TurnedTerm> terms);
+/// The sum of switch_extended of each, in one pass: the giant steps of a sum. `turns`: one for each, those
+/// without a key first.
+ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns);
 
 /// The division by P.
 Ciphertext mod_down(const ExtendedCiphertext& extended);
