@@ -212,15 +212,18 @@ TEST(EmulationStaging, BlocksAreKept) {
 }
 
 TEST(EmulationStaging, NothingStaysInPinnedMemory) {
+  for (const std::size_t bytes : {poly::cuda::tuning::least_staged_bytes + 1, block, 4 * block + 17}) {
+    const Device device;
+    device.expect_travels(bytes);
+    expect_nothing_left();
+  }
   const Device device;
-  device.expect_travels(4 * block + 17);
-  expect_nothing_left();
   Poly key = device.make(1, 1, Form::evaluation);
   device.upload(key, random_residues(1024));
   expect_nothing_left();
   static_cast<void>(device.download(key));
   expect_nothing_left();
-  EXPECT_TRUE(is_zero(emulation::pinned_blocks().front().first(1024)));
+  EXPECT_TRUE(is_zero(emulation::pinned_blocks().front().first(key.shape().words() * 8)));
 }
 
 // A step that fails ends the copy; its blocks are zeroed when the device is through with them.
@@ -240,12 +243,14 @@ TEST(EmulationStaging, FailedCopiesLeaveNothing) {
                                                fail_at_bad(first, rows.size() / 1024);
                                              }),
                  std::runtime_error);
+    device.queue->synchronize();  // nothing comes after
     expect_nothing_left();
     EXPECT_THROW(device.backend->download_rows(*device.queue, std::as_const(poly).view(), Form::coefficient,
                                                [&](std::size_t first, std::span<const std::uint64_t> rows) {
                                                  fail_at_bad(first, rows.size() / 1024);
                                                }),
                  std::runtime_error);
+    device.queue->synchronize();  // nothing comes after
     expect_nothing_left();
   }
   EXPECT_TRUE(device.download(poly) == given);
