@@ -88,21 +88,21 @@ Staging::Lease::Lease(Staging& staging, const Copy& copy)
 
 // Something failed: what was given to the stream still runs.
 Staging::Lease::~Lease() {
-  if (!ended_) {
+  if (ended_ < blocks_.size()) {
     cudaStreamSynchronize(copy_.stream);
     for (const Block& block : blocks_) secure_zero(block.data, copy_.part_bytes);
   }
   if (!ordinary_) staging_.give_back(blocks_);
 }
 
-void Staging::Lease::end() {
+void Staging::Lease::end(std::size_t part) {
   constexpr std::size_t piece = std::size_t{256} << 10;
   const std::size_t pieces = (copy_.part_bytes + piece - 1) / piece;
-  staging_.pool().parallel_for(blocks_.size() * pieces, [&](std::size_t i) {
-    const std::size_t begin = i % pieces * piece;
-    secure_zero(blocks_[i / pieces].data + begin, std::min(piece, copy_.part_bytes - begin));
+  staging_.pool().parallel_for(pieces, [&](std::size_t i) {
+    const std::size_t begin = i * piece;
+    secure_zero(block(part).data + begin, std::min(piece, copy_.part_bytes - begin));
   });
-  ended_ = true;
+  ++ended_;
 }
 
 void Staging::Lease::on_host(std::size_t part) { copy_.on_host(part, block(part).data); }
@@ -130,8 +130,10 @@ void Staging::upload(const Copy& copy) {
     blocks.on_host(part);
     blocks.on_device(part);
   }
-  for (std::size_t i = 0; i < blocks.size(); ++i) blocks.wait(i);
-  blocks.end();
+  for (std::size_t part = copy.parts - blocks.size(); part < copy.parts; ++part) {
+    blocks.wait(part);
+    blocks.end(part);
+  }
 }
 
 void Staging::download(const Copy& copy) {
@@ -142,9 +144,12 @@ void Staging::download(const Copy& copy) {
   for (std::size_t part = 0; part < copy.parts; ++part) {
     blocks.wait(part);
     blocks.on_host(part);
-    if (part + ahead < copy.parts) blocks.on_device(part + ahead);
+    if (part + ahead < copy.parts) {
+      blocks.on_device(part + ahead);
+    } else {
+      blocks.end(part);
+    }
   }
-  blocks.end();
 }
 
 }  // namespace hemera::runtime::cuda

@@ -73,8 +73,8 @@ class Staging {
     void on_device(std::size_t part);
     /// Until the device has copied the last part that was given to this part's block.
     void wait(std::size_t part) const;
-    /// When the device has copied all of them.
-    void end();
+    /// Of this part's block: the host and the device are through with it.
+    void end(std::size_t part);
 
    private:
     [[nodiscard]] const Block& block(std::size_t part) const { return blocks_[part % blocks_.size()]; }
@@ -83,7 +83,7 @@ class Staging {
     const Copy& copy_;
     Buffer ordinary_;            // of the only block, where no pinned one can be had
     std::vector<Block> blocks_;  // at least one, and no more than parts
-    bool ended_ = false;
+    std::size_t ended_ = 0;      // of them
   };
 
   /// Up to `wanted` blocks, maybe none.
