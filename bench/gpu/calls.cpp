@@ -1,4 +1,6 @@
 // The calls that are timed: each with what must be true of its result.
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "gpu/session.hpp"
+#include "hemera/io/objects.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -231,8 +234,106 @@ Call copy_call(const Operands& in) {
   if (!other) throw std::invalid_argument("copy_between_gpus takes two GPUs");
   const auto elsewhere = rlwe::Context::make(in.client.context->parameters(), *other);
   const auto there = std::make_shared<const Ciphertext>(rlwe::copy_to(elsewhere, in.x));
-  return making_ciphertext(
+  Call call = making_ciphertext(
       in, [&in, there] { return rlwe::copy_to(in.client.context, *there); }, in.a, true);
+  call.bytes = in.x.poly.shape().words() * sizeof(std::uint64_t);
+  return call;
+}
+
+// A ciphertext's residues between the device and memory of the host that nobody has pinned.
+Call upload_call(const Operands& in) {
+  struct State {
+    std::vector<std::uint64_t> host;
+    Ciphertext made;
+  };
+  auto state = std::make_shared<State>();
+  state->made = in.x.clone();
+  state->host.resize(in.x.poly.shape().words());
+  const rlwe::Context& context = *in.client.context;
+  context.backend().download(context.queue(), state->host, in.x.poly.view(), poly::Form::evaluation);
+  context.queue().synchronize();
+  return {
+      .run =
+          [&context, state] {
+            context.backend().upload(context.queue(), state->made.poly.view(), state->host,
+                                     poly::Form::evaluation);
+          },
+      .release = [] {},
+      .restore = [&context, state] { context.backend().fill_zero(context.queue(), state->made.poly.view()); },
+      .check = [&in, state] { return in.holds(state->made, in.a); },
+      .eager_only = true,
+      .bytes = state->host.size() * sizeof(std::uint64_t)};
+}
+
+Call download_call(const Operands& in) {
+  auto host = std::make_shared<std::vector<std::uint64_t>>(in.x.poly.shape().words());
+  const rlwe::Context& context = *in.client.context;
+  return {.run =
+              [&in, &context, host] {
+                context.backend().download(context.queue(), *host, in.x.poly.view(), poly::Form::evaluation);
+                context.queue().synchronize();
+              },
+          .release = [] {},
+          .restore = [host] { std::fill(host->begin(), host->end(), 0); },
+          .check =
+              [&in, &context, host] {
+                Ciphertext made = in.x.clone();
+                context.backend().fill_zero(context.queue(), made.poly.view());
+                context.backend().upload(context.queue(), made.poly.view(), *host, poly::Form::evaluation);
+                return in.holds(made, in.a);
+              },
+          .eager_only = true,
+          .bytes = host->size() * sizeof(std::uint64_t)};
+}
+
+// Files in memory that is new for each, as Python's bytes are.
+class NewMemory final : public io::Sink {
+ public:
+  void write(std::span<const std::byte> data) override {
+    const std::span<std::byte> place = room(data.size());
+    std::copy(data.begin(), data.end(), place.begin());
+  }
+  std::span<std::byte> room(std::size_t bytes) override {
+    parts_.emplace_back(std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes);
+    return {parts_.back().first.get(), bytes};
+  }
+  [[nodiscard]] std::vector<std::byte> file() const {
+    std::vector<std::byte> all;
+    for (const auto& [data, bytes] : parts_) all.insert(all.end(), data.get(), data.get() + bytes);
+    return all;
+  }
+
+ private:
+  std::vector<std::pair<std::unique_ptr<std::byte[]>, std::size_t>> parts_;
+};
+
+std::vector<std::byte> saved(const Ciphertext& ciphertext) {
+  io::MemorySink file;
+  io::save(file, ciphertext);
+  return file.take();
+}
+
+Call save_call(const Operands& in) {
+  Call call = making<std::unique_ptr<NewMemory>>(
+      [&in] {
+        auto file = std::make_unique<NewMemory>();
+        io::save(*file, in.x);
+        return file;
+      },
+      [&in](const std::unique_ptr<NewMemory>& file) {
+        return in.holds(io::load_ciphertext(in.client.context, file->file()), in.a);
+      },
+      true);
+  call.bytes = saved(in.x).size();
+  return call;
+}
+
+Call load_call(const Operands& in) {
+  auto file = std::make_shared<const std::vector<std::byte>>(saved(in.x));
+  Call call = making_ciphertext(
+      in, [&in, file] { return io::load_ciphertext(in.client.context, *file); }, in.a, true);
+  call.bytes = file->size();
+  return call;
 }
 
 }  // namespace
@@ -258,6 +359,10 @@ const std::vector<std::string>& operations() {
                                                  "encrypt_symmetric",
                                                  "decrypt",
                                                  "relinearization_key",
+                                                 "upload",
+                                                 "download",
+                                                 "save",
+                                                 "load",
                                                  "copy_between_gpus"};
   return names;
 }
@@ -345,6 +450,10 @@ Call make_call(const Operands& in, const std::string& operation) {
                              [&in](const Plaintext& p) { return in.same(in.client.decode(p), in.a); });
   }
   if (operation == "relinearization_key") return relinearization_key_call(in);
+  if (operation == "upload") return upload_call(in);
+  if (operation == "download") return download_call(in);
+  if (operation == "save") return save_call(in);
+  if (operation == "load") return load_call(in);
   if (operation == "copy_between_gpus") return copy_call(in);
   throw std::invalid_argument("there is no operation '" + operation + "'; --list tells them");
 }

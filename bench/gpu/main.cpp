@@ -28,7 +28,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --sets A,B          only these sets (a name stands for all that begin with it); default: all but smoke-...
   --operations A,B    only these operations; default: all
   --mode eager|graph|both                default: both
-  --batches 1,8,32    batches for multiply_relinearize, rotate and copy_between_gpus (others: batch 1); default: 1
+  --batches 1,8,32    batches for multiply_relinearize, rotate and copies (others: batch 1); default: 1
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
   --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS]
   --repetitions N     timed calls, of which the median counts; default: 50
@@ -172,7 +172,10 @@ class Bench {
 
     at_level(client, timer, 1, top, operations());
     for (const std::size_t batch : options_.batches) {
-      if (batch > 1) at_level(client, timer, batch, top, {"multiply_relinearize", "rotate", copies});
+      if (batch > 1) {
+        at_level(client, timer, batch, top,
+                 {"multiply_relinearize", "rotate", "upload", "download", "save", "load", copies});
+      }
     }
     if (options_.sweep) {
       for (const std::size_t level : set.levels) {
@@ -236,14 +239,17 @@ class Bench {
 
   void time(const Client& client, const Timer& timer, const Call& call, const std::string& operation,
             std::size_t batch, std::size_t level, std::size_t limbs) {
-    if (options_.eager) add_row(client, timer.eager(call), "eager", operation, batch, level, limbs);
+    if (options_.eager) {
+      add_row(client, timer.eager(call), "eager", operation, batch, level, limbs, call.bytes);
+    }
     if (!options_.graph) return;
     const std::optional<Timing> graph = timer.graph(call);
-    if (graph) add_row(client, *graph, "graph", operation, batch, level, limbs);
+    if (graph) add_row(client, *graph, "graph", operation, batch, level, limbs, call.bytes);
   }
 
   void add_row(const Client& client, const Timing& timing, const std::string& mode,
-               const std::string& operation, std::size_t batch, std::size_t level, std::size_t limbs) {
+               const std::string& operation, std::size_t batch, std::size_t level, std::size_t limbs,
+               std::size_t bytes) {
     const rlwe::Parameters& parameters = client.context->parameters();
     const auto& all = client.context->key_base();
     double log_q = 0;
@@ -262,9 +268,7 @@ class Bench {
         << ", \"arithmetic\": " << quoted(arithmetic(parameters))
         << ", \"security\": " << quoted(rlwe::name(parameters.security())) << ", \"mode\": " << quoted(mode)
         << ", \"microseconds\": " << number(timing.median, 2);
-    if (operation == copies) {
-      row << ", \"bytes\": " << 2 * batch * limbs * client.context->degree() * sizeof(std::uint64_t);
-    }
+    if (bytes != 0) row << ", \"bytes\": " << bytes;
     row << ", \"spread\": " << number(timing.spread, 2)
         << ", \"checked\": " << (timing.checked ? "true" : "false") << "}";
     rows_.push_back(row.str());
@@ -272,6 +276,8 @@ class Bench {
     std::cerr << "  " << std::left << std::setw(22) << operation << " limbs " << std::setw(3) << limbs
               << " batch " << std::setw(3) << batch << std::setw(6) << mode << std::right << std::setw(10)
               << number(timing.median, 1) << " us +- " << number(timing.spread, 1)
+              << (bytes == 0 ? ""
+                             : ", " + number(static_cast<double>(bytes) / timing.median / 1000, 2) + " GB/s")
               << (timing.checked ? "" : "   WRONG RESULT") << "\n";
   }
 

@@ -23,6 +23,8 @@ struct Call {
   std::function<bool()> check;
   /// Draws randomness, or needs the host: can not be captured.
   bool eager_only = false;
+  /// Of a copy: how many it copies; 0 of other calls.
+  std::size_t bytes = 0;
 };
 
 /// Of the calls' times, in microseconds.

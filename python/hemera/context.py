@@ -39,7 +39,8 @@ class Context:
     Args:
         params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
         device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which.
-        threads: how many threads the CPU may use; None: as many as the process may run on.
+        threads: how many threads the CPU may use, on a GPU for copies from and to it; None: as many as the
+            process may run on, or as help such copies.
         memory_limit: bytes that the context may take of its device's memory, with those kept for reuse;
             None: as many as there are.
         stream: the CUDA stream that all operations run in: an object of PyTorch, CuPy or any library with

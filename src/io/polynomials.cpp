@@ -1,11 +1,9 @@
 #include "io/polynomials.hpp"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
-#include "hemera/runtime/queue.hpp"
 #include "io/compression.hpp"
 
 namespace hemera::io {
@@ -23,52 +21,12 @@ ResidueLayout layout_of(const poly::Poly& poly, std::size_t components, bool pac
   return layout;
 }
 
-// Residues on their way between an object and a file: from the processor's memory few enough that they stay
-// in a core's cache, from a device as many as make a good copy.
-constexpr std::size_t cached_words = std::size_t{1} << 15;
-constexpr std::size_t copied_words = std::size_t{1} << 21;
-
-// Calls body(first row, view of the rows, host memory for them) for all rows of the first components, in
-// parts of a component; on the context's threads, where it has some.
-template <typename View, typename Body>
-void for_each_part(const rlwe::Context& context, const View& view, const Body& body) {
-  const poly::PolyShape& shape = view.shape;
-  auto* const cpu = dynamic_cast<runtime::CpuQueue*>(&context.queue());
-  const std::size_t wanted = (cpu != nullptr ? cached_words : copied_words) / shape.degree;
-  const std::size_t limbs = std::clamp<std::size_t>(wanted, 1, shape.limbs);
-  const std::size_t parts = (shape.limbs + limbs - 1) / limbs;
-  const std::size_t count = shape.batch * shape.components * parts;
-  std::vector<std::vector<std::uint64_t>> host(
-      cpu != nullptr ? std::min<std::size_t>(count, cpu->pool().threads()) : 1);
-  const auto part = [&](std::size_t index, std::size_t slot) {
-    const std::size_t polynomial = index / parts;
-    const std::size_t first = index % parts * limbs;
-    const std::size_t size = std::min(limbs, shape.limbs - first);
-    host[slot].resize(limbs * shape.degree);
-    body(polynomial * shape.limbs + first,
-         view.batches(polynomial / shape.components, 1)
-             .components(polynomial % shape.components, 1)
-             .limbs(first, size),
-         std::span(host[slot]).first(size * shape.degree));
-  };
-  constexpr std::size_t words_worth_waking_for = std::size_t{1} << 16;
-  if (cpu != nullptr && shape.words() >= words_worth_waking_for) {
-    cpu->pool().parallel_for_slots(count, part);
-  } else {
-    for (std::size_t index = 0; index < count; ++index) part(index, 0);
-  }
-}
-
-// All rows, by way of the host.
 void fill(std::span<std::byte> section, const ResidueLayout& layout, const rlwe::Context& context,
           const poly::Poly& poly) {
   ResidueWriter writer(section, layout);
-  for_each_part(context, poly.view().components(0, layout.components),
-                [&](std::size_t row, const poly::ConstPolyView& view, std::span<std::uint64_t> host) {
-                  context.backend().download(context.queue(), host, view, poly.form());
-                  context.queue().synchronize();
-                  writer.rows(row, host);
-                });
+  context.backend().download_rows(
+      context.queue(), poly.view().components(0, layout.components), poly.form(),
+      [&](std::size_t first, std::span<const std::uint64_t> rows) { writer.rows(first, rows); });
 }
 
 std::string text(poly::Form form) { return form == poly::Form::evaluation ? "evaluation" : "coefficient"; }
@@ -138,13 +96,9 @@ poly::Poly read_polynomials(const Section& section, const rlwe::Context& context
 
   poly::Poly poly = context.make_poly(layout.batch, layout.components + (seed ? 1U : 0U), expected.base,
                                       expected.form, runtime::Secrecy::open, layout.degree);
-  const poly::PolyView view = poly.view();
-  for_each_part(context, view.components(0, layout.components),
-                [&](std::size_t row, const poly::PolyView& part, std::span<std::uint64_t> host) {
-                  reader.rows(row, host);
-                  context.backend().upload(context.queue(), part, host, layout.form);
-                  context.queue().synchronize();
-                });
+  context.backend().upload_rows(
+      context.queue(), poly.view().components(0, layout.components), layout.form,
+      [&](std::size_t first, std::span<std::uint64_t> rows) { reader.rows(first, rows); });
   if (seed) {
     rlwe::expand_uniform_half(context, poly, *seed);
   }

@@ -2,6 +2,7 @@
 #include "hemera/poly/backend.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "hemera/runtime/error.hpp"
 #include "poly/embedding_checks.hpp"
@@ -36,14 +37,28 @@ void Backend::upload(Queue& queue, const PolyView& out, std::span<const std::uin
                      Form form) const {
   check_entries("upload", "output", out, *ring_);
   check_host("upload", host.size(), out.shape);
-  do_upload(queue, out, host, form);
+  do_upload(queue, out, form, [&](std::size_t first, std::span<std::uint64_t> rows) {
+    std::memcpy(rows.data(), host.data() + first * out.shape.degree, rows.size_bytes());
+  });
 }
 
 void Backend::download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                        Form form) const {
   check_entries("download", "input", in, *ring_);
   check_host("download", host.size(), in.shape);
-  do_download(queue, host, in, form);
+  do_download(queue, in, form, [&](std::size_t first, std::span<const std::uint64_t> rows) {
+    std::memcpy(host.data() + first * in.shape.degree, rows.data(), rows.size_bytes());
+  });
+}
+
+void Backend::upload_rows(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const {
+  check_entries("upload_rows", "output", out, *ring_);
+  do_upload(queue, out, form, fill);
+}
+
+void Backend::download_rows(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const {
+  check_entries("download_rows", "input", in, *ring_);
+  do_download(queue, in, form, take);
 }
 
 void Backend::upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const {

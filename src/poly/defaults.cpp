@@ -62,9 +62,9 @@ void Backend::do_copy_from(Queue& queue, const PolyView& out, const Backend& sou
                            const ConstPolyView& in, Form form) const {
   std::vector<std::uint64_t> host(in.shape.words());
   const runtime::ZeroedAtEnd zeroed{std::span(host)};  // it may be a key
-  source.do_download(source_queue, host, in, form);
+  source.download(source_queue, host, in, form);
   source_queue.synchronize();
-  do_upload(queue, out, host, form);
+  upload(queue, out, host, form);
 }
 
 void Backend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,

@@ -97,8 +97,10 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
   const auto ring = poly::Ring::make(literal.degree, std::move(moduli));
 
   if (device.kind == runtime::Device::Kind::cuda) {
-    backend_ = poly::make_cuda_backend(
-        ring, {.device = device.index, .memory_limit = options.memory_limit, .stream = options.stream});
+    backend_ = poly::make_cuda_backend(ring, {.device = device.index,
+                                              .memory_limit = options.memory_limit,
+                                              .stream = options.stream,
+                                              .threads = options.threads});
   } else {
     if (options.stream) {
       throw ParameterError("a stream is for a CUDA device: leave it out, or use the device 'cuda'");

@@ -32,7 +32,10 @@ CudaDevices find_cuda_devices() {
 #else
   return {.devices = {},
           .driver = "",
-          .problem = "this build of Hemera has no CUDA backend; use 'cpu', or build it where nvcc is found"};
+          .problem =
+              "this build of Hemera has no CUDA backend, as no NVIDIA driver or no nvcc was found where "
+              "it was built; use 'cpu', or install it with "
+              "`pip install . -C cmake.define.HEMERA_CUDA=ON`"};
 #endif
 }
 

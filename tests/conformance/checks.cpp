@@ -155,6 +155,22 @@ class Table {
                             queue().synchronize();
                           },
                           false});
+    operations.push_back({"upload_rows",
+                          {{"output", q, batch, 2, wrong_degree | word}},
+                          [this](const auto& v, const Plans&, Workspace&) {
+                            backend().upload_rows(queue(), v[0], Form::coefficient,
+                                                  [](std::size_t, std::span<std::uint64_t> rows) {
+                                                    std::fill(rows.begin(), rows.end(), 0);
+                                                  });
+                          },
+                          false});
+    operations.push_back({"download_rows",
+                          {{"input", q, batch, 2, wrong_degree | word}},
+                          [this](const auto& v, const Plans&, Workspace&) {
+                            backend().download_rows(queue(), v[0], Form::coefficient,
+                                                    [](std::size_t, std::span<const std::uint64_t>) {});
+                          },
+                          false});
     operations.push_back(
         {"upload_values",
          {},

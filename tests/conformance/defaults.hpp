@@ -20,13 +20,13 @@ class Defaults final : public poly::Backend {
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override { return backend_->make_queue(); }
 
  private:
-  void do_upload(Queue& queue, const poly::PolyView& out, std::span<const std::uint64_t> host,
-                 poly::Form form) const override {
-    backend_->upload(queue, out, host, form);
+  void do_upload(Queue& queue, const poly::PolyView& out, poly::Form form,
+                 const FillRows& fill) const override {
+    backend_->upload_rows(queue, out, form, fill);
   }
-  void do_download(Queue& queue, std::span<std::uint64_t> host, const poly::ConstPolyView& in,
-                   poly::Form form) const override {
-    backend_->download(queue, host, in, form);
+  void do_download(Queue& queue, const poly::ConstPolyView& in, poly::Form form,
+                   const TakeRows& take) const override {
+    backend_->download_rows(queue, in, form, take);
   }
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                       Transfer transfer) const override {

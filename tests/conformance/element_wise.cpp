@@ -1,4 +1,8 @@
 // Copies and element-wise operations: out[i] = f(a[i], b[i]) mod q with 128-bit integers as the oracle.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "conformance/suite.hpp"
 #include "hemera/arith/modulus.hpp"
 
@@ -209,6 +213,57 @@ TEST_P(BackendTest, HostCopiesTakePartsOfArrays) {
       rig.backend->upload(*rig.queue, array.view(), whole.words, form);
     }
   }
+}
+
+// Arrays that are copied in several parts, while other threads copy as well: each row once, and in its place.
+TEST_P(BackendTest, LargeArraysGoRowByRow) {
+  const Rig rig(GetParam(), 4096, {60, 30, 50});
+  const RnsBase base = rig.all();
+  const auto travel = [&](std::uint64_t salt) {
+    const auto queue = rig.backend->make_thread_queue();
+    constexpr std::size_t rows = 65 * 2 * 3, degree = 4096;
+    poly::Poly array(rig.backend->memory(), 65, 2, base, Form::coefficient);
+    const auto value = [salt](std::size_t row, std::size_t n) { return (row << 16) + (n << 2) + salt; };
+    std::vector<std::atomic<int>> made(rows), taken(rows), wrong(rows);
+    rig.backend->upload_rows(*queue, array.view(), Form::coefficient,
+                             [&](std::size_t first, std::span<std::uint64_t> words) {
+                               for (std::size_t i = 0; i < words.size(); ++i) {
+                                 if (i % degree == 0) ++made[first + i / degree];
+                                 words[i] = value(first + i / degree, i % degree);
+                               }
+                             });
+    rig.backend->download_rows(*queue, std::as_const(array).view(), Form::coefficient,
+                               [&](std::size_t first, std::span<const std::uint64_t> words) {
+                                 for (std::size_t i = 0; i < words.size(); ++i) {
+                                   const std::size_t row = first + i / degree;
+                                   if (i % degree == 0) ++taken[row];
+                                   if (words[i] != value(row, i % degree)) ++wrong[row];
+                                 }
+                               });
+    for (std::size_t row = 0; row < rows; ++row) {
+      ASSERT_EQ(made[row], 1) << row;
+      ASSERT_EQ(taken[row], 1) << row;
+      ASSERT_EQ(wrong[row], 0) << row;
+    }
+    std::vector<std::uint64_t> whole(array.shape().words());
+    rig.backend->download(*queue, whole, std::as_const(array).view(), Form::coefficient);
+    queue->synchronize();
+    for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(whole[i], value(i / degree, i % degree));
+    // Values, as they are.
+    runtime::Buffer bytes(rig.backend->memory(), whole.size() * 8 - 5);
+    const auto given = std::as_bytes(std::span(whole)).first(bytes.size());
+    rig.backend->upload_values(*queue, {bytes.data(), bytes.size()}, given);
+    std::vector<std::byte> back(bytes.size());
+    rig.backend->download_values(*queue, back, {std::as_const(bytes).data(), bytes.size()});
+    queue->synchronize();
+    ASSERT_TRUE(std::equal(back.begin(), back.end(), given.begin()));
+  };
+  travel(0);
+  std::vector<std::thread> threads;
+  for (std::uint64_t salt = 1; salt <= (GetParam().brief() ? 2 : 6); ++salt) {
+    threads.emplace_back([&travel, salt] { travel(salt); });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // Values of polynomials in X^(N/n), stored by one of each run: as if all N entries were there.

@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -88,6 +90,7 @@ struct Counts {
   std::size_t synchronizations = 0;
   std::size_t allocations = 0;
   std::size_t stream_waits = 0;
+  std::size_t pinned_allocations = 0;
 };
 Counts counts();
 /// The process that uses the device: CUDA does not survive a fork.
@@ -109,8 +112,16 @@ struct Launch {
 /// Of the last kernel, or copy on the device, that the calling thread gave, outside captures.
 inline thread_local Launch last_launch;
 
-/// The next so many allocations find no memory.
+/// The next so many allocations find no memory, on the device or to be pinned.
 inline std::size_t refused_allocations = 0;
+inline std::size_t refused_pinned_allocations = 0;
+
+/// Pinned memory of the host.
+std::byte* pin(std::size_t bytes);
+void unpin(void* pointer);
+bool is_pinned(const void* pointer);
+/// That are pinned now.
+std::vector<std::span<const std::byte>> pinned_blocks();
 
 /// The devices of the machine, of which all have the same memory.
 inline int devices = 1;
@@ -246,9 +257,23 @@ inline const char* cudaGetErrorName(cudaError_t error) { return cudaGetErrorStri
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 
+// Copies from and to pinned memory run as late as they may: when something else is given to the stream that
+// may need them, or somebody waits for them. So memory that is used too early shows.
 struct hemera_emulation_stream {
   std::mutex mutex;
   hemera::emulation::Clock clock;
+  std::deque<std::function<void()>> copies;
+  std::size_t copied = 0;
+
+  /// The first `count` copies that the stream was ever given have run.
+  void run_copies(std::size_t count) {
+    const std::lock_guard lock(mutex);
+    for (; copied < count && !copies.empty(); ++copied) {
+      copies.front()();
+      copies.pop_front();
+    }
+  }
+  void run_copies() { run_copies(static_cast<std::size_t>(-1)); }
 };
 using cudaStream_t = hemera_emulation_stream*;
 // The one that is no pointer.
@@ -354,6 +379,20 @@ inline cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   hemera::emulation::count(&hemera::emulation::Counts::allocations);
   return cudaSuccess;
 }
+enum { cudaHostAllocPortable = 1 };
+inline cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
+  hemera::emulation::require_own_process();
+  std::size_t& refused = hemera::emulation::refused_pinned_allocations;
+  if (refused != 0) return --refused, cudaErrorMemoryAllocation;
+  *pointer = hemera::emulation::pin(bytes);
+  std::memset(*pointer, 0xa5, bytes);
+  hemera::emulation::count(&hemera::emulation::Counts::pinned_allocations);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFreeHost(void* pointer) {
+  hemera::emulation::require_own_process();
+  return hemera::emulation::unpin(pointer), cudaSuccess;
+}
 inline cudaError_t cudaFree(void* pointer) {
   hemera::emulation::require_own_process();
   return std::free(pointer), cudaSuccess;
@@ -367,10 +406,17 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
   const auto step = [=] { std::memcpy(to, from, bytes); };
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
-  } else {
-    if (kind == cudaMemcpyDeviceToDevice) hemera_emulation_launched(stream);
-    step();
+    return cudaSuccess;
   }
+  hemera_emulation_stream& given = hemera_emulation_of(stream);
+  if (hemera::emulation::is_pinned(to) || hemera::emulation::is_pinned(from)) {
+    const std::lock_guard lock(given.mutex);
+    given.copies.emplace_back(step);
+    return cudaSuccess;
+  }
+  given.run_copies();
+  if (kind == cudaMemcpyDeviceToDevice) hemera_emulation_launched(stream);
+  step();
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
@@ -380,13 +426,14 @@ inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   return cudaMemcpyAsync(to, from, bytes, kind);
 }
-inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t = nullptr) {
+inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr) {
   hemera::emulation::count(&hemera::emulation::Counts::fills);
   hemera::emulation::require_own_process();
   const auto step = [=] { std::memset(to, value, bytes); };
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
   } else {
+    hemera_emulation_of(stream).run_copies();
     step();
   }
   return cudaSuccess;
@@ -396,10 +443,12 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   hemera::emulation::require_own_process();
+  stream->run_copies();
   return delete stream, cudaSuccess;
 }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   hemera::emulation::require_own_process();
+  hemera_emulation_of(stream).run_copies();
   hemera::emulation::count(&hemera::emulation::Counts::synchronizations);
   return cudaSuccess;
 }
@@ -409,6 +458,9 @@ inline cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullpt
 struct hemera_emulation_event {
   double milliseconds = 0;
   hemera::emulation::Clock clock;
+  // After so many copies of the stream.
+  hemera_emulation_stream* stream = nullptr;
+  std::size_t copies = 0;
 };
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
   return *event = new hemera_emulation_event, cudaSuccess;
@@ -417,6 +469,7 @@ inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { retu
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   hemera::emulation::count(&hemera::emulation::Counts::stream_waits);
   hemera_emulation_stream& waiting = hemera_emulation_of(stream);
+  if (event->stream != nullptr) event->stream->run_copies(event->copies);
   const std::lock_guard lock(waiting.mutex);
   for (const auto& [other, kernels] : event->clock) {
     std::size_t& known = waiting.clock[other];
@@ -433,12 +486,18 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = null
     hemera_emulation_stream& recorded = hemera_emulation_of(stream);
     const std::lock_guard lock(recorded.mutex);
     event->clock = recorded.clock;
+    event->stream = &recorded;
+    event->copies = recorded.copied + recorded.copies.size();
   }
   using Milliseconds = std::chrono::duration<double, std::milli>;
   event->milliseconds = Milliseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   return cudaSuccess;
 }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  hemera::emulation::require_own_process();
+  if (event->stream != nullptr) event->stream->run_copies(event->copies);
+  return cudaSuccess;
+}
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
   return *milliseconds = static_cast<float>(stop->milliseconds - start->milliseconds), cudaSuccess;
 }
@@ -486,6 +545,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
   } else {
+    hemera_emulation_of(config->stream).run_copies();
     hemera_emulation_launched(config->stream);
     step();
   }

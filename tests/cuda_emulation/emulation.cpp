@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <csetjmp>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -48,6 +49,9 @@ const pid_t own_process = getpid();
 
 std::mutex counting;
 Counts all_counts;
+
+std::mutex pinning;
+std::map<const std::byte*, std::vector<std::byte>> all_pinned;
 
 void leave() {
   if (_setjmp(machine.current->resume) == 0) _longjmp(machine.scheduler, 1);
@@ -150,6 +154,35 @@ Counts counts() {
 void count(std::size_t Counts::*what) {
   const std::lock_guard lock(counting);
   ++(all_counts.*what);
+}
+
+std::byte* pin(std::size_t bytes) {
+  std::vector<std::byte> block(bytes);
+  std::byte* const data = block.data();
+  const std::lock_guard lock(pinning);
+  all_pinned[data] = std::move(block);
+  return data;
+}
+
+void unpin(void* pointer) {
+  const std::lock_guard lock(pinning);
+  if (all_pinned.erase(static_cast<const std::byte*>(pointer)) != 1) std::abort();
+}
+
+bool is_pinned(const void* pointer) {
+  const auto* const address = static_cast<const std::byte*>(pointer);
+  const std::lock_guard lock(pinning);
+  const auto after = all_pinned.upper_bound(address);
+  if (after == all_pinned.begin()) return false;
+  const std::vector<std::byte>& block = std::prev(after)->second;
+  return address < block.data() + block.size();
+}
+
+std::vector<std::span<const std::byte>> pinned_blocks() {
+  const std::lock_guard lock(pinning);
+  std::vector<std::span<const std::byte>> blocks;
+  for (const auto& [data, block] : all_pinned) blocks.emplace_back(block);
+  return blocks;
 }
 
 void require_own_process() {

@@ -138,6 +138,14 @@ class Backend {
   // may be stored by fewer entries (PolyShape), in evaluation form. ---
   void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host, Form form) const;
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in, Form form) const;
+  /// The same for a host that makes, or takes, the residues row by row, N words each: `fill` and `take` are
+  /// called once for all rows of [batch, component, limb], for some that follow each other from `first` on at
+  /// a time, in any order and from several threads at once. They have been when it returns; what they throw
+  /// is thrown, and leaves an output with any contents.
+  using FillRows = std::function<void(std::size_t first, std::span<std::uint64_t> rows)>;
+  using TakeRows = std::function<void(std::size_t first, std::span<const std::uint64_t> rows)>;
+  void upload_rows(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const;
+  void download_rows(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const;
   /// Values that are no residues, as they are: the bytes of a SlotView or an IntegerView, equally many on
   /// both sides.
   void upload_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> host) const;
@@ -346,10 +354,8 @@ class Backend {
   // made of the others: a backend overrides it for speed, with the same bits.
   enum class Transfer : std::uint8_t { upload, download };
 
-  virtual void do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-                         Form form) const = 0;
-  virtual void do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                           Form form) const = 0;
+  virtual void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const = 0;
+  virtual void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const = 0;
   virtual void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                               Transfer transfer) const = 0;
   virtual void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const = 0;
@@ -485,6 +491,8 @@ struct CudaSettings {
   /// A cudaStream_t of that device as a number: all operations run in it, and it must outlive the backend.
   /// Without one each host thread, and each queue, has a stream of its own (docs/gpu.md).
   std::optional<std::uintptr_t> stream = std::nullopt;
+  /// Threads of the host that copies from and to it may use; 0: as many as help.
+  int threads = 0;
 };
 
 /// The CUDA backend. What a thread gives runs in its order; what one thread made another may use, and waits

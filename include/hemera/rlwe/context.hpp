@@ -21,7 +21,8 @@ namespace hemera::rlwe {
 
 /// What may be asked of a device beside the device itself.
 struct ContextOptions {
-  /// Threads of the CPU backend; 0: as many as the process may run on.
+  /// Threads of the CPU backend, and of copies between the host and a GPU; 0: as many as the process may run
+  /// on, or as help such copies.
   int threads = 0;
   /// Multiplies the ring elements of ciphertext products in place of the backend's transforms
   /// (hemera/multiply/engines.hpp), with the same bits; on the CPU.

@@ -63,21 +63,19 @@ std::unique_ptr<runtime::Queue> CpuBackend::make_queue() const {
 
 // --- Copies ---
 
-void CpuBackend::do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-                           Form /*form*/) const {
+// The rows are where they are made or taken.
+void CpuBackend::do_upload(Queue& queue, const PolyView& out, Form /*form*/, const FillRows& fill) const {
   const PolyShape& shape = out.shape;
   for_each_limb(queue, shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
-    const std::size_t first = ((b * shape.components + c) * shape.limbs + l) * shape.degree;
-    std::memcpy(out.limb<Limb>(b, c, l), host.data() + first, shape.degree * sizeof(Limb));
+    fill((b * shape.components + c) * shape.limbs + l, {out.limb<Limb>(b, c, l), shape.degree});
   });
 }
 
-void CpuBackend::do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                             Form /*form*/) const {
+void CpuBackend::do_download(Queue& queue, const ConstPolyView& in, Form /*form*/,
+                             const TakeRows& take) const {
   const PolyShape& shape = in.shape;
   for_each_limb(queue, shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
-    const std::size_t first = ((b * shape.components + c) * shape.limbs + l) * shape.degree;
-    std::memcpy(host.data() + first, in.limb<Limb>(b, c, l), shape.degree * sizeof(Limb));
+    take((b * shape.components + c) * shape.limbs + l, {in.limb<Limb>(b, c, l), shape.degree});
   });
 }
 

@@ -27,10 +27,8 @@ class CpuBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
 
  private:
-  void do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-                 Form form) const override;
-  void do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                   Form form) const override;
+  void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
+  void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                       Transfer transfer) const override;
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;

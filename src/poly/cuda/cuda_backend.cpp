@@ -17,8 +17,6 @@ namespace hemera::poly {
 namespace cuda {
 namespace {
 
-using runtime::Buffer;
-using runtime::Secrecy;
 using runtime::cuda::check;
 using runtime::cuda::DeviceScope;
 using runtime::cuda::StreamQueue;
@@ -46,19 +44,13 @@ std::uint8_t bit(Arithmetic arithmetic) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(arithmetic));
 }
 
-bool contiguous(const ConstPolyView& view) {
-  const ConstPolyView whole(view.data, view.shape, view.word);
-  return view.limb_stride == whole.limb_stride &&
-         (view.shape.components == 1 || view.component_stride == whole.component_stride) &&
-         (view.shape.batch == 1 || view.batch_stride == whole.batch_stride);
-}
-
 }  // namespace
 
 CudaBackend::Opened CudaBackend::open(const CudaSettings& settings) {
   auto streams = open_streams(settings);
   auto memory = std::make_shared<runtime::cuda::StreamMemory>(streams, settings.memory_limit);
-  return {std::move(streams), std::move(memory)};
+  auto staging = std::make_unique<runtime::cuda::Staging>(streams, settings.threads);
+  return {std::move(streams), std::move(memory), std::move(staging)};
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<const Ring> ring, const CudaSettings& settings,
@@ -73,6 +65,7 @@ CudaBackend::CudaBackend(std::shared_ptr<const Ring> given, Opened device,
       streams_(std::move(device.streams)),
       cluster_shared_bytes_(cluster_shared_bytes(streams_->device())),
       stream_memory_(std::move(device.memory)),
+      staging_(std::move(device.staging)),
       tables_(ring(), memory(), streams_),
       plans_(memory(), streams_),
       fused_(ring(), memory(), streams_, [this](const RnsBase& base) { return this->arithmetic(base); }) {
@@ -174,77 +167,6 @@ const Embedding& CudaBackend::embedding() const {
   return *embedding_;
 }
 
-// --- Copies ---
-
-void CudaBackend::do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-                            Form form) const {
-  const Launcher where = host_launcher(queue, "an upload");
-  const auto copy_to = [&](std::byte* data) {
-    check(cudaMemcpyAsync(data, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, where.stream),
-          "upload");
-  };
-  const bool reorders = form == Form::evaluation && out.shape.degree == ring()->degree();
-  if (!reorders && contiguous(out)) return copy_to(out.data);
-  // It may be a plaintext or a key.
-  Buffer staging(memory(), host.size_bytes(), Secrecy::secret);
-  copy_to(staging.data());
-  const ConstPolyView staged(staging.data(), out.shape, Word::u64);
-  if (reorders) {
-    reorder(where, out, staged);
-  } else {
-    cuda::copy(where, out, staged);
-  }
-}
-
-void CudaBackend::do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                              Form form) const {
-  const Launcher where = host_launcher(queue, "a download");
-  const auto copy_from = [&](const std::byte* data) {
-    check(cudaMemcpyAsync(host.data(), data, host.size_bytes(), cudaMemcpyDeviceToHost, where.stream),
-          "download");
-  };
-  const bool reorders = form == Form::evaluation && in.shape.degree == ring()->degree();
-  if (!reorders && contiguous(in)) return copy_from(in.data);
-  Buffer staging(memory(), host.size_bytes(), Secrecy::secret);
-  const PolyView staged(staging.data(), in.shape, Word::u64);
-  if (reorders) {
-    reorder(where, staged, in);
-  } else {
-    cuda::copy(where, staged, in);
-  }
-  copy_from(staging.data());
-}
-
-void CudaBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
-  if (out.data != in.data) cuda::copy(launcher(queue), out, in);
-}
-
-void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
-                               const ConstPolyView& in, Form form) const {
-  const auto* other = dynamic_cast<const CudaBackend*>(&source);
-  if (other == nullptr || !contiguous(out) || !contiguous(in)) {
-    Backend::do_copy_from(queue, out, source, source_queue, in, form);
-    return;
-  }
-  streams_->refuse_recording("a copy between devices", "do it before, and pass the result in");
-  enter(*other->streams_, source_queue);
-  const Launcher where = launcher(queue);
-  const runtime::cuda::Stream& stream = streams_->current();
-  const runtime::cuda::Stream& other_stream = other->streams_->current();
-  streams_->expect_copies_from(other->streams_->device());
-  // After what made the input; and what the source's stream is given next, which may be a change of the input
-  // or its release, after the copy.
-  stream.wait_for(other_stream);
-  check(cudaMemcpyPeerAsync(out.data, streams_->device(), in.data, other->streams_->device(),
-                            in.shape.words() * static_cast<std::size_t>(in.word), where.stream),
-        "copy between devices");
-  other_stream.wait_for(stream);
-}
-
-void CudaBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
-  cuda::fill_zero(launcher(queue), out);
-}
-
 // --- Transforms ---
 
 void CudaBackend::do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
@@ -312,15 +234,6 @@ void CudaBackend::do_sample(Queue& queue, const PolyView& out, const RandomStrea
 }
 
 // --- Values ---
-
-void CudaBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
-                                 Transfer transfer) const {
-  const bool up = transfer == Transfer::upload;
-  check(
-      cudaMemcpyAsync(out.data(), in.data(), in.size(), up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
-                      host_launcher(queue, up ? "an upload" : "a download").stream),
-      up ? "upload_values" : "download_values");
-}
 
 void CudaBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                     std::uint64_t generator, const RnsBase& base) const {

@@ -14,6 +14,7 @@
 #include "poly/cuda/fused/tables.hpp"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/plan_tables.hpp"
+#include "runtime/cuda/staging.hpp"
 #include "runtime/cuda/stream_memory.hpp"
 
 namespace hemera::poly::cuda {
@@ -50,15 +51,14 @@ class CudaBackend final : public Backend {
   struct Opened {
     std::shared_ptr<const runtime::cuda::Streams> streams;
     std::shared_ptr<runtime::cuda::StreamMemory> memory;
+    std::unique_ptr<runtime::cuda::Staging> staging;
   };
   static Opened open(const CudaSettings& settings);
   CudaBackend(std::shared_ptr<const Ring> ring, Opened device, std::optional<Arithmetic> arithmetic,
               std::optional<Way> way);
 
-  void do_upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
-                 Form form) const override;
-  void do_download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
-                   Form form) const override;
+  void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
+  void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
                       Transfer transfer) const override;
   void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
@@ -189,6 +189,7 @@ class CudaBackend final : public Backend {
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   std::size_t cluster_shared_bytes_;  // shared memory that a block may have; 0: the device has no clusters
   std::shared_ptr<runtime::cuda::StreamMemory> stream_memory_;  // memory()
+  std::unique_ptr<runtime::cuda::Staging> staging_;
   RingTables tables_;
   PlanTables plans_;
   FusedTables fused_;

@@ -54,6 +54,11 @@ inline constexpr unsigned most_cluster_results = 4;
 /// Key words wait in shared memory while digits are transformed, if they take up to so many bytes.
 inline constexpr std::size_t most_cluster_key_bytes = 32 * 1024;
 
+/// Values from and to the host go by way of pinned memory from so many bytes on, where the call ends when
+/// they are copied. Fewer are left to CUDA, which takes those that go up at once, so that encoding need not
+/// wait. Not measured: CUDA's own staging makes 5 to 12 GB/s, and a wait costs about 10.
+inline constexpr std::size_t least_staged_bytes = 512 * 1024;
+
 /// Stages of `hoisted_products` take shared memory up to so many bytes: three blocks share a multiprocessor's
 /// 228 KB, one of which each needs for itself.
 inline constexpr std::size_t shared_bytes_of_three_blocks = 75 * 1024;

@@ -1,0 +1,214 @@
+// Copies: between the host and the device, on it, and from another one.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "poly/cuda/cuda_backend.hpp"
+#include "poly/cuda/tuning.hpp"
+#include "poly/row_parts.hpp"
+#include "runtime/cuda/check.hpp"
+
+namespace hemera::poly::cuda {
+namespace {
+
+using runtime::Buffer;
+using runtime::Secrecy;
+using runtime::cuda::check;
+using runtime::cuda::Staging;
+
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+
+bool contiguous(const ConstPolyView& view) {
+  const ConstPolyView whole(view.data, view.shape, view.word);
+  return view.limb_stride == whole.limb_stride &&
+         (view.shape.components == 1 || view.component_stride == whole.component_stride) &&
+         (view.shape.batch == 1 || view.batch_stride == whole.batch_stride);
+}
+
+// What threads of the host take of a block at a time.
+constexpr std::size_t piece_bytes = std::size_t{128} << 10;
+
+// Calls body(first, rows) for the rows of a part, which stand in a block.
+template <typename Row, typename Body>
+void for_each_piece(runtime::ThreadPool& pool, const PolyShape& shape, std::size_t first, Row* block,
+                    const Body& body) {
+  const std::size_t rows = shape.batch * shape.components * shape.limbs;
+  const std::size_t most = std::max<std::size_t>(1, piece_bytes / word_bytes / shape.degree);
+  pool.parallel_for((rows + most - 1) / most, [&](std::size_t i) {
+    const std::size_t begin = i * most;
+    body(first + begin, std::span(block + begin * shape.degree, std::min(most, rows - begin) * shape.degree));
+  });
+}
+
+// Values, not residues: bytes of a block at a time.
+void copy_pieces(runtime::ThreadPool& pool, std::byte* out, const std::byte* in, std::size_t bytes) {
+  pool.parallel_for((bytes + piece_bytes - 1) / piece_bytes, [&](std::size_t i) {
+    const std::size_t begin = i * piece_bytes;
+    std::memcpy(out + begin, in + begin, std::min(piece_bytes, bytes - begin));
+  });
+}
+
+// Where a part of an array stands on the device as it does on the host: in its own place, or in a buffer,
+// when its entries are in another order or it is no whole. In the order of one stream, a buffer serves all
+// parts.
+class HostOrder {
+ public:
+  HostOrder(const std::shared_ptr<runtime::Memory>& memory, const Ring& ring, const PolyShape& shape,
+            Form form)
+      : memory_(memory),
+        reorders_(form == Form::evaluation && shape.degree == ring.degree()),
+        parts_(shape, Staging::block_bytes / word_bytes / shape.degree),
+        part_bytes_(parts_.most() * shape.degree * word_bytes) {}
+
+  [[nodiscard]] const RowParts& parts() const { return parts_; }
+  [[nodiscard]] std::size_t part_bytes() const { return part_bytes_; }
+
+  void upload(const Launcher& where, const PolyView& out, const std::byte* host) {
+    const bool there = !reorders_ && contiguous(out);
+    const std::size_t bytes = out.shape.words() * word_bytes;
+    check(cudaMemcpyAsync(there ? out.data : buffer(), host, bytes, cudaMemcpyHostToDevice, where.stream),
+          "upload");
+    if (there) return;
+    const ConstPolyView given(buffer(), out.shape, Word::u64);
+    if (reorders_) {
+      reorder(where, out, given);
+    } else {
+      cuda::copy(where, out, given);
+    }
+  }
+
+  void download(const Launcher& where, std::byte* host, const ConstPolyView& in) {
+    const bool there = !reorders_ && contiguous(in);
+    if (!there) {
+      const PolyView made(buffer(), in.shape, Word::u64);
+      if (reorders_) {
+        reorder(where, made, in);
+      } else {
+        cuda::copy(where, made, in);
+      }
+    }
+    const std::size_t bytes = in.shape.words() * word_bytes;
+    check(cudaMemcpyAsync(host, there ? in.data : buffer(), bytes, cudaMemcpyDeviceToHost, where.stream),
+          "download");
+  }
+
+ private:
+  std::byte* buffer() {
+    // It may be a plaintext or a key.
+    if (!buffer_) buffer_ = Buffer(memory_, part_bytes_, Secrecy::secret);
+    return buffer_.data();
+  }
+
+  const std::shared_ptr<runtime::Memory>& memory_;
+  bool reorders_;
+  RowParts parts_;
+  std::size_t part_bytes_;
+  Buffer buffer_;
+};
+
+}  // namespace
+
+// --- Between the host and the device ---
+
+void CudaBackend::do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const {
+  const Launcher where = host_launcher(queue, "an upload");
+  HostOrder order(memory(), *ring(), out.shape, form);
+  const RowParts& parts = order.parts();
+  staging_->upload({.stream = where.stream,
+                    .parts = parts.count(),
+                    .part_bytes = order.part_bytes(),
+                    .on_host =
+                        [&](std::size_t part, std::byte* block) {
+                          for_each_piece(staging_->pool(), parts.of(out, part).shape, parts.first(part),
+                                         reinterpret_cast<std::uint64_t*>(block), fill);
+                        },
+                    .on_device = [&](std::size_t part,
+                                     std::byte* block) { order.upload(where, parts.of(out, part), block); }});
+}
+
+void CudaBackend::do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const {
+  const Launcher where = host_launcher(queue, "a download");
+  HostOrder order(memory(), *ring(), in.shape, form);
+  const RowParts& parts = order.parts();
+  staging_->download(
+      {.stream = where.stream,
+       .parts = parts.count(),
+       .part_bytes = order.part_bytes(),
+       .on_host =
+           [&](std::size_t part, std::byte* block) {
+             for_each_piece(staging_->pool(), parts.of(in, part).shape, parts.first(part),
+                            reinterpret_cast<const std::uint64_t*>(block), take);
+           },
+       .on_device = [&](std::size_t part,
+                        std::byte* block) { order.download(where, block, parts.of(in, part)); }});
+}
+
+void CudaBackend::do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
+                                 Transfer transfer) const {
+  const bool up = transfer == Transfer::upload;
+  const Launcher where = host_launcher(queue, up ? "an upload" : "a download");
+  const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+    check(
+        cudaMemcpyAsync(to, from, bytes, up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, where.stream),
+        up ? "upload_values" : "download_values");
+  };
+  if (in.size() < tuning::least_staged_bytes) return copy(out.data(), in.data(), in.size());
+  const auto begin = [](std::size_t part) { return part * Staging::block_bytes; };
+  const auto size = [&](std::size_t part) { return std::min(Staging::block_bytes, in.size() - begin(part)); };
+  Staging::Copy staged{.stream = where.stream,
+                       .parts = (in.size() + Staging::block_bytes - 1) / Staging::block_bytes,
+                       .part_bytes = std::min(Staging::block_bytes, in.size()),
+                       .on_host = {},
+                       .on_device = {}};
+  if (up) {
+    staged.on_host = [&](std::size_t part, std::byte* block) {
+      copy_pieces(staging_->pool(), block, in.data() + begin(part), size(part));
+    };
+    staged.on_device = [&](std::size_t part, std::byte* block) {
+      copy(out.data() + begin(part), block, size(part));
+    };
+    staging_->upload(staged);
+  } else {
+    staged.on_host = [&](std::size_t part, std::byte* block) {
+      copy_pieces(staging_->pool(), out.data() + begin(part), block, size(part));
+    };
+    staged.on_device = [&](std::size_t part, std::byte* block) {
+      copy(block, in.data() + begin(part), size(part));
+    };
+    staging_->download(staged);
+  }
+}
+
+// --- On devices ---
+
+void CudaBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
+  if (out.data != in.data) cuda::copy(launcher(queue), out, in);
+}
+
+void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                               const ConstPolyView& in, Form form) const {
+  const auto* other = dynamic_cast<const CudaBackend*>(&source);
+  if (other == nullptr || !contiguous(out) || !contiguous(in)) {
+    Backend::do_copy_from(queue, out, source, source_queue, in, form);
+    return;
+  }
+  streams_->refuse_recording("a copy between devices", "do it before, and pass the result in");
+  enter(*other->streams_, source_queue);
+  const Launcher where = launcher(queue);
+  const runtime::cuda::Stream& stream = streams_->current();
+  const runtime::cuda::Stream& other_stream = other->streams_->current();
+  streams_->expect_copies_from(other->streams_->device());
+  // After what made the input; and what the source's stream is given next, which may be a change of the input
+  // or its release, after the copy.
+  stream.wait_for(other_stream);
+  check(cudaMemcpyPeerAsync(out.data, streams_->device(), in.data, other->streams_->device(),
+                            in.shape.words() * static_cast<std::size_t>(in.word), where.stream),
+        "copy between devices");
+  other_stream.wait_for(stream);
+}
+
+void CudaBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
+  cuda::fill_zero(launcher(queue), out);
+}
+
+}  // namespace hemera::poly::cuda
