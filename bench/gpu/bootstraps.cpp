@@ -12,11 +12,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "circuits/bootstrap_layout.hpp"
-#include "circuits/eval_mod.hpp"
-#include "circuits/mod_raise.hpp"
+#include "circuits/bootstrap/bootstrap_layout.hpp"
+#include "circuits/bootstrap/eval_mod.hpp"
+#include "circuits/bootstrap/mod_raise.hpp"
 #include "gpu/timer.hpp"
-#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::gpu_bench {

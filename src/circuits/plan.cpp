@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "circuits/eval_mod.hpp"
+#include "circuits/circuit_gadgets.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 

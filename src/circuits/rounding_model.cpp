@@ -1,17 +1,11 @@
 #include "circuits/rounding_model.hpp"
 
 #include <cmath>
-#include <cstdint>
-#include <vector>
+
+#include "hemera/arith/primes.hpp"
 
 namespace hemera::circuits {
 namespace {
-
-double log2_product(const std::vector<std::uint64_t>& primes) {
-  double sum = 0;
-  for (const std::uint64_t prime : primes) sum += std::log2(static_cast<double>(prime));
-  return sum;
-}
 
 double squared_secret_norm(const rlwe::Parameters& parameters) {
   const rlwe::SecretDistribution& secret = parameters.literal().secret;
@@ -28,10 +22,10 @@ double division_error(const rlwe::Parameters& parameters, std::size_t slots) {
 
 double switching_error(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget,
                        std::size_t slots) {
-  const double special = log2_product(gadget.special);
+  const double special = arith::log2_product(gadget.special);
   double variance = 0;  // of a digit's coefficient over P, summed
   for (const auto& digit : gadget.digits) {
-    const double bits = log2_product(digit);
+    const double bits = arith::log2_product(digit);
     if (gadget.window_bits == 0) {
       variance += static_cast<double>(digit.size()) / 12 * std::exp2(2 * (bits - special));
     } else {

@@ -1,5 +1,5 @@
 // Bootstraps of small rings, beside what went in and what the model expects.
-#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 
 #include <gtest/gtest.h>
 

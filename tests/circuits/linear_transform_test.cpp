@@ -1,5 +1,5 @@
 // Matrices times encrypted vectors, beside the product in the clear.
-#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Products of encrypted matrices, beside those in the clear.
-#include "hemera/circuits/matrix_product.hpp"
+#include "hemera/circuits/linear/matrix_product.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Encrypted matrices times encrypted vectors, beside the product in the clear.
-#include "hemera/circuits/matrix_vector_product.hpp"
+#include "hemera/circuits/linear/matrix_vector_product.hpp"
 
 #include <gtest/gtest.h>
 
