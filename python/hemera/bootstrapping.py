@@ -14,7 +14,6 @@ from hemera.parameters import require_naturals
 if TYPE_CHECKING:
     from hemera.ciphertext import Ciphertext
     from hemera.context import Context
-    from hemera.evaluator import Evaluator
     from hemera.parameters import Parameters
 
 __all__ = ["Bootstrap"]
@@ -175,10 +174,6 @@ class Bootstrap(Plan):
             ScaleError: when `x` is a product at the lowest level: bootstrap before it.
         """
         return x.evaluator.bootstrap(x, self, out=out)
-
-    def _apply(self, evaluator: Evaluator, x: Ciphertext) -> _core.Ciphertext:
-        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, x._native)
-        return result
 
     def _prepare(self, context: Context) -> _core.PreparedBootstrap:
         return _core.prepare_bootstrap(context._native, self._native)
