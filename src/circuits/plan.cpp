@@ -88,6 +88,13 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
   return keys;
 }
 
+std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need) {
+  if (auto found = keys.find(need.role, need.gadget)) return found;
+  throw MissingKeyError(
+      "a key of the plan is not there; make the keys with generate_keys of the plan (Python: "
+      "generate_keys(plan=))");
+}
+
 void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what) {
   const std::size_t room = context.memory()->available();
   if (bytes <= room) return;

@@ -7,17 +7,20 @@
 namespace hemera::circuits {
 namespace {
 
-double squared_secret_norm(const rlwe::Parameters& parameters) {
-  const rlwe::SecretDistribution& secret = parameters.literal().secret;
-  const auto degree = static_cast<double>(parameters.degree());
+double squared_norm(std::size_t degree, const rlwe::SecretDistribution& secret) {
   if (secret.weight != 0) return static_cast<double>(secret.weight);
-  return degree * (secret.deviation != 0 ? secret.deviation * secret.deviation : 2.0 / 3);
+  return static_cast<double>(degree) *
+         (secret.deviation != 0 ? secret.deviation * secret.deviation : 2.0 / 3);
 }
 
 }  // namespace
 
+double division_variance(std::size_t degree, const rlwe::SecretDistribution& secret, std::size_t slots) {
+  return 2 * static_cast<double>(slots) * (1 + squared_norm(degree, secret)) / 12;
+}
+
 double division_error(const rlwe::Parameters& parameters, std::size_t slots) {
-  return std::sqrt(2 * static_cast<double>(slots) * (1 + squared_secret_norm(parameters)) / 12);
+  return std::sqrt(division_variance(parameters.degree(), parameters.literal().secret, slots));
 }
 
 double switching_error(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget,

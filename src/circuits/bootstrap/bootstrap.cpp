@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
-#include "circuits/bootstrap/descent.hpp"
 #include "circuits/bootstrap/dft_factors.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
@@ -18,6 +17,7 @@
 #include "circuits/circuit_gadgets.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/descent.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
@@ -47,14 +47,6 @@ std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std:
     --level;
   }
   return result;
-}
-
-std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyRole& role,
-                                                      const rlwe::GadgetPrimes& gadget) {
-  if (auto found = keys.find(role, gadget)) return found;
-  throw MissingKeyError(
-      "bootstrap: a key of the plan is not there; make the keys with Bootstrap::generate_keys (Python: "
-      "generate_keys(plan=))");
 }
 
 // X^(N/2), which is i in every slot, without a scale.
@@ -249,15 +241,12 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
   for (const LinearTransform& transform : plan_.to_coefficients_)
     to_coefficients_.emplace_back(context_, transform);
   for (const LinearTransform& transform : plan_.to_slots_) to_slots_.emplace_back(context_, transform);
-  for (std::size_t level = plan_.input_level_ + 1; level <= plan_.top_level_; ++level) {
-    descents_.push_back(std::make_shared<const Descent>(*context_, level, plan_.input_level_));
-  }
   for (const int factor_log2 : plan_.factors_log2_) {
-    refinements_.push_back(std::make_shared<const Refinement>(*context_, plan_.input_level_,
-                                                              plan_.fresh_level_ - refinements_.size(),
-                                                              plan_.fresh_level_, factor_log2));
+    refinements_.push_back(std::make_shared<const Refinement>(
+        plan_.input_level_, plan_.fresh_level_ - refinements_.size(), plan_.fresh_level_, factor_log2));
   }
   for (const LinearTransform& transform : plan_.join_) join_.emplace_back(context_, transform);
+  if (plan_.real_ || plan_.merges_parts()) return;
   i_before_ = imaginary_unit(context_, plan_.eval_mod_level_);
   i_joined_ = imaginary_unit(context_, plan_.eval_mod_->join_level());
 }
@@ -285,7 +274,7 @@ void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext
                      std::to_string(std::log2(scales.level_scale(plan_.input_level_))) +
                      "; bootstrap before the product that takes the last level");
   }
-  for (const KeyNeed& need : plan_.needed_keys()) require_key(evaluator.keys(), need.role, need.gadget);
+  for (const KeyNeed& need : plan_.needed_keys()) require_key(evaluator.keys(), need);
   require_room(*context_, in.poly.shape().batch * plan_.cost().workspace_bytes, "bootstrap");
 }
 
@@ -297,8 +286,7 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
   const double scale = context_->scales().level_scale(level);
   if (x.meta.noise_scale_degree > 1 && x.meta.level > level) evaluator.rescale_inplace(x);
   if (x.meta.level > level) {
-    const Descent& descent = *descents_.at(x.meta.level - level - 1);
-    x.poly = descent(*context_, x.poly, scale / x.meta.scale);
+    x.poly = rlwe::descended_by_ratio(*context_, x.poly, x.meta.level, level, scale / x.meta.scale);
   }
   x.seed.reset();
   x.meta.level = level;
@@ -310,12 +298,13 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
 
 Ciphertext PreparedBootstrap::raised(const ckks::Evaluator& evaluator, const Ciphertext& low) const {
   const rlwe::EvaluationKeys& keys = evaluator.keys();
-  Ciphertext x = mod_raise(low, *require_key(keys, to_ephemeral_role, plan_.to_ephemeral_),
-                           *require_key(keys, from_ephemeral_role, plan_.from_ephemeral_), plan_.top_level_);
+  Ciphertext x =
+      mod_raise(low, *require_key(keys, {to_ephemeral_role, plan_.to_ephemeral_}),
+                *require_key(keys, {from_ephemeral_role, plan_.from_ephemeral_}), plan_.top_level_);
   // I fills all coefficients: the trace keeps those that the slots' polynomial has.
   for (const std::size_t step : plan_.trace_) {
     const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(step));
-    const auto key = require_key(keys, KeyRole::galois(element), plan_.top_gadget_);
+    const auto key = require_key(keys, {KeyRole::galois(element), plan_.top_gadget_});
     evaluator.add_inplace(x, rlwe::apply_galois(x, element, *key));
   }
   return x;

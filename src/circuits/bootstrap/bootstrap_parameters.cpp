@@ -9,6 +9,7 @@
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod_scales.hpp"
+#include "circuits/rounding_model.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -166,7 +167,9 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
     throw ParameterError("bootstrapping needs a level of the user's, and a matrix for each transform");
   }
   const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
-  const EvalModScales scales = water_filled(settings.eval_mod_error, settings.degree, settings.secret.weight);
+  const EvalModScales scales =
+      water_filled(settings.eval_mod_error,
+                   0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2)));
   // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
   const double sine =
       is_slots_first ? sine_scale_log2(settings.scale_bits, settings.ratio_bits) : scales.after.back();

@@ -11,6 +11,7 @@
 #include "circuits/bootstrap/eval_mod_scales.hpp"
 #include "circuits/circuit_gadgets.hpp"
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/circuits/plan.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
@@ -151,12 +152,8 @@ class Steps {
 
  private:
   [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(std::size_t level) const {
-    auto found = keys_.find(rlwe::KeyRole::relinearization(), level);
-    if (!found) {
-      throw MissingKeyError("EvalMod: there is no relinearization key for level " + std::to_string(level) +
-                            "; make the keys with Bootstrap::generate_keys (Python: generate_keys(plan=))");
-    }
-    return found;
+    return require_key(keys_, {rlwe::KeyRole::relinearization(),
+                               product_gadget(context_.parameters(), level, most_special_primes)});
   }
 
   const rlwe::Context& context_;

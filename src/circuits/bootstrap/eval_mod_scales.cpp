@@ -16,14 +16,8 @@ constexpr double sources = 12;
 
 }  // namespace
 
-double rounding_log2(std::size_t degree, std::size_t weight) {
-  const auto n = static_cast<double>(degree);
-  const double norm = weight == 0 ? 2 * n / 3 : static_cast<double>(weight);
-  return 0.5 * std::log2(n * (1 + norm) / 12);
-}
-
-EvalModScales water_filled(double error_log2, std::size_t degree, std::size_t weight) {
-  const double each = rounding_log2(degree, weight) - (error_log2 - 0.5 * std::log2(sources));
+EvalModScales water_filled(double error_log2, double rounding_log2) {
+  const double each = rounding_log2 - (error_log2 - 0.5 * std::log2(sources));
   EvalModScales scales{.v = amplification[0] + each, .after = {}};
   for (std::size_t i = 0; i < eval_mod_steps; ++i) scales.after[i] = amplification[i + 1] + each;
   return scales;

@@ -19,13 +19,10 @@ struct EvalModScales {
   std::array<double, eval_mod_steps> after;
 };
 
-/// log2 of the deviation that rounding a ciphertext's coefficients gives a slot, times the scale: sqrt(N (1 +
-/// |s|^2) / 12). `weight` of the secret, 0 for uniform ternary.
-double rounding_log2(std::size_t degree, std::size_t weight);
-
 /// Scales by which every step's rounding adds as much to t as any other's, and all together `error_log2`:
-/// errors of early steps are amplified more, so their scales are larger.
-EvalModScales water_filled(double error_log2, std::size_t degree, std::size_t weight);
+/// errors of early steps are amplified more, so their scales are larger. `rounding_log2`: of what a division
+/// leaves in a slot, times the scale (rounding_model.hpp).
+EvalModScales water_filled(double error_log2, double rounding_log2);
 
 /// The bits of modulus that each step drops when the last one ends at `result` (log2 scale). A product 2 a b
 /// has half the product of the scales; the series' coefficients have `constant_bits` bits, which T_8's step

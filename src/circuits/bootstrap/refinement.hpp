@@ -3,7 +3,6 @@
 
 #include <cstddef>
 
-#include "circuits/bootstrap/descent.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
 
 namespace hemera::circuits {
@@ -17,8 +16,7 @@ namespace hemera::circuits {
 class Refinement {
  public:
   /// k = `factor_log2`; x is at `low`, y at `level`, and what B returns at `high`.
-  Refinement(const rlwe::Context& context, std::size_t low, std::size_t level, std::size_t high,
-             int factor_log2);
+  Refinement(std::size_t low, std::size_t level, std::size_t high, int factor_log2);
 
   /// 2^k (x - y), with the scale of x's level. The scale of x may be any power of two times it.
   [[nodiscard]] rlwe::Ciphertext difference(const rlwe::Ciphertext& x, const rlwe::Ciphertext& y) const;
@@ -26,9 +24,8 @@ class Refinement {
   [[nodiscard]] rlwe::Ciphertext sum(const rlwe::Ciphertext& y, const rlwe::Ciphertext& z) const;
 
  private:
-  std::size_t low_, level_;
+  std::size_t low_, level_, high_;
   double factor_;
-  Descent at_low_, to_low_, at_level_, to_level_;
 };
 
 }  // namespace hemera::circuits

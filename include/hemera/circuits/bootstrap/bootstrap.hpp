@@ -17,7 +17,6 @@
 
 namespace hemera::circuits {
 
-class Descent;
 class EvalMod;
 class PrecisionModel;
 class Refinement;
@@ -129,9 +128,9 @@ class PreparedBootstrap {
   std::shared_ptr<const rlwe::Context> context_;
   Bootstrap plan_;
   std::vector<PreparedLinearTransform> to_coefficients_, to_slots_, join_;
-  std::vector<std::shared_ptr<const Descent>> descents_;  // to the input level, from those above it
   std::vector<std::shared_ptr<const Refinement>> refinements_;
-  rlwe::Plaintext i_before_, i_joined_;  // X^(N/2), at the levels where EvalMod begins and ends
+  /// X^(N/2), at the levels where EvalMod begins and ends: for parts that it takes as a batch.
+  rlwe::Plaintext i_before_, i_joined_;
 };
 
 }  // namespace hemera::circuits
