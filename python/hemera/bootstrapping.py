@@ -39,7 +39,8 @@ class Bootstrap(Plan):
             precision adds up, as far as the scale holds it, and so does their time. Each beyond the first
             takes one of the levels.
         merge_parts: whether real and imaginary parts of at most N/4 slots go through the longest step as one
-            ciphertext of twice the slots: it takes about three quarters of the time, and one of the levels.
+            ciphertext of twice the slots: it takes about three quarters of the time, and one of the levels
+            (in the standard order none).
         key_memory_limit: bytes that its keys may take in memory: where they take more, some matrices, as few
             as will do, are taken in steps with few keys, which takes more time. None: no limit.
 

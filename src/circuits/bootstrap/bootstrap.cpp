@@ -86,6 +86,15 @@ Diagonals joining(std::size_t slots) {
   return result;
 }
 
+// From a matrix to the same over twice the slots, whose values stand there twice.
+Diagonals twice(Diagonals matrix) {
+  for (auto& [number, diagonal] : matrix) {
+    const std::vector<Complex> once = diagonal;
+    diagonal.insert(diagonal.end(), once.begin(), once.end());
+  }
+  return matrix;
+}
+
 }  // namespace
 
 Precision precision_of(std::span<const std::complex<double>> found,
@@ -103,7 +112,8 @@ Precision precision_of(std::span<const std::complex<double>> found,
 Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options)
     : Plan(parameters),
       slots_(options.slots == 0 ? parameters.max_slots() : options.slots),
-      real_(options.real) {
+      real_(options.real),
+      merges_parts_(options.merges_parts) {
   const BootstrapLayout layout(parameters);
   if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
     throw ParameterError("a bootstrap of " + std::to_string(slots_) +
@@ -111,11 +121,10 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
                          std::to_string(parameters.max_slots()));
   }
   order_ = layout.order;
-  if (options.merges_parts && (real_ || 2 * slots_ > parameters.max_slots() ||
-                               layout.order != BootstrapOrder::slots_first || options.iterations != 1)) {
-    throw ParameterError(
-        "a bootstrap merges the parts of complex slots, up to " + std::to_string(parameters.max_slots() / 2) +
-        ", with SlotToCoeff first and in one iteration; leave merges_parts out, or use fewer slots");
+  if (merges_parts_ && (real_ || 2 * slots_ > parameters.max_slots())) {
+    throw ParameterError("a bootstrap merges the parts of complex slots, up to " +
+                         std::to_string(parameters.max_slots() / 2) +
+                         "; leave merges_parts out, or use fewer slots");
   }
   input_level_ = layout.input_level;
   fresh_level_ = layout.result_level;
@@ -134,16 +143,24 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   for (Diagonals& matrix : matrices) {
     scale_inplace(matrix, std::pow(factor, 1 / static_cast<double>(matrices.size())));
   }
-  if (options.merges_parts) widen(matrices.back());
-  to_coefficients_ = transforms(parameters, slots_to_coefficients_factors(slots_, short_first),
-                                layout.slots_to_coefficients_level);
+  auto to_coefficients = slots_to_coefficients_factors(slots_, short_first);
+  const bool is_slots_first = order_ == BootstrapOrder::slots_first;
+  if (merges_parts_) {
+    widen(matrices.back());
+    // What comes after EvalMod in the standard order joins them beside its own work.
+    if (!is_slots_first) {
+      to_coefficients.front() = product(twice(to_coefficients.front()), joining(slots_), 2 * slots_);
+    }
+  }
+  to_coefficients_ = transforms(parameters, std::move(to_coefficients), layout.slots_to_coefficients_level);
   to_slots_ = transforms(parameters, std::move(matrices), top_level_);
   eval_mod_ = std::make_shared<const EvalMod>(parameters, layout);
-  if (options.merges_parts) {
+  if (merges_parts_ && is_slots_first) {
     join_ = transforms(parameters, {joining(slots_)}, eval_mod_->end_level());
     --fresh_level_;
   }
-  model_ = std::make_shared<const PrecisionModel>(parameters, layout, eval_mod_->series(), slots_, real_);
+  model_ = std::make_shared<const PrecisionModel>(parameters, layout, eval_mod_->series(),
+                                                  PrecisionModel::Slots{slots_, real_, merges_parts_});
   for (std::size_t step = slots_; step < parameters.max_slots(); step *= 2) trace_.push_back(step);
   top_gadget_ = rotation_gadget(parameters, top_level_, most_special_primes);
   to_ephemeral_ = to_ephemeral_gadget(parameters);
@@ -246,7 +263,7 @@ PreparedBootstrap::PreparedBootstrap(std::shared_ptr<const rlwe::Context> contex
         plan_.input_level_, plan_.fresh_level_ - refinements_.size(), plan_.fresh_level_, factor_log2));
   }
   for (const LinearTransform& transform : plan_.join_) join_.emplace_back(context_, transform);
-  if (plan_.real_ || plan_.merges_parts()) return;
+  if (plan_.real_ || plan_.merges_parts_) return;
   i_before_ = imaginary_unit(context_, plan_.eval_mod_level_);
   i_joined_ = imaginary_unit(context_, plan_.eval_mod_->join_level());
 }
@@ -315,10 +332,9 @@ Ciphertext PreparedBootstrap::reduced(const ckks::Evaluator& evaluator, const Ci
   const Ciphertext conjugate = evaluator.conjugate(x);
   Ciphertext real = evaluator.add(x, conjugate);
   if (plan_.real_) return (*plan_.eval_mod_)(evaluator, std::move(real));
-  if (!join_.empty()) {
-    Ciphertext joined = join_.front()(evaluator, (*plan_.eval_mod_)(evaluator, std::move(real)));
-    joined.meta.slots = plan_.slots_;
-    return joined;
+  if (plan_.merges_parts_) {
+    Ciphertext both = (*plan_.eval_mod_)(evaluator, std::move(real));
+    return join_.empty() ? std::move(both) : join_.front()(evaluator, both);
   }
   const Ciphertext imaginary = times_i(evaluator.subtract(conjugate, x), i_before_);
   return (*plan_.eval_mod_)(evaluator, rlwe::stack({&real, &imaginary}), &i_joined_);
@@ -336,6 +352,7 @@ Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext 
   if (is_slots_first) x = through(to_coefficients_, std::move(x));
   x = reduced(evaluator, through(to_slots_, raised(evaluator, x)));
   if (!is_slots_first) x = through(to_coefficients_, std::move(x));
+  x.meta.slots = plan_.slots_;  // of merged parts, twice as many that repeat
   return x;
 }
 

@@ -61,7 +61,7 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
   add_rotations(rotation_gadget(parameters, eval_mod_level_, most_special_primes), eval_mod_level_, 1);
 
   // Beside EvalMod of both parts as a batch: the slots, their conjugates and each part.
-  const bool is_one = real_ || !join_.empty();
+  const bool is_one = real_ || merges_parts_;
   const std::size_t parts = is_one ? 1 : 2, beside = is_one ? 2 : 4;
   const Cost eval_mod = eval_mod_->cost(parameters, parts);
   cost_.add_operations(eval_mod);

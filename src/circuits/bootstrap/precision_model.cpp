@@ -87,25 +87,26 @@ class PrecisionModel::Noise {
 };
 
 PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                               EvalModSeries series, std::size_t slots, bool real)
+                               EvalModSeries series, const Slots& slots)
     : series_(std::move(series)),
-      slots_(slots),
-      real_(real),
+      slots_(slots.count),
+      real_(slots.real),
       order_(layout.order),
       ratio_(layout.ratio),
       constant_(layout.constant),
-      repetitions_(to_double(parameters.max_slots()) / to_double(slots)),
-      secret_norm_(6 * std::pow(division_error(parameters, slots), 2) / to_double(slots) - 1),
+      repetitions_(to_double(parameters.max_slots()) / to_double(slots.count)),
+      secret_norm_(6 * std::pow(division_error(parameters, slots_), 2) / to_double(slots_) - 1),
       // Values that repeat are the mean of their repetitions, whose noise is independent.
-      rounding_(std::log2(division_error(parameters, slots))) {
+      rounding_(std::log2(division_error(parameters, slots_))),
+      parts_rounding_(std::log2(division_error(parameters, slots.merged ? 2 * slots_ : slots_))) {
   const auto& scales = parameters.rescaling().scales;
   for (const rlwe::LevelScale& level : scales) levels_.push_back(std::log2(level.scale));
   const auto scale = [&](std::size_t level) { return levels_[level]; };
   const std::size_t end = layout.eval_mod_level - eval_mod_steps - (layout.arcsine ? arcsine_steps : 0);
-  const MatrixNoise matrices{2 * to_double(slots), rounding_};
-  const double log_coefficients = std::log2(2 * to_double(slots));
+  const MatrixNoise matrices{2 * to_double(slots_), rounding_};
+  const double log_coefficients = std::log2(2 * to_double(slots_));
   const double log_repetitions = std::log2(repetitions_);
-  const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots));
+  const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
   const double q0 = std::log2(last_modulus(parameters));
   const double t_size = 0.5 * std::log2(to_double(ephemeral_weight + 1) / 6);
   // Coefficients are spread over the slots, where they are the root of their number larger; the trace adds up
@@ -149,7 +150,7 @@ std::vector<Complex> PrecisionModel::eval_mod(const std::vector<double>& t, cons
   const auto rounded = [&](double x) { return std::nearbyint(x * constant_) / constant_; };
   std::vector<Complex> result;
   for (std::size_t slot = 0; slot < slots_; ++slot) {
-    const double rounding = rounding_ + secret[slot];
+    const double rounding = parts_rounding_ + secret[slot];
     const auto noisy = [&](Complex x, double scale) { return x + noise(rounding - scale); };
     const Complex v = noisy((t[slot] - 0.25) / to_double(eval_mod_range), v_);  // the conjugate's switch
     const Complex y = noisy(2.0 * v * v - 1.0, after_[0]);

@@ -22,8 +22,13 @@ namespace hemera::circuits {
 /// alone, and the same for the same seed.
 class PrecisionModel {
  public:
+  /// Of what is bootstrapped. `merged`: both parts are one ciphertext of twice the slots in EvalMod.
+  struct Slots {
+    std::size_t count;
+    bool real, merged;
+  };
   PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout, EvalModSeries series,
-                 std::size_t slots, bool real);
+                 const Slots& slots);
 
   /// ParameterError unless there are as many values as slots.
   [[nodiscard]] std::vector<std::complex<double>> operator()(std::span<const std::complex<double>> values,
@@ -52,6 +57,7 @@ class PrecisionModel {
   double repetitions_;      // of the slots' values
   double secret_norm_;      // squared, of the secret
   double rounding_;         // log2 of what a division leaves in slots, times the scale
+  double parts_rounding_;   // the same in EvalMod
   double to_coefficients_;  // log2 of the error of SlotToCoeff, over the values' size
   double to_slots_;         // log2 of the error of CoeffToSlot, over that of t
   double switch_;           // log2 of the error of t ratio that the switch to the ephemeral secret leaves

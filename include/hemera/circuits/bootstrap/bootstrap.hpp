@@ -37,7 +37,8 @@ struct BootstrapOptions {
   /// as the scale holds it, and so does time. Each beyond the first takes a level from the result.
   std::size_t iterations = 1;
   /// Whether both parts of at most N/4 complex slots go through EvalMod side by side, as one ciphertext of
-  /// twice the slots: that takes about three quarters of the time, and a level of the result.
+  /// twice the slots: that takes about three quarters of the time, and, with slots first, a level of the
+  /// result (in the standard order SlotToCoeff's first matrix joins them).
   bool merges_parts = false;
   /// Bytes that its keys may take in memory: matrices are taken step by step, with fewer keys, where that
   /// makes them fit; as few matrices as will do, for it takes time. 0: no limit.
@@ -54,7 +55,7 @@ class Bootstrap : public Plan {
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
   [[nodiscard]] bool is_real() const { return real_; }
-  [[nodiscard]] bool merges_parts() const { return !join_.empty(); }
+  [[nodiscard]] bool merges_parts() const { return merges_parts_; }
   [[nodiscard]] BootstrapOrder order() const { return order_; }
   /// The level of what is bootstrapped, the user's lowest; higher ones are brought down to it.
   [[nodiscard]] std::size_t input_level() const { return input_level_; }
@@ -89,13 +90,13 @@ class Bootstrap : public Plan {
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t slots_;
-  bool real_;
+  bool real_, merges_parts_;
   BootstrapOrder order_;
   std::size_t input_level_, fresh_level_, top_level_, eval_mod_level_;
   std::vector<LinearTransform> to_coefficients_, to_slots_;
   std::shared_ptr<const EvalMod> eval_mod_;
   std::shared_ptr<const PrecisionModel> model_;
-  std::vector<LinearTransform> join_;  // of merged parts: one, or none
+  std::vector<LinearTransform> join_;  // of merged parts, slots first: one, or none
   std::vector<int> factors_log2_;
   std::vector<std::size_t> trace_;  // rotations that gather the slots' repetitions
   rlwe::GadgetPrimes top_gadget_;   // of the trace's keys
