@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
@@ -87,6 +88,21 @@ BootstrapSettings large_scale() {
   return settings;
 }
 
+// The shape of the chain that docs/bootstrapping.md compares with other libraries' 30 primes of 59 bits.
+BootstrapSettings comparison() {
+  BootstrapSettings settings = bootstrap_preset("n16-59");
+  settings.levels = 16;
+  settings.digits = 4;
+  settings.security = std::nullopt;
+  return settings;
+}
+
+BootstrapSettings small_comparison() {
+  BootstrapSettings settings = comparison();
+  settings.degree = small_settings().degree;
+  return settings;
+}
+
 struct Case {
   const char* name;
   std::function<BootstrapSettings()> settings;
@@ -117,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
              {.slots = 64, .iterations = 2, .merges_parts = true}},
         Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}}, Case{"Arcsine", with_arcsine, {}},
         Case{"TwoMatrices", two_matrices, {}}, Case{"SparseSecret", sparse_secret, {}},
+        Case{"Comparison", small_comparison, {}},
+        Case{"ComparisonOfFewSlots", small_comparison, {.slots = 64}},
         Case{"TwoIterations", small_settings, {.iterations = 2}},
         Case{"TwoRealIterations", small_settings, {.slots = 64, .real = true, .iterations = 2}},
         Case{"TwoIterationsLargeScale", large_scale, {.iterations = 2}},
@@ -181,6 +199,26 @@ TEST(Bootstrap, MergedPartsTakeFewerProductsAndSlotsFirstALevel) {
   const Bootstrap others(standard, {.slots = 64}), one(standard, {.slots = 64, .merges_parts = true});
   EXPECT_EQ(one.result_level(), others.result_level());
   EXPECT_LT(one.cost().work.key_products, 0.85 * static_cast<double>(others.cost().work.key_products));
+}
+
+TEST(Bootstrap, TheComparisonHasTheModuliThatItIsComparedWith) {
+  // 30 primes of 59 bits and 8 special ones of 60 in 4 digits, which 128 bits do not allow.
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(comparison());
+  const Bootstrap plan(parameters, {.slots = 64});
+  EXPECT_EQ(plan.result_level() - plan.input_level(), 16U);
+  double largest = 0;
+  std::size_t digits = 0;
+  for (const KeyNeed& need : plan.needed_keys()) {
+    largest =
+        std::max(largest, arith::log2_product(need.gadget.base) + arith::log2_product(need.gadget.special));
+    digits = std::max(digits, need.gadget.digits.size());
+  }
+  EXPECT_NEAR(largest, 2251, 8);
+  EXPECT_EQ(digits, 4U);
+  EXPECT_NEAR(parameters.log_modulus(parameters.levels() - 1), 1770, 15);
+  BootstrapSettings secure = comparison();
+  secure.security = 128;
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(secure)), ParameterError);
 }
 
 TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {
