@@ -28,6 +28,19 @@ std::size_t depth_of(const FunctionPart& part) {
   return polynomials == nullptr ? 1 : polynomials->polynomial.depth();
 }
 
+// Sums have a depth of 1, which always fits.
+[[noreturn]] void refuse_depth(const Polynomial& polynomial, std::size_t levels) {
+  const std::size_t mapping = polynomial.maps_by_product() ? 1 : 0;
+  const std::string fits =
+      levels > mapping ? "degrees up to " + std::to_string((std::size_t{1} << (levels - mapping)) - 1) +
+                             " fit, and functions composed of several polynomials are cut between them"
+                       : "none fits";
+  throw LevelError("a function has a polynomial of degree " + std::to_string(polynomial.degree()) +
+                   " and depth " + std::to_string(polynomial.depth()) + ", and a bootstrap leaves " +
+                   std::to_string(levels) + " levels; of its kind " + fits +
+                   "; use such, or parameters with more levels");
+}
+
 // Of all values, parts that nothing needs included.
 std::vector<Place> places_of(const Function& function, std::size_t first_levels, std::size_t levels) {
   std::vector<Place> places(function.inputs().size());
@@ -42,9 +55,7 @@ std::vector<Place> places_of(const Function& function, std::size_t first_levels,
     }
     const std::size_t depth = depth_of(part);
     if (is_needed[i] && depth > levels) {
-      throw LevelError("a function has a polynomial of depth " + std::to_string(depth) +
-                       ", and a bootstrap leaves " + std::to_string(levels) +
-                       " levels; use parameters with more levels, or a polynomial of a lower degree");
+      refuse_depth(std::get<Function::OfPolynomial>(part).polynomial, levels);
     }
     place.depth += depth;
     if (place.depth > (place.stage == 0 ? first_levels : levels)) place = {place.stage + 1, depth};
