@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hemera/circuits/function_plan.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
 #include "hemera/schemes/ckks.hpp"

@@ -26,8 +26,9 @@ ROWS = (
     ("parameters", "_noise_warning", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "_plans", "keys", "ciphertext"),
     ("bootstrapping",),
-    ("_load", "_functions", "_matrices", "_slots", "graph"),
+    ("_load", "_functions", "_matrices", "_operands", "_slots", "graph"),
     ("circuits",),
+    ("_circuit_methods",),
     ("evaluator",),
     ("context",),
     ("hemera",),
@@ -40,12 +41,13 @@ RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
 # What annotations may name of higher rows: the context and the evaluator that an object belongs to.
 TYPES = {
     "keys": ("context",),
-    "_plans": ("context",),
-    "bootstrapping": ("context", "evaluator"),
+    "_plans": ("context", "evaluator"),
+    "bootstrapping": ("context",),
     "_functions": ("context", "evaluator"),
-    "_matrices": ("context", "evaluator"),
-    "_slots": ("context", "evaluator"),
+    "_matrices": ("context",),
+    "_slots": ("context",),
     "circuits": ("context",),
+    "_circuit_methods": ("context", "evaluator"),
     "ciphertext": ("_functions", "context", "evaluator"),
     "evaluator": ("context",),
 }

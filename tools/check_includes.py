@@ -29,10 +29,15 @@ RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 PARTS = {
     "poly": ("cpu", "cuda"),
     "schemes": ("integer", "bgv", "bfv", "ckks"),
+    "circuits": ("linear", "functions", "bootstrap"),
     "interop": ("openfhe", "seal"),
 }
 # Parts that others of their layer may include.
-BELOW = {"schemes/bgv": ("schemes/integer",), "schemes/bfv": ("schemes/integer",)}
+BELOW = {
+    "schemes/bgv": ("schemes/integer",),
+    "schemes/bfv": ("schemes/integer",),
+    "circuits/bootstrap": ("circuits/linear", "circuits/functions"),
+}
 # What chooses among the parts of a layer may include them, and is included by higher layers alone.
 JOINTS = {"schemes": "any_scheme"}
 # The engines of multiply/ are CPU code: they share the kernels' vector arithmetic.

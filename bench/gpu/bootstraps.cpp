@@ -12,11 +12,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "circuits/bootstrap_layout.hpp"
-#include "circuits/eval_mod.hpp"
-#include "circuits/mod_raise.hpp"
+#include "circuits/bootstrap/bootstrap_layout.hpp"
+#include "circuits/bootstrap/eval_mod.hpp"
+#include "circuits/bootstrap/mod_raise.hpp"
 #include "gpu/timer.hpp"
-#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::gpu_bench {
@@ -47,6 +47,32 @@ Values uniform_values(std::size_t count, bool real) {
   return values;
 }
 
+// The preset's with what the case changes; a security of 0 stands for any.
+circuits::BootstrapSettings settings_of(const BootstrapCase& chosen) {
+  circuits::BootstrapSettings settings = circuits::bootstrap_preset(chosen.preset);
+  std::istringstream stream(chosen.changes);
+  for (std::string part; std::getline(stream, part, ':');) {
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const std::string name = part.substr(0, equals);
+    const std::size_t value = std::stoul(part.substr(equals + 1));
+    if (name == "degree") {
+      settings.degree = value;
+    } else if (name == "levels") {
+      settings.levels = value;
+    } else if (name == "digits") {
+      settings.digits = value;
+    } else if (name == "special_primes") {
+      settings.special_primes = value;
+    } else if (name == "security") {
+      settings.security = value == 0 ? std::nullopt : std::optional(static_cast<int>(value));
+    } else {
+      throw std::invalid_argument("a bootstrap has no field " + name + " here");
+    }
+  }
+  return settings;
+}
+
 // A bootstrap on a device, with all that it needs.
 struct Session {
   rlwe::Parameters parameters;
@@ -57,7 +83,7 @@ struct Session {
   PreparedBootstrap bootstrap;
 
   Session(const BootstrapCase& chosen, int device)
-      : parameters(circuits::parameters_for_bootstrapping(circuits::bootstrap_preset(chosen.preset))),
+      : parameters(circuits::parameters_for_bootstrapping(settings_of(chosen))),
         plan(parameters, {.slots = chosen.slots,
                           .real = chosen.real,
                           .iterations = chosen.iterations,
@@ -89,7 +115,9 @@ BootstrapCase read_bootstrap(const std::string& text) {
   BootstrapCase chosen;
   std::getline(stream, chosen.preset, ':');
   for (std::string part; std::getline(stream, part, ':');) {
-    if (part == "real") {
+    if (part.find('=') != std::string::npos) {
+      chosen.changes += ":" + part;
+    } else if (part == "real") {
       chosen.real = true;
     } else if (part == "merged") {
       chosen.merges_parts = true;
@@ -119,7 +147,7 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
     Fields fields = {{"scheme", quoted("ckks")},
                      {"operation", quoted(operation)},
                      {"n", std::to_string(session.context->degree())},
-                     {"preset", quoted(chosen.preset)},
+                     {"preset", quoted(chosen.preset + chosen.changes)},
                      {"slots", std::to_string(plan.slots())},
                      {"real", plan.is_real() ? "true" : "false"},
                      {"merges_parts", plan.merges_parts() ? "true" : "false"},
@@ -159,7 +187,8 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
                        {"worst_bits", fixed(precision.worst_bits)},
                        {"key_bytes", std::to_string(plan.cost().key_bytes)},
                        {"plaintext_bytes", std::to_string(plan.cost().plaintext_bytes)},
-                       {"log_qp", fixed(log_qp)}};
+                       {"log_qp", fixed(log_qp)},
+                       {"security", quoted(rlwe::name(*session.evaluator.keys().security()))}};
        });
 
   // The steps, on values of their own: their results are checked with the whole.

@@ -18,9 +18,11 @@ struct BootstrapCase {
   bool merges_parts = false;
   std::size_t batch = 1;
   std::size_t iterations = 1;
+  std::string changes = {};  ///< fields in place of the preset's: ":levels=16:digits=4"
 };
 
-/// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2".
+/// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2"; with fields
+/// of its own (degree, levels, digits, special_primes, security): "n16-59:64:levels=16:digits=4:security=0".
 /// std::invalid_argument for another form.
 BootstrapCase read_bootstrap(const std::string& text);
 

@@ -30,7 +30,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --mode eager|graph|both                default: both
   --batches 1,8,32    batches for multiply_relinearize, rotate and copies (others: batch 1); default: 1
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
-  --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS]
+  --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS][:FIELD=NUMBER]
   --repetitions N     timed calls, of which the median counts; default: 50
   --device N          index of the GPU; default: 0
   --output FILE       default: standard output
@@ -188,7 +188,7 @@ class Bench {
   }
 
   void run(const BootstrapCase& chosen) {
-    std::cerr << "bootstrap " << chosen.preset << "\n";
+    std::cerr << "bootstrap " << chosen.preset << chosen.changes << "\n";
     for (const BootstrapTiming& timing : time_bootstrap(chosen, options_.device, options_.repetitions)) {
       std::string row = "{";
       for (const auto& [name, value] : timing.fields) row += quoted(name) + ": " + value + ", ";

@@ -1,5 +1,5 @@
 // Bootstrapping: its parameters, plans, and evaluators that bootstrap by themselves.
-#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>

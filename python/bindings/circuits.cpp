@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/circuits/time_estimate.hpp"
 #include "hemera/runtime/error.hpp"
 

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/circuits/approximation.hpp"
-#include "hemera/circuits/elementary.hpp"
-#include "hemera/circuits/function_plan.hpp"
-#include "hemera/circuits/function_stages.hpp"
+#include "hemera/circuits/functions/approximation.hpp"
+#include "hemera/circuits/functions/elementary.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
+#include "hemera/circuits/functions/function_stages.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::python {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/circuits/matrix_product.hpp"
-#include "hemera/circuits/matrix_vector_product.hpp"
+#include "hemera/circuits/linear/matrix_product.hpp"
+#include "hemera/circuits/linear/matrix_vector_product.hpp"
 
 namespace hemera::python {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "hemera/circuits/slot_circuit.hpp"
+#include "hemera/circuits/linear/slot_circuit.hpp"
 
 namespace hemera::python {
 namespace {

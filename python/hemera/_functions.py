@@ -234,7 +234,7 @@ class FunctionPlan(ClearPlan):
         require_type(x, Ciphertext, self._function.name, "ciphertexts")
         return x.evaluator.apply(self, x, *others, out=out)
 
-    def _apply(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
+    def _evaluate(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
         results = self._results(evaluator, natives)
         return _core.stack(results) if self._function._stacked else results[0]
 

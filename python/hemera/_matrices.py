@@ -15,7 +15,6 @@ from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
     from hemera.context import Context
-    from hemera.evaluator import Evaluator
     from hemera.parameters import Parameters
 
 __all__ = ["EncryptedProduct", "MatrixProduct", "MatrixVectorProduct"]
@@ -44,10 +43,6 @@ class EncryptedProduct(ClearPlan):
         """
         require_type(a, Ciphertext, self._title, "ciphertexts")
         return a.evaluator.multiply_matrices(self, a, b, out=out)
-
-    def _apply(self, evaluator: Evaluator, a: Ciphertext, b: Ciphertext) -> _core.Ciphertext:
-        found: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, a._native, b._native)
-        return found
 
     def __repr__(self) -> str:
         return f"<{self._title} at level {self.level}, depth {self.depth}>"

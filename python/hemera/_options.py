@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import sys
 from collections.abc import Mapping
@@ -29,6 +30,30 @@ def integers(text: str) -> list[int]:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of integers like 1,2,4") from None
+
+
+def field(text: str) -> tuple[str, Any]:
+    """An argument that gives a field its value: "levels=16", "security=None", "order=standard"."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, like levels=16")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def add_bootstrap_fields(parser: argparse.ArgumentParser) -> None:
+    """--field, for parameters beside the presets."""
+    parser.add_argument(
+        "--field",
+        type=field,
+        action="append",
+        default=[],
+        dest="fields",
+        metavar="NAME=VALUE",
+        help="of for_bootstrapping in place of the preset's, like levels=16; may be given more than once",
+    )
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:

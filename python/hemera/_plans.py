@@ -17,6 +17,7 @@ from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
     from hemera.context import Context
+    from hemera.evaluator import Evaluator
     from hemera.parameters import Parameters
 
 OPERATIONS = {
@@ -232,6 +233,11 @@ class Plan(ABC):
             prepared = self._prepare(context)
             self._prepared[context] = prepared
         return prepared
+
+    def _apply(self, evaluator: Evaluator, *natives: _core.Ciphertext) -> _core.Ciphertext:
+        """What it makes of ciphertexts."""
+        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, *natives)
+        return result
 
     def _generate_keys(self, secret_key: _core.SecretKey) -> _core.EvaluationKeys:
         return self._native.generate_keys(secret_key)

@@ -15,21 +15,16 @@ from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
     from hemera.context import Context
-    from hemera.evaluator import Evaluator
     from hemera.parameters import Parameters
 
-__all__ = ["InnerSum", "Mask", "Replication", "SlotCircuit"]
+__all__ = ["InnerSum", "Mask", "Replication", "SlotPlan"]
 
 
-class SlotCircuit(ClearPlan):
-    """What `InnerSum`, `Replication` and `Mask` share: a plan that ciphertexts (CKKS) go through. Without a
-    mask it takes no level: `level` is then the highest one, and ciphertexts below it stay where they are."""
+class SlotPlan(ClearPlan):
+    """What `hemera.circuits.LinearTransform`, `InnerSum`, `Replication` and `Mask` share: a plan that moves
+    the slots of one ciphertext (CKKS) by rotations."""
 
-    _native: _core.SlotCircuit
-
-    def __init__(self, native: _core.SlotCircuit, params: Parameters, name: str) -> None:
-        super().__init__(native, params)
-        self._name = name
+    _native: _core.LinearTransform | _core.SlotCircuit
 
     @property
     def slots(self) -> int:
@@ -38,8 +33,31 @@ class SlotCircuit(ClearPlan):
 
     @property
     def rotations(self) -> list[int]:
-        """The rotations that need a key. Keys of `generate_keys(rotations=)` serve as well."""
+        """The rotations that need a key. Keys of `generate_keys(rotations=)` serve sums, copies and masks as
+        well."""
         return self._native.rotations
+
+    def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
+        """What it makes of each element of `x`, by the evaluator that `x` is bound to.
+
+        Raises:
+            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
+            MismatchError: when `x` has other slots, or belongs to other parameters.
+            LevelError: when it takes a level and `x` is at a lower level than its own.
+        """
+        require_type(x, Ciphertext, self._title, "a ciphertext")
+        return x.evaluator.transform(x, self, out=out)
+
+
+class SlotCircuit(SlotPlan):
+    """What `InnerSum`, `Replication` and `Mask` share. Without a mask it takes no level: `level` is then the
+    highest one, and ciphertexts below it stay where they are."""
+
+    _native: _core.SlotCircuit
+
+    def __init__(self, native: _core.SlotCircuit, params: Parameters, name: str, stride: int = 1) -> None:
+        super().__init__(native, params)
+        self._name = name + (f", {stride} apart" if stride != 1 else "")
 
     @property
     def _title(self) -> str:
@@ -59,21 +77,6 @@ class SlotCircuit(ClearPlan):
             )
         rows = [self._native.evaluate_clear(row.tolist()) for row in given.reshape(-1, self.slots)]
         return np.asarray(rows, dtype=np.complex128).reshape(given.shape)
-
-    def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """What it makes of each element of `x`, by the evaluator that `x` is bound to.
-
-        Raises:
-            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
-            MismatchError: when `x` has other slots, or belongs to other parameters.
-            LevelError: when there is a mask and `x` is at a lower level.
-        """
-        require_type(x, Ciphertext, self._name, "a ciphertext")
-        return x.evaluator.transform(x, self, out=out)
-
-    def _apply(self, evaluator: Evaluator, x: Ciphertext) -> _core.Ciphertext:
-        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, x._native)
-        return result
 
     def _prepare(self, context: Context) -> _core.PreparedSlotCircuit:
         return _core.prepare_slot_circuit(context._native, self._native)
@@ -122,9 +125,7 @@ class InnerSum(SlotCircuit):
     ) -> None:
         require_naturals(slots=slots, count=count, stride=stride, level=level or 0)
         native = _core.inner_sum(params._native, slots, count, stride, everywhere, level, fewest_keys)
-        super().__init__(
-            native, params, f"sum of {count} slots" + (f", {stride} apart" if stride != 1 else "")
-        )
+        super().__init__(native, params, f"sum of {count} slots", stride)
 
 
 class Replication(SlotCircuit):
@@ -163,9 +164,7 @@ class Replication(SlotCircuit):
         native = _core.replication(
             params._native, slots, count, stride, position, others_are_zero, level, fewest_keys
         )
-        super().__init__(
-            native, params, f"copy to {count} slots" + (f", {stride} apart" if stride != 1 else "")
-        )
+        super().__init__(native, params, f"copy to {count} slots", stride)
 
 
 class Mask(SlotCircuit):

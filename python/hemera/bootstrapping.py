@@ -14,7 +14,6 @@ from hemera.parameters import require_naturals
 if TYPE_CHECKING:
     from hemera.ciphertext import Ciphertext
     from hemera.context import Context
-    from hemera.evaluator import Evaluator
     from hemera.parameters import Parameters
 
 __all__ = ["Bootstrap"]
@@ -40,7 +39,8 @@ class Bootstrap(Plan):
             precision adds up, as far as the scale holds it, and so does their time. Each beyond the first
             takes one of the levels.
         merge_parts: whether real and imaginary parts of at most N/4 slots go through the longest step as one
-            ciphertext of twice the slots: it takes about three quarters of the time, and one of the levels.
+            ciphertext of twice the slots: it takes about three quarters of the time, and one of the levels
+            (in the standard order none).
         key_memory_limit: bytes that its keys may take in memory: where they take more, some matrices, as few
             as will do, are taken in steps with few keys, which takes more time. None: no limit.
 
@@ -175,10 +175,6 @@ class Bootstrap(Plan):
             ScaleError: when `x` is a product at the lowest level: bootstrap before it.
         """
         return x.evaluator.bootstrap(x, self, out=out)
-
-    def _apply(self, evaluator: Evaluator, x: Ciphertext) -> _core.Ciphertext:
-        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, x._native)
-        return result
 
     def _prepare(self, context: Context) -> _core.PreparedBootstrap:
         return _core.prepare_bootstrap(context._native, self._native)

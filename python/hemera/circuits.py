@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,12 +26,11 @@ from hemera._functions import (
     tanh,
 )
 from hemera._matrices import MatrixProduct, MatrixVectorProduct, vectors_of
-from hemera._plans import ClearPlan, Plan
-from hemera._slots import InnerSum, Mask, Replication
+from hemera._plans import Plan
+from hemera._slots import InnerSum, Mask, Replication, SlotPlan
 from hemera.bootstrapping import Bootstrap
 
 if TYPE_CHECKING:
-    from hemera.ciphertext import Ciphertext
     from hemera.context import Context
     from hemera.parameters import Parameters
 
@@ -62,7 +61,7 @@ __all__ = [
 ]
 
 
-class LinearTransform(ClearPlan):
+class LinearTransform(SlotPlan):
     """A matrix that multiplies encrypted vectors (CKKS), with the plan of how it is done.
 
     The product is taken by the matrix's diagonals, with baby and giant steps and one division at the end; it
@@ -121,16 +120,6 @@ class LinearTransform(ClearPlan):
         return self._shape
 
     @property
-    def slots(self) -> int:
-        """Slots of the vectors."""
-        return self._native.slots
-
-    @property
-    def rotations(self) -> list[int]:
-        """The rotations that need a key."""
-        return self._native.rotations
-
-    @property
     def _title(self) -> str:
         rows, columns = self._shape
         return f"matrix of {rows} x {columns} over {self.slots} slots, {self._native.diagonals} diagonals"
@@ -148,20 +137,6 @@ class LinearTransform(ClearPlan):
         padded[:, :columns] = flat
         products = [np.asarray(self._native.evaluate_clear(row.tolist()))[:rows] for row in padded]
         return np.asarray(products, dtype=np.complex128).reshape(*given.shape[:-1], rows)
-
-    def __call__(self, x: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """The product with each vector of `x`, by the evaluator that `x` is bound to.
-
-        Raises:
-            MissingKeyError: when the keys of `generate_keys(plan=)` are not there.
-            MismatchError: when `x` has other slots, or belongs to other parameters.
-            LevelError: when `x` is at a lower level.
-        """
-        return x.evaluator.transform(x, self, out=out)
-
-    def _apply(self, evaluator: Any, x: Ciphertext) -> _core.Ciphertext:
-        result: _core.Ciphertext = self._in(evaluator.context).apply(evaluator._native, x._native)
-        return result
 
     def _prepare(self, context: Context) -> _core.PreparedLinearTransform:
         return _core.prepare_linear_transform(context._native, self._native)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -11,16 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera._arguments import described, in_own_words, require_type
+from hemera._arguments import in_own_words, require_type
+from hemera._circuit_methods import CircuitMethods
 from hemera._encoding import as_number
-from hemera._functions import Basis, Interval, Stage
-from hemera._matrices import EncryptedProduct, MatrixVectorProduct
-from hemera._noise_warning import warn_of_spent_budget
-from hemera._slots import SlotCircuit
+from hemera._operands import (
+    broadcast_shape,
+    fitted,
+    native_of,
+    require_slots,
+    reshaped,
+    spread,
+    spread_plain,
+)
 from hemera._source import Source
 from hemera._stored import Stored
-from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts, filled_of
-from hemera.circuits import Bootstrap, Function, FunctionPlan, LinearTransform, Polynomial
+from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts
+from hemera.circuits import Bootstrap
 from hemera.graph import Circuit, Graph
 from hemera.keys import Keys, SwitchingKey
 
@@ -34,7 +39,7 @@ _Operation = Literal["add", "subtract", "multiply"]
 
 
 @in_own_words
-class Evaluator:
+class Evaluator(CircuitMethods):
     """Evaluates with the keys it is bound to; `Context.bind` makes one. Stateless: any number of threads may
     use it at once.
 
@@ -66,6 +71,10 @@ class Evaluator:
                 native = _core.make_evaluator(keys._native, lazy)
         self._native = native
         self._has_budget = context.params.scheme != "ckks"
+
+    @property
+    def _this(self) -> Evaluator:
+        return self
 
     @property
     def context(self) -> Context:
@@ -186,14 +195,14 @@ class Evaluator:
 
     def square(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """a * a."""
-        return self._finish("square", self._native.square(_native("square", a)), out, a)
+        return self._finish("square", self._native.square(native_of("square", a)), out, a)
 
     def power(self, a: Ciphertext, exponent: int, *, out: Ciphertext | None = None) -> Ciphertext:
         """a to the power of `exponent` >= 1, in ceil(log2 exponent) levels. ParameterError for others."""
         number = as_number(exponent)
         if not isinstance(number, int) or not 1 <= number < 1 << 63:
             raise _core.ParameterError(f"a ciphertext can be raised to 1, 2, 3, ..., not to {exponent!r}")
-        return self._finish("power", self._native.power(_native("power", a), number), out, a)
+        return self._finish("power", self._native.power(native_of("power", a), number), out, a)
 
     def add_many(self, terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
         """The sum of all terms; their batches broadcast as in NumPy.
@@ -203,8 +212,8 @@ class Evaluator:
             MismatchError: when shapes or slots do not fit.
         """
         parts = all_parts(terms, "add_many")
-        shape, natives = _fitted("add_many", parts)
-        return self._finish("add_many", _reshaped(self._native.add_many(natives), shape), out, *parts)
+        shape, natives = fitted("add_many", parts)
+        return self._finish("add_many", reshaped(self._native.add_many(natives), shape), out, *parts)
 
     def multiply_many(self, factors: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:
         """The product of all factors, in ceil(log2 count) levels; their batches broadcast as in NumPy.
@@ -214,9 +223,9 @@ class Evaluator:
             MismatchError: when shapes or slots do not fit.
         """
         parts = self._all_refreshed(all_parts(factors, "multiply_many"))
-        shape, natives = _fitted("multiply_many", parts)
+        shape, natives = fitted("multiply_many", parts)
         return self._finish(
-            "multiply_many", _reshaped(self._native.multiply_many(natives), shape), out, *parts
+            "multiply_many", reshaped(self._native.multiply_many(natives), shape), out, *parts
         )
 
     def dot(
@@ -258,195 +267,12 @@ class Evaluator:
         plain = [
             self._plain_operand(x, y) for x, y in zip(a, b, strict=True) if not isinstance(y, Ciphertext)
         ]
-        shape, left = _fitted("dot", [*a, *right], [y._native for y in plain])
+        shape, left = fitted("dot", [*a, *right], [y._native for y in plain])
         if right:
             core = self._native.dot(left[: len(a)], left[len(a) :])
         else:
-            core = self._native.dot_plain(left, [_spread_plain(y._native, shape) for y in plain])
-        return self._finish("dot", _reshaped(core, shape), out, *a, *right, *plain)
-
-    # --- Bootstrapping. ---
-
-    def bootstrap(
-        self, a: Ciphertext, plan: Bootstrap | None = None, *, out: Ciphertext | None = None
-    ) -> Ciphertext:
-        """CKKS: the values of `a` at the highest level: see `hemera.circuits.Bootstrap`.
-
-        Args:
-            a: at any level of the user's, but no product that waits at the lowest.
-            plan: None: that of `Context.bind`; MissingKeyError if there is none.
-        """
-        chosen = self._bootstrap if plan is None else plan
-        if chosen is None:
-            raise _core.MissingKeyError(
-                "bootstrap: this evaluator has no plan; bind it with bind(keys, bootstrap=plan), or call a "
-                "hm.circuits.Bootstrap with the ciphertext"
-            )
-        _native("bootstrap", a)
-        return self._finish("bootstrap", chosen._apply(self, a), out, a)
-
-    def _refreshed(self, a: Ciphertext, levels: int = 1, magnitude: float = 1) -> Ciphertext:
-        """What an operation that takes so many levels begins with, in automatic mode: bootstrapped where
-        fewer are left."""
-        if not self._automatic:
-            return a
-        core = _core.refreshed(self._native, a._native, levels, magnitude)
-        return a if core is None else a._holding(core, self)
-
-    def _user_levels(self, level: int) -> int:
-        """How many levels there are from here down to where bootstraps begin; 0 without one."""
-        return 0 if self._bootstrap is None else max(0, level - self._bootstrap.input_level)
-
-    def _all_refreshed(
-        self, operands: Sequence[Ciphertext], levels: int = 1, magnitudes: Sequence[float] | None = None
-    ) -> list[Ciphertext]:
-        """The same of several; what stands there more than once is bootstrapped once."""
-        if not self._automatic:
-            return list(operands)
-        done: dict[int, Ciphertext] = {}
-        for i, x in enumerate(operands):
-            if id(x) not in done:
-                done[id(x)] = self._refreshed(x, levels, 1 if magnitudes is None else magnitudes[i])
-        return [done[id(x)] for x in operands]
-
-    # --- Matrices. ---
-
-    def transform(
-        self, a: Ciphertext, transform: LinearTransform | SlotCircuit, *, out: Ciphertext | None = None
-    ) -> Ciphertext:
-        """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`,
-        and `InnerSum`, `Replication` and `Mask` beside it."""
-        _native("transform", a)
-        if not isinstance(transform, (LinearTransform, SlotCircuit)):
-            raise TypeError(
-                "transform takes a circuit of hm.circuits, such as a LinearTransform, not "
-                + described(transform)
-            )
-        fresh = self._refreshed(a, self._user_levels(transform.level) if transform.depth > 0 else 0)
-        core = transform._apply(self, fresh)
-        rows = transform.shape[0] if isinstance(transform, LinearTransform) else transform.slots
-        return self._result("transform", core, out, (a,), rows if rows < transform.slots else None)
-
-    def matmul(self, a: Ciphertext, b: ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: a @ b, each vector of `a` as a row times a plain matrix of shape (values, columns), of which
-        rows that are missing are zero. Encodes the matrix each time: a `hemera.circuits.LinearTransform` of
-        `b.T` encodes it once.
-
-        Raises:
-            TypeError: for other than two axes, and for BFV and BGV.
-            ParameterError: for more rows or columns than `a` has slots.
-            MissingKeyError: when rotations of the matrix's diagonals lack keys.
-            LevelError: when no level is left.
-        """
-        matrix = np.asarray(b)
-        if matrix.ndim != 2 or self._context.params.scheme != "ckks":
-            raise TypeError(
-                "matmul takes a plain matrix of two axes, for CKKS; ev.dot(xs, ys) sums products x * y, and "
-                "(x * w).sum() the slots of one product"
-            )
-        _native("matmul", a)
-        a = self._refreshed(a)
-        level = _core.level_of_product(a._native)
-        plan = LinearTransform(matrix.T, self._context.params, slots=a.slots, level=level)
-        return self.transform(a, plan, out=out)
-
-    def multiply_matrices(
-        self, product: EncryptedProduct, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None
-    ) -> Ciphertext:
-        """CKKS: an encrypted matrix times vectors or another one: see `hemera.circuits.MatrixVectorProduct`
-        and `MatrixProduct`."""
-        if not isinstance(product, EncryptedProduct):
-            raise TypeError(
-                "multiply_matrices takes a product of hm.circuits, such as a MatrixProduct, not "
-                + described(product)
-            )
-        for x in (a, b):
-            _native("multiply_matrices", x)
-        a, b = self._all_refreshed((a, b), self._user_levels(product.level))
-        core = product._apply(self, a, b)
-        rows = product.shape[0] if isinstance(product, MatrixVectorProduct) else core.slots
-        return self._result("multiply_matrices", core, out, (a, b), rows if rows < core.slots else None)
-
-    # --- Functions of the slots. ---
-
-    def apply(
-        self, function: Function | FunctionPlan, *inputs: Ciphertext, out: Ciphertext | None = None
-    ) -> Ciphertext:
-        """CKKS: a function of `hemera.circuits`, slot by slot; batches of its inputs broadcast as in NumPy.
-        Several polynomials give a batch with a first axis of their number.
-
-        Raises:
-            LevelError: when an input has fewer levels left than the function's depth, or fewer than its plan
-                starts with, and nothing is bootstrapped by itself; and for a polynomial that is deeper than
-                the levels that a bootstrap leaves.
-            ScaleError: when an input has another scale than the plan.
-            MissingKeyError: when products need a relinearization key that is not there.
-            MismatchError: when inputs do not fit each other, the plan's parameters or the coefficients'
-                slots.
-            TypeError: for another number of inputs.
-        """
-        own = require_type(
-            function.function if isinstance(function, FunctionPlan) else function,
-            Function,
-            "apply",
-            "a function of hm.circuits, such as hm.circuits.sigmoid((-8, 8))",
-        )
-        parts = all_parts(inputs, "apply")
-        if len(parts) != len(own.intervals):
-            raise TypeError(f"{own.name} takes {len(own.intervals)} ciphertexts, not {len(parts)}")
-        if isinstance(function, FunctionPlan):
-            parts = self._all_refreshed(parts, self._user_levels(function.level), own._magnitudes)
-        elif self._bootstrap is None or not self._automatic or own.depth <= self._bootstrap.levels_left:
-            parts = self._all_refreshed(parts, own.depth, own._magnitudes)
-        else:
-            return self._apply_in_stages(own, parts, out)
-        shape, natives = _fitted("apply", parts)
-        plan = function if isinstance(function, FunctionPlan) else own._circuit(self, natives)
-        core = plan._apply(self, natives)
-        if own._stacked:
-            shape = (core.batch[0], *shape)
-        return self._finish("apply", _reshaped(core, shape), out, *parts)
-
-    def _apply_in_stages(
-        self, function: Function, inputs: list[Ciphertext], out: Ciphertext | None
-    ) -> Ciphertext:
-        """A function of more levels than a bootstrap leaves: values are bootstrapped in its middle, too."""
-        assert self._bootstrap is not None
-        levels = self._bootstrap.levels_left
-        left = [self._user_levels(_core.finished(x._native)[0]) for x in inputs]
-        # The inputs are bootstrapped before, unless the levels that they have save a bootstrap.
-        stages = function._stages_of(levels, levels)
-        if min(left) > 0:
-            others = function._stages_of(min(left), levels)
-            if _bootstraps(others, left, levels) < _bootstraps(stages, left, levels):
-                stages = others
-        values = dict(enumerate(inputs))
-        for stage in stages:
-            own = stage.function
-            taken = [values[number] for number in stage.inputs]
-            taken = self._all_refreshed(taken, own.depth, own._magnitudes)
-            values.update(zip(stage.inputs, taken, strict=True))
-            shape, natives = _fitted("apply", taken)
-            results = own._circuit(self, natives)._results(self, natives)
-            for number, core in zip(stage.outputs, results, strict=True):
-                values[number] = Ciphertext(_reshaped(core, shape), self, filled_of(taken))
-        (output,) = function._native.output_values
-        return self._finish("apply", values[output]._native, out, *inputs)
-
-    def polyval(
-        self,
-        a: Ciphertext,
-        coefficients: ArrayLike | Polynomial,
-        *,
-        basis: Basis = "power",
-        interval: Interval | None = None,
-        per_slot: bool = False,
-        out: Ciphertext | None = None,
-    ) -> Ciphertext:
-        """CKKS: polynomials of `a`, planned for its level: see `Ciphertext.polyval`."""
-        if not isinstance(coefficients, Polynomial):
-            coefficients = Polynomial(coefficients, basis=basis, interval=interval, per_slot=per_slot)
-        return self.apply(coefficients, a, out=out)
+            core = self._native.dot_plain(left, [spread_plain(y._native, shape) for y in plain])
+        return self._finish("dot", reshaped(core, shape), out, *a, *right, *plain)
 
     # --- Size, level and scale. ---
 
@@ -458,7 +284,7 @@ class Evaluator:
 
     def rescale(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """One level down: CKKS divides the scale, BFV and BGV switch the modulus. LevelError at level 0."""
-        return self._finish("rescale", self._native.rescale(_native("rescale", a)), out, a)
+        return self._finish("rescale", self._native.rescale(native_of("rescale", a)), out, a)
 
     def mod_switch(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """BFV and BGV: `rescale` by its name there, one modulus down. LevelError at level 0."""
@@ -484,19 +310,19 @@ class Evaluator:
 
     def shrink(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """The same values in the smallest ciphertext that holds them safely: what to send."""
-        return self._finish("shrink", self._native.shrink(_native("shrink", a)), out, a)
+        return self._finish("shrink", self._native.shrink(native_of("shrink", a)), out, a)
 
     # --- Slots. ---
 
     def rotate(self, a: Ciphertext, steps: int, *, out: Ciphertext | None = None) -> Ciphertext:
         """Slots turned left by `steps`: see `Ciphertext.rotate`."""
-        core = self._native.rotate(_native("rotate", a), self._context._steps(steps))
+        core = self._native.rotate(native_of("rotate", a), self._context._steps(steps))
         return self._turned("rotate", core, out, a)
 
     def rotate_many(self, a: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
         """Rotations by each of `steps`. Those that have a key of their own share most of the work."""
         wanted = [self._context._steps(step) for step in steps]
-        cores = self._native.rotate_hoisted(_native("rotate_many", a), wanted)
+        cores = self._native.rotate_hoisted(native_of("rotate_many", a), wanted)
         return [self._turned("rotate_many", core, None, a) for core in cores]
 
     def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
@@ -505,23 +331,23 @@ class Evaluator:
         Raises:
             MissingKeyError: when they do not suffice.
         """
-        return self._native.rotation_plan(self._context._steps(steps), _native("rotation_plan", a))
+        return self._native.rotation_plan(self._context._steps(steps), native_of("rotation_plan", a))
 
     def conjugate(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """CKKS: the complex conjugate of each slot. Raises MissingKeyError without the key."""
         if self._context.params.scheme != "ckks":
             raise TypeError("BFV and BGV have no conjugation; swap_rows exchanges their two rows of slots")
-        return self._finish("conjugate", self._native.conjugate(_native("conjugate", a)), out, a)
+        return self._finish("conjugate", self._native.conjugate(native_of("conjugate", a)), out, a)
 
     def swap_rows(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """BFV and BGV: the two rows of N/2 slots exchanged. Raises MissingKeyError without the key."""
         if self._context.params.scheme == "ckks":
             raise TypeError("CKKS slots are one row; conjugate is what the same key does there")
-        return self._turned("swap_rows", self._native.conjugate(_native("swap_rows", a)), out, a)
+        return self._turned("swap_rows", self._native.conjugate(native_of("swap_rows", a)), out, a)
 
     def sum(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """Every slot becomes the sum of all slots. Raises MissingKeyError without the keys."""
-        native = _native("sum", a)
+        native = native_of("sum", a)
         try:
             core = self._native.sum_slots(native)
         except _core.MissingKeyError:
@@ -548,7 +374,7 @@ class Evaluator:
     def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
         """The same message under the secret that `key` ends at. The result is bound to no keys."""
         require_type(key, SwitchingKey, "reencrypt", "the key of ctx.generate_switching_key(source, target)")
-        core = self._native.reencrypt(_native("reencrypt", a), key._native)
+        core = self._native.reencrypt(native_of("reencrypt", a), key._native)
         return a._holding(core, self._context._keyless)
 
     # --- Circuits. ---
@@ -593,11 +419,11 @@ class Evaluator:
     def _with_ciphertext(
         self, operation: _Operation, a: Ciphertext, b: Ciphertext, out: Ciphertext | None
     ) -> Ciphertext:
-        shape = _broadcast_shape(operation, a.shape, b.shape)
-        _require_slots(operation, a._native, b._native)
+        shape = broadcast_shape(operation, a.shape, b.shape)
+        require_slots(operation, a._native, b._native)
         self._check_out(operation, a, shape, out)
         if a._count != 1 and b._count != 1:
-            a, b = _spread(a, shape), _spread(b, shape)
+            a, b = spread(a, shape), spread(b, shape)
         if out is a and a.shape == shape and operation != "multiply":
             if operation == "add":
                 self._native.add_inplace(a._native, b._native)
@@ -605,7 +431,7 @@ class Evaluator:
                 self._native.subtract_inplace(a._native, b._native)
             return self._finish(operation, a._native, a, a, b)
         core: _core.Ciphertext = getattr(self._native, operation)(a._native, b._native)
-        return self._finish(operation, _reshaped(core, shape), out, a, b)
+        return self._finish(operation, reshaped(core, shape), out, a, b)
 
     def _with_number(self, operation: _Operation, core: _core.Ciphertext, number: complex) -> None:
         value, integer = self._context._codec.scalar(number)
@@ -620,11 +446,11 @@ class Evaluator:
         self, operation: _Operation, a: Ciphertext, b: Plaintext | ArrayLike, out: Ciphertext | None
     ) -> Ciphertext:
         operand = self._plain_operand(a, b, product=operation == "multiply")
-        shape = _broadcast_shape(operation, a.shape, operand.shape)
-        _require_slots(operation, a._native, operand._native)
+        shape = broadcast_shape(operation, a.shape, operand.shape)
+        require_slots(operation, a._native, operand._native)
         self._check_out(operation, a, shape, out)
         whole = a if a.shape == shape else a._broadcast_to(shape)
-        plain = _spread_plain(operand._native, shape)
+        plain = spread_plain(operand._native, shape)
         if operation == "multiply":
             core = self._native.multiply_plain(whole._native, plain)
             return self._finish(operation, core, out, a, operand)
@@ -651,18 +477,8 @@ class Evaluator:
 
     def _copy(self, operation: str, a: Ciphertext, out: Ciphertext | None) -> _core.Ciphertext:
         """The residues to work on in place: those of `a` itself when it takes the result."""
-        native = _native(operation, a)
+        native = native_of(operation, a)
         return native if out is a else native.clone()
-
-    def _finish(
-        self,
-        operation: str,
-        core: _core.Ciphertext,
-        out: Ciphertext | None,
-        *operands: Ciphertext | Plaintext,
-    ) -> Ciphertext:
-        """The result of an operation slot by slot. `operands` may have `core` already, if they are `out`."""
-        return self._result(operation, core, out, operands, filled_of(operands))
 
     def _turned(
         self, operation: str, core: _core.Ciphertext, out: Ciphertext | None, a: Ciphertext
@@ -670,104 +486,7 @@ class Evaluator:
         """The result of an operation that moves values between slots: any may have one."""
         return self._result(operation, core, out, (a,), None)
 
-    def _result(
-        self,
-        operation: str,
-        core: _core.Ciphertext,
-        out: Ciphertext | None,
-        operands: Sequence[Ciphertext | Plaintext],
-        filled: int | None,
-    ) -> Ciphertext:
-        spent = self._has_budget and _core.guaranteed_noise_budget(core) <= 0
-        if spent and not any(isinstance(x, Ciphertext) and x._spent for x in operands):
-            warn_of_spent_budget(operation)
-        if out is None:
-            return Ciphertext(core, self, filled, spent)
-        require_type(out, Ciphertext, operation, "a ciphertext as out=")
-        out._native = core
-        out._evaluator = self
-        out._filled = filled
-        out._spent = spent
-        return out
-
-
-def _bootstraps(stages: Sequence[Stage], left: Sequence[int], levels: int) -> int:
-    """How many bootstraps a function in stages takes, whose inputs have so many levels left."""
-    count = 0
-    remaining = dict(enumerate(left))
-    for own, inputs, outputs in stages:
-        for number in inputs:
-            if remaining[number] < own.depth:
-                count += 1
-                remaining[number] = levels
-        result = min(remaining[number] for number in inputs) - own.depth
-        remaining.update(dict.fromkeys(outputs, result))
-    return count
-
 
 def _is_integer(number: complex | None) -> bool:
     """Whether a product by it takes no level."""
     return number is not None and number.imag == 0 and float(number.real).is_integer()
-
-
-def _native(operation: str, a: Ciphertext) -> _core.Ciphertext:
-    return require_type(a, Ciphertext, operation, "a ciphertext")._native
-
-
-def _fitted(
-    operation: str, operands: Sequence[Ciphertext], plain: Sequence[_core.Plaintext] = ()
-) -> tuple[tuple[int, ...], list[_core.Ciphertext]]:
-    """The shape to which all operands broadcast, and the ciphertexts spread to it. MismatchError when shapes
-    or slots do not fit."""
-    natives: list[_core.Ciphertext | _core.Plaintext] = [*(x._native for x in operands), *plain]
-    shape: tuple[int, ...] = ()
-    for native in natives:
-        shape = _broadcast_shape(operation, shape, tuple(native.batch))
-    _require_slots(operation, *natives)
-    return shape, [_spread(x, shape)._native for x in operands]
-
-
-def _reshaped(core: _core.Ciphertext, shape: tuple[int, ...]) -> _core.Ciphertext:
-    """A result in the shape that NumPy's rule gives it: batches of one meet others as they are."""
-    if tuple(core.batch) != shape:
-        _core.reshape_inplace(core, list(shape))
-    return core
-
-
-def _require_slots(operation: str, *operands: _core.Ciphertext | _core.Plaintext) -> None:
-    """MismatchError for operands of different slots, unless of a single one: values of CKKS would repeat
-    where an array is filled with zeros. Polynomials (encoded in coefficients) may have any lengths."""
-    first = operands[0].slots
-    if all(x.slots == first for x in operands):
-        return
-    found = sorted({x.slots for x in operands if x.slots != 1 and x.encoding == "slots"})
-    if len(found) > 1:
-        raise _core.MismatchError(
-            f"{operation}: operands of {found[-1]} and {found[0]} slots do not fit; encrypt or encode as "
-            "many values in each (append zeros or repeat values), or give the shorter one as an array, which "
-            "is filled with zeros"
-        )
-
-
-def _spread(a: Ciphertext, shape: tuple[int, ...]) -> Ciphertext:
-    """`a` for a batch of this shape; one of a single element meets each of them as it is."""
-    return a if a.shape == shape or a._count == 1 else a._broadcast_to(shape)
-
-
-def _spread_plain(plain: _core.Plaintext, shape: tuple[int, ...]) -> _core.Plaintext:
-    own = tuple(plain.batch)
-    if own == shape or math.prod(own) == 1:
-        return plain
-    elements = np.arange(math.prod(own)).reshape(own)
-    return _core.gather(plain, np.broadcast_to(elements, shape).ravel().tolist(), list(shape))
-
-
-def _broadcast_shape(operation: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    if a == b:  # NumPy takes microseconds
-        return a
-    try:
-        return np.broadcast_shapes(a, b)
-    except ValueError:
-        raise _core.MismatchError(
-            f"{operation}: batches of shape {a} and {b} do not fit; as in NumPy, extents must be equal or 1"
-        ) from None

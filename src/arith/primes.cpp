@@ -82,6 +82,12 @@ std::vector<std::uint64_t> primes_below(std::uint64_t upper_bound, std::uint64_t
   return found;
 }
 
+double log2_product(std::span<const std::uint64_t> primes) {
+  double sum = 0;
+  for (const std::uint64_t prime : primes) sum += std::log2(static_cast<double>(prime));
+  return sum;
+}
+
 bool is_primitive_root(std::uint64_t root, std::uint64_t order, const Modulus& q) {
   if (root == 0 || root >= q.value()) return false;
   if (order == 1) return root == 1;

@@ -1,23 +1,17 @@
 #include "circuits/circuit_gadgets.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
 namespace {
 
 using Primes = std::vector<std::uint64_t>;
-
-double log2_product(const Primes& primes) {
-  double sum = 0;
-  for (const std::uint64_t prime : primes) sum += std::log2(static_cast<double>(prime));
-  return sum;
-}
 
 // The primes that keys may have for their P.
 Primes pool_of(const rlwe::Parameters& parameters) {
@@ -46,7 +40,8 @@ Primes special_primes(const rlwe::Parameters& parameters, const Primes& base, st
           : std::numeric_limits<double>::infinity();
   Primes special = pool_of(parameters);
   special.resize(std::min({special.size(), most, base.size() + 1}));
-  while (!special.empty() && log2_product(base) + log2_product(special) > limit) special.pop_back();
+  while (!special.empty() && arith::log2_product(base) + arith::log2_product(special) > limit)
+    special.pop_back();
   if (special.empty()) {
     throw ParameterError("no special prime is left for a key over " + std::to_string(base.size()) +
                          " primes; use smaller levels or a larger degree");

@@ -10,6 +10,9 @@ namespace hemera::circuits {
 /// Special primes of a circuit's key, at most.
 inline constexpr std::size_t most_special_primes = 10;
 
+/// Of the ephemeral secrets that ciphertexts are raised under.
+inline constexpr std::size_t ephemeral_weight = 32;
+
 /// Over the level's primes and as many of the parameters' special and key primes as the security asked for
 /// leaves room for, but at most `most` and one more than the level has. ParameterError where there is none.
 ///

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "circuits/eval_mod.hpp"
+#include "circuits/circuit_gadgets.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 
@@ -86,6 +86,13 @@ rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<cons
     keys.add(need.role, std::make_shared<const rlwe::SwitchingKey>(std::move(key)));
   }
   return keys;
+}
+
+std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need) {
+  if (auto found = keys.find(need.role, need.gadget)) return found;
+  throw MissingKeyError(
+      "a key of the plan is not there; make the keys with generate_keys of the plan (Python: "
+      "generate_keys(plan=))");
 }
 
 void require_room(const rlwe::Context& context, std::size_t bytes, const std::string& what) {

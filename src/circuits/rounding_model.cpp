@@ -1,37 +1,34 @@
 #include "circuits/rounding_model.hpp"
 
 #include <cmath>
-#include <cstdint>
-#include <vector>
+
+#include "hemera/arith/primes.hpp"
 
 namespace hemera::circuits {
 namespace {
 
-double log2_product(const std::vector<std::uint64_t>& primes) {
-  double sum = 0;
-  for (const std::uint64_t prime : primes) sum += std::log2(static_cast<double>(prime));
-  return sum;
-}
-
-double squared_secret_norm(const rlwe::Parameters& parameters) {
-  const rlwe::SecretDistribution& secret = parameters.literal().secret;
-  const auto degree = static_cast<double>(parameters.degree());
+double squared_norm(std::size_t degree, const rlwe::SecretDistribution& secret) {
   if (secret.weight != 0) return static_cast<double>(secret.weight);
-  return degree * (secret.deviation != 0 ? secret.deviation * secret.deviation : 2.0 / 3);
+  return static_cast<double>(degree) *
+         (secret.deviation != 0 ? secret.deviation * secret.deviation : 2.0 / 3);
 }
 
 }  // namespace
 
+double division_variance(std::size_t degree, const rlwe::SecretDistribution& secret, std::size_t slots) {
+  return 2 * static_cast<double>(slots) * (1 + squared_norm(degree, secret)) / 12;
+}
+
 double division_error(const rlwe::Parameters& parameters, std::size_t slots) {
-  return std::sqrt(2 * static_cast<double>(slots) * (1 + squared_secret_norm(parameters)) / 12);
+  return std::sqrt(division_variance(parameters.degree(), parameters.literal().secret, slots));
 }
 
 double switching_error(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget,
                        std::size_t slots) {
-  const double special = log2_product(gadget.special);
+  const double special = arith::log2_product(gadget.special);
   double variance = 0;  // of a digit's coefficient over P, summed
   for (const auto& digit : gadget.digits) {
-    const double bits = log2_product(digit);
+    const double bits = arith::log2_product(digit);
     if (gadget.window_bits == 0) {
       variance += static_cast<double>(digit.size()) / 12 * std::exp2(2 * (bits - special));
     } else {

@@ -11,6 +11,7 @@
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/fork.hpp"
+#include "rlwe/descent.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -54,6 +55,7 @@ struct Context::Plans {
   std::map<std::pair<Indices, Indices>, std::unique_ptr<const poly::BaseConversion>> exact;
   std::map<std::pair<std::size_t, Indices>, std::unique_ptr<const poly::Division>> encryption;
   std::map<std::size_t, std::unique_ptr<const poly::ScaleAndRound>> decryption;
+  std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<const Descent>> descents;
 };
 
 Context::~Context() = default;
@@ -187,6 +189,25 @@ const poly::Division* Context::encryption_division(std::size_t level, const poly
     plan = std::make_unique<const poly::Division>(target.united(dropped), target, switching_plain_base());
   }
   return plan.get();
+}
+
+const Descent& Context::descent(std::size_t high, std::size_t low) const {
+  const std::lock_guard lock(plans_->mutex);
+  auto& plan = plans_->descents[{high, low}];
+  if (!plan) {
+    const auto& levels = parameters_.literal().levels;
+    const auto source = descent_source(levels.at(high), levels.at(low));
+    std::vector<std::uint32_t> indices;  // in the order of the higher base
+    for (std::size_t i = 0; i < base(high).size(); ++i) {
+      if (std::binary_search(source.begin(), source.end(), levels[high][i])) {
+        indices.push_back(base(high).index(i));
+      }
+    }
+    plan = std::make_unique<const Descent>(
+        Descent{.division = poly::Division(poly::RnsBase(base(high).ring(), std::move(indices)), base(low)),
+                .quotient = descent_quotient(levels[high], levels[low])});
+  }
+  return *plan;
 }
 
 const poly::BaseConversion& Context::exact_conversion(const poly::RnsBase& source,

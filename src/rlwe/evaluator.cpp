@@ -10,6 +10,7 @@
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
+#include "rlwe/descent.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
@@ -167,6 +168,11 @@ void Evaluator::take_steps_inside(Ciphertext& a, std::span<const ScaleStep> step
         a.meta = context_->scales().after(std::move(a.meta), step);
         a.seed.reset();
         break;
+      case ScaleStep::Kind::descend:
+        a.poly = descended(*context_, a.poly, a.meta.level, step.level, step.scale_factor);
+        a.meta = context_->scales().after(std::move(a.meta), step);
+        a.seed.reset();
+        break;
       case ScaleStep::Kind::multiply:
         multiply_by_factor(a, step);
         a.meta = context_->scales().after(std::move(a.meta), step);
@@ -188,6 +194,12 @@ const Ciphertext& Evaluator::stepped(const Ciphertext& a, std::span<const ScaleS
     storage = {a.context,
                context_->scales().after(a.meta, first),
                restrict_to(*context_, a.poly, context_->base(first.level)),
+               {}};
+    steps = steps.subspan(1);
+  } else if (first.kind == ScaleStep::Kind::descend) {
+    storage = {a.context,
+               context_->scales().after(a.meta, first),
+               descended(*context_, a.poly, a.meta.level, first.level, first.scale_factor),
                {}};
     steps = steps.subspan(1);
   } else {

@@ -7,16 +7,6 @@
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
-namespace {
-
-double log_product(std::span<const std::uint64_t> primes) {
-  double sum = 0;
-  for (const std::uint64_t prime : primes) sum += std::log2(prime);
-  return sum;
-}
-
-}  // namespace
-
 std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const std::uint64_t> primes,
                                           double max_log_modulus, std::size_t digits,
                                           std::span<const std::uint64_t> taken) {
@@ -30,7 +20,7 @@ std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const st
   std::vector<std::uint64_t> used(primes.begin(), primes.end());
   used.insert(used.end(), taken.begin(), taken.end());
   const auto special = arith::primes_below(bound, 2 * degree, primes.size() + 1, used);
-  const double total = log_product(primes);
+  const double total = arith::log2_product(primes);
 
   std::size_t previous_group = 0;
   for (std::size_t count = digits == 0 ? 1 : digits; count <= (digits == 0 ? primes.size() : digits);
@@ -43,7 +33,7 @@ std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const st
     for (std::size_t first = 0; first < primes.size(); first += group) {
       const auto digit = primes.subspan(first, std::min(group, primes.size() - first));
       choice.digits.emplace_back(digit.begin(), digit.end());
-      widest = std::max(widest, log_product(digit));
+      widest = std::max(widest, arith::log2_product(digit));
     }
     double product = 0;
     for (const std::uint64_t prime : special) {

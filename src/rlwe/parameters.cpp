@@ -29,11 +29,6 @@ constexpr double max_secret_deviation = 8;    // so that coefficients fit the fi
 constexpr std::size_t most_key_primes = 512;  // each is tested when a file loads
 constexpr std::uint8_t automatic_in_format_1 = 0, manual_in_format_1 = 1;
 
-double log_product(const Primes& primes) {
-  return std::accumulate(primes.begin(), primes.end(), 0.0,
-                         [](double sum, std::uint64_t prime) { return sum + std::log2(prime); });
-}
-
 /// All primes of the levels: the highest one's, then what lower ones add.
 Primes all_primes(std::span<const Primes> levels) {
   Primes all;
@@ -95,7 +90,7 @@ void check_plain_modulus(const ParametersLiteral& literal, const Primes& primes)
       }
     }
   }
-  if (std::log2(t) + 1 >= log_product(literal.levels.front())) {
+  if (std::log2(t) + 1 >= arith::log2_product(literal.levels.front())) {
     throw ParameterError("plaintext modulus " + std::to_string(t) +
                          " does not fit under the last level's modulus; give that level more primes");
   }
@@ -281,7 +276,9 @@ std::size_t Parameters::max_slots() const {
   return literal_.roots.contains(literal_.plain_modulus) ? literal_.degree : 0;
 }
 
-double Parameters::log_modulus(std::size_t level) const { return log_product(literal_.levels.at(level)); }
+double Parameters::log_modulus(std::size_t level) const {
+  return arith::log2_product(literal_.levels.at(level));
+}
 
 void Parameters::fill_purposes() {
   const std::vector<LevelPurpose>& purposes = literal_.purposes;
@@ -410,9 +407,9 @@ std::uint64_t Parameters::galois_element(std::int64_t steps) const {
   return arith::Modulus(2 * degree()).power(literal_.galois_generator, exponent);
 }
 
-double Parameters::log_union() const { return log_product(primes_up_to(highest_user_level_)); }
+double Parameters::log_union() const { return arith::log2_product(primes_up_to(highest_user_level_)); }
 
-double Parameters::log_special() const { return log_product(literal_.special_primes); }
+double Parameters::log_special() const { return arith::log2_product(literal_.special_primes); }
 
 Security Parameters::security() const {
   // The public key's modulus has one special prime, the gadget's has all.
@@ -420,8 +417,8 @@ Security Parameters::security() const {
 }
 
 Security Parameters::security(const GadgetPrimes& gadget) const {
-  return classify(literal_.degree, log_product(gadget.base) + log_product(gadget.special), literal_.secret,
-                  literal_.sigma);
+  return classify(literal_.degree, arith::log2_product(gadget.base) + arith::log2_product(gadget.special),
+                  literal_.secret, literal_.sigma);
 }
 
 std::string Parameters::short_fingerprint() const {

@@ -7,6 +7,7 @@
 
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/descent.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -88,6 +89,9 @@ Metadata ScalePolicy::rescaled(Metadata meta) const {
 
 Metadata ScalePolicy::after(Metadata meta, const ScaleStep& step) const {
   if (step.kind == Kind::rescale) meta = rescaled(std::move(meta));
+  if (step.kind == Kind::descend) {
+    meta.scale *= step.scale_factor / descent_quotient(levels_[meta.level], levels_[step.level]);
+  }
   if (step.kind == Kind::multiply) {
     meta.scale *= step.scale_factor;
     if (plain_) {
@@ -129,19 +133,16 @@ void ScalePolicy::drop(ScaleWay& way, std::size_t level) const {
     add(way, {.kind = Kind::drop_limbs, .level = level, .degree = degree});
     return;
   }
-  // The lower base has primes of its own: go down one level at a time, in CKKS by rescaling a multiple.
-  while (way.meta.level > level) {
-    if (!is_approximate()) {
-      rescale(way);
-      continue;
-    }
-    const std::size_t above = way.meta.level;
-    add(way, {.kind = Kind::multiply,
-              .level = above,
-              .degree = degree,
-              .scale_factor = std::nearbyint(policy_.scales[above].divisor)});
-    add(way, {.kind = Kind::rescale, .level = above - 1, .degree = degree});
-  }
+  // The lower base has primes of its own.
+  if (is_approximate()) return descend(way, level, way.meta.scale, degree);
+  while (way.meta.level > level) rescale(way);
+}
+
+void ScalePolicy::descend(ScaleWay& way, std::size_t level, double scale, int degree) const {
+  const double quotient = descent_quotient(levels_[way.meta.level], levels_[level]);
+  const double factor = std::nearbyint(scale * (quotient / way.meta.scale));
+  if (factor < 1) refuse_factor(way.meta, level, scale);
+  add(way, {.kind = Kind::descend, .level = level, .degree = degree, .scale_factor = factor});
 }
 
 ScaleWay ScalePolicy::dropped(const Metadata& meta, std::size_t level) const {
@@ -163,13 +164,10 @@ void ScalePolicy::adjust(ScaleWay& way, std::size_t level, std::optional<double>
                      scale_text(meta.scale) + " cannot get the scale " + scale_text(target) + " at level " +
                      std::to_string(level) + ", because that takes a level");
   }
+  if (!is_part(level + 1, meta.level)) return descend(way, level, target, 1);
   drop(way, level + 1);
   const double factor = std::nearbyint(target * (policy_.scales[level + 1].divisor / meta.scale));
-  if (factor < 1) {
-    throw ScaleError("adjust_to_level: the scale " + scale_text(meta.scale) +
-                     " is too large for that of level " + std::to_string(level) + ", " + scale_text(target) +
-                     "; rescale first");
-  }
+  if (factor < 1) refuse_factor(meta, level, target);
   add(way, {.kind = Kind::multiply, .level = level + 1, .degree = 2, .scale_factor = factor});
   add(way, {.kind = Kind::rescale, .level = level, .degree = 1});
 }
@@ -233,6 +231,11 @@ void ScalePolicy::refuse_levels(const Metadata& a, const Metadata& b, const char
                      ", and these parameters leave levels to the caller; bring both to one level first");
   }
   throw MismatchError(levels + "; drop the higher one to the lower level, or use automatic rescaling");
+}
+
+void ScalePolicy::refuse_factor(const Metadata& a, std::size_t level, double scale) {
+  throw ScaleError("adjust_to_level: the scale " + scale_text(a.scale) + " is too large for that of level " +
+                   std::to_string(level) + ", " + scale_text(scale) + "; rescale first");
 }
 
 void ScalePolicy::refuse_scales(const Metadata& a, const Metadata& b) {

@@ -1,5 +1,5 @@
 // Approximations beside errors that are known in closed form, and beside the theorem of alternation.
-#include "hemera/circuits/approximation.hpp"
+#include "hemera/circuits/functions/approximation.hpp"
 
 #include <gtest/gtest.h>
 

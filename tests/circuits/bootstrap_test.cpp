@@ -1,5 +1,5 @@
 // Bootstraps of small rings, beside what went in and what the model expects.
-#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
@@ -52,6 +53,12 @@ BootstrapSettings standard_order() {
   return settings;
 }
 
+BootstrapSettings one_matrix_standard_order() {
+  BootstrapSettings settings = standard_order();
+  settings.slots_to_coefficients = {43};
+  return settings;
+}
+
 BootstrapSettings with_arcsine() {
   BootstrapSettings settings = bootstrap_preset("n16-45");
   settings.degree = small_settings().degree;
@@ -81,6 +88,21 @@ BootstrapSettings large_scale() {
   return settings;
 }
 
+// The shape of the chain that docs/bootstrapping.md compares with other libraries' 30 primes of 59 bits.
+BootstrapSettings comparison() {
+  BootstrapSettings settings = bootstrap_preset("n16-59");
+  settings.levels = 16;
+  settings.digits = 4;
+  settings.security = std::nullopt;
+  return settings;
+}
+
+BootstrapSettings small_comparison() {
+  BootstrapSettings settings = comparison();
+  settings.degree = small_settings().degree;
+  return settings;
+}
+
 struct Case {
   const char* name;
   std::function<BootstrapSettings()> settings;
@@ -91,22 +113,33 @@ class BootstrapTest : public testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Options, BootstrapTest,
-    testing::Values(Case{"Full", small_settings, {}}, Case{"Real", small_settings, {.real = true}},
-                    Case{"HalfOfTheSlots", small_settings, {.slots = 512}},
-                    Case{"FewSlots", small_settings, {.slots = 32}},
-                    Case{"TwoSlots", small_settings, {.slots = 2}},
-                    Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},
-                    Case{"FewMergedSlots", small_settings, {.slots = 32, .merges_parts = true}},
-                    Case{"HalfOfTheSlotsMerged", small_settings, {.slots = 512, .merges_parts = true}},
-                    Case{"StandardOrder", standard_order, {}},
-                    Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}},
-                    Case{"Arcsine", with_arcsine, {}}, Case{"TwoMatrices", two_matrices, {}},
-                    Case{"SparseSecret", sparse_secret, {}},
-                    Case{"TwoIterations", small_settings, {.iterations = 2}},
-                    Case{"TwoRealIterations", small_settings, {.slots = 64, .real = true, .iterations = 2}},
-                    Case{"TwoIterationsLargeScale", large_scale, {.iterations = 2}},
-                    Case{"ThreeIterations", large_scale, {.iterations = 3}},
-                    Case{"TwoIterationsStandardOrder", standard_order, {.iterations = 2}}),
+    testing::Values(
+        Case{"Full", small_settings, {}}, Case{"Real", small_settings, {.real = true}},
+        Case{"HalfOfTheSlots", small_settings, {.slots = 512}},
+        Case{"FewSlots", small_settings, {.slots = 32}}, Case{"TwoSlots", small_settings, {.slots = 2}},
+        Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},
+        Case{"FewMergedSlots", small_settings, {.slots = 32, .merges_parts = true}},
+        Case{"HalfOfTheSlotsMerged", small_settings, {.slots = 512, .merges_parts = true}},
+        Case{"StandardOrder", standard_order, {}},
+        Case{"FewMergedSlotsStandardOrder", standard_order, {.slots = 32, .merges_parts = true}},
+        Case{"HalfOfTheSlotsMergedStandardOrder", standard_order, {.slots = 512, .merges_parts = true}},
+        Case{"OneMatrixOfMergedSlotsStandardOrder",
+             one_matrix_standard_order,
+             {.slots = 8, .merges_parts = true}},
+        Case{"TwoMergedIterations", small_settings, {.slots = 64, .iterations = 2, .merges_parts = true}},
+        Case{"ThreeMergedIterations", large_scale, {.slots = 512, .iterations = 3, .merges_parts = true}},
+        Case{"TwoMergedIterationsStandardOrder",
+             standard_order,
+             {.slots = 64, .iterations = 2, .merges_parts = true}},
+        Case{"FewSlotsStandardOrder", standard_order, {.slots = 32}}, Case{"Arcsine", with_arcsine, {}},
+        Case{"TwoMatrices", two_matrices, {}}, Case{"SparseSecret", sparse_secret, {}},
+        Case{"Comparison", small_comparison, {}},
+        Case{"ComparisonOfFewSlots", small_comparison, {.slots = 64}},
+        Case{"TwoIterations", small_settings, {.iterations = 2}},
+        Case{"TwoRealIterations", small_settings, {.slots = 64, .real = true, .iterations = 2}},
+        Case{"TwoIterationsLargeScale", large_scale, {.iterations = 2}},
+        Case{"ThreeIterations", large_scale, {.iterations = 3}},
+        Case{"TwoIterationsStandardOrder", standard_order, {.iterations = 2}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 // Inputs by name; structured ones have few, large coefficients.
@@ -150,7 +183,7 @@ TEST_P(BootstrapTest, HasThePrecisionOfTheModel) {
   }
 }
 
-TEST(Bootstrap, MergedPartsTakeALevelAndFewerProducts) {
+TEST(Bootstrap, MergedPartsTakeFewerProductsAndSlotsFirstALevel) {
   const rlwe::Parameters parameters = parameters_for_bootstrapping(small_settings());
   const Bootstrap apart(parameters, {.slots = 64}), merged(parameters, {.slots = 64, .merges_parts = true});
   EXPECT_EQ(merged.result_level() + 1, apart.result_level());
@@ -162,8 +195,30 @@ TEST(Bootstrap, MergedPartsTakeALevelAndFewerProducts) {
   EXPECT_EQ(out.meta.slots, 64);
   EXPECT_THROW(Bootstrap(parameters, {.slots = 1024, .merges_parts = true}), ParameterError);
   EXPECT_THROW(Bootstrap(parameters, {.slots = 64, .real = true, .merges_parts = true}), ParameterError);
-  EXPECT_THROW(Bootstrap(parameters_for_bootstrapping(standard_order()), {.slots = 64, .merges_parts = true}),
-               ParameterError);
+  const rlwe::Parameters standard = parameters_for_bootstrapping(standard_order());
+  const Bootstrap others(standard, {.slots = 64}), one(standard, {.slots = 64, .merges_parts = true});
+  EXPECT_EQ(one.result_level(), others.result_level());
+  EXPECT_LT(one.cost().work.key_products, 0.85 * static_cast<double>(others.cost().work.key_products));
+}
+
+TEST(Bootstrap, TheComparisonHasTheModuliThatItIsComparedWith) {
+  // 30 primes of 59 bits and 8 special ones of 60 in 4 digits, which 128 bits do not allow.
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(comparison());
+  const Bootstrap plan(parameters, {.slots = 64});
+  EXPECT_EQ(plan.result_level() - plan.input_level(), 16U);
+  double largest = 0;
+  std::size_t digits = 0;
+  for (const KeyNeed& need : plan.needed_keys()) {
+    largest =
+        std::max(largest, arith::log2_product(need.gadget.base) + arith::log2_product(need.gadget.special));
+    digits = std::max(digits, need.gadget.digits.size());
+  }
+  EXPECT_NEAR(largest, 2251, 8);
+  EXPECT_EQ(digits, 4U);
+  EXPECT_NEAR(parameters.log_modulus(parameters.levels() - 1), 1770, 15);
+  BootstrapSettings secure = comparison();
+  secure.security = 128;
+  EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(secure)), ParameterError);
 }
 
 TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {

@@ -1,5 +1,5 @@
 // Functions of encrypted values beside those of the standard library.
-#include "hemera/circuits/elementary.hpp"
+#include "hemera/circuits/functions/elementary.hpp"
 
 #include <gtest/gtest.h>
 

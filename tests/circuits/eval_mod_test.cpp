@@ -1,14 +1,15 @@
 // EvalMod alone, at integers that raised ciphertexts hardly ever have, and how often they have which.
-#include "circuits/eval_mod.hpp"
+#include "circuits/bootstrap/eval_mod.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "circuits/dft_factors.hpp"
-#include "circuits/mod_raise.hpp"
-#include "hemera/circuits/bootstrap.hpp"
+#include "circuits/bootstrap/dft_factors.hpp"
+#include "circuits/bootstrap/mod_raise.hpp"
+#include "circuits/circuit_gadgets.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {

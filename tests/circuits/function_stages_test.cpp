@@ -1,12 +1,12 @@
 // Functions in stages: together they are the whole one.
-#include "hemera/circuits/function_stages.hpp"
+#include "hemera/circuits/functions/function_stages.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "circuits/function_support.hpp"
-#include "hemera/circuits/elementary.hpp"
+#include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {

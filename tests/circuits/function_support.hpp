@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "hemera/circuits/function_plan.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {

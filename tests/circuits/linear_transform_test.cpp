@@ -1,10 +1,10 @@
 // Matrices times encrypted vectors, beside the product in the clear.
-#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
 
 #include <gtest/gtest.h>
 
+#include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
-#include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -16,32 +16,9 @@ constexpr std::size_t slots = 32;
 
 rlwe::Parameters parameters() { return ckks::small_parameters(3, 2); }
 
-// A client, and a server's evaluator with the keys that a plan needs.
-struct Session {
-  explicit Session(const LinearTransform& plan)
-      : client(parameters(), {.public_key = true, .relinearization = true}),
-        evaluator(client.context, merged(client.keys, plan)),
-        prepared(client.context, plan) {}
-
-  rlwe::EvaluationKeys merged(rlwe::EvaluationKeys keys, const LinearTransform& plan) const {
-    keys.merge(generate_keys(client.secret, plan.needed_keys()));
-    return keys;
-  }
-
-  ckks::Session client;
-  ckks::Evaluator evaluator;
-  PreparedLinearTransform prepared;
+struct Session : MatrixSession<LinearTransform, PreparedLinearTransform> {
+  explicit Session(const LinearTransform& plan) : MatrixSession(parameters(), plan, true) {}
 };
-
-// Rows of a matrix times a vector: an oracle that knows no diagonals.
-Values product(const Values& matrix, std::size_t rows, std::size_t columns, const Values& x) {
-  Values y(slots, 0);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t column = 0; column < columns; ++column)
-      y[row] += matrix[row * columns + column] * x[column];
-  }
-  return y;
-}
 
 struct Case {
   const char* name;
@@ -75,7 +52,8 @@ TEST_P(LinearTransformTest, IsTheProductOfTheMatrix) {
   for (std::size_t b = 0; b < 2; ++b) {
     const Values one(x.begin() + static_cast<std::ptrdiff_t>(b * slots),
                      x.begin() + static_cast<std::ptrdiff_t>((b + 1) * slots));
-    const Values expected = product(matrix, rows, columns, one);
+    Values expected = product(matrix, one, rows, columns);
+    expected.resize(slots);
     EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(one), expected), 1e-12);
     const Values part(found.begin() + static_cast<std::ptrdiff_t>(b * slots),
                       found.begin() + static_cast<std::ptrdiff_t>((b + 1) * slots));

@@ -1,10 +1,10 @@
 // Products of encrypted matrices, beside those in the clear.
-#include "hemera/circuits/matrix_product.hpp"
+#include "hemera/circuits/linear/matrix_product.hpp"
 
 #include <gtest/gtest.h>
 
+#include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
-#include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -15,31 +15,9 @@ using Side = MatrixProduct::Side;
 
 rlwe::Parameters parameters() { return ckks::small_parameters(4, 2); }
 
-struct Session {
-  explicit Session(const MatrixProduct& plan)
-      : client(parameters(), {.public_key = true, .relinearization = false}),
-        evaluator(client.context, merged(client.keys, plan)),
-        prepared(client.context, plan) {}
-
-  rlwe::EvaluationKeys merged(rlwe::EvaluationKeys keys, const MatrixProduct& plan) const {
-    keys.merge(generate_keys(client.secret, plan.needed_keys()));
-    return keys;
-  }
-
-  ckks::Session client;
-  ckks::Evaluator evaluator;
-  PreparedMatrixProduct prepared;
+struct Session : MatrixSession<MatrixProduct, PreparedMatrixProduct> {
+  explicit Session(const MatrixProduct& plan) : MatrixSession(parameters(), plan, false) {}
 };
-
-Values product(std::span<const Complex> a, std::span<const Complex> b, std::size_t size) {
-  Values c(size * size, 0);
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j < size; ++j) {
-      for (std::size_t k = 0; k < size; ++k) c[i * size + j] += a[i * size + k] * b[k * size + j];
-    }
-  }
-  return c;
-}
 
 struct Case {
   const char* name;
@@ -82,7 +60,7 @@ TEST_P(MatrixProductTest, IsTheProduct) {
   double squares = 0;
   for (std::size_t which = 0; which < 2; ++which) {
     const std::span<const Complex> own = std::span(left).subspan(which * slots, slots);
-    const Values expected = product(own, right, size);
+    const Values expected = product(own, right, size, size, size);
     EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(own, right), expected), 1e-12);
     for (std::size_t i = 0; i < slots; ++i) {
       const double error = std::abs(found[which * slots + i] - expected[i]);

@@ -1,10 +1,10 @@
 // Encrypted matrices times encrypted vectors, beside the product in the clear.
-#include "hemera/circuits/matrix_vector_product.hpp"
+#include "hemera/circuits/linear/matrix_vector_product.hpp"
 
 #include <gtest/gtest.h>
 
+#include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
-#include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -14,30 +14,9 @@ using ckks::Values;
 
 rlwe::Parameters parameters() { return ckks::small_parameters(3, 2); }
 
-struct Session {
-  explicit Session(const MatrixVectorProduct& plan)
-      : client(parameters(), {.public_key = true, .relinearization = false}),
-        evaluator(client.context, merged(client.keys, plan)),
-        prepared(client.context, plan) {}
-
-  rlwe::EvaluationKeys merged(rlwe::EvaluationKeys keys, const MatrixVectorProduct& plan) const {
-    keys.merge(generate_keys(client.secret, plan.needed_keys()));
-    return keys;
-  }
-
-  ckks::Session client;
-  ckks::Evaluator evaluator;
-  PreparedMatrixVectorProduct prepared;
+struct Session : MatrixSession<MatrixVectorProduct, PreparedMatrixVectorProduct> {
+  explicit Session(const MatrixVectorProduct& plan) : MatrixSession(parameters(), plan, false) {}
 };
-
-Values product(const Values& matrix, std::size_t rows, std::size_t columns, const Complex* x) {
-  Values y(rows, 0);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t column = 0; column < columns; ++column)
-      y[row] += matrix[row * columns + column] * x[column];
-  }
-  return y;
-}
 
 struct Case {
   const char* name;
@@ -77,7 +56,7 @@ TEST_P(MatrixVectorTest, IsTheProduct) {
   double squares = 0;
   for (std::size_t b = 0; b < 2; ++b) {
     const Complex* vector = x.data() + b * plan.vector_slots();
-    const Values expected = product(matrix, rows, columns, vector);
+    const Values expected = product(matrix, std::span(vector, columns), rows, columns);
     EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(matrix, std::span(vector, columns)), expected),
               1e-12);
     for (std::size_t i = 0; i < plan.result_slots(); ++i) {
@@ -118,7 +97,7 @@ TEST(MatrixVectorProduct, TakesWhatOtherOperationsLeave) {
   const rlwe::Ciphertext encrypted = session.client.encrypt(plan.pack(matrix), {plan.diagonals()});
   const rlwe::Ciphertext y = session.prepared(lazy, encrypted, lazy.square(session.client.encrypt(x)));
   const Values squares = ckks::map2(x, x, [](Complex a, Complex b) { return a * b; });
-  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), product(matrix, 8, 8, squares.data())),
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), product(matrix, squares, 8, 8)),
             ckks::tolerance);
 }
 

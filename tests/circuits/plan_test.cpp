@@ -6,10 +6,10 @@
 #include <cmath>
 #include <string>
 
-#include "hemera/circuits/bootstrap.hpp"
-#include "hemera/circuits/elementary.hpp"
-#include "hemera/circuits/function_plan.hpp"
-#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/circuits/functions/elementary.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 

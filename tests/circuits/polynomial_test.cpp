@@ -1,5 +1,5 @@
 // Polynomials of encrypted values, beside their sums in the clear.
-#include "hemera/circuits/polynomial.hpp"
+#include "hemera/circuits/functions/polynomial.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Sums, copies and masks of slots, beside loops over values.
-#include "hemera/circuits/slot_circuit.hpp"
+#include "hemera/circuits/linear/slot_circuit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "hemera/circuits/bootstrap.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "schemes/ckks_support.hpp"
 
 namespace hemera::circuits {

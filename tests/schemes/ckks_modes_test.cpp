@@ -137,6 +137,42 @@ TEST(CkksScales, ChainsFromDropsUseFullPrimesAndKeepTheScale) {
   EXPECT_EQ(shrunk.meta.level, 1U);
 }
 
+// Levels that are no parts of each other: one division for all of them, with its one rounding.
+TEST(CkksScales, ManyLevelsDownRoundOnce) {
+  const auto parameters = parameters_from_drops({.degree = 1024,
+                                                 .last_bits = 45,
+                                                 .drops = {41, 40, 39, 40, 41, 40, 39},
+                                                 .scale = 0x1p40,
+                                                 .security = std::nullopt});
+  const Session session(parameters);
+  const auto x = session.encrypt(random_values(512, 34));
+  const Values before = session.decrypt(x);
+  const auto measured = [&](const rlwe::Ciphertext& low) {
+    const Values after = session.decrypt(low);
+    double sum = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) sum += std::norm(after[i] - before[i]);
+    return std::sqrt(sum / static_cast<double>(after.size())) * low.meta.scale;
+  };
+  const double rounding = std::sqrt(1024 * (1 + 2 * 1024.0 / 3) / 12);
+  const auto& scales = session.context->scales();
+  for (const std::size_t level : {4U, 0U}) {
+    const auto way = scales.adjusted(x.meta, level);
+    ASSERT_EQ(way.steps.size(), 1U) << level;
+    const auto low = session.evaluator->lower_to_level(x, level);
+    EXPECT_NEAR(low.meta.scale / scales.level_scale(level), 1, 0x1p-50);
+    EXPECT_NEAR(measured(low) / rounding, 1, 0.3) << level;
+    auto dropped = x.clone();
+    session.evaluator->drop_to_level_inplace(dropped, level);
+    EXPECT_NEAR(dropped.meta.scale / x.meta.scale, 1, 0x1p-50);
+    EXPECT_NEAR(measured(dropped) / rounding, 1, 0.3) << level;
+    session.evaluator->adjust_to_level_inplace(dropped = x.clone(), level, 0x1.8p37);
+    EXPECT_NEAR(measured(dropped) / rounding, 1, 0.3) << level;
+  }
+  rlwe::Metadata large = x.meta;
+  large.scale *= 0x1p70;
+  EXPECT_THROW(static_cast<void>(scales.adjusted(large, 0, 0x1p10)), ScaleError);
+}
+
 TEST(CkksScales, ANumberMayHaveTheScaleThatTheProductNeeds) {
   const Session session(small_parameters(3));
   const Values a = random_values(512, 33);

@@ -26,6 +26,9 @@ std::vector<std::uint64_t> primes_nearest(double target, std::uint64_t step, std
 std::vector<std::uint64_t> primes_below(std::uint64_t upper_bound, std::uint64_t step, std::size_t count,
                                         std::span<const std::uint64_t> taken = {});
 
+/// log2 of the product of these primes.
+double log2_product(std::span<const std::uint64_t> primes);
+
 /// Whether `root` is a primitive `order`-th root of unity modulo the prime q; order a power of two.
 bool is_primitive_root(std::uint64_t root, std::uint64_t order, const Modulus& q);
 

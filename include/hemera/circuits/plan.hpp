@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,6 +77,9 @@ std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& para
 /// come as two, to it and back, and share a fresh one. SecurityError for a gadget that is weaker than the
 /// parameters insist on.
 rlwe::EvaluationKeys generate_keys(const rlwe::SecretKey& secret, std::span<const KeyNeed> needs);
+
+/// The key of a need, of that gadget exactly. MissingKeyError where it is not there.
+std::shared_ptr<const rlwe::SwitchingKey> require_key(const rlwe::EvaluationKeys& keys, const KeyNeed& need);
 
 /// What all circuits tell before they run. Immutable.
 class Plan {

@@ -34,6 +34,13 @@ struct ContextOptions {
   std::optional<std::uintptr_t> stream = std::nullopt;
 };
 
+/// One division from a level to a lower one whose base may have primes of its own, of a multiple: together
+/// with the multiple's factor it gives any scale, and it rounds once.
+struct Descent {
+  poly::Division division;
+  double quotient;  ///< of the primes that it drops and those that it adds: what it divides by
+};
+
 /// Immutable and shared; any number may live at once, used from any threads.
 class Context {
  public:
@@ -89,6 +96,8 @@ class Context {
   [[nodiscard]] const poly::ScaleAndRound& decryption(std::size_t level) const;
   /// The rescale or modulus switch to the next lower level (level > 0).
   [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }
+  /// From level `high` to `low` < `high`. Made when it is first asked for.
+  [[nodiscard]] const Descent& descent(std::size_t high, std::size_t low) const;
   /// The division that ends an encryption at `level` with a public key over `key_base`: by the key's primes
   /// that no level of the user has. Null when there are none. LevelError when the key lacks primes of the
   /// level.

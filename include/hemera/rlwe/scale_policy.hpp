@@ -19,11 +19,12 @@ struct ScaleStep {
     rescale,     ///< divide by the quotient of the moduli, to the next lower level
     drop_limbs,  ///< forget limbs, down to `level`
     multiply,    ///< by an integer that leaves the value: the scale or correction factor takes it
+    descend,     ///< CKKS: multiply by an integer and divide once, down to `level` (Context::descent)
   };
   Kind kind = Kind::rescale;
   std::size_t level = 0;  ///< after the step
   int degree = 1;         ///< the noise-scale degree after the step
-  /// Of `multiply`: CKKS: an integer as a double, which holds it exactly.
+  /// Of `multiply` and `descend`: CKKS: an integer as a double, which holds it exactly.
   double scale_factor = 1;
   /// Of `multiply`: BGV: an integer in [-t/2, t/2].
   std::int64_t correction_factor = 1;
@@ -79,7 +80,7 @@ class ScalePolicy {
 
   /// To `level` with the same values and scale. LevelError for a level above.
   [[nodiscard]] ScaleWay dropped(const Metadata& meta, std::size_t level) const;
-  /// CKKS: to a lower level with exactly `scale` (empty: the level's), by an integer factor and one rescale.
+  /// CKKS: to a lower level with exactly `scale` (empty: the level's), by an integer factor and one division.
   [[nodiscard]] ScaleWay adjusted(const Metadata& meta, std::size_t level,
                                   std::optional<double> scale = {}) const;
   /// To `level` as this policy aligns: with the level's scale where it scales up, else as it is.
@@ -116,12 +117,15 @@ class ScalePolicy {
   void add(ScaleWay& way, ScaleStep step) const;
   void rescale(ScaleWay& way) const;
   void drop(ScaleWay& way, std::size_t level) const;
+  /// CKKS: one division to a level of which the ciphertext's lacks primes, at this scale.
+  void descend(ScaleWay& way, std::size_t level, double scale, int degree) const;
   void adjust(ScaleWay& way, std::size_t level, std::optional<double> scale) const;
   void lower(ScaleWay& way, std::size_t level) const;
   /// Multiplies so that the message has `target`'s scale or correction factor and degree.
   void match(ScaleWay& way, const Metadata& target) const;
   void align_by_scaling(ScaleWay& a, ScaleWay& b) const;
   [[noreturn]] void refuse_levels(const Metadata& a, const Metadata& b, const char* operation) const;
+  [[noreturn]] static void refuse_factor(const Metadata& a, std::size_t level, double scale);
   [[noreturn]] static void refuse_scales(const Metadata& a, const Metadata& b);
   [[nodiscard]] int product_degree(int a, int b) const;
   [[nodiscard]] int plain_product_degree(int degree) const;

@@ -1,9 +1,11 @@
-"""Precision of CKKS bootstraps, by their number and by the kind of input."""
+"""Precision of CKKS bootstraps, by their number and by the kind of input, and their time."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from hemera.circuits import Bootstrap
 from hemera.ckks import Parameters
 from hemera.context import Context
 from hemera.errors import FileError, FormatError, ParameterError
+from hemera.evaluator import Evaluator
+from hemera.keys import SecretKey
 
 Row = dict[str, Any]
 KINDS = ("uniform", "equal", "one slot", "alternating")
@@ -25,12 +29,19 @@ KINDS = ("uniform", "equal", "one slot", "alternating")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--preset", default="n16-40", help="of for_bootstrapping (default n16-40)")
+    _options.add_bootstrap_fields(parser)
     parser.add_argument("--slots", type=_options.positive, help="default: all")
     parser.add_argument(
         "--iterations", type=_options.positive, default=1, help="of each bootstrap (default 1)"
     )
     parser.add_argument(
         "--count", type=_options.positive, default=50, help="bootstraps one after the other (default 50)"
+    )
+    parser.add_argument(
+        "--merge-parts", action="store_true", help="real and imaginary parts as one ciphertext"
+    )
+    parser.add_argument(
+        "--time", type=_options.positive, metavar="RUNS", help="also time RUNS of one ciphertext"
     )
     _options.add_machine(parser)
     parser.add_argument("--json", metavar="FILE", help='write the results to FILE ("-": standard output)')
@@ -46,24 +57,39 @@ def run(arguments: argparse.Namespace) -> int:
         draw(load(arguments.load), arguments.figure)
         return 0
     console = Console(stderr=arguments.json == "-")
-    params = Parameters.for_bootstrapping(arguments.preset)
-    plan = Bootstrap(params, arguments.slots, iterations=arguments.iterations)
+    params = Parameters.for_bootstrapping(arguments.preset, **dict(arguments.fields))
+    plan = Bootstrap(
+        params, arguments.slots, iterations=arguments.iterations, merge_parts=arguments.merge_parts
+    )
     context = Context(params, device=arguments.device, threads=arguments.threads)
+    secret_key = context.generate_secret_key()
+    keys = context.generate_keys(secret_key, plan=plan)
+    result: dict[str, Any] = {
+        "machine": _machine.describe(arguments.threads or _core.available_processors()),
+        "device": str(context.device),
+        "preset": ":".join((arguments.preset, *(f"{name}={value}" for name, value in arguments.fields))),
+        "slots": plan.slots,
+        "iterations": plan.iterations,
+        "merge_parts": plan.merge_parts,
+        "levels_left": plan.levels_left,
+        "log_qp": round(max(log_modulus(need) for need in plan.needed_keys), 1),
+        "security": keys.security,
+        "key_bytes": plan.key_bytes,
+        "memory_bytes": plan.memory_bytes(),
+    }
+    evaluator = context.bind(keys, bootstrap=plan)
+    if arguments.time is not None:
+        taken = times(evaluator, plan, arguments.time)
+        result["seconds"] = {"median": float(np.median(taken)), "best": min(taken), "runs": len(taken)}
+        console.print(f"{result['seconds']['median']:.3f} s, the median of {len(taken)}", highlight=False)
     rows = []
-    for row in measure(context, plan, arguments.count):
+    for row in measure(evaluator, plan, secret_key, arguments.count):
         console.print(
             f"{row['kind']:12} after {row['count']:3}: {row['mean_bits']:.1f} / {row['worst_bits']:.1f} bits",
             highlight=False,
         )
         rows.append(row)
-    result = {
-        "machine": _machine.describe(arguments.threads or _core.available_processors()),
-        "device": str(context.device),
-        "preset": arguments.preset,
-        "slots": plan.slots,
-        "iterations": plan.iterations,
-        "rows": rows,
-    }
+    result["rows"] = rows
     if arguments.json is not None:
         _options.write_json(arguments.json, result)
     if arguments.figure is not None:
@@ -81,11 +107,28 @@ def inputs(slots: int) -> dict[str, NDArray[np.complex128]]:
     return dict(zip(KINDS, (uniform, np.ones(slots, dtype=np.complex128), one, alternating), strict=True))
 
 
-def measure(context: Context, plan: Bootstrap, count: int) -> Iterator[Row]:
+def log_modulus(need: _core.KeyNeed) -> float:
+    """log2 of what the security of a key is judged by: its primes and special primes."""
+    return math.fsum(math.log2(prime) for prime in (*need.primes, *need.special_primes))
+
+
+def times(evaluator: Evaluator, plan: Bootstrap, runs: int) -> list[float]:
+    """Seconds of each bootstrap of one ciphertext, after one that is not counted."""
+    values = next(iter(inputs(plan.slots).values()))
+    x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
+    taken = []
+    for _ in range(runs + 1):
+        begin = time.perf_counter()
+        plan(x)
+        evaluator.context.synchronize()
+        taken.append(time.perf_counter() - begin)
+    return taken[1:]
+
+
+def measure(evaluator: Evaluator, plan: Bootstrap, secret_key: SecretKey, count: int) -> Iterator[Row]:
     """Mean and worst of -log2 |error| of each kind after 1 to `count` bootstraps. Errors are differences from
     what the first input decrypts to."""
-    secret_key = context.generate_secret_key()
-    evaluator = context.bind(context.generate_keys(secret_key, plan=plan), bootstrap=plan)
+    context = evaluator.context
     values = np.stack(list(inputs(plan.slots).values()))
     x = evaluator.at_level(evaluator.encrypt(values), plan.input_level)
     expected = context.decrypt(x, secret_key, dtype=np.complex128)

@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     bootstrap = kinds.add_parser("bootstrap", help="of a preset of parameters")
     bootstrap.add_argument("preset", metavar="PRESET", help="like n16-40; docs/bootstrapping.md lists them")
+    _options.add_bootstrap_fields(bootstrap)
     bootstrap.add_argument("--slots", type=_options.positive, help="of the ciphertexts (default: all)")
     bootstrap.add_argument("--real", action="store_true", help="slots are real: less time")
     bootstrap.add_argument(
@@ -115,7 +116,7 @@ def interval(text: str) -> tuple[float, float]:
 
 
 def make_bootstrap(options: argparse.Namespace) -> tuple[Parameters, Plan]:
-    params = hemera.ckks.Parameters.for_bootstrapping(options.preset)
+    params = hemera.ckks.Parameters.for_bootstrapping(options.preset, **dict(options.fields))
     return params, Bootstrap(
         params,
         options.slots,

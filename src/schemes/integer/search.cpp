@@ -19,12 +19,6 @@ using Primes = std::vector<std::uint64_t>;
 // Transforms below 2^49 need fewer reductions than up to 2^50.
 constexpr std::uint64_t fast_bound = std::uint64_t{1} << 49;
 
-double log_product(const Primes& primes) {
-  double sum = 0;
-  for (const std::uint64_t prime : primes) sum += std::log2(static_cast<double>(prime));
-  return sum;
-}
-
 std::string one_decimal(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f", value);
@@ -45,7 +39,7 @@ std::vector<Primes> levels_of(const Primes& primes, double least) {
   Primes base;
   for (const std::uint64_t prime : primes) {
     base.push_back(prime);
-    if (base.size() == primes.size() || log_product(base) >= least) levels.push_back(base);
+    if (base.size() == primes.size() || arith::log2_product(base) >= least) levels.push_back(base);
   }
   return levels;
 }
@@ -163,7 +157,8 @@ rlwe::Parameters search_parameters(const Rules& rules, const CircuitRequest& req
       for (std::size_t digits = least_digits; digits <= most_digits; ++digits) {
         auto literal = build(rules, request, degree, t, size, digits);
         if (!literal) continue;
-        const double total = log_product(literal->levels.back()) + log_product(literal->special_primes);
+        const double total =
+            arith::log2_product(literal->levels.back()) + arith::log2_product(literal->special_primes);
         if (smallest == 0 || total < smallest) smallest = total;
         if (!limit || total <= *limit) return rlwe::Parameters(std::move(*literal));
       }

@@ -1,0 +1,83 @@
+// Functions of encrypted values, slot by slot, as data: sums of products, and polynomials.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "hemera/circuits/functions/polynomial.hpp"
+
+namespace hemera::circuits {
+
+/// A straight-line function of one or more inputs. It knows neither parameters nor levels: its depth, its
+/// error and its values in the clear are known before there are any. A FunctionPlan makes a circuit of it.
+class Function {
+ public:
+  /// The number of a value: inputs first, then what `add` returns.
+  using Value = std::size_t;
+  struct Product {
+    Value a, b;
+  };
+  struct Term {
+    Value value;
+    Coefficient factor;
+  };
+  /// factor (sum of products) + sum of terms + constant: one level. `factor` is 1, 2 or -1.
+  struct Sum {
+    int factor = 1;
+    std::vector<Product> products = {};
+    std::vector<Term> terms = {};
+    Coefficient constant = {0};
+  };
+  /// The values of polynomials of x, one after the other.
+  struct OfPolynomial {
+    Value x;
+    Polynomial polynomial;
+  };
+
+  /// The intervals that hold the inputs.
+  explicit Function(std::vector<Interval> inputs);
+  /// Polynomials of one input, their values the outputs.
+  explicit Function(const Polynomial& polynomial);
+
+  /// ParameterError for values that are not there, other factors, a sum of nothing, numbers that are not
+  /// finite, or coefficients of another number of slots than those before.
+  Value add(Sum sum);
+  /// The number of the first polynomial's value; the others follow.
+  Value add(Value x, Polynomial polynomial);
+  void set_outputs(std::vector<Value> outputs);
+  /// How far it is from what it stands for: a bound where inputs are in their intervals.
+  void set_error(double error) { error_ = error; }
+
+  [[nodiscard]] const std::vector<Interval>& inputs() const { return inputs_; }
+  [[nodiscard]] const std::vector<std::variant<Sum, OfPolynomial>>& parts() const { return parts_; }
+  [[nodiscard]] const std::vector<Value>& outputs() const { return outputs_; }
+  [[nodiscard]] double error() const { return error_; }
+  /// Numbers in each coefficient: 1, or the number of slots.
+  [[nodiscard]] std::size_t width() const { return width_; }
+  /// Whether real inputs have real outputs.
+  [[nodiscard]] bool is_real() const { return is_real_; }
+  /// Levels that it takes.
+  [[nodiscard]] std::size_t depth() const;
+  /// [output][slot] from [input][slot]. ParameterError for another number of inputs, rows of different
+  /// length, or of another one than the width.
+  [[nodiscard]] std::vector<std::vector<std::complex<double>>> evaluate(
+      std::span<const std::vector<std::complex<double>>> inputs) const;
+
+ private:
+  void require(Value value) const;
+  void require(std::span<const std::complex<double>> coefficients);
+  void widen(std::size_t width);
+
+  std::vector<Interval> inputs_;
+  std::vector<std::variant<Sum, OfPolynomial>> parts_;
+  std::vector<Value> outputs_;
+  std::vector<std::size_t> depths_;  // of each value
+  std::size_t width_ = 1;
+  bool is_real_ = true;
+  double error_ = 0;
+};
+
+}  // namespace hemera::circuits

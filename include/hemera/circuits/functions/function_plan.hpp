@@ -1,0 +1,116 @@
+// Circuits of functions: what they need and cost at a level, and how ciphertexts go through them.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "hemera/circuits/functions/function.hpp"
+#include "hemera/circuits/plan.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+
+struct FunctionPlanOptions {
+  /// Level of the inputs; default: the user's highest.
+  std::optional<std::size_t> level = std::nullopt;
+  /// Scale of the inputs; default: the level's.
+  std::optional<double> scale = std::nullopt;
+  /// Slots of the inputs, for the expected error; 0: the coefficients' number, or N/2.
+  std::size_t slots = 0;
+};
+
+/// One step: factor (sum of products) + sum of terms + constant, relinearized once and rescaled once. Where
+/// it is not rescaled it is one term alone, whose factor the scale takes, and the constant.
+struct FunctionStep {
+  /// Where products are taken; operands of higher levels drop limbs.
+  std::size_t level = 0;
+  /// Of the sum before it is rescaled: every product and term has exactly this scale, up to the rounding of
+  /// doubles.
+  double scale = 0;
+  bool rescaled = true;
+  int factor = 1;
+  std::vector<Function::Product> products = {};
+  std::vector<Function::Term> terms = {};
+  Coefficient constant = {0};
+  std::size_t result_level = 0;
+  double result_scale = 0;
+};
+
+/// A plan: how a function is taken at a level. Polynomials are split as p = q T_g + r, g a power of two (M.
+/// Paterson, L. Stockmeyer, "On the number of nonscalar multiplications necessary to evaluate polynomials",
+/// 1973; in the Chebyshev basis H. Chen, I. Chillotti, Y. Song, 2018/1043), with scales chosen from the
+/// result down (J.-P. Bossuat, C. Mouchet, J. Troncoso-Pastoriza, J.-P. Hubaux, 2020/1203, section 5). All
+/// that is added at one level is one sum here: one relinearization and one rescale. It needs a
+/// relinearization key with the gadget of the highest level that has a product; none without products.
+/// Immutable.
+class FunctionPlan : public Plan {
+ public:
+  /// LevelError where the level is not the user's, or has fewer user levels below it than the function's
+  /// depth; ParameterError for a number of slots that does not fit, scales out of range and functions without
+  /// outputs; MismatchError for another scheme than CKKS.
+  FunctionPlan(const rlwe::Parameters& parameters, Function function,
+               const FunctionPlanOptions& options = {});
+
+  [[nodiscard]] const Function& function() const { return function_; }
+  [[nodiscard]] std::size_t level() const { return cost_.level; }
+  [[nodiscard]] double scale() const { return cost_.scale; }
+  /// Level and scale of each output. Outputs of polynomials have exactly the scale of their level.
+  [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
+  /// In their order; step i makes value inputs + i, which products and terms name.
+  [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
+  /// [output][slot] in the clear, by these steps. ParameterError as Function::evaluate.
+  [[nodiscard]] std::vector<std::vector<std::complex<double>>> evaluate_clear(
+      std::span<const std::vector<std::complex<double>>> inputs) const;
+
+ private:
+  friend class PreparedFunction;
+
+  void tell_needs(const rlwe::Parameters& parameters);
+  /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
+  /// mean is over the intervals, the worst place one of their values.
+  [[nodiscard]] ExpectedError error_from(double input_error) const override;
+  /// The last step that takes each value; the number of steps for outputs.
+  [[nodiscard]] std::vector<std::size_t> last_uses() const;
+
+  Function function_;
+  std::vector<FunctionStep> steps_;
+  std::vector<std::size_t> outputs_;
+  std::vector<rlwe::PlainOperand> results_;
+  std::vector<double> largest_;  // of each output, over the intervals
+};
+
+/// The same with its coefficients encoded in a context's memory.
+class PreparedFunction {
+ public:
+  /// MismatchError for a context of other parameters.
+  PreparedFunction(std::shared_ptr<const rlwe::Context> context, const FunctionPlan& plan);
+  PreparedFunction(PreparedFunction&&) = default;
+  PreparedFunction& operator=(PreparedFunction&&) = default;
+  PreparedFunction(const PreparedFunction&) = delete;
+  PreparedFunction& operator=(const PreparedFunction&) = delete;
+  ~PreparedFunction() = default;
+
+  [[nodiscard]] const FunctionPlan& plan() const { return plan_; }
+  /// The outputs, each for the whole batch. Inputs may be at higher levels, wait for their rescale or be
+  /// three components long. MissingKeyError without a relinearization key, MismatchError for another number
+  /// of inputs or of slots, LevelError for an input at a lower level, ScaleError for one of another scale at
+  /// that level.
+  [[nodiscard]] std::vector<rlwe::Ciphertext> operator()(
+      const ckks::Evaluator& evaluator, std::span<const rlwe::Ciphertext* const> inputs) const;
+
+ private:
+  class Evaluation;
+
+  std::shared_ptr<const rlwe::Context> context_;
+  FunctionPlan plan_;
+  std::map<std::pair<std::size_t, std::size_t>, rlwe::Plaintext> factors_;  // by step and term
+  std::map<std::size_t, rlwe::Plaintext> constants_;  // by step, of those that are not one real number
+};
+
+}  // namespace hemera::circuits

@@ -1,0 +1,217 @@
+#include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <span>
+#include <utility>
+
+#include "circuits/bootstrap/bootstrap_layout.hpp"
+#include "circuits/bootstrap/eval_mod_scales.hpp"
+#include "circuits/rounding_model.hpp"
+#include "hemera/arith/primes.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using rlwe::LevelPurpose;
+
+// The levels above the lowest one, from the lowest up.
+struct Chain {
+  std::vector<double> drops;
+  std::vector<LevelPurpose> purposes = {LevelPurpose::user};
+
+  // Levels that a circuit goes through downwards, dropping these bits.
+  void add(std::span<const double> downwards, LevelPurpose purpose) {
+    drops.insert(drops.end(), downwards.rbegin(), downwards.rend());
+    purposes.insert(purposes.end(), downwards.size(), purpose);
+  }
+};
+
+// The scale (log2) that EvalMod's last step ends with, such that slots have the scale `slots` once the sine
+// is taken for its angle.
+double sine_scale_log2(double slots, double ratio_bits) {
+  return slots + ratio_bits - std::log2(2 * std::numbers::pi);
+}
+
+// Level by level from `first` down, scales in a geometric row between the two ends' ones.
+void interpolate(std::vector<rlwe::LevelScale>& scales, std::size_t first, std::size_t count) {
+  const double top = scales[first].scale;
+  const double ratio = scales[first - count].scale / top;
+  for (std::size_t i = 1; i < count; ++i) {
+    scales[first - i].scale = top * std::pow(ratio, static_cast<double>(i) / static_cast<double>(count));
+  }
+}
+
+// The scales of the circuits' levels, exact for the chain's primes.
+void fill_scales(std::vector<rlwe::LevelScale>& scales, const rlwe::Parameters& chain,
+                 const BootstrapSettings& settings, double v) {
+  const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
+  const double q0 = last_modulus(chain);
+  const double ratio = is_slots_first ? std::exp2(settings.ratio_bits) : q0 / scales[0].scale;
+  const std::size_t high_matrices = is_slots_first ? 0 : settings.slots_to_coefficients.size();
+  const std::size_t end = chain.highest_user_level() + high_matrices;
+  const std::size_t corrections = settings.arcsine ? arcsine_steps : 0;
+  const std::size_t begin = end + corrections + eval_mod_steps;
+  scales.back().scale = q0;
+  if (is_slots_first) scales[0].scale = q0 / ratio;
+
+  std::array<double, eval_mod_steps> divisors{};
+  for (std::size_t i = 0; i < eval_mod_steps; ++i) divisors[i] = scales[begin - i].divisor;
+  const double constant = std::exp2(settings.constant_bits);
+  const Arcsine arcsine = fit_arcsine(ratio);
+  const auto result = [&](double v_scale) {
+    const double sine = scales_after(v_scale, divisors, constant).back();
+    if (!settings.arcsine) return sine;
+    const double square = sine * sine / scales[end + 2].divisor;
+    return square * square / (arcsine.square * scales[end + 1].divisor);
+  };
+  if (is_slots_first) {
+    // What the last step leaves has the scale of the user's highest level.
+    const double slope = settings.arcsine ? 1 : sine_slope(ratio);
+    const double wanted = scales[end].scale * ratio * slope / (2 * std::numbers::pi);
+    const double power = std::exp2(eval_mod_steps + corrections);
+    for (int round = 0; round < 3; ++round) v *= std::pow(wanted / result(v), 1 / power);
+  }
+  scales[begin].scale = v;
+  const auto after = scales_after(v, divisors, constant);
+  for (std::size_t i = 0; i < eval_mod_steps; ++i) {
+    const std::size_t level = begin - 1 - i;
+    if (level > end) scales[level].scale = after[i];
+  }
+  if (settings.arcsine) scales[end + 1].scale = after.back() * after.back() / scales[end + 2].divisor;
+  if (!is_slots_first) {
+    const double slope = settings.arcsine ? 1 : sine_slope(ratio);
+    scales[end].scale = result(v) * 2 * std::numbers::pi / (ratio * slope);
+    interpolate(scales, end, high_matrices);
+  } else {
+    interpolate(scales, chain.lowest_user_level(), settings.slots_to_coefficients.size());
+  }
+  interpolate(scales, scales.size() - 1, settings.coefficients_to_slots.size());
+  for (std::size_t level = 0; level < scales.size(); ++level) {
+    if (chain.purpose(level) == LevelPurpose::user) continue;
+    scales[level].product_scale = scales[level].scale * scales[level].scale;
+  }
+}
+
+}  // namespace
+
+BootstrapSettings bootstrap_preset(const std::string& name) {
+  BootstrapSettings settings;
+  if (name == "n16-40") return settings;
+  if (name == "n16-40-precise") {
+    settings.levels = 12;
+    settings.last_bits = 47;
+    settings.ratio_bits = 13;
+    settings.slots_to_coefficients = {36, 36, 36};
+    settings.coefficients_to_slots = {50, 50, 50};
+    settings.eval_mod_error = -39.5;
+    settings.constant_bits = 42;
+    return settings;
+  }
+  if (name == "n16-45") {
+    settings.levels = 8;
+    settings.scale_bits = 45;
+    settings.last_bits = 50;
+    settings.ratio_bits = 9;
+    settings.slots_to_coefficients = {43, 43, 43};
+    settings.coefficients_to_slots = {52, 52, 52};
+    settings.eval_mod_error = -41.5;
+    settings.constant_bits = 44;
+    settings.arcsine = true;
+    settings.arcsine_bits = 54;
+    settings.special_primes = 9;
+    return settings;
+  }
+  if (name == "n16-59") {
+    settings.levels = 9;
+    settings.scale_bits = 59;
+    settings.last_bits = 50;
+    settings.ratio_bits = 12.5;
+    settings.slots_to_coefficients = {41, 40, 40};
+    settings.coefficients_to_slots = {52, 52, 52};
+    settings.eval_mod_error = -39;
+    settings.constant_bits = 42;
+    settings.digits = 3;
+    return settings;
+  }
+  if (name == "n15-31") {
+    settings.degree = std::size_t{1} << 15;
+    settings.levels = 4;
+    settings.scale_bits = 31.2;
+    settings.last_bits = 42;
+    settings.ratio_bits = 10;
+    settings.slots_to_coefficients = {32, 32};
+    settings.coefficients_to_slots = {46, 46};
+    settings.eval_mod_error = -32;
+    settings.constant_bits = 35;
+    settings.special_primes = 4;
+    return settings;
+  }
+  if (name == "test-40") {
+    settings.degree = std::size_t{1} << 11;
+    settings.security = std::nullopt;
+    return settings;
+  }
+  throw ParameterError("there is no preset \"" + name +
+                       "\" for bootstrapping; there are n16-40, n16-40-precise, n16-45, n16-59, n15-31, and "
+                       "test-40, which is not secure");
+}
+
+rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings) {
+  if (settings.levels == 0 || settings.slots_to_coefficients.empty() ||
+      settings.coefficients_to_slots.empty()) {
+    throw ParameterError("bootstrapping needs a level of the user's, and a matrix for each transform");
+  }
+  const bool is_slots_first = settings.order == BootstrapOrder::slots_first;
+  const EvalModScales scales =
+      water_filled(settings.eval_mod_error,
+                   0.5 * std::log2(division_variance(settings.degree, settings.secret, settings.degree / 2)));
+  // What EvalMod ends with: the slots themselves, or what SlotToCoeff begins with.
+  const double sine =
+      is_slots_first ? sine_scale_log2(settings.scale_bits, settings.ratio_bits) : scales.after.back();
+  const auto steps =
+      dropped_bits(scales, settings.constant_bits, settings.arcsine ? scales.after.back() : sine);
+  std::vector<double> eval_mod(steps.begin(), steps.end());
+  if (settings.arcsine) {
+    const double square = std::log2(fit_arcsine(std::exp2(settings.ratio_bits)).square);
+    eval_mod.push_back(2 * scales.after.back() - settings.arcsine_bits);
+    eval_mod.push_back(2 * settings.arcsine_bits - square - sine);
+  }
+  Chain chain;
+  if (is_slots_first) {
+    chain.purposes = {LevelPurpose::slots_to_coefficients};
+    chain.add(settings.slots_to_coefficients, LevelPurpose::slots_to_coefficients);
+    chain.purposes.back() = LevelPurpose::user;
+  }
+  const std::vector<double> users(settings.levels, settings.scale_bits);
+  chain.add(users, LevelPurpose::user);
+  if (!is_slots_first) chain.add(settings.slots_to_coefficients, LevelPurpose::slots_to_coefficients);
+  chain.add(eval_mod, LevelPurpose::eval_mod);
+  chain.add(settings.coefficients_to_slots, LevelPurpose::coefficients_to_slots);
+
+  const rlwe::Parameters drops = ckks::parameters_from_drops(
+      {.degree = settings.degree,
+       .last_bits = settings.last_bits,
+       .drops = chain.drops,
+       .purposes = chain.purposes,
+       .scale = std::exp2(is_slots_first ? settings.scale_bits : settings.last_bits - settings.ratio_bits),
+       .digits = settings.digits,
+       .security = settings.security});
+  rlwe::ParametersLiteral literal = drops.literal();
+  literal.secret = settings.secret;
+  literal.rescaling = drops.rescaling();
+  fill_scales(literal.rescaling->scales, drops, settings, std::exp2(scales.v));
+  std::vector<std::uint64_t> taken = drops.primes_up_to(drops.levels() - 1);
+  taken.insert(taken.end(), literal.special_primes.begin(), literal.special_primes.end());
+  if (literal.special_primes.size() < settings.special_primes) {
+    const std::size_t missing = settings.special_primes - literal.special_primes.size();
+    literal.key_primes = arith::primes_below(std::uint64_t{1} << 50, 2 * settings.degree, missing, taken);
+  }
+  return rlwe::Parameters(std::move(literal));
+}
+
+}  // namespace hemera::circuits

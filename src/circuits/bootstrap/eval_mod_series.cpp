@@ -1,0 +1,146 @@
+#include "circuits/bootstrap/eval_mod_series.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/cpp_bin_float.hpp>
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace hemera::circuits {
+namespace {
+
+using boost::multiprecision::cpp_int;
+using Real =
+    boost::multiprecision::number<boost::multiprecision::cpp_bin_float<60>, boost::multiprecision::et_off>;
+
+double log2_of(const cpp_int& positive) {
+  const auto bits = static_cast<int>(msb(positive));
+  const int shift = std::max(0, bits - 60);
+  return std::log2(static_cast<double>(cpp_int(positive >> shift))) + shift;
+}
+
+// Solves the symmetric system in place, by elimination with pivots; the solution replaces `right`.
+void solve(std::vector<std::vector<Real>>& matrix, std::vector<Real>& right) {
+  const std::size_t n = right.size();
+  for (std::size_t column = 0; column < n; ++column) {
+    std::size_t pivot = column;
+    for (std::size_t row = column + 1; row < n; ++row) {
+      if (abs(matrix[row][column]) > abs(matrix[pivot][column])) pivot = row;
+    }
+    std::swap(matrix[column], matrix[pivot]);
+    std::swap(right[column], right[pivot]);
+    for (std::size_t row = column + 1; row < n; ++row) {
+      const Real factor = matrix[row][column] / matrix[column][column];
+      for (std::size_t k = column; k < n; ++k) matrix[row][k] -= factor * matrix[column][k];
+      right[row] -= factor * right[column];
+    }
+  }
+  for (std::size_t row = n; row-- > 0;) {
+    for (std::size_t k = row + 1; k < n; ++k) right[row] -= matrix[row][k] * right[k];
+    right[row] /= matrix[row][row];
+  }
+}
+
+// A point near an integer: its row of the least squares, and what is needed to see the error there.
+struct Point {
+  std::size_t integer;  // |I|
+  Real t, weight;
+  std::vector<Real> basis;  // T_0(y), T_1(y), ...
+  Real target;
+};
+
+std::vector<Point> points_of(const EvalModRequest& request) {
+  const Real pi = acos(Real(-1));
+  const Real radius = pow(Real(2), Real(request.radius_log2));
+  const auto range = static_cast<long>(request.range);
+  const Real turns = pow(Real(2), static_cast<int>(request.doublings));
+  std::vector<Point> points;
+  for (long integer = 1 - range; integer < range; ++integer) {
+    const auto size = static_cast<std::size_t>(std::abs(integer));
+    const double rare = std::min(
+        0.0, overflow_log2(size, request.weight) + 1 + std::log2(static_cast<double>(request.coefficients)));
+    for (int i = 0; i < 3; ++i) {
+      Point point{.integer = size, .t = integer + radius * cos(pi * (2 * i + 1) / 6)};
+      const Real shifted = point.t - Real(1) / 4;
+      const Real v = shifted / range;
+      const Real y = 2 * v * v - 1;
+      const Real phase = 2 * pi * shifted / turns;
+      point.basis = {Real(1), y};
+      while (point.basis.size() <= request.degree) {
+        const std::size_t k = point.basis.size();
+        point.basis.push_back(2 * y * point.basis[k - 1] - point.basis[k - 2]);
+      }
+      point.weight = turns / abs(sin(phase)) * pow(Real(2), Real(request.trust * rare));
+      point.target = cos(phase);
+      points.push_back(std::move(point));
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+double overflow_log2(std::size_t i, std::size_t weight) {
+  // The Irwin-Hall density at x = i + (weight + 1) / 2, its terms times 2^weight so that they are integers.
+  const std::size_t n = weight + 1;
+  const std::size_t twice = 2 * i + n;
+  if (twice >= 2 * n) return -std::numeric_limits<double>::infinity();
+  cpp_int sum = 0, binomial = 1, factorial = 1;
+  for (std::size_t k = 0; 2 * k < twice; ++k) {
+    const cpp_int term = binomial * pow(cpp_int(twice - 2 * k), static_cast<unsigned>(n - 1));
+    sum += k % 2 == 0 ? term : cpp_int(-term);
+    binomial = binomial * (n - k) / (k + 1);
+  }
+  for (std::size_t k = 2; k < n; ++k) factorial *= k;
+  if (sum <= 0) return -std::numeric_limits<double>::infinity();
+  return log2_of(sum) - static_cast<double>(n - 1) - log2_of(factorial);
+}
+
+double failure_log2(std::size_t range, std::size_t weight, std::size_t coefficients) {
+  constexpr double shift = 200;  // keeps the sum above the smallest double
+  double sum = 0;
+  for (std::size_t i = range; i <= (weight + 1) / 2; ++i) sum += std::exp2(overflow_log2(i, weight) + shift);
+  return std::log2(2 * sum) - shift + std::log2(static_cast<double>(coefficients));
+}
+
+EvalModSeries fit_eval_mod(const EvalModRequest& request) {
+  const std::vector<Point> points = points_of(request);
+  const std::size_t n = request.degree + 1;
+  std::vector<std::vector<Real>> normal(n, std::vector<Real>(n, Real(0)));
+  std::vector<Real> solution(n, Real(0));
+  for (const Point& point : points) {
+    const Real square = point.weight * point.weight;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) normal[i][j] += square * point.basis[i] * point.basis[j];
+      solution[i] += square * point.basis[i] * point.target;
+    }
+  }
+  solve(normal, solution);
+
+  EvalModSeries series;
+  for (const Real& coefficient : solution) series.coefficients.push_back(static_cast<double>(coefficient));
+  const Real pi = acos(Real(-1));
+  std::vector<Real> worst(request.range, Real(0));
+  for (const Point& point : points) {
+    Real x = 0;
+    for (std::size_t i = 0; i < n; ++i) x += solution[i] * point.basis[i];
+    for (std::size_t i = 0; i < request.doublings; ++i) x = 2 * x * x - 1;
+    worst[point.integer] = std::max(worst[point.integer], Real(abs(x - sin(2 * pi * point.t)) / (2 * pi)));
+  }
+  for (const Real& error : worst) series.error_log2.push_back(static_cast<double>(log2(error)));
+  return series;
+}
+
+ChebyshevQuotient divide_chebyshev(std::span<const double> series, std::size_t k) {
+  // T_(k + j) = 2 T_k T_j - T_(k - j).
+  ChebyshevQuotient result{.quotient = {series.begin() + static_cast<std::ptrdiff_t>(k), series.end()},
+                           .remainder = {series.begin(), series.begin() + static_cast<std::ptrdiff_t>(k)}};
+  for (std::size_t j = 1; j < result.quotient.size(); ++j) {
+    result.remainder[k - j] -= result.quotient[j];
+    result.quotient[j] *= 2;
+  }
+  return result;
+}
+
+}  // namespace hemera::circuits

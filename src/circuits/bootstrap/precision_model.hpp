@@ -1,0 +1,71 @@
+// What a bootstrap makes of values, on clear ones: the model behind the expected precision.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "circuits/bootstrap/bootstrap_layout.hpp"
+#include "circuits/bootstrap/eval_mod_scales.hpp"
+#include "circuits/bootstrap/eval_mod_series.hpp"
+
+namespace hemera::circuits {
+
+/// Values go through the steps in doubles; every rounding, key switch and rounded plaintext adds white noise
+/// of the deviation that theory gives, and I is drawn as ciphertexts have it. A rounding's error is r_0 + r_1
+/// s: where the secret has a large slot, all roundings of EvalMod are as much larger. So slots of the secret
+/// are drawn, too, and errors have the tail of a product of Gaussians. Random for the sake of the model
+/// alone, and the same for the same seed.
+class PrecisionModel {
+ public:
+  /// Of what is bootstrapped. `merged`: both parts are one ciphertext of twice the slots in EvalMod.
+  struct Slots {
+    std::size_t count;
+    bool real, merged;
+  };
+  PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout, EvalModSeries series,
+                 const Slots& slots);
+
+  /// ParameterError unless there are as many values as slots.
+  [[nodiscard]] std::vector<std::complex<double>> operator()(std::span<const std::complex<double>> values,
+                                                             std::uint64_t seed) const;
+  /// What an iteration more (refinement.hpp) makes of `found`, with a result at `level`.
+  [[nodiscard]] std::vector<std::complex<double>> refined(std::span<const std::complex<double>> values,
+                                                          std::span<const std::complex<double>> found,
+                                                          int factor_log2, std::size_t level,
+                                                          std::uint64_t seed) const;
+
+ private:
+  class Noise;
+  // All but the rounding that ends it. `secret`: what the secret's slots add to the log2 of roundings.
+  [[nodiscard]] std::vector<std::complex<double>> eval_mod(const std::vector<double>& t,
+                                                           const std::vector<double>& secret,
+                                                           Noise& noise) const;
+  [[nodiscard]] std::vector<double> secret_slots(Noise& noise) const;
+
+  EvalModSeries series_;
+  std::size_t slots_;
+  bool real_;
+  BootstrapOrder order_;
+  double ratio_;
+  double constant_;
+  std::optional<Arcsine> arcsine_;
+  double repetitions_;      // of the slots' values
+  double secret_norm_;      // squared, of the secret
+  double rounding_;         // log2 of what a division leaves in slots, times the scale
+  double parts_rounding_;   // the same in EvalMod
+  double to_coefficients_;  // log2 of the error of SlotToCoeff, over the values' size
+  double to_slots_;         // log2 of the error of CoeffToSlot, over that of t
+  double switch_;           // log2 of the error of t ratio that the switch to the ephemeral secret leaves
+  double v_;                // log2 scales
+  std::array<double, eval_mod_steps> after_;
+  double square_ = 0;           // of the arcsine's steps
+  double result_;               // of EvalMod's result, in slots
+  std::vector<double> levels_;  // of each level
+};
+
+}  // namespace hemera::circuits

@@ -1,0 +1,267 @@
+#include "hemera/circuits/functions/approximation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using std::numbers::pi;
+
+constexpr std::size_t grid_density = 32;  // points of the grid for each coefficient
+constexpr std::size_t least_grid = 512;
+constexpr int most_exchanges = 40;
+constexpr double levelled = 1e-4;  // relative difference of the extrema at which exchanges end
+constexpr double symmetric = 0x1p-40;
+
+// f and the weight at the Chebyshev points cos(pi j / last), the first one at the interval's high end.
+struct Grid {
+  std::vector<double> t, values, weights;
+
+  Grid(const RealFunction& f, const Interval& interval, std::size_t degree, const RealFunction& weight) {
+    const std::size_t last = std::max(least_grid, grid_density * (degree + 1));
+    for (std::size_t j = 0; j <= last; ++j) {
+      // Exactly symmetric.
+      const double angle =
+          pi * (static_cast<double>(last) - 2.0 * static_cast<double>(j)) / (2.0 * static_cast<double>(last));
+      t.push_back(std::sin(angle));
+      const double x = at(interval, t.back());
+      values.push_back(f(x));
+      weights.push_back(weight ? weight(x) : 1);
+      if (!std::isfinite(values.back()) || !(weights.back() > 0) || !std::isfinite(weights.back())) {
+        throw ParameterError("the function to approximate, or the weight of its errors, is not finite at " +
+                             std::to_string(x) + ", or the weight not positive");
+      }
+    }
+  }
+  static double at(const Interval& interval, double t) {
+    if (t == 1 || t == -1) return t > 0 ? interval.high : interval.low;
+    return (interval.low + interval.high) / 2 + t * (interval.high - interval.low) / 2;
+  }
+  [[nodiscard]] std::size_t size() const { return t.size(); }
+};
+
+// Chebyshev coefficients of the polynomial that has these values at cos(pi (i + 1/2) / n).
+std::vector<double> coefficients_of(const std::vector<double>& values) {
+  const std::size_t n = values.size();
+  std::vector<double> coefficients(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto turns = static_cast<double>((k * (2 * i + 1)) % (4 * n));  // of pi / 2n
+      sum += values[i] * std::cos(pi * turns / static_cast<double>(2 * n));
+    }
+    coefficients[k] = sum * (k == 0 ? 1 : 2) / static_cast<double>(n);
+  }
+  return coefficients;
+}
+
+double node(std::size_t i, std::size_t count) {
+  return std::cos(pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count));
+}
+
+double clenshaw(const std::vector<double>& coefficients, double t) {
+  double one = 0, two = 0;
+  for (std::size_t k = coefficients.size(); k-- > 1;)
+    two = std::exchange(one, coefficients[k] + 2 * t * one - two);
+  return coefficients[0] + t * one - two;
+}
+
+double largest_error(const Grid& grid, const std::vector<double>& coefficients) {
+  double largest = 0;
+  for (std::size_t j = 0; j < grid.size(); ++j) {
+    const double error = grid.weights[j] * std::abs(grid.values[j] - clenshaw(coefficients, grid.t[j]));
+    largest = std::max(largest, error);
+  }
+  // Between points, as for polynomials of the degree.
+  return largest / std::cos(pi / (2.0 * static_cast<double>(grid_density)));
+}
+
+// The polynomial through degree + 2 points of the grid whose weighted errors there alternate and are equal.
+class Reference {
+ public:
+  Reference(const Grid& grid, std::vector<std::size_t> points) : grid_(&grid), points_(std::move(points)) {
+    const std::size_t n = points_.size();
+    double numerator = 0, denominator = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      double product = 1;
+      for (std::size_t j = 0; j < n; ++j) {
+        // The factor keeps products near 1 on an interval of length 2.
+        if (j != i) product *= 2 * (grid.t[points_[i]] - grid.t[points_[j]]);
+      }
+      barycentric_.push_back(1 / product);
+      numerator += barycentric_[i] * grid.values[points_[i]];
+      denominator += barycentric_[i] * sign(i) / grid.weights[points_[i]];
+    }
+    const double level = numerator / denominator;
+    for (std::size_t i = 0; i < n; ++i) {
+      values_.push_back(grid.values[points_[i]] - sign(i) * level / grid.weights[points_[i]]);
+    }
+  }
+
+  [[nodiscard]] double operator()(double t) const {
+    double numerator = 0, denominator = 0;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const double distance = t - grid_->t[points_[i]];
+      if (distance == 0) return values_[i];
+      numerator += barycentric_[i] * values_[i] / distance;
+      denominator += barycentric_[i] / distance;
+    }
+    return numerator / denominator;
+  }
+
+ private:
+  static double sign(std::size_t i) { return i % 2 == 0 ? 1 : -1; }
+
+  const Grid* grid_;
+  std::vector<std::size_t> points_;
+  std::vector<double> barycentric_, values_;
+};
+
+// As many extrema of alternating sign, the largest ones; fewer if there are not so many.
+std::vector<std::size_t> alternating_extrema(const std::vector<double>& errors, std::size_t count) {
+  std::vector<std::size_t> extrema;
+  for (std::size_t j = 0; j < errors.size(); ++j) {
+    if (extrema.empty() || (errors[j] < 0) != (errors[extrema.back()] < 0)) {
+      extrema.push_back(j);
+    } else if (std::abs(errors[j]) > std::abs(errors[extrema.back()])) {
+      extrema.back() = j;
+    }
+  }
+  const auto size_at = [&](std::size_t i) { return std::abs(errors[extrema[i]]); };
+  while (extrema.size() > count) {
+    if (extrema.size() == count + 1) {
+      extrema.erase(size_at(0) < size_at(extrema.size() - 1) ? extrema.begin() : extrema.end() - 1);
+      break;
+    }
+    // Two neighbours leave, so that signs go on alternating.
+    std::size_t smallest = 0;
+    for (std::size_t i = 1; i + 1 < extrema.size(); ++i) {
+      if (std::max(size_at(i), size_at(i + 1)) < std::max(size_at(smallest), size_at(smallest + 1)))
+        smallest = i;
+    }
+    const auto first = extrema.begin() + static_cast<std::ptrdiff_t>(smallest);
+    extrema.erase(first, first + 2);
+  }
+  return extrema;
+}
+
+std::vector<double> interpolation(const RealFunction& f, const Interval& interval, std::size_t degree) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i <= degree; ++i) values.push_back(f(Grid::at(interval, node(i, degree + 1))));
+  return coefficients_of(values);
+}
+
+std::vector<double> minimax(const Grid& grid, std::size_t degree) {
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i <= degree + 1; ++i) points.push_back(i * (grid.size() - 1) / (degree + 1));
+  std::vector<double> best;
+  double least = HUGE_VAL;
+  for (int round = 0; round < most_exchanges; ++round) {
+    const Reference polynomial(grid, points);
+    std::vector<double> errors;
+    for (std::size_t j = 0; j < grid.size(); ++j) {
+      errors.push_back(grid.weights[j] * (grid.values[j] - polynomial(grid.t[j])));
+    }
+    const auto size = [&](std::size_t j) { return std::abs(errors[j]); };
+    double largest = 0;
+    for (std::size_t j = 0; j < errors.size(); ++j) largest = std::max(largest, size(j));
+    if (largest < least) {
+      least = largest;
+      best.clear();
+      for (std::size_t i = 0; i <= degree; ++i) best.push_back(polynomial(node(i, degree + 1)));
+    }
+    points = alternating_extrema(errors, degree + 2);
+    if (points.size() < degree + 2) break;
+    double smallest = largest;
+    for (const std::size_t point : points) smallest = std::min(smallest, size(point));
+    if (largest - smallest <= levelled * largest) break;
+  }
+  return coefficients_of(best);
+}
+
+// 1: f is even, -1: it is odd, 0: neither.
+int parity(const Grid& grid, const Interval& interval) {
+  if (std::abs(interval.low + interval.high) > symmetric * (interval.high - interval.low)) return 0;
+  double largest = 0, even = 0, odd = 0;
+  for (std::size_t j = 0; j < grid.size(); ++j) {
+    const double value = grid.values[j], mirrored = grid.values[grid.size() - 1 - j];
+    if (std::abs(grid.weights[j] / grid.weights[grid.size() - 1 - j] - 1) > symmetric) return 0;
+    largest = std::max(largest, std::abs(value));
+    even = std::max(even, std::abs(value - mirrored));
+    odd = std::max(odd, std::abs(value + mirrored));
+  }
+  if (even <= symmetric * largest) return 1;
+  return odd <= symmetric * largest ? -1 : 0;
+}
+
+}  // namespace
+
+Approximation approximate(const RealFunction& f, const Interval& interval, std::size_t degree,
+                          const ApproximationOptions& options) {
+  if (degree > most_approximation_degree) {
+    throw ParameterError("an approximation of degree " + std::to_string(degree) + "; at most " +
+                         std::to_string(most_approximation_degree) + " is possible");
+  }
+  static_cast<void>(Polynomial({0}, Basis::chebyshev, interval));  // checks the interval
+  const Grid grid(f, interval, degree, options.weight);
+  const int symmetry = parity(grid, interval);
+  const auto cleaned = [&](std::vector<double> coefficients) {
+    for (std::size_t k = 0; k < coefficients.size() && symmetry != 0; ++k) {
+      if ((k % 2 == 0) != (symmetry == 1)) coefficients[k] = 0;
+    }
+    return coefficients;
+  };
+  std::vector<double> chosen = cleaned(interpolation(f, interval, degree));
+  double error = largest_error(grid, chosen);
+  if (options.fit == Fit::minimax) {
+    std::vector<double> nearest = cleaned(minimax(grid, degree));
+    const double own = largest_error(grid, nearest);
+    if (own < error) {
+      error = own;
+      chosen = std::move(nearest);
+    }
+  }
+  std::vector<std::complex<double>> coefficients(chosen.begin(), chosen.end());
+  return {Polynomial(std::move(coefficients), Basis::chebyshev, interval), error};
+}
+
+Approximation approximate_within(const RealFunction& f, const Interval& interval, double tolerance,
+                                 const ApproximationOptions& options) {
+  if (!(tolerance > 0)) {
+    throw ParameterError("an approximation needs an error above 0 that it may have, not " +
+                         std::to_string(tolerance));
+  }
+  std::size_t below = 0, degree = 1;
+  Approximation found = approximate(f, interval, degree, options);
+  while (found.error > tolerance) {
+    if (degree == most_approximation_degree) {
+      throw ParameterError("no polynomial up to degree " + std::to_string(degree) + " is within 2^" +
+                           std::to_string(std::log2(tolerance)) + " of the function: the last error was 2^" +
+                           std::to_string(std::log2(found.error)) +
+                           "; allow a larger error, or use a smaller interval");
+    }
+    below = degree;
+    degree = 2 * degree + 1;
+    found = approximate(f, interval, degree, options);
+  }
+  while (degree - below > 1) {
+    const std::size_t middle = below + (degree - below) / 2;
+    Approximation tried = approximate(f, interval, middle, options);
+    if (tried.error <= tolerance) {
+      degree = middle;
+      found = std::move(tried);
+    } else {
+      below = middle;
+    }
+  }
+  return found;
+}
+
+}  // namespace hemera::circuits

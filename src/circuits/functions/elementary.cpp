@@ -1,0 +1,336 @@
+#include "hemera/circuits/functions/elementary.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+using Value = Function::Value;
+
+// Degrees of polynomials that iterations start from: all that their depth allows.
+constexpr std::array<std::size_t, 7> start_degrees{1, 3, 7, 15, 31, 63, 127};
+constexpr std::size_t most_iterations = 30;
+// Of the polynomials that a sign is composed of, and how much depth it may take.
+constexpr std::array<std::size_t, 4> stage_degrees{3, 7, 15, 31};
+constexpr std::size_t most_sign_depth = 100;
+
+void require_tolerance(double tolerance) {
+  if (!(tolerance > 0) || !std::isfinite(tolerance)) {
+    throw ParameterError("a function needs an error above 0 that it may have, not " +
+                         std::to_string(tolerance));
+  }
+}
+
+// Chebyshev coefficients on [-1, 1] of a polynomial of this degree, from its values.
+template <typename F>
+std::vector<Complex> chebyshev_coefficients(const F& f, std::size_t degree) {
+  const auto count = static_cast<double>(degree + 1);
+  std::vector<Complex> coefficients(degree + 1);
+  for (std::size_t k = 0; k <= degree; ++k) {
+    double sum = 0;
+    for (std::size_t i = 0; i <= degree; ++i) {
+      const double angle = std::numbers::pi * (static_cast<double>(i) + 0.5) / count;
+      sum += f(std::cos(angle)) * std::cos(static_cast<double>(k) * angle);
+    }
+    coefficients[k] = sum * (k == 0 ? 1 : 2) / count;
+  }
+  return coefficients;
+}
+
+double chebyshev(std::size_t n, double t) {
+  const auto degree = static_cast<double>(n);
+  if (std::abs(t) <= 1) return std::cos(degree * std::acos(t));
+  return (t < 0 && n % 2 == 1 ? -1 : 1) * std::cosh(degree * std::acosh(std::abs(t)));
+}
+
+// What takes the least depth, and of that the fewest products.
+struct Choice {
+  std::size_t depth, products, degree, iterations;
+
+  [[nodiscard]] bool is_better_than(const std::optional<Choice>& other) const {
+    return !other || std::pair(depth, products) < std::pair(other->depth, other->products);
+  }
+};
+
+// About the products of ciphertexts that a polynomial takes.
+std::size_t products_of(std::size_t degree) {
+  return static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(degree)));
+}
+
+// --- Sign ---
+
+// An odd polynomial for the sign on [from, 1] and its mirror: Chebyshev coefficients on [-1, 1].
+struct Stage {
+  std::vector<Complex> coefficients;
+  double error = 0;
+
+  [[nodiscard]] std::size_t degree() const { return coefficients.size() - 1; }
+  // Where it leaves values, the largest one as 1.
+  [[nodiscard]] double next() const { return (1 - error) / (1 + error); }
+};
+
+// x r(x^2) is near 1 where r(y) is near 1 / sqrt(y), errors weighted by sqrt(y).
+Stage nearest_to_sign(double from, std::size_t degree) {
+  const Approximation inner = approximate([](double y) { return 1 / std::sqrt(y); }, {from * from, 1},
+                                          degree / 2, {.weight = [](double y) { return std::sqrt(y); }});
+  const auto odd = [&](double x) { return x * inner.polynomial.evaluate(0, x * x).real(); };
+  Stage stage{chebyshev_coefficients(odd, degree), inner.error};
+  for (std::size_t k = 0; k <= degree; k += 2) stage.coefficients[k] = 0;
+  return stage;
+}
+
+// The stages of the least depth that bring [from, 1] within the tolerance of 1.
+std::vector<Stage> stages_for(double from, double tolerance) {
+  struct State {
+    double from = 0;
+    std::vector<Stage> stages;
+  };
+  std::vector<std::optional<State>> best(most_sign_depth + 1);
+  best[0] = State{from, {}};
+  for (std::size_t depth = 1; depth <= most_sign_depth; ++depth) {
+    for (const std::size_t degree : stage_degrees) {
+      const auto own = static_cast<std::size_t>(std::bit_width(degree));
+      if (own > depth || !best[depth - own]) continue;
+      const State& before = *best[depth - own];
+      Stage stage = nearest_to_sign(before.from, degree);
+      if (best[depth] && best[depth]->from >= stage.next()) continue;
+      best[depth] = State{stage.next(), before.stages};
+      best[depth]->stages.push_back(std::move(stage));
+    }
+    if (best[depth] && best[depth]->stages.back().error <= tolerance) return best[depth]->stages;
+  }
+  throw ParameterError("no sign of a depth up to " + std::to_string(most_sign_depth) + " is within 2^" +
+                       std::to_string(std::log2(tolerance)) + "; allow a larger error, or a larger gap");
+}
+
+// factor sign(x) + shift; x is in `interval`, which the first stage maps to [-1, 1].
+Value add_sign(Function& function, Value x, const std::vector<Stage>& stages, const Interval& interval,
+               double factor, double shift) {
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const bool is_last = i + 1 == stages.size();
+    // What comes next is defined up to 1.
+    const double own = is_last ? factor : 1 / (1 + stages[i].error);
+    std::vector<Complex> coefficients = stages[i].coefficients;
+    for (Complex& c : coefficients) c *= own;
+    if (is_last) coefficients[0] += shift;
+    x = function.add(x,
+                     Polynomial(std::move(coefficients), Basis::chebyshev, i == 0 ? interval : Interval{}));
+  }
+  return x;
+}
+
+double sign_at(const std::vector<Stage>& stages, double t) {
+  for (const Stage& stage : stages) {
+    t = Polynomial(stage.coefficients, Basis::chebyshev).evaluate(0, t).real();
+    if (&stage != &stages.back()) t /= 1 + stage.error;
+  }
+  return t;
+}
+
+void require_gap(double gap, double tolerance, double largest) {
+  require_tolerance(tolerance);
+  if (!(gap > 0) || !(gap < largest) || !std::isfinite(largest)) {
+    throw ParameterError("a gap of " + std::to_string(gap) + " and a largest value of " +
+                         std::to_string(largest) +
+                         ": the gap must be above 0 and below the largest, and both finite");
+  }
+}
+
+// (a - b) / 2 largest, in [-1, 1].
+Value add_difference(Function& function, double largest) {
+  const double factor = 1 / (2 * largest);
+  return function.add({.terms = {{0, {factor}}, {1, {-factor}}}});
+}
+
+}  // namespace
+
+Function approximating(const RealFunction& f, const Interval& interval, double tolerance) {
+  const Approximation found = approximate_within(f, interval, tolerance);
+  Function function(found.polynomial);
+  function.set_error(found.error);
+  return function;
+}
+
+Function sigmoid(const Interval& interval, double tolerance) {
+  return approximating([](double x) { return 1 / (1 + std::exp(-x)); }, interval, tolerance);
+}
+
+Function hyperbolic_tangent(const Interval& interval, double tolerance) {
+  return approximating([](double x) { return std::tanh(x); }, interval, tolerance);
+}
+
+Function gelu(const Interval& interval, double tolerance) {
+  return approximating([](double x) { return x / 2 * std::erfc(-x / std::numbers::sqrt2); }, interval,
+                       tolerance);
+}
+
+Function exponential(const Interval& interval, double tolerance) {
+  return approximating([](double x) { return std::exp(x); }, interval, tolerance);
+}
+
+Function logarithm(const Interval& interval, double tolerance) {
+  if (!(interval.low > 0)) {
+    throw ParameterError("a logarithm on an interval from " + std::to_string(interval.low) +
+                         ", which must be above 0");
+  }
+  return approximating([](double x) { return std::log(x); }, interval, tolerance);
+}
+
+Function inverse(const Interval& interval, double tolerance) {
+  require_tolerance(tolerance);
+  Function function(std::vector{interval});
+  if (!(interval.low > 0) && !(interval.high < 0)) {
+    throw ParameterError("an inverse on an interval from " + std::to_string(interval.low) + " to " +
+                         std::to_string(interval.high) + ", which must not have 0 in it");
+  }
+  const double nearest = std::min(std::abs(interval.low), std::abs(interval.high));
+  const AffineMap map = map_of(interval);
+  // 1 - x y is least where it is a multiple of a Chebyshev polynomial: that which is 1 at x = 0.
+  const auto residual = [&](std::size_t degree) { return 1 / std::abs(chebyshev(degree + 1, map.shift)); };
+  const auto fits = [&](std::size_t degree, std::size_t iterations) {
+    return std::exp2(std::log2(residual(degree)) * std::exp2(static_cast<double>(iterations))) <=
+           tolerance * nearest;
+  };
+  const auto start = [&](std::size_t degree) {
+    const double norm = chebyshev(degree + 1, map.shift);
+    const auto y = [&](double t) {
+      return (1 - chebyshev(degree + 1, t) / norm) * map.factor / (t - map.shift);
+    };
+    return Polynomial(chebyshev_coefficients(y, degree), Basis::chebyshev, interval);
+  };
+  std::optional<Choice> best;
+  for (const std::size_t degree : start_degrees) {
+    std::size_t iterations = 0;
+    while (iterations <= most_iterations && !fits(degree, iterations)) ++iterations;
+    if (iterations > most_iterations) continue;
+    const Choice choice{start(degree).depth() + (iterations == 0 ? 0 : iterations + 1),
+                        products_of(degree) + 2 * iterations, degree, iterations};
+    if (choice.is_better_than(best)) best = choice;
+  }
+  if (!best) {
+    throw ParameterError("no inverse within 2^" + std::to_string(std::log2(tolerance)) +
+                         " was found; allow a larger error, or use a smaller interval");
+  }
+  std::size_t degree = best->degree;
+  while (degree > 1 && fits(degree - 1, best->iterations)) --degree;
+
+  Value y = function.add(0, start(degree));
+  if (best->iterations > 0) {
+    Value a = function.add({.factor = -1, .products = {{0, y}}, .constant = {1}});
+    for (std::size_t i = 0; i < best->iterations; ++i) {
+      y = function.add({.products = {{y, a}}, .terms = {{y, {1}}}});
+      if (i + 1 < best->iterations) a = function.add({.products = {{a, a}}});
+    }
+  }
+  function.set_outputs({y});
+  function.set_error(
+      std::exp2(std::log2(residual(degree)) * std::exp2(static_cast<double>(best->iterations))) / nearest);
+  return function;
+}
+
+Function square_root(const Interval& interval, double tolerance) {
+  require_tolerance(tolerance);
+  Function function(std::vector{interval});
+  if (!(interval.low >= 0)) {
+    throw ParameterError("a square root on an interval from " + std::to_string(interval.low) +
+                         ", which must not have negative numbers");
+  }
+  const RealFunction root = [](double x) { return std::sqrt(x); };
+  std::optional<Choice> best;
+  for (const std::size_t degree : start_degrees) {
+    const Approximation direct = approximate(root, interval, degree);
+    if (direct.error > tolerance) continue;
+    best = Choice{direct.polynomial.depth(), products_of(degree), degree, 0};
+    break;
+  }
+  // Relative errors e of the inverse square root become 3/2 e^2 + 1/2 e^3.
+  const auto start = [&](std::size_t degree) {
+    return approximate([](double x) { return 1 / std::sqrt(2 * x); }, interval, degree,
+                       {.weight = [](double x) { return std::sqrt(2 * x); }});
+  };
+  const auto after = [](double error, std::size_t iterations) {
+    for (std::size_t i = 0; i < iterations; ++i) error = error * error * (1.5 + 0.5 * error);
+    return error;
+  };
+  for (const std::size_t degree : start_degrees) {
+    if (!(interval.low > 0)) break;
+    const Approximation polynomial = start(degree);
+    std::size_t iterations = 1;
+    const auto error = [&] { return after(polynomial.error, iterations) * std::sqrt(interval.high); };
+    while (iterations <= most_iterations && !(error() <= tolerance)) ++iterations;
+    if (iterations > most_iterations) continue;
+    const Choice choice{polynomial.polynomial.depth() + 2 * iterations + 1,
+                        products_of(degree) + 3 * iterations + 1, degree, iterations};
+    if (choice.is_better_than(best)) best = choice;
+  }
+  if (!best) {
+    throw ParameterError("no square root within 2^" + std::to_string(std::log2(tolerance)) +
+                         " was found; allow a larger error, or use an interval further from 0");
+  }
+  if (best->iterations == 0) return approximating(root, interval, tolerance);
+
+  // z stands for 1 / sqrt(2 x), so that the iteration has no factor of 1/2.
+  const Approximation inverse_root = start(best->degree);
+  Value z = function.add(0, inverse_root.polynomial);
+  for (std::size_t i = 0; i < best->iterations; ++i) {
+    const Value scaled = function.add({.products = {{0, z}}}), square = function.add({.products = {{z, z}}});
+    z = function.add({.factor = -1, .products = {{scaled, square}}, .terms = {{z, {1.5}}}});
+  }
+  const Value x = function.add({.terms = {{0, {std::numbers::sqrt2}}}});
+  function.set_outputs({function.add({.products = {{x, z}}})});
+  function.set_error(after(inverse_root.error, best->iterations) * std::sqrt(interval.high));
+  return function;
+}
+
+Function sign(double gap, double tolerance, double largest) {
+  require_gap(gap, tolerance, largest);
+  const Interval interval{-largest, largest};
+  const std::vector<Stage> stages = stages_for(gap / largest, tolerance);
+  Function function(std::vector{interval});
+  function.set_outputs({add_sign(function, 0, stages, interval, 1, 0)});
+  function.set_error(stages.back().error);
+  return function;
+}
+
+Function compare(double gap, double tolerance, double largest) {
+  require_gap(gap, tolerance, 2 * largest);
+  const std::vector<Stage> stages = stages_for(gap / (2 * largest), 2 * tolerance);
+  Function function(std::vector(2, Interval{-largest, largest}));
+  const Value difference = add_difference(function, largest);
+  function.set_outputs({add_sign(function, difference, stages, {}, 0.5, 0.5)});
+  function.set_error(stages.back().error / 2);
+  return function;
+}
+
+Function maximum(double tolerance, double largest) {
+  require_gap(tolerance, tolerance, largest);
+  const double relative = tolerance / largest;
+  // The largest |t| |sign - s| is near the gap of s, or below: take the widest gap that will do.
+  std::vector<Stage> stages;
+  double error = HUGE_VAL;
+  for (double gap = std::min(0.5, 16 * relative); error > tolerance && gap > relative / 4; gap /= 2) {
+    stages = stages_for(gap, relative);
+    error = 0;
+    for (double t = 1; t > relative / 16; t *= 0.995) {
+      error = std::max(error, largest * t * std::abs(1 - sign_at(stages, t)));
+    }
+  }
+  Function function(std::vector(2, Interval{-largest, largest}));
+  const Value difference = add_difference(function, largest);
+  const Value sign = add_sign(function, difference, stages, {}, largest, 0);
+  function.set_outputs({function.add({.products = {{difference, sign}}, .terms = {{0, {0.5}}, {1, {0.5}}}})});
+  function.set_error(error);
+  return function;
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,149 @@
+#include "hemera/circuits/functions/function.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "circuits/coefficient.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+using Rows = std::vector<std::vector<Complex>>;
+
+void evaluate_part(const Function::Sum& sum, Rows& values, std::size_t slots) {
+  std::vector<Complex> row(slots);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    Complex products = 0;
+    for (const auto& [a, b] : sum.products) products += values[a][slot] * values[b][slot];
+    row[slot] = static_cast<double>(sum.factor) * products + in_slot(sum.constant, slot);
+    for (const auto& [value, factor] : sum.terms) row[slot] += in_slot(factor, slot) * values[value][slot];
+  }
+  values.push_back(std::move(row));
+}
+
+void evaluate_part(const Function::OfPolynomial& part, Rows& values, std::size_t slots) {
+  for (std::size_t which = 0; which < part.polynomial.count(); ++which) {
+    std::vector<Complex> row(slots);
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      row[slot] = part.polynomial.evaluate(which, values[part.x][slot], slot);
+    }
+    values.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+Function::Function(std::vector<Interval> inputs) : inputs_(std::move(inputs)), depths_(inputs_.size(), 0) {
+  if (inputs_.empty()) throw ParameterError("a function needs at least one input");
+  for (const Interval& interval : inputs_) {
+    if (!(interval.low < interval.high) || !std::isfinite(interval.high - interval.low)) {
+      throw ParameterError("an input from " + std::to_string(interval.low) + " to " +
+                           std::to_string(interval.high) +
+                           ": both ends must be finite, and the first below the second");
+    }
+  }
+}
+
+Function::Function(const Polynomial& polynomial) : Function(std::vector{polynomial.interval()}) {
+  const Value first = add(0, polynomial);
+  for (std::size_t which = 0; which < polynomial.count(); ++which) outputs_.push_back(first + which);
+}
+
+void Function::require(Value value) const {
+  if (value >= depths_.size()) {
+    throw ParameterError("a function has " + std::to_string(depths_.size()) +
+                         " values so far, and no value " + std::to_string(value));
+  }
+}
+
+void Function::widen(std::size_t width) {
+  if (width == 1 || (width == width_ && width != 0)) return;
+  if (width_ != 1 || !std::has_single_bit(width)) {
+    throw ParameterError("coefficients of " + std::to_string(width) + " slots do not fit a function of " +
+                         std::to_string(width_) + "; give one number, or one for each slot (a power of two)");
+  }
+  width_ = width;
+}
+
+void Function::require(std::span<const Complex> coefficients) {
+  for (const Complex& c : coefficients) {
+    if (!std::isfinite(c.real()) || !std::isfinite(c.imag())) {
+      throw ParameterError("a function has a coefficient that is not finite");
+    }
+    is_real_ = is_real_ && c.imag() == 0;
+  }
+}
+
+Function::Value Function::add(Sum sum) {
+  if (sum.factor != 1 && sum.factor != 2 && sum.factor != -1) {
+    throw ParameterError("the factor of a sum of products is 1, 2 or -1, not " + std::to_string(sum.factor));
+  }
+  if (sum.products.empty() && sum.terms.empty()) {
+    throw ParameterError("a sum of no product and no term depends on no input");
+  }
+  std::size_t depth = 0;
+  for (const auto& [a, b] : sum.products) {
+    require(a);
+    require(b);
+    depth = std::max({depth, depths_[a], depths_[b]});
+  }
+  for (const auto& [value, factor] : sum.terms) {
+    require(value);
+    require(factor);
+    widen(factor.size());
+    depth = std::max(depth, depths_[value]);
+  }
+  require(sum.constant);
+  widen(sum.constant.size());
+  parts_.emplace_back(std::move(sum));
+  depths_.push_back(depth + 1);
+  return depths_.size() - 1;
+}
+
+Function::Value Function::add(Value x, Polynomial polynomial) {
+  require(x);
+  require(polynomial.coefficients());
+  widen(polynomial.width());
+  const Value first = depths_.size();
+  depths_.insert(depths_.end(), polynomial.count(), depths_[x] + polynomial.depth());
+  parts_.emplace_back(OfPolynomial{x, std::move(polynomial)});
+  return first;
+}
+
+void Function::set_outputs(std::vector<Value> outputs) {
+  if (outputs.empty()) throw ParameterError("a function needs at least one output");
+  for (const Value value : outputs) require(value);
+  outputs_ = std::move(outputs);
+}
+
+std::size_t Function::depth() const {
+  std::size_t depth = 0;
+  for (const Value value : outputs_) depth = std::max(depth, depths_[value]);
+  return depth;
+}
+
+Rows Function::evaluate(std::span<const std::vector<Complex>> inputs) const {
+  const std::size_t slots = inputs.empty() ? 0 : inputs.front().size();
+  const bool is_even = std::all_of(inputs.begin(), inputs.end(),
+                                   [&](const std::vector<Complex>& row) { return row.size() == slots; });
+  if (inputs.size() != inputs_.size() || !is_even || (width_ != 1 && slots != width_)) {
+    throw ParameterError("a function of " + std::to_string(inputs_.size()) + " inputs" +
+                         (width_ == 1 ? "" : " of " + std::to_string(width_) + " values each") +
+                         " was given " + std::to_string(inputs.size()) + " of " + std::to_string(slots) +
+                         " values, or of different lengths");
+  }
+  Rows values(inputs.begin(), inputs.end());
+  for (const auto& part : parts_) {
+    std::visit([&](const auto& each) { evaluate_part(each, values, slots); }, part);
+  }
+  Rows results;
+  for (const Value value : outputs_) results.push_back(values[value]);
+  return results;
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,275 @@
+#include "circuits/functions/lowering.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "circuits/coefficient.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+using Value = Function::Value;
+/// By power; those without numbers are zero.
+using Coefficients = std::vector<Coefficient>;
+
+// a += factor b.
+void add_multiple(Coefficient& a, const Coefficient& b, double factor) {
+  if (a.empty()) a.resize(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) a[i] += factor * b[i];
+}
+
+Coefficients coefficients_of(const Polynomial& polynomial, std::size_t which) {
+  Coefficients result(polynomial.degree() + 1);
+  for (std::size_t power = 0; power < result.size(); ++power) {
+    const auto row = polynomial.coefficient(which, power);
+    result[power].assign(row.begin(), row.end());
+    if (is_zero(result[power])) result[power].clear();
+  }
+  return result;
+}
+
+std::size_t degree_of(const Coefficients& coefficients) {
+  std::size_t degree = coefficients.empty() ? 0 : coefficients.size() - 1;
+  while (degree > 0 && coefficients[degree].empty()) --degree;
+  return degree;
+}
+
+// p = quotient B_g + rest for the basis element B_g, g <= degree < 2g.
+struct Split {
+  Coefficients quotient, rest;
+};
+
+Split split_at(const Coefficients& p, std::size_t degree, std::size_t g, Basis basis) {
+  Split result;
+  result.rest.assign(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(g));
+  result.quotient.assign(p.begin() + static_cast<std::ptrdiff_t>(g),
+                         p.begin() + static_cast<std::ptrdiff_t>(degree) + 1);
+  if (basis == Basis::power) return result;
+  // T_(g+j) = 2 T_g T_j - T_(g-j).
+  for (std::size_t j = 1; g + j <= degree; ++j) {
+    const Coefficient& c = p[g + j];
+    if (c.empty()) continue;
+    for (Complex& number : result.quotient[j]) number *= 2;
+    Coefficient& mirrored = result.rest[g - j];
+    add_multiple(mirrored, c, -1);
+    if (is_zero(mirrored)) mirrored.clear();
+  }
+  return result;
+}
+
+}  // namespace
+
+StepCosts::StepCosts(const rlwe::Parameters& parameters) {
+  for (std::size_t level = 0; level < parameters.levels(); ++level) {
+    const rlwe::GadgetPrimes gadget = parameters.default_gadget(level);
+    limbs_.push_back(static_cast<double>(parameters.literal().levels[level].size()));
+    const auto digits = static_cast<double>(gadget.digits.size());
+    const double extended = limbs_.back() + static_cast<double>(gadget.special.size());
+    // Reads two components of each digit's key; extends and divides, with transforms that count thrice.
+    switches_.push_back((2 * digits + 3 * (digits + 1)) * extended);
+  }
+}
+
+double StepCosts::of(const FunctionStep& step) const {
+  const double limbs = limbs_[step.level];
+  const double sums = static_cast<double>(7 * step.products.size() + 4 * step.terms.size()) * limbs;
+  return sums + (step.products.empty() ? 0 : switches_[step.level]) + (step.rescaled ? 8 * limbs : 0);
+}
+
+Value Lowering::add_input(std::size_t level, double scale) {
+  values_.push_back({.level = level, .scale = scale});
+  return values_.size() - 1;
+}
+
+double Lowering::scale_at(Value value, std::size_t level) const {
+  rlwe::Metadata meta;
+  meta.level = values_[value].level;
+  meta.scale = values_[value].scale;
+  return scales_->dropped(meta, level).meta.scale;
+}
+
+double Lowering::cost_from(std::size_t first) const {
+  double sum = 0;
+  for (std::size_t i = first; i < steps_.size(); ++i) sum += costs_->of(steps_[i]);
+  return sum;
+}
+
+Value Lowering::add_step(FunctionStep step) {
+  step.result_level = step.level - 1;
+  step.result_scale = step.scale / divisor(step.level);
+  values_.push_back({.level = step.result_level, .scale = step.result_scale});
+  steps_.push_back(std::move(step));
+  return values_.size() - 1;
+}
+
+Value Lowering::lowered(Value value, std::size_t level) {
+  if (values_[value].level == level) return value;
+  FunctionStep step{.level = level + 1, .scale = scales_->level_scale(level) * divisor(level + 1)};
+  step.terms.push_back({value, {1}});
+  return add_step(std::move(step));
+}
+
+Value Lowering::mapped(Value x, const AffineMap& map) {
+  if (map.factor == 1 && map.shift == 0) return x;
+  const rlwe::PlainOperand from = values_[x];
+  FunctionStep step{.level = from.level, .scale = from.scale / map.factor, .rescaled = false};
+  step.terms.push_back({x, {map.factor}});
+  step.constant = {map.shift};
+  step.result_level = step.level;
+  step.result_scale = step.scale;
+  values_.push_back({.level = step.level, .scale = step.scale});
+  steps_.push_back(std::move(step));
+  return values_.size() - 1;
+}
+
+Value Lowering::add(const Function::Sum& sum) {
+  std::size_t level = std::numeric_limits<std::size_t>::max();
+  for (const auto& [a, b] : sum.products) level = std::min({level, values_[a].level, values_[b].level});
+  for (const auto& term : sum.terms) level = std::min(level, values_[term.value].level);
+  FunctionStep step{.level = level, .factor = sum.factor, .terms = sum.terms, .constant = sum.constant};
+  std::map<Value, Value> fitted;
+  const auto fit = [&](Value value) {
+    const auto [place, is_new] = fitted.try_emplace(value, value);
+    if (is_new) place->second = lowered(value, level);
+    return place->second;
+  };
+  for (const auto& [a, b] : sum.products) {
+    const Value left = fit(a);
+    step.products.push_back({left, fit(b)});
+  }
+  step.scale = step.products.empty()
+                   ? scales_->level_scale(level - 1) * divisor(level)
+                   : values_[step.products.front().a].scale * values_[step.products.front().b].scale;
+  return add_step(std::move(step));
+}
+
+// One way to take polynomials: basis elements up to a number of baby steps are multiplied by coefficients,
+// those of powers of two split polynomials of higher degree.
+class Lowering::Splitting {
+ public:
+  Splitting(Lowering& lowering, Value x, const Polynomial& polynomial, std::size_t babies)
+      : lowering_(lowering),
+        basis_(polynomial.basis()),
+        level_(lowering.values_[x].level),
+        babies_(babies),
+        powers_{{1, x}} {}
+
+  Value take(const Coefficients& p, std::size_t depth) {
+    const std::size_t level = level_ - depth + 1;
+    FunctionStep step{.level = level,
+                      .scale = lowering_.scales_->level_scale(level - 1) * lowering_.divisor(level)};
+    expand(p, step);
+    // A constant depends on x as much as a ciphertext must.
+    if (step.products.empty() && step.terms.empty()) step.terms.push_back({power(1), {0}});
+    const Value result = lowering_.add_step(std::move(step));
+    lowering_.steps_.back().result_scale = lowering_.values_[result].scale =
+        lowering_.scales_->level_scale(level - 1);
+    return result;
+  }
+
+ private:
+  // The level of a basis element.
+  [[nodiscard]] std::size_t level_of(std::size_t n) const {
+    return level_ - static_cast<std::size_t>(std::bit_width(n - 1));
+  }
+
+  // x^n = x^a x^b, T_n = 2 T_a T_b - T_(a-b): a the largest power of two below n, b the rest.
+  Value power(std::size_t n) {
+    if (const auto found = powers_.find(n); found != powers_.end()) return found->second;
+    const std::size_t a = std::bit_ceil(n) / 2, b = n - a;
+    const Value left = power(a), right = power(b);
+    FunctionStep step{.level = std::min(level_of(a), level_of(b))};
+    step.products.push_back({left, right});
+    step.scale = lowering_.scale_at(left, step.level) * lowering_.scale_at(right, step.level);
+    if (basis_ == Basis::chebyshev) {
+      step.factor = 2;
+      if (a == b) {
+        step.constant = {-1};
+      } else {
+        step.terms.push_back({power(a - b), {-1}});
+      }
+    }
+    return powers_[n] = lowering_.add_step(std::move(step));
+  }
+
+  [[nodiscard]] bool is_leaf(const Coefficients& p, std::size_t degree, std::size_t level) const {
+    if (degree > babies_) return false;
+    for (std::size_t n = 1; n <= degree; ++n) {
+      if (!p[n].empty() && level_of(n) < level) return false;
+    }
+    return true;
+  }
+
+  // Adds p to a step that has its level and scale.
+  void expand(const Coefficients& p, FunctionStep& step) {
+    const std::size_t degree = degree_of(p);
+    if (is_leaf(p, degree, step.level)) {
+      for (std::size_t n = 1; n <= degree; ++n) {
+        if (!p[n].empty()) step.terms.push_back({power(n), p[n]});
+      }
+      if (!p.empty() && !p[0].empty()) {
+        if (step.constant.size() < p[0].size()) step.constant.resize(p[0].size(), step.constant.front());
+        for (std::size_t i = 0; i < step.constant.size(); ++i) {
+          step.constant[i] += p[0].size() == 1 ? p[0].front() : p[0][i];
+        }
+      }
+      return;
+    }
+    const std::size_t g = std::bit_floor(degree);
+    const auto [quotient, rest] = split_at(p, degree, g, basis_);
+    expand(rest, step);
+    const Value giant = power(g);
+    if (degree_of(quotient) == 0) {
+      step.terms.push_back({giant, quotient.front()});
+      return;
+    }
+    // Its scale after its rescale is what is left of the sum's.
+    FunctionStep inner{.level = step.level + 1};
+    inner.scale = step.scale / lowering_.scale_at(giant, step.level) * lowering_.divisor(inner.level);
+    expand(quotient, inner);
+    step.products.push_back({lowering_.add_step(std::move(inner)), giant});
+  }
+
+  Lowering& lowering_;
+  Basis basis_;
+  std::size_t level_;  // of x
+  std::size_t babies_;
+  std::map<std::size_t, Value> powers_;  // basis elements
+};
+
+std::vector<Value> Lowering::add(Value x, const Polynomial& polynomial) {
+  if (polynomial.basis() == Basis::chebyshev) {
+    const AffineMap map = map_of(polynomial.interval());
+    if (polynomial.maps_by_product()) {
+      x = add(Function::Sum{.terms = {{x, {map.factor}}}, .constant = {map.shift}});
+    } else {
+      x = mapped(x, map);
+    }
+  }
+  const std::size_t depth = polynomial.depth() - (polynomial.maps_by_product() ? 1 : 0);
+  Lowering best = *this;
+  std::vector<Value> best_results;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t babies = 1; babies <= std::bit_ceil(std::max<std::size_t>(1, polynomial.degree()));
+       babies *= 2) {
+    Lowering trial = *this;
+    Splitting splitting(trial, x, polynomial, babies);
+    std::vector<Value> results;
+    for (std::size_t which = 0; which < polynomial.count(); ++which) {
+      results.push_back(splitting.take(coefficients_of(polynomial, which), depth));
+    }
+    const double cost = trial.cost_from(steps_.size());
+    if (cost >= least) continue;
+    least = cost;
+    best = std::move(trial);
+    best_results = std::move(results);
+  }
+  *this = std::move(best);
+  return best_results;
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,57 @@
+// From functions to steps at levels: which products are taken where, and with which scales.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "hemera/circuits/functions/function_plan.hpp"
+#include "hemera/rlwe/scale_policy.hpp"
+
+namespace hemera::circuits {
+
+/// What a key switch or a pass over a ciphertext costs at each level, in words of memory traffic.
+class StepCosts {
+ public:
+  explicit StepCosts(const rlwe::Parameters& parameters);
+  [[nodiscard]] double of(const FunctionStep& step) const;
+
+ private:
+  std::vector<double> limbs_, switches_;  // by level
+};
+
+/// Steps, and the level and scale of each value.
+class Lowering {
+ public:
+  /// The arguments must outlive this.
+  Lowering(const rlwe::ScalePolicy& scales, const StepCosts& costs) : scales_(&scales), costs_(&costs) {}
+
+  Function::Value add_input(std::size_t level, double scale);
+  /// Value of a sum. Terms have as many levels to go as the products, or more.
+  Function::Value add(const Function::Sum& sum);
+  /// Values of polynomials of x, at exactly the scales of their level.
+  std::vector<Function::Value> add(Function::Value x, const Polynomial& polynomial);
+
+  [[nodiscard]] const rlwe::PlainOperand& at(Function::Value value) const { return values_[value]; }
+  [[nodiscard]] const std::vector<FunctionStep>& steps() const { return steps_; }
+
+ private:
+  class Splitting;
+
+  /// The scale of a value after limbs are dropped.
+  [[nodiscard]] double scale_at(Function::Value value, std::size_t level) const;
+  [[nodiscard]] double divisor(std::size_t level) const { return scales_->policy().scales[level].divisor; }
+  [[nodiscard]] double cost_from(std::size_t first) const;
+  /// Adds a rescaled step; its level and scale are given.
+  Function::Value add_step(FunctionStep step);
+  /// A value of exactly the level's scale there.
+  Function::Value lowered(Function::Value value, std::size_t level);
+  /// factor x + shift without a level.
+  Function::Value mapped(Function::Value x, const AffineMap& map);
+
+  const rlwe::ScalePolicy* scales_;
+  const StepCosts* costs_;
+  std::vector<rlwe::PlainOperand> values_;
+  std::vector<FunctionStep> steps_;
+};
+
+}  // namespace hemera::circuits

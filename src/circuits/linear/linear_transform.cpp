@@ -1,0 +1,456 @@
+#include "hemera/circuits/linear/linear_transform.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "circuits/coefficient.hpp"
+#include "circuits/plan_input.hpp"
+#include "circuits/rounding_model.hpp"
+#include "circuits/switch_extent.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+using rlwe::ExtendedCiphertext;
+
+// The baby steps of all groups, by giant step.
+std::set<std::size_t> babies_of(const std::map<std::size_t, std::map<std::size_t, std::size_t>>& groups) {
+  std::set<std::size_t> babies;
+  for (const auto& [giant, group] : groups) {
+    for (const auto& [baby, number] : group) babies.insert(baby);
+  }
+  return babies;
+}
+
+// Values turned left by `steps`.
+std::vector<Complex> rotated(const std::vector<Complex>& values, std::size_t steps) {
+  std::vector<Complex> result(values);
+  const auto first = result.begin() + static_cast<std::ptrdiff_t>(steps % values.size());
+  std::rotate(result.begin(), first, result.end());
+  return result;
+}
+
+// What a split into baby and giant steps costs, in words of memory traffic: a switch reads two components of
+// every digit's key, a giant step also divides and extends one component, whose transforms count thrice.
+struct SwitchCost {
+  double baby, giant;
+
+  SwitchCost(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget, std::size_t level) {
+    const auto base = static_cast<double>(parameters.literal().levels[level].size());
+    const double extended = base + static_cast<double>(gadget.special.size());
+    const auto digits = static_cast<double>(gadget.digits.size());
+    baby = 2 * digits * extended;
+    giant = baby + 3 * (digits + 1) * extended;
+  }
+};
+
+}  // namespace
+
+Diagonals diagonals_of(std::span<const Complex> matrix, std::size_t rows, std::size_t columns,
+                       std::size_t slots) {
+  if (rows == 0 || columns == 0 || rows > slots || columns > slots || matrix.size() != rows * columns) {
+    throw ParameterError("a matrix of " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+                         " columns with " + std::to_string(matrix.size()) + " entries does not act on " +
+                         std::to_string(slots) + " slots; both extents are from 1 to the number of slots");
+  }
+  Diagonals diagonals;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column) {
+      const Complex entry = matrix[row * columns + column];
+      if (entry == Complex(0)) continue;
+      std::vector<Complex>& diagonal = diagonals[(column + slots - row) % slots];
+      diagonal.resize(slots);
+      diagonal[row] = entry;
+    }
+  }
+  return diagonals;
+}
+
+LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
+                                 const LinearTransformOptions& options)
+    : Plan(parameters),
+      diagonals_(std::move(diagonals)),
+      slots_(slots),
+      level_(options.level.value_or(parameters.highest_user_level())),
+      fewest_keys_(options.fewest_keys) {
+  if (parameters.scheme() != rlwe::Scheme::ckks) {
+    throw MismatchError("a linear transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
+  }
+  if (!std::has_single_bit(slots) || slots > parameters.max_slots()) {
+    throw ParameterError("a linear transform over " + std::to_string(slots) +
+                         " slots; their number must be a power of two up to " +
+                         std::to_string(parameters.max_slots()));
+  }
+  const std::size_t highest = options.gadget ? parameters.levels() - 1 : parameters.highest_user_level();
+  if (level_ == 0 || level_ > highest) {
+    throw LevelError("a linear transform at level " + std::to_string(level_) +
+                     ": it takes one level, so it starts from 1 to " + std::to_string(highest));
+  }
+  if (options.baby_steps != 0 && !std::has_single_bit(options.baby_steps)) {
+    throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) + ", no power of two");
+  }
+  std::erase_if(diagonals_, [](const auto& entry) { return is_zero(entry.second); });
+  for (const auto& [number, diagonal] : diagonals_) {
+    const bool is_finite = std::all_of(diagonal.begin(), diagonal.end(), [](const Complex& c) {
+      return std::isfinite(c.real()) && std::isfinite(c.imag());
+    });
+    if (number >= slots || diagonal.size() != slots || !is_finite) {
+      throw ParameterError("diagonal " + std::to_string(number) + " with " + std::to_string(diagonal.size()) +
+                           " entries does not act on " + std::to_string(slots) +
+                           " slots, or has an entry that is not finite");
+    }
+  }
+  if (diagonals_.empty()) {
+    throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
+  }
+  gadget_ = options.gadget ? *options.gadget : parameters.default_gadget(level_);
+  choose_groups(parameters, options);
+  tell_needs(parameters);
+}
+
+void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
+                                    const LinearTransformOptions& options) {
+  stride_ = slots_;
+  for (const auto& [number, diagonal] : diagonals_) stride_ = std::gcd(stride_, number);
+  if (fewest_keys_) return choose_steps(options);
+  // Rotations by 0 are none.
+  const SwitchCost cost(parameters, gadget_, level_);
+  const auto total = [&](const std::map<std::size_t, Group>& groups) {
+    const std::set<std::size_t> babies = babies_of(groups);
+    const auto count = [](std::size_t all, bool has_none) {
+      return static_cast<double>(all - (has_none ? 1 : 0));
+    };
+    return count(babies.size(), babies.contains(0)) * cost.baby +
+           count(groups.size(), groups.contains(0)) * cost.giant;
+  };
+  const std::size_t most = slots_ / stride_;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t steps = 1; steps <= most; steps *= 2) {
+    if (options.baby_steps != 0 && steps != std::min(options.baby_steps, most)) continue;
+    auto groups = split(0, steps);
+    const double own = total(groups);
+    if (own >= least) continue;
+    least = own;
+    baby_steps_ = steps;
+    groups_ = std::move(groups);
+  }
+}
+
+// With one step after the other it is their number that counts. Diagonals on both sides of number 0 are
+// counted from the far end of the widest gap between them, and the sum is turned by it at the end.
+void LinearTransform::choose_steps(const LinearTransformOptions& options) {
+  std::size_t start = diagonals_.begin()->first;
+  std::size_t widest = start + slots_ - diagonals_.rbegin()->first;
+  for (auto next = std::next(diagonals_.begin()); next != diagonals_.end(); ++next) {
+    const std::size_t gap = next->first - std::prev(next)->first;
+    if (gap > widest) {
+      widest = gap;
+      start = next->first;
+    }
+  }
+  const std::size_t most = slots_ / stride_;
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t from : {std::size_t{0}, start}) {
+    for (std::size_t steps = 1; steps <= most; steps *= 2) {
+      if (options.baby_steps != 0 && steps != std::min(options.baby_steps, most)) continue;
+      auto groups = split(from, steps);
+      const std::size_t turns = *babies_of(groups).rbegin() / stride_ +
+                                groups.rbegin()->first / (steps * stride_) + (from == 0 ? 0 : 1);
+      if (turns >= fewest) continue;
+      fewest = turns;
+      start_ = from;
+      baby_steps_ = steps;
+      groups_ = std::move(groups);
+    }
+  }
+}
+
+std::map<std::size_t, LinearTransform::Group> LinearTransform::split(std::size_t start,
+                                                                     std::size_t steps) const {
+  std::map<std::size_t, Group> groups;
+  for (const auto& [number, diagonal] : diagonals_) {
+    const std::size_t place = (number + slots_ - start) % slots_;
+    const std::size_t baby = place % (steps * stride_);
+    groups[place - baby][baby] = number;
+  }
+  return groups;
+}
+
+void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
+  const std::set<std::size_t> babies = babies_of(groups_);
+  std::set<std::size_t> giants;
+  for (const auto& [giant, group] : groups_) giants.insert(giant);
+  const auto turns = [](const std::set<std::size_t>& steps) { return steps.size() - steps.count(0); };
+  const std::size_t giant_stride = baby_steps_ * stride_;
+  std::set<std::size_t> rotations;
+  cost_ = {.level = level_, .result_level = level_ - 1, .plain_products = diagonals_.size()};
+  if (fewest_keys_) {
+    // One step after the other, from the farthest one that is there.
+    const std::size_t baby_turns = *babies.rbegin() / stride_, giant_turns = *giants.rbegin() / giant_stride;
+    if (baby_turns != 0) rotations.insert(stride_);
+    if (giant_turns != 0) rotations.insert(giant_stride);
+    if (start_ != 0) rotations.insert(start_);
+    cost_.key_products = baby_turns + giant_turns + (start_ == 0 ? 0 : 1);
+    cost_.mod_ups = cost_.key_products;
+  } else {
+    rotations = babies;
+    rotations.insert(giants.begin(), giants.end());
+    rotations.erase(0);
+    cost_.key_products = turns(babies) + turns(giants);
+    cost_.mod_ups = (turns(babies) == 0 ? 0 : 1) + turns(giants);
+  }
+  cost_.divisions = cost_.mod_ups + 1 - (!fewest_keys_ && turns(babies) != 0 ? 1 : 0);
+  rotations_.assign(rotations.begin(), rotations.end());
+  for (const std::size_t rotation : rotations_) {
+    const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
+    add_need({rlwe::KeyRole::galois(element), gadget_});
+  }
+  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
+  const std::size_t limbs = parameters.literal().levels[level_].size() + gadget_.special.size();
+  for (const auto& [number, diagonal] : diagonals_) {
+    cost_.plaintext_bytes += limbs * sizeof(std::uint64_t) *
+                             std::min(parameters.degree(), ckks::period_entries(period_of(diagonal).size()));
+  }
+  const SwitchExtent extent(parameters, gadget_, level_);
+  cost_.work = {.mod_ups = cost_.mod_ups * extent.digits * limbs,
+                .key_products = cost_.key_products * 2 * extent.digits * limbs,
+                .divisions = (cost_.divisions + 1) * limbs,  // the last one of two components
+                .products = cost_.plain_products * 2 * limbs};
+  tell_workspace(extent, babies.size(), turns(giants));
+
+  const rlwe::ScalePolicy scales(parameters);
+  cost_.scale = scales.level_scale(level_);
+  cost_.result_scale = scales.level_scale(level_ - 1);
+  plaintext_scale_ = cost_.result_scale * (scales.policy().scales[level_].divisor / cost_.scale);
+  rounding_ = division_error(parameters, slots_);
+  switching_ = switching_error(parameters, gadget_, slots_);
+}
+
+// The most of what is alive at once, in limbs, with the scratch of the CPU's operations.
+void LinearTransform::tell_workspace(const SwitchExtent& extent, std::size_t babies, std::size_t turned) {
+  const std::size_t base = extent.base, extended = extent.extended, digits = extent.digits * extended;
+  const std::size_t switched = 4 * extended;  // sums of a switch, before and after its automorphism
+  std::size_t most = 0;
+  if (fewest_keys_) {
+    // Each baby step is kept; then a sum is turned beside what comes next.
+    const std::size_t kept = 2 * extended * babies;
+    const std::size_t turn = base + digits + switched;
+    most = kept + std::max(turn, 2 * 2 * extended + (turned != 0 || start_ != 0 ? turn : 0));
+  } else {
+    const std::size_t sums = 2 * extended * groups_.size();
+    const bool has_babies = babies > 1;
+    most = sums + switched + 2 * base + (has_babies ? digits : 0);
+    if (turned != 0) {
+      // Second components, divided and extended as a batch.
+      const std::size_t divided = turned * (extended + base + extent.special() + 1);
+      const std::size_t split = turned * (base + digits + base);
+      const std::size_t summed = turned * digits + 2 * extended + switched + 2 * base;
+      most = std::max({most, sums + divided, sums + split, sums + summed});
+    }
+  }
+  cost_.workspace_bytes = extent.bytes(most);
+}
+
+ExpectedError LinearTransform::error_from(double fresh) const {
+  // By slot: of the input and the rotations, as often as a diagonal's entry is large.
+  std::vector<double> variances(slots_);
+  for (const auto& [giant, group] : groups_) {
+    for (const auto& [baby, number] : group) {
+      // A single rotation is not divided before its product; each of several is.
+      const auto turns = static_cast<double>(fewest_keys_ ? baby / stride_ : (baby == 0 ? 0 : 1));
+      const double divided = fewest_keys_ ? rounding_ : 0;
+      const double turned =
+          turns * (switching_ * switching_ + divided * divided) / (cost_.scale * cost_.scale);
+      const std::vector<Complex>& diagonal = diagonals_.at(number);
+      for (std::size_t k = 0; k < slots_; ++k)
+        variances[k] += std::norm(diagonal[k]) * (fresh * fresh + turned);
+    }
+  }
+  const double encoding =
+      static_cast<double>(diagonals_.size() * 2 * slots_) / 12 / (plaintext_scale_ * plaintext_scale_);
+  const double own = encoding + std::pow(rounding_ / cost_.result_scale, 2);
+  const double sum = std::accumulate(variances.begin(), variances.end(), 0.0);
+  return {.mean = std::sqrt(sum / static_cast<double>(slots_) + own),
+          .worst = std::sqrt(*std::max_element(variances.begin(), variances.end()) + own)};
+}
+
+std::vector<Complex> LinearTransform::evaluate_clear(std::span<const Complex> values) const {
+  if (values.size() != slots_) {
+    throw ParameterError("a linear transform over " + std::to_string(slots_) + " slots was given " +
+                         std::to_string(values.size()) + " values");
+  }
+  std::vector<Complex> result(slots_);
+  for (const auto& [number, diagonal] : diagonals_) {
+    for (std::size_t k = 0; k < slots_; ++k) result[k] += diagonal[k] * values[(k + number) % slots_];
+  }
+  return result;
+}
+
+PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Context> context,
+                                                 const LinearTransform& plan)
+    : context_(std::move(context)), plan_(plan) {
+  plan_.require_parameters(*context_, "linear transform");
+  require_room(*context_, plan_.cost_.plaintext_bytes + plan_.cost_.workspace_bytes, "linear transform");
+  const ckks::Encoder encoder(context_);
+  const std::size_t level = plan_.level_;
+  gadget_ = context_->gadget(plan_.gadget_);
+  const poly::RnsBase& extended = gadget_->mod_up(level).extended();
+  // The product has exactly the next level's scale once it is rescaled.
+  const double scale = plan_.plaintext_scale_;
+  for (const auto& [giant, group] : plan_.groups_) {
+    for (const auto& [baby, number] : group) {
+      // The giant step turns the products, too.
+      const std::size_t turn = (giant + plan_.start_) % plan_.slots_;
+      const auto values = rotated(plan_.diagonals_.at(number), plan_.slots_ - turn);
+      plaintexts_.emplace(number, encoder.encode_over(extended, period_of(values), {}, level, scale,
+                                                      ckks::Stored::one_period));
+    }
+  }
+}
+
+// The plan's own keys, or others whose digits are extended to the primes that the plaintexts have.
+PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
+    const rlwe::EvaluationKeys& keys) const {
+  const auto role_of = [&](std::size_t rotation) {
+    return rlwe::KeyRole::galois(context_->galois_element(static_cast<std::int64_t>(rotation)));
+  };
+  const auto key_of = [&](std::size_t rotation, const rlwe::GadgetPrimes& gadget) {
+    return keys.find(role_of(rotation), gadget);
+  };
+  const std::vector<std::size_t>& rotations = plan_.rotations_;
+  if (rotations.empty()) return {.gadget = gadget_, .of = {}};
+  std::vector<rlwe::GadgetPrimes> gadgets{plan_.gadget_};
+  if (const auto first = keys.switching.find(role_of(rotations.front())); first != keys.switching.end()) {
+    for (const auto& [gadget, key] : first->second) {
+      const bool serves = gadget.special == plan_.gadget_.special && key->gadget->serves(plan_.level_);
+      if (serves && gadget != plan_.gadget_) gadgets.push_back(gadget);
+    }
+  }
+  for (const rlwe::GadgetPrimes& gadget : gadgets) {
+    RotationKeys result;
+    for (const std::size_t rotation : rotations) {
+      if (auto key = key_of(rotation, gadget)) result.of.emplace(rotation, std::move(key));
+    }
+    if (result.of.size() != rotations.size()) continue;
+    result.gadget = result.of.begin()->second->gadget;
+    return result;
+  }
+  std::string needed, lacking;
+  for (const std::size_t rotation : rotations) {
+    needed += (needed.empty() ? "" : ", ") + std::to_string(rotation);
+    if (lacking.empty() && !key_of(rotation, plan_.gadget_)) lacking = std::to_string(rotation);
+  }
+  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " + lacking +
+                        "; make keys for the transform: it needs those by " + needed);
+}
+
+ExtendedCiphertext PreparedLinearTransform::turned(const RotationKeys& keys, const ExtendedCiphertext& in,
+                                                   std::size_t rotation) const {
+  return rlwe::switch_extended(in, *keys.of.at(rotation),
+                               context_->galois_element(static_cast<std::int64_t>(rotation)));
+}
+
+rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& evaluator,
+                                                     const rlwe::Ciphertext& vector) const {
+  rlwe::require_filled(vector, "linear transform");
+  rlwe::require_same_context(*context_, *vector.context, "linear transform");
+  rlwe::require_same_context(*context_, *evaluator.context(), "linear transform");
+  if (vector.meta.slots != plan_.slots_) {
+    throw MismatchError("linear transform: a matrix over " + std::to_string(plan_.slots_) +
+                        " slots and a ciphertext of " + std::to_string(vector.meta.slots) +
+                        "; make the matrix for as many");
+  }
+  const RotationKeys keys = keys_among(evaluator.keys());
+  rlwe::Ciphertext storage;
+  const rlwe::Ciphertext& x = lowered_input(evaluator, vector, plan_.level_, storage);
+  if (x.meta.level < plan_.level_) {
+    throw LevelError("linear transform: it was made for level " + std::to_string(plan_.level_) +
+                     ", and the ciphertext is at level " + std::to_string(x.meta.level) +
+                     "; make it for that level");
+  }
+
+  return rlwe::mod_down_rescaled(plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x));
+}
+
+// All baby steps and their products in one pass, then all giant steps in one.
+ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys,
+                                                        const rlwe::Ciphertext& x) const {
+  const auto element_of = [&](std::size_t rotation) {
+    return context_->galois_element(static_cast<std::int64_t>(rotation));
+  };
+  const auto key_of = [&](std::size_t rotation) -> const rlwe::SwitchingKey* {
+    return rotation == 0 ? nullptr : keys.of.at(rotation).get();
+  };
+  std::map<std::size_t, rlwe::HoistedTerm> babies;
+  std::size_t number_of_group = 0;
+  for (const auto& [giant, group] : plan_.groups_) {
+    for (const auto& [baby, number] : group) {
+      rlwe::HoistedTerm& term = babies[baby];
+      if (term.factors.empty()) {
+        term = {.key = key_of(baby), .galois_element = element_of(baby), .factors = {}};
+        term.factors.resize(plan_.groups_.size());
+      }
+      term.factors[number_of_group] = &plaintexts_.at(number);
+    }
+    ++number_of_group;
+  }
+  std::vector<rlwe::HoistedTerm> terms;
+  for (auto& [baby, term] : babies) terms.push_back(std::move(term));
+  rlwe::ExtendedSums inner = rlwe::hoisted_products(x, keys.gadget, terms, plan_.groups_.size());
+  if (plan_.groups_.size() == 1 && plan_.groups_.begin()->first == 0) {
+    return {inner.context, inner.gadget, std::move(inner.meta.front()), std::move(inner.poly)};
+  }
+  std::vector<rlwe::Turn> turns;
+  for (const auto& [giant, group] : plan_.groups_) {
+    turns.push_back({.key = key_of(giant), .galois_element = element_of(giant)});
+  }
+  return rlwe::turned_sum(inner, turns);
+}
+
+// Each step from the one before, by the same two keys.
+ExtendedCiphertext PreparedLinearTransform::step_by_step(const RotationKeys& keys,
+                                                         const rlwe::Ciphertext& x) const {
+  const std::set<std::size_t> babies = babies_of(plan_.groups_);
+  std::map<std::size_t, ExtendedCiphertext> steps;
+  steps.emplace(0, rlwe::extend(x, keys.gadget));
+  for (std::size_t step = plan_.stride_; step <= *babies.rbegin(); step += plan_.stride_) {
+    const auto before = std::prev(steps.end());
+    steps.emplace(step, turned(keys, before->second, plan_.stride_));
+    if (!babies.contains(before->first)) steps.erase(before);
+  }
+  // From the farthest giant step down: each sum turns on with what comes after it.
+  const std::size_t giant_stride = plan_.baby_steps_ * plan_.stride_;
+  std::optional<ExtendedCiphertext> sum;
+  std::size_t at = 0;
+  const auto turn_down_to = [&](std::size_t giant) {
+    for (; sum && at > giant; at -= giant_stride) sum = turned(keys, *sum, giant_stride);
+  };
+  for (auto group = plan_.groups_.rbegin(); group != plan_.groups_.rend(); ++group) {
+    const auto& [giant, terms] = *group;
+    ExtendedCiphertext inner;
+    for (const auto& [baby, number] : terms) {
+      rlwe::multiply_plain_add(inner, steps.at(baby), plaintexts_.at(number));
+    }
+    turn_down_to(giant);
+    at = giant;
+    if (sum) {
+      rlwe::add_inplace(*sum, inner);
+    } else {
+      sum = std::move(inner);
+    }
+  }
+  turn_down_to(0);
+  return plan_.start_ == 0 ? std::move(*sum) : turned(keys, *sum, plan_.start_);
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,349 @@
+#include "hemera/circuits/linear/slot_circuit.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "circuits/coefficient.hpp"
+#include "circuits/plan_input.hpp"
+#include "circuits/rounding_model.hpp"
+#include "circuits/switch_extent.hpp"
+#include "hemera/rlwe/hoisting.hpp"
+#include "hemera/runtime/error.hpp"
+#include "rlwe/requirements.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using Complex = std::complex<double>;
+using rlwe::Ciphertext;
+
+// The most bits of a row's number that one step goes through.
+constexpr std::size_t widest_step = 4;
+
+void require_blocks(std::size_t slots, const Blocks& blocks) {
+  if (!std::has_single_bit(blocks.count) || !std::has_single_bit(blocks.stride) ||
+      blocks.count > slots / std::min(slots, blocks.stride) || blocks.stride > slots) {
+    throw ParameterError("blocks of " + std::to_string(blocks.count) + " times " +
+                         std::to_string(blocks.stride) + " slots among " + std::to_string(slots) +
+                         "; both must be powers of two, and their product at most the number of slots (fill "
+                         "up with zeros)");
+  }
+}
+
+std::vector<Complex> numbers_of(const std::vector<bool>& kept) { return {kept.begin(), kept.end()}; }
+
+// How many copies a row of steps adds up.
+template <typename Steps>
+double copies_of(const Steps& steps) {
+  double copies = 1;
+  for (const auto& step : steps) copies *= static_cast<double>(step.size() + 1);
+  return copies;
+}
+
+}  // namespace
+
+SlotCircuit::SlotCircuit(const rlwe::Parameters& parameters, std::size_t slots,
+                         const SlotCircuitOptions& options)
+    : Plan(parameters), slots_(slots), fewest_keys_(options.fewest_keys) {
+  if (parameters.scheme() != rlwe::Scheme::ckks) {
+    throw MismatchError("sums, copies and masks of slots are for CKKS, not for " +
+                        rlwe::name(parameters.scheme()));
+  }
+  if (!std::has_single_bit(slots) || slots > parameters.max_slots()) {
+    throw ParameterError("a circuit of " + std::to_string(slots) +
+                         " slots; their number must be a power of two up to " +
+                         std::to_string(parameters.max_slots()));
+  }
+  cost_.level = options.level.value_or(parameters.highest_user_level());
+}
+
+SlotCircuit SlotCircuit::inner_sum(const rlwe::Parameters& parameters, std::size_t slots,
+                                   const Blocks& blocks, bool everywhere, const SlotCircuitOptions& options) {
+  SlotCircuit result(parameters, slots, options);
+  require_blocks(slots, blocks);
+  result.before_ = result.steps_of(parameters, blocks, 0, result.cost_.level, true);
+  // Where a block has all slots, rotations go round it.
+  if (everywhere && blocks.count * blocks.stride < slots && blocks.count > 1) {
+    for (std::size_t i = 0; i < slots; ++i) {
+      result.kept_.push_back(i % (blocks.count * blocks.stride) < blocks.stride);
+    }
+    result.after_ = result.steps_of(parameters, blocks, 0, result.cost_.level, false);
+  }
+  result.tell_needs(parameters);
+  return result;
+}
+
+SlotCircuit SlotCircuit::replication(const rlwe::Parameters& parameters, std::size_t slots,
+                                     const Blocks& blocks, std::size_t position, bool others_are_zero,
+                                     const SlotCircuitOptions& options) {
+  SlotCircuit result(parameters, slots, options);
+  require_blocks(slots, blocks);
+  if (position >= blocks.count) {
+    throw ParameterError("a copy of row " + std::to_string(position) + " of blocks of " +
+                         std::to_string(blocks.count) + " rows, which are counted from 0");
+  }
+  if (!others_are_zero && blocks.count > 1) {
+    for (std::size_t i = 0; i < slots; ++i) {
+      result.kept_.push_back(i / blocks.stride % blocks.count == position);
+    }
+  }
+  result.after_ = result.steps_of(parameters, blocks, position, result.cost_.level, false);
+  result.tell_needs(parameters);
+  return result;
+}
+
+SlotCircuit SlotCircuit::mask(const rlwe::Parameters& parameters, std::vector<bool> kept,
+                              const SlotCircuitOptions& options) {
+  SlotCircuit result(parameters, kept.size(), options);
+  result.kept_ = std::move(kept);
+  result.tell_needs(parameters);
+  return result;
+}
+
+// Steps through the bits of a row's number. To the left, row k gets all rows from it on. To the right, row
+// `position` gets to all rows: bits that it has are left out by turning left, the others by turning right.
+std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const rlwe::Parameters& parameters, const Blocks& blocks,
+                                                     std::size_t position, std::size_t level,
+                                                     bool to_left) const {
+  const auto bits = static_cast<std::size_t>(std::countr_zero(blocks.count));
+  // In words of memory traffic: a rotation reads two components of every digit's key, a step extends the
+  // digits and divides two components, whose transforms count thrice.
+  const rlwe::GadgetPrimes gadget = parameters.default_gadget(std::min(level, parameters.levels() - 1));
+  const auto digits = static_cast<double>(gadget.digits.size());
+  const auto cost_of = [&](std::size_t width) {
+    return 2 * digits * static_cast<double>((std::size_t{1} << width) - 1) + 3 * (digits + 2);
+  };
+  // least[b]: the cost of the first b bits, and how many of them the last step takes.
+  std::vector<std::pair<double, std::size_t>> least(bits + 1, {std::numeric_limits<double>::infinity(), 0});
+  least[0].first = 0;
+  for (std::size_t end = 1; end <= bits; ++end) {
+    for (std::size_t width = 1; width <= std::min(end, fewest_keys_ ? 1 : widest_step); ++width) {
+      least[end] = std::min(least[end], {least[end - width].first + cost_of(width), width});
+    }
+  }
+  std::vector<Step> steps;
+  for (std::size_t end = bits; end > 0; end -= least[end].second) {
+    const std::size_t width = least[end].second, first = end - width;
+    Step step;
+    for (std::size_t number = 1; number < std::size_t{1} << width; ++number) {
+      std::size_t turn = 0;  // to the left, modulo the slots
+      for (std::size_t bit = 0; bit < width; ++bit) {
+        if ((number >> bit & 1) == 0) continue;
+        const std::size_t distance = blocks.stride << (first + bit);
+        const bool is_left = to_left || (position >> (first + bit) & 1) != 0;
+        turn += is_left ? distance : slots_ - distance;
+      }
+      step.push_back(turn % slots_);
+    }
+    steps.push_back(std::move(step));
+  }
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
+void SlotCircuit::tell_needs(const rlwe::Parameters& parameters) {
+  const std::size_t depth = kept_.empty() ? 0 : 1;
+  const std::size_t lowest = parameters.lowest_user_level(), highest = parameters.highest_user_level();
+  if (cost_.level > highest || cost_.level < lowest + depth) {
+    throw LevelError("a circuit of slots of depth " + std::to_string(depth) + " can not start at level " +
+                     std::to_string(cost_.level) + ": the user's levels are " + std::to_string(lowest) +
+                     " to " + std::to_string(highest) + "; use parameters of more depth");
+  }
+  cost_.result_level = cost_.level - depth;
+  const rlwe::ScalePolicy scales(parameters);
+  cost_.scale = scales.level_scale(cost_.level);
+  cost_.result_scale = scales.level_scale(cost_.result_level);
+  rounding_ = division_error(parameters, slots_);
+  const rlwe::GadgetPrimes above = parameters.default_gadget(cost_.level);
+  const rlwe::GadgetPrimes below = parameters.default_gadget(cost_.result_level);
+  switching_before_ = switching_error(parameters, above, slots_);
+  switching_after_ = switching_error(parameters, below, slots_);
+
+  const auto add = [&](const std::vector<Step>& steps, const rlwe::GadgetPrimes& gadget, std::size_t level) {
+    const SwitchExtent extent(parameters, gadget, level);
+    for (const Step& step : steps) {
+      ++cost_.mod_ups;
+      ++cost_.divisions;
+      cost_.key_products += step.size();
+      cost_.work.mod_ups += extent.digits * extent.extended;
+      cost_.work.key_products += step.size() * 2 * extent.digits * extent.extended;
+      cost_.work.divisions += 2 * extent.extended;
+      for (const std::size_t rotation : step) {
+        const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
+        add_need({rlwe::KeyRole::galois(element), gadget});
+      }
+      // The ciphertext, its digits and their first component, a sum, and a term before and after it is
+      // turned.
+      const std::size_t limbs = 3 * extent.base + (extent.digits + 6) * extent.extended;
+      cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(limbs));
+    }
+  };
+  add(before_, above, cost_.level);
+  add(after_, below, cost_.result_level);
+  if (!kept_.empty()) {
+    const SwitchExtent extent(parameters, above, cost_.level);
+    plaintext_scale_ = cost_.result_scale * (scales.policy().scales[cost_.level].divisor / cost_.scale);
+    cost_.plain_products = 1;
+    cost_.rescales = 1;
+    cost_.work.products += 2 * extent.base;
+    cost_.work.divisions += 2 * extent.base;
+    const std::size_t entries = ckks::period_entries(period_of(numbers_of(kept_)).size());
+    cost_.plaintext_bytes = extent.base * std::min(parameters.degree(), entries) * sizeof(std::uint64_t);
+    cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(6 * extent.base));
+  }
+  cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
+}
+
+std::vector<std::size_t> SlotCircuit::rotations() const {
+  std::set<std::size_t> rotations;
+  for (const auto* steps : {&before_, &after_}) {
+    for (const Step& step : *steps) rotations.insert(step.begin(), step.end());
+  }
+  return {rotations.begin(), rotations.end()};
+}
+
+ExpectedError SlotCircuit::error_from(double input_error) const {
+  const auto squared = [](double x) { return x * x; };
+  // Variances. A step adds up what its copies have, and its own.
+  const auto step_error = [&](const Step& step, double switching, double scale) {
+    return (static_cast<double>(step.size()) * squared(switching) + squared(rounding_)) / squared(scale);
+  };
+  double mean = squared(input_error);
+  for (const Step& step : before_) {
+    mean = static_cast<double>(step.size() + 1) * mean + step_error(step, switching_before_, cost_.scale);
+  }
+  double worst = mean;
+  if (!kept_.empty()) {
+    // Values are as large as sums of so many of magnitude 1.
+    const double encoding =
+        copies_of(before_) * static_cast<double>(2 * slots_) / 12 / squared(plaintext_scale_);
+    const double own = encoding + squared(rounding_ / cost_.result_scale);
+    const double part =
+        static_cast<double>(std::count(kept_.begin(), kept_.end(), true)) / static_cast<double>(kept_.size());
+    const double copies = copies_of(after_);
+    mean = mean * part * copies + copies * own;
+    worst += copies * own;
+  } else if (!after_.empty()) {
+    // The other rows are zero, and have errors.
+    mean = worst = copies_of(after_) * mean;
+  }
+  double added = 0;
+  for (const Step& step : after_) {
+    added =
+        static_cast<double>(step.size() + 1) * added + step_error(step, switching_after_, cost_.result_scale);
+  }
+  return {.mean = std::sqrt(mean + added), .worst = std::sqrt(worst + added)};
+}
+
+std::vector<Complex> SlotCircuit::evaluate_clear(std::span<const Complex> values) const {
+  if (values.size() != slots_) {
+    throw ParameterError("a circuit of " + std::to_string(slots_) + " slots was given " +
+                         std::to_string(values.size()) + " values");
+  }
+  std::vector<Complex> result(values.begin(), values.end());
+  const auto take = [&](const Step& step) {
+    const std::vector<Complex> before = result;
+    for (const std::size_t rotation : step) {
+      for (std::size_t i = 0; i < slots_; ++i) result[i] += before[(i + rotation) % slots_];
+    }
+  };
+  for (const Step& step : before_) take(step);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!kept_[i]) result[i] = 0;
+  }
+  for (const Step& step : after_) take(step);
+  return result;
+}
+
+PreparedSlotCircuit::PreparedSlotCircuit(std::shared_ptr<const rlwe::Context> context,
+                                         const SlotCircuit& plan)
+    : context_(std::move(context)), plan_(plan) {
+  plan_.require_parameters(*context_, "circuit of slots");
+  if (plan_.kept_.empty()) return;
+  const std::vector<Complex> numbers = numbers_of(plan_.kept_);
+  mask_ = std::make_shared<const rlwe::Plaintext>(ckks::Encoder(context_).encode_over(
+      context_->base(plan_.level()), period_of(numbers), {}, plan_.level(), plan_.plaintext_scale_,
+      ckks::Stored::one_period, 1));
+}
+
+// x and its rotations by the step, added up before they are divided.
+Ciphertext PreparedSlotCircuit::summed(const ckks::Evaluator& evaluator, const Ciphertext& x,
+                                       const SlotCircuit::Step& step) const {
+  struct Part {
+    rlwe::Digits digits;
+    rlwe::ExtendedCiphertext sum;
+  };
+  // By gadget: those of the plan's keys are one, other keys may have several.
+  std::map<const rlwe::Gadget*, Part> parts;
+  for (const std::size_t rotation : step) {
+    const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
+    const auto key = evaluator.keys().find(rlwe::KeyRole::galois(element), x.meta.level);
+    Part& part = parts[key->gadget.get()];
+    const bool is_first = !part.digits.context;
+    if (is_first) part.digits = rlwe::decompose(x, key->gadget);
+    rlwe::ExtendedCiphertext turned = rlwe::switch_extended(part.digits, *key, element);
+    if (!is_first) {
+      rlwe::add_inplace(part.sum, turned);
+    } else if (parts.size() == 1) {
+      part.sum = rlwe::extend(x, key->gadget);
+      rlwe::add_inplace(part.sum, turned);
+    } else {
+      part.sum = std::move(turned);
+    }
+  }
+  Ciphertext sum;
+  for (const auto& [gadget, part] : parts) {
+    if (sum.context) {
+      evaluator.add_inplace(sum, rlwe::mod_down(part.sum));
+    } else {
+      sum = rlwe::mod_down(part.sum);
+    }
+  }
+  return sum;
+}
+
+Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  constexpr const char* operation = "circuit of slots";
+  rlwe::require_filled(in, operation);
+  rlwe::require_same_context(*context_, *in.context, operation);
+  rlwe::require_same_context(*context_, *evaluator.context(), operation);
+  if (in.meta.slots != plan_.slots_) {
+    throw MismatchError("circuit of slots: it is for " + std::to_string(plan_.slots_) +
+                        " slots, and the ciphertext has " + std::to_string(in.meta.slots) +
+                        "; make it for as many");
+  }
+  Ciphertext storage;
+  const Ciphertext& x = lowered_input(evaluator, in, plan_.level(), storage);
+  if (mask_ && x.meta.level < plan_.level()) {
+    throw LevelError("circuit of slots: it was made for level " + std::to_string(plan_.level()) +
+                     ", and the ciphertext is at level " + std::to_string(x.meta.level) +
+                     "; make it for that level");
+  }
+  const auto require_keys = [&](const std::vector<SlotCircuit::Step>& steps, std::size_t level) {
+    for (const auto& step : steps) {
+      for (const std::size_t rotation : step) {
+        const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
+        if (evaluator.keys().find(rlwe::KeyRole::galois(element), level)) continue;
+        throw MissingKeyError("circuit of slots: there is no key for the rotation by " +
+                              std::to_string(rotation) + " at level " + std::to_string(level) +
+                              "; make keys for the plan");
+      }
+    }
+  };
+  require_keys(plan_.before_, x.meta.level);
+  require_keys(plan_.after_, x.meta.level - (mask_ ? 1 : 0));
+  Ciphertext result = x.clone();
+  for (const auto& step : plan_.before_) result = summed(evaluator, result, step);
+  if (mask_) result = evaluator.rescale(evaluator.multiply_plain(result, *mask_));
+  for (const auto& step : plan_.after_) result = summed(evaluator, result, step);
+  return result;
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,81 @@
+#include "rlwe/descent.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "hemera/arith/big_integer.hpp"
+#include "hemera/arith/primes.hpp"
+#include "rlwe/restriction.hpp"
+
+namespace hemera::rlwe {
+namespace {
+
+using Primes = std::vector<std::uint64_t>;
+
+// Bits that a division drops beyond those of the primes that it adds.
+constexpr double spare_bits = 64;
+
+// Those of `from` that `to` lacks; both ascending.
+Primes without(const Primes& from, const Primes& to) {
+  Primes result;
+  std::set_difference(from.begin(), from.end(), to.begin(), to.end(), std::back_inserter(result));
+  return result;
+}
+
+double product(const Primes& primes) {
+  double result = 1;
+  for (const std::uint64_t prime : primes) result *= static_cast<double>(prime);
+  return result;
+}
+
+}  // namespace
+
+Primes descent_source(Primes high, Primes low) {
+  std::sort(high.begin(), high.end());
+  std::sort(low.begin(), low.end());
+  const Primes more = without(high, low);
+  Primes source = without(high, more);
+  const double wanted = arith::log2_product(without(low, high)) + spare_bits;
+  double dropped = 0;
+  for (const std::uint64_t prime : more) {
+    if (dropped >= wanted) break;
+    source.push_back(prime);
+    dropped += std::log2(static_cast<double>(prime));
+  }
+  std::sort(source.begin(), source.end());
+  return source;
+}
+
+double descent_quotient(const Primes& high, const Primes& low) {
+  const Primes source = descent_source(high, low);
+  Primes target = low;
+  std::sort(target.begin(), target.end());
+  return product(without(source, target)) / product(without(target, source));
+}
+
+poly::Poly descended(const Context& context, const poly::Poly& x, std::size_t high, std::size_t low,
+                     double factor) {
+  const poly::Division* division = high == low ? nullptr : &context.descent(high, low).division;
+  const poly::RnsBase& base = division == nullptr ? x.base() : division->source();
+  poly::Poly multiple = restrict_to(context, x, base);
+  const arith::BigInteger whole(factor);
+  std::vector<std::uint64_t> residues;
+  for (const std::uint64_t modulus : base.values()) residues.push_back(arith::modulo(whole, modulus));
+  const poly::PolyView view = multiple.view();
+  context.backend().multiply_scalar(context.queue(), view, view, residues, base);
+  if (division == nullptr) return multiple;
+  poly::Poly out = context.make_poly(x.shape().batch, x.shape().components, division->target(), x.form());
+  auto workspace = context.make_workspace();
+  context.backend().divide_and_round(context.queue(), out.view(), std::as_const(multiple).view(), *division,
+                                     x.form(), workspace);
+  return out;
+}
+
+poly::Poly descended_by_ratio(const Context& context, const poly::Poly& x, std::size_t high, std::size_t low,
+                              double ratio) {
+  const double quotient = high == low ? 1 : context.descent(high, low).quotient;
+  return descended(context, x, high, low, std::nearbyint(ratio * quotient));
+}
+
+}  // namespace hemera::rlwe
