@@ -30,6 +30,7 @@ ROWS = (
     ("circuits",),
     ("evaluator",),
     ("context",),
+    ("interop",),
     ("hemera",),
     ("demo", "bench"),
     ("commands",),
