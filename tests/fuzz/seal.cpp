@@ -11,9 +11,13 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "interop/seal/client.hpp"
+#include "interop/seal/keys.hpp"
+#include "interop/seal/messages.hpp"
 #include "interop/seal/objects.hpp"
 #include "interop/seal/samples.hpp"
 
@@ -22,27 +26,31 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 namespace {
 
 namespace seal = hemera::interop::seal;
-using hemera::interop::Source;
 using seal::Compression;
 using seal::SchemeNumber;
-using seal::Session;
 
-std::unique_ptr<Session> open(SchemeNumber scheme, std::vector<std::uint64_t> moduli,
-                              std::uint64_t plain_modulus) {
-  seal::Writer out(4);
-  seal::write_parameters(out, {scheme, 4096, std::move(moduli), plain_modulus});
-  const std::vector<std::byte> parms = out.finish(Compression::none);
-  return std::make_unique<Session>(parms, hemera::runtime::Device{},
-                                   seal::Options{.scale = plain_modulus == 0 ? 0x1p29 : 0});
-}
+// What a session consists of: making one for every input would take most of the time.
+struct Party {
+  seal::Client client;
+  std::shared_ptr<const hemera::rlwe::Context> context;
 
-const std::vector<std::unique_ptr<Session>>& sessions() {
-  static const std::vector<std::unique_ptr<Session>> all = [] {
-    std::vector<std::unique_ptr<Session>> made;
+  Party(SchemeNumber scheme, std::vector<std::uint64_t> moduli, std::uint64_t plain_modulus)
+      : Party({{scheme, 4096, std::move(moduli), plain_modulus}, 4},
+              seal::Options{.scale = plain_modulus == 0 ? 0x1p29 : 0}) {}
+  Party(seal::StoredParameters stored, const seal::Options& options)
+      : client(stored, options),
+        context(
+            hemera::rlwe::Context::make(seal::to_hemera(stored.parameters, options), {}, {.threads = 1})) {}
+};
+
+const std::vector<std::unique_ptr<Party>>& parties() {
+  static const std::vector<std::unique_ptr<Party>> all = [] {
+    std::vector<std::unique_ptr<Party>> made;
     const std::vector<std::uint64_t> integers{68719403009, 68719230977, 137438822401};
-    made.push_back(open(SchemeNumber::bfv, integers, 65537));
-    made.push_back(open(SchemeNumber::bgv, integers, 65537));
-    made.push_back(open(SchemeNumber::ckks, {1099511390209, 536813569, 1099511480321}, 0));
+    made.push_back(std::make_unique<Party>(SchemeNumber::bfv, integers, 65537));
+    made.push_back(std::make_unique<Party>(SchemeNumber::bgv, integers, 65537));
+    made.push_back(std::make_unique<Party>(
+        SchemeNumber::ckks, std::vector<std::uint64_t>{1099511390209, 536813569, 1099511480321}, 0));
     return made;
   }();
   return all;
@@ -74,27 +82,31 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>(seal::read_parameters(in));
   } catch (const hemera::FormatError&) {
   }
-  for (const auto& session : sessions()) {
-    const auto none = Compression::none;
-    const auto keys = [&](const hemera::interop::KeySources& sources) {
-      Session own(session->dump_context(), session->context(),
-                  {.scale = session->params().scheme() == hemera::rlwe::Scheme::ckks ? 0x1p29 : 0});
-      own.load_keys(sources);
-      const auto files = own.dump_keys(own.keys(), none);
-      // Files of no keys load, and there is nothing to write.
-      return files.public_key        ? *files.public_key
-             : files.relinearization ? *files.relinearization
-             : files.galois          ? *files.galois
-                                     : std::vector<std::byte>(file.begin(), file.end());
-    };
-    attempt([&](auto bytes) { return session->dump_ciphertext(session->load_ciphertext(bytes), none); },
-            file);
-    attempt([&](auto bytes) { return session->dump_plaintext(session->load_plaintext(bytes), none); }, file);
-    attempt([&](auto bytes) { return session->dump_secret_key(session->load_secret_key(bytes), none); },
-            file);
-    attempt([&](auto bytes) { return keys({.public_key = Source(bytes)}); }, file);
-    attempt([&](auto bytes) { return keys({.relinearization = Source(bytes)}); }, file);
-    attempt([&](auto bytes) { return keys({.galois = Source(bytes)}); }, file);
+  constexpr auto none = Compression::none;
+  for (const auto& party : parties()) {
+    const seal::Messages messages(party->client, party->context);
+    const seal::Keys keys(party->client, party->context);
+    const auto empty = [&] { return hemera::rlwe::EvaluationKeys{.context = party->context}; };
+    // Files of no keys load, and there is nothing to write.
+    const std::vector<std::byte> itself(file.begin(), file.end());
+    attempt([&](auto bytes) { return messages.dump(messages.load_ciphertext(bytes), 0, none); }, file);
+    attempt([&](auto bytes) { return messages.dump(messages.load_plaintext(bytes), 0, none); }, file);
+    attempt([&](auto bytes) { return keys.dump(keys.load_secret_key(bytes), none); }, file);
+    attempt([&](auto bytes) { return keys.dump(keys.load_public_key(bytes), none); }, file);
+    attempt(
+        [&](auto bytes) {
+          auto loaded = empty();
+          keys.load_relinearization(bytes, loaded);
+          return keys.dump_relinearization(loaded, none).value_or(itself);
+        },
+        file);
+    attempt(
+        [&](auto bytes) {
+          auto loaded = empty();
+          keys.load_galois(bytes, loaded);
+          return keys.dump_galois(loaded, none).value_or(itself);
+        },
+        file);
   }
   return 0;
 }
