@@ -1,4 +1,4 @@
-# The system libraries of the core, as targets hemera::boost, ::zstd, ::xxhash and ::crypto. The build and the installed
+# The system libraries of the core, as targets hemera::boost, ::zstd, ::zlib, ::xxhash and ::crypto. The build and the installed
 # package (hemera-config.cmake) both include this. What is missing is named with the Debian package that brings it.
 function(hemera_require variable what package)
   if(NOT ${variable})
@@ -19,6 +19,8 @@ endfunction()
 find_path(HEMERA_BOOST_INCLUDE boost/multiprecision/cpp_int.hpp)
 find_path(HEMERA_ZSTD_INCLUDE zstd.h)
 find_library(HEMERA_ZSTD_LIBRARY zstd)
+find_path(HEMERA_ZLIB_INCLUDE zlib.h)
+find_library(HEMERA_ZLIB_LIBRARY z)
 find_path(HEMERA_XXHASH_INCLUDE xxhash.h)
 find_path(HEMERA_CRYPTO_INCLUDE openssl/evp.h)
 find_library(HEMERA_CRYPTO_LIBRARY crypto)
@@ -34,6 +36,8 @@ endmacro()
 hemera_look(HEMERA_BOOST_INCLUDE "the headers of Boost.Multiprecision" libboost-dev)
 hemera_look(HEMERA_ZSTD_INCLUDE "the headers of Zstandard" libzstd-dev)
 hemera_look(HEMERA_ZSTD_LIBRARY "the Zstandard library" libzstd-dev)
+hemera_look(HEMERA_ZLIB_INCLUDE "the headers of zlib" zlib1g-dev)
+hemera_look(HEMERA_ZLIB_LIBRARY "the zlib library" zlib1g-dev)
 hemera_look(HEMERA_XXHASH_INCLUDE "the xxHash header" libxxhash-dev)
 hemera_look(HEMERA_CRYPTO_INCLUDE "the headers of OpenSSL" libssl-dev)
 hemera_look(HEMERA_CRYPTO_LIBRARY "OpenSSL's libcrypto" libssl-dev)
@@ -44,11 +48,12 @@ if(hemera_missing)
   hemera_require(FALSE "${hemera_missing}" "${hemera_missing_packages}")
 endif()
 find_package(Threads REQUIRED)
-mark_as_advanced(HEMERA_BOOST_INCLUDE HEMERA_ZSTD_INCLUDE HEMERA_ZSTD_LIBRARY HEMERA_XXHASH_INCLUDE
-                 HEMERA_CRYPTO_INCLUDE HEMERA_CRYPTO_LIBRARY)
+mark_as_advanced(HEMERA_BOOST_INCLUDE HEMERA_ZSTD_INCLUDE HEMERA_ZSTD_LIBRARY HEMERA_ZLIB_INCLUDE
+                 HEMERA_ZLIB_LIBRARY HEMERA_XXHASH_INCLUDE HEMERA_CRYPTO_INCLUDE HEMERA_CRYPTO_LIBRARY)
 
 hemera_dependency(boost "${HEMERA_BOOST_INCLUDE}" "")
 hemera_dependency(zstd "${HEMERA_ZSTD_INCLUDE}" "${HEMERA_ZSTD_LIBRARY}")
+hemera_dependency(zlib "${HEMERA_ZLIB_INCLUDE}" "${HEMERA_ZLIB_LIBRARY}")
 hemera_dependency(xxhash "${HEMERA_XXHASH_INCLUDE}" "")
 hemera_dependency(crypto "${HEMERA_CRYPTO_INCLUDE}" "${HEMERA_CRYPTO_LIBRARY}")
 

@@ -31,6 +31,7 @@ ROWS = (
     ("_circuit_methods",),
     ("evaluator",),
     ("context",),
+    ("interop",),
     ("hemera",),
     ("demo", "bench"),
     ("commands",),

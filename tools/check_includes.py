@@ -22,6 +22,7 @@ LAYERS = (
     ("circuits",),
     ("io",),
     ("interop",),
+    ("adapters",),
 )
 ORDER = " < ".join(", ".join(row) for row in LAYERS)
 RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
@@ -31,6 +32,7 @@ PARTS = {
     "schemes": ("integer", "bgv", "bfv", "ckks"),
     "circuits": ("linear", "functions", "bootstrap"),
     "interop": ("openfhe", "seal"),
+    "adapters": ("openfhe", "seal"),
 }
 # Parts that others of their layer may include.
 BELOW = {

@@ -1,0 +1,182 @@
+"""What the sessions with all libraries share."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar, Union
+
+from hemera import _core, errors
+from hemera._arguments import described, in_own_words, require_type
+from hemera._source import read_bytes
+from hemera.ciphertext import Ciphertext, Plaintext
+from hemera.context import Context
+from hemera.evaluator import Evaluator
+from hemera.keys import Keys, SecretKey
+from hemera.parameters import Parameters
+
+Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]", BinaryIO]
+"""Bytes of a foreign object, the path of a file that holds them, or a binary stream at their beginning."""
+
+
+def read_source(source: Source, operation: str) -> bytes:
+    """All bytes of a source.
+
+    Raises:
+        FileError: when a file can not be read.
+        TypeError: for anything else than a source.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview, str, os.PathLike)):
+        return read_bytes(source)
+    if hasattr(source, "read"):
+        try:
+            data = source.read()
+        except OSError as error:
+            raise errors.FileError(f"{operation}: cannot read the stream: {error}") from None
+        if isinstance(data, bytes):
+            return data
+        raise TypeError(f"{operation} takes binary streams; this one reads {described(data)}")
+    raise TypeError(f"{operation} takes bytes, a path or a binary stream, not {described(source)}")
+
+
+class NativeSession(Protocol):
+    """A session of the core, as far as all libraries have the same."""
+
+    @property
+    def keys(self) -> _core.EvaluationKeys:
+        """All keys that were loaded."""
+
+    def load_keys(
+        self, public_key: bytes | None, relinearization: bytes | None, galois: bytes | None
+    ) -> None: ...
+
+    def load_ciphertext(self, source: bytes) -> _core.Ciphertext: ...
+
+    def load_ciphertexts(self, sources: list[bytes]) -> _core.Ciphertext:
+        """A batch of shape [sources]."""
+
+    def load_secret_key(self, source: bytes) -> _core.SecretKey: ...
+
+    def metadata(self, ciphertext: _core.Ciphertext) -> dict[str, Any]: ...
+
+
+Native = TypeVar("Native", bound=NativeSession)
+
+
+@in_own_words
+class Session(ABC, Generic[Native]):
+    """One context and one key pair of a client that uses another library. What it loads are ordinary objects:
+    they compute on the device of the context and can be saved in Hemera's format."""
+
+    _native: Native
+
+    def __init__(self, native: Native, context: Context) -> None:
+        self._native = native
+        self._context = context
+        self._evaluator = self._bind(Keys(native.keys, context))
+
+    def _bind(self, keys: Keys) -> Evaluator:
+        """The evaluator of ciphertexts that load after these keys."""
+        return self._context.bind(keys)
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters that reproduce the other library's."""
+        return self._context.params
+
+    @property
+    def context(self) -> Context:
+        """The context that everything is loaded into."""
+        return self._context
+
+    @property
+    def keys(self) -> Keys:
+        """All keys loaded so far."""
+        return self._evaluator.keys
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """The evaluator with these keys, which ciphertexts are bound to when they are loaded."""
+        return self._evaluator
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.Session of {self._context!r} with {self.keys!r}>"
+
+    def load_keys(
+        self,
+        *,
+        public_key: Source | None = None,
+        relinearization: Source | None = None,
+        galois: Source | None = None,
+    ) -> Keys:
+        """Add keys of the client; each is optional. Ciphertexts that were loaded before keep the keys that
+        they have.
+
+        Returns:
+            All keys loaded so far.
+
+        Raises:
+            FormatError: when the bytes are damaged or hold something else.
+            MismatchError: when they belong to another context or key pair.
+            FileError: when a file can not be read.
+        """
+        given = [
+            None if source is None else read_source(source, "load_keys")
+            for source in (public_key, relinearization, galois)
+        ]
+        self._native.load_keys(*given)
+        self._evaluator = self._bind(Keys(self._native.keys, self._context))
+        return self.keys
+
+    def load_ciphertext(self, source: Source | Sequence[Source]) -> Ciphertext:
+        """A ciphertext of the client, bound to the keys loaded so far.
+
+        Args:
+            source: bytes, a path or a binary stream; a list of them gives a batch, whose ciphertexts must
+                have one level, size and scale.
+
+        Returns:
+            A ciphertext of shape (), or (n,) for a list of n sources.
+
+        Raises:
+            FormatError: when the bytes are damaged or hold something else.
+            MismatchError: when they belong to another context or key pair, or the parts of a batch differ.
+            FileError: when a file can not be read.
+        """
+        if isinstance(source, (list, tuple)):
+            if not source:
+                raise errors.ParameterError("load_ciphertext: a batch needs one source at least")
+            core = self._native.load_ciphertexts([read_source(part, "load_ciphertext") for part in source])
+        else:
+            core = self._native.load_ciphertext(read_source(source, "load_ciphertext"))  # type: ignore[arg-type]
+        # Where noise is unknown, no budget can be spent.
+        return Ciphertext(core, self._evaluator, spent=self.params.scheme != "ckks")
+
+    def load_secret_key(self, source: Source) -> SecretKey:
+        """The client's secret key: what holds it decrypts.
+
+        Raises:
+            FormatError: when the bytes are damaged or hold something else.
+            MismatchError: when they belong to another context or key pair.
+            FileError: when a file can not be read.
+        """
+        core = self._native.load_secret_key(read_source(source, "load_secret_key"))
+        return SecretKey(core, self._context)
+
+    def metadata(self, ciphertext: Ciphertext) -> dict[str, Any]:
+        """What the library stores with a ciphertext, in its own terms: what `dump_ciphertext` writes beside
+        residues."""
+        return self._native.metadata(self._own(ciphertext, "metadata"))
+
+    def _own(self, ciphertext: Ciphertext, operation: str) -> _core.Ciphertext:
+        """The ciphertext as the core has it; MismatchError for one of other parameters."""
+        require_type(ciphertext, Ciphertext, operation, "a ciphertext")
+        self._require_own(ciphertext, operation)
+        return ciphertext._native
+
+    def _require_own(self, thing: Ciphertext | Plaintext | Keys | SecretKey, operation: str) -> None:
+        if thing.context.params != self.params:
+            raise errors.MismatchError(
+                f"{operation}: the object belongs to {thing.context!r}, not to this {self._context!r}"
+            )

@@ -1,0 +1,47 @@
+// Ciphertexts and plaintexts of a client.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "interop/seal/client.hpp"
+
+namespace hemera::interop::seal {
+
+class Messages {
+ public:
+  Messages(const Client& client, std::shared_ptr<const rlwe::Context> context)
+      : client_(client), context_(std::move(context)) {}
+
+  [[nodiscard]] rlwe::Ciphertext load_ciphertext(std::span<const std::byte> file) const;
+  [[nodiscard]] rlwe::Plaintext load_plaintext(std::span<const std::byte> file) const;
+  /// The element of this index of a batch.
+  [[nodiscard]] std::vector<std::byte> dump(const rlwe::Ciphertext& ciphertext, std::size_t index,
+                                            Compression compression) const;
+  [[nodiscard]] std::vector<std::byte> dump(const rlwe::Plaintext& plaintext, std::size_t index,
+                                            Compression compression) const;
+  [[nodiscard]] rlwe::Ciphertext take(const CiphertextView& view) const;
+  [[nodiscard]] rlwe::Plaintext take(const PlaintextView& view) const;
+  void give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const;
+  /// What a dump writes before the words. MismatchError for what SEAL can not hold.
+  [[nodiscard]] CiphertextFields fields(const rlwe::Ciphertext& ciphertext) const;
+
+ private:
+  [[nodiscard]] std::size_t level_of(const ParmsId& id, const char* what) const;
+  /// What Hemera has for the fields; FormatError and MismatchError where they do not fit the parameters.
+  [[nodiscard]] rlwe::Metadata check(const CiphertextFields& fields) const;
+  [[nodiscard]] rlwe::Metadata check(const PlaintextFields& fields) const;
+  [[nodiscard]] bool is_ckks() const { return client_.parameters.scheme == SchemeNumber::ckks; }
+  /// Gives the residues of an element as SEAL has them to `use`, with their form.
+  void with_residues(const rlwe::Ciphertext& ciphertext, std::size_t index,
+                     const std::function<void(const poly::ConstPolyView&, poly::Form)>& use) const;
+
+  const Client& client_;
+  std::shared_ptr<const rlwe::Context> context_;
+};
+
+}  // namespace hemera::interop::seal
