@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include "hemera/rlwe/metadata.hpp"
 #include "hemera/rlwe/noise.hpp"
 #include "schemes/bgv/correction.hpp"
 #include "schemes/bgv/noise.hpp"
@@ -41,6 +42,27 @@ TEST(BgvCorrectionTest, BalancedMultipliers) {
     }
     EXPECT_EQ(bgv::balance(t, 1, 1, 5, 5).a, 1);
     EXPECT_EQ(bgv::balance(t, 1, 1, 5, 5).b, 1);
+  }
+}
+
+// Where a noise is unknown, the pair is SEAL's: those of an independent program that follows its rule.
+TEST(BgvCorrectionTest, UnknownNoiseIsBalancedLikeSeal) {
+  struct Case {
+    std::uint64_t t, first, second;
+    std::int64_t a, b;
+  };
+  for (const Case& wanted :
+       {Case{65537, 1, 49745, 4, 83}, Case{65537, 49745, 1, 83, 4}, Case{65537, 3, 5, 5, 3},
+        Case{65537, 12345, 54321, 285, -4}, Case{64, 1, 17, 13, -3}, Case{64, 17, 1, -15, 1},
+        Case{64, 57, 49, -7, 1}, Case{1032193, 12345, 54321, 101, 536}}) {
+    const arith::Modulus t(wanted.t);
+    for (const auto& [noise_a, noise_b] :
+         {std::pair(rlwe::unknown_noise, 20.0), std::pair(3.0, rlwe::unknown_noise),
+          std::pair(rlwe::unknown_noise, rlwe::unknown_noise)}) {
+      const auto m = bgv::balance(t, wanted.first, wanted.second, noise_a, noise_b);
+      EXPECT_EQ(m.a, wanted.a);
+      EXPECT_EQ(m.b, wanted.b);
+    }
   }
 }
 

@@ -181,5 +181,5 @@ class Session(ABC, Generic[Native]):
     def _require_own(self, thing: Ciphertext | Keys | SecretKey, operation: str) -> None:
         if thing.context.params != self.params:
             raise errors.MismatchError(
-                f"{operation}: the object belongs to {thing.context!r}, not to {self._context!r} of this session"
+                f"{operation}: the object belongs to {thing.context!r}, not to this {self._context!r}"
             )

@@ -2,12 +2,36 @@
 
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "hemera/rlwe/noise.hpp"
 
 namespace hemera::bgv {
+namespace {
+
+// Of the rows (remainder a, coefficient b) with a = b ratio modulo t, the first of the least |a| + |b|: what
+// SEAL takes, so that factors are the same.
+Multipliers least_sum(const arith::Modulus& t, std::uint64_t first, std::uint64_t second) {
+  const std::uint64_t ratio = t.multiply(second, arith::inverse(first, t.value()));  // a = b * ratio
+  Multipliers best{t.centered(ratio), 1};
+  auto old_a = static_cast<std::int64_t>(t.value()), a = static_cast<std::int64_t>(ratio);
+  std::int64_t old_b = 0, b = 1;
+  while (a != 0) {
+    const std::int64_t quotient = old_a / a;
+    old_a = std::exchange(a, old_a - quotient * a);
+    old_b = std::exchange(b, old_b - quotient * b);
+    if (a == 0 || std::gcd(static_cast<std::uint64_t>(a), t.value()) != 1) continue;
+    const Multipliers candidate{t.centered(t.reduce_signed(a)), t.centered(t.reduce_signed(b))};
+    if (std::abs(candidate.a) + std::abs(candidate.b) < std::abs(best.a) + std::abs(best.b)) best = candidate;
+  }
+  return best;
+}
+
+}  // namespace
+
 Multipliers balance(const arith::Modulus& t, std::uint64_t first, std::uint64_t second, double noise_a,
                     double noise_b) {
+  if (noise_a == rlwe::unknown_noise || noise_b == rlwe::unknown_noise) return least_sum(t, first, second);
   const std::uint64_t ratio = t.multiply(first, arith::inverse(second, t.value()));  // b = a * ratio
   const auto cost = [&](const Multipliers& m) {
     return rlwe::add_log2(std::log2(std::abs(static_cast<double>(m.a))) + noise_a,

@@ -1,0 +1,125 @@
+// Microsoft SEAL 4 as a client: its files in, its files out (docs/clients.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/interop/source.hpp"
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/context.hpp"
+#include "hemera/rlwe/evaluator.hpp"
+#include "hemera/rlwe/keys.hpp"
+#include "hemera/rlwe/parameters.hpp"
+
+namespace hemera::interop::seal {
+
+/// How SEAL compresses an object, by its own numbers.
+enum class Compression : std::uint8_t { none = 0, zlib = 1, zstd = 2 };
+
+/// What SEAL's parameters do not tell.
+struct Options {
+  /// CKKS: the scale that numbers and encodings get by themselves; must be given. BFV and BGV: none.
+  double scale = 0;
+  /// BFV and BGV: what plaintexts and ciphertexts hold; empty: slots where the plain modulus has them.
+  std::optional<rlwe::Encoding> encoding = std::nullopt;
+};
+
+/// What SEAL stores with a ciphertext.
+struct Metadata {
+  /// Hexadecimal digits of the bytes in the file, 64 of them.
+  std::string parms_id;
+  std::size_t size = 0;
+  bool is_ntt_form = false;
+  std::size_t coeff_modulus_count = 0;
+  double scale = 1;
+  std::uint64_t correction_factor = 1;
+};
+
+/// Hemera's parameters that reproduce SEAL's encryption parameters: the data primes from the last to the
+/// first are the levels' last ones, the last prime is the special one, digits are single primes, roots are
+/// minimal, rotations are those of the generator 3, and the caller rescales. FormatError for other bytes,
+/// ParameterError for parameters that Hemera does not have or a scale that is missing.
+rlwe::Parameters load_parameters(const Source& parms, const Options& options = {});
+
+/// SEAL's parameters and levels.
+struct Client;
+
+/// One client: its parameters and one key pair. What it loads are ordinary objects of its context. Loading
+/// throws FormatError for damaged bytes or another kind of object, MismatchError for objects of other
+/// parameters. Any number of threads may use a session, but for load_keys.
+class Session {
+ public:
+  /// `parms`: SEAL's encryption parameters. Throws what load_parameters and Context::make throw.
+  explicit Session(const Source& parms, runtime::Device device = {}, const Options& options = {},
+                   rlwe::ContextOptions context_options = {});
+  /// In a context of load_parameters(parms, options); MismatchError for one of other parameters.
+  Session(const Source& parms, std::shared_ptr<const rlwe::Context> context, const Options& options = {});
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] const rlwe::Parameters& params() const { return context_->parameters(); }
+  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
+  /// All keys loaded so far, and an evaluator with them.
+  [[nodiscard]] const rlwe::EvaluationKeys& keys() const { return keys_; }
+  [[nodiscard]] std::shared_ptr<const rlwe::Evaluator> evaluator() const;
+
+  /// Adds keys; an evaluator that was taken before keeps its own.
+  const rlwe::EvaluationKeys& load_keys(const KeySources& sources);
+  /// Seeds are expanded. The noise of BFV and BGV is unknown (rlwe::unknown_noise).
+  [[nodiscard]] rlwe::Ciphertext load_ciphertext(const Source& source) const;
+  /// A batch of shape [sources]; MismatchError where sizes, levels, scales or correction factors differ.
+  [[nodiscard]] rlwe::Ciphertext load_ciphertexts(std::span<const Source> sources) const;
+  [[nodiscard]] rlwe::Plaintext load_plaintext(const Source& source) const;
+  [[nodiscard]] rlwe::SecretKey load_secret_key(const Source& source) const;
+
+  /// Objects as SEAL's files, in the version of the session's parameters: SEAL loads files of its own minor
+  /// version and older. MismatchError for objects of other contexts or that SEAL can not hold.
+  [[nodiscard]] std::vector<std::byte> dump_context(Compression compression = Compression::zstd) const;
+  [[nodiscard]] KeyFiles dump_keys(const rlwe::EvaluationKeys& keys,
+                                   Compression compression = Compression::zstd) const;
+  /// A ciphertext or plaintext alone; of a batch, each by itself, row by row.
+  [[nodiscard]] std::vector<std::byte> dump_ciphertext(const rlwe::Ciphertext& ciphertext,
+                                                       Compression compression = Compression::zstd) const;
+  [[nodiscard]] std::vector<std::vector<std::byte>> dump_ciphertexts(
+      const rlwe::Ciphertext& batch, Compression compression = Compression::zstd) const;
+  [[nodiscard]] std::vector<std::byte> dump_plaintext(const rlwe::Plaintext& plaintext,
+                                                      Compression compression = Compression::zstd) const;
+  [[nodiscard]] std::vector<std::vector<std::byte>> dump_plaintexts(
+      const rlwe::Plaintext& batch, Compression compression = Compression::zstd) const;
+  /// Secret: keep the bytes from others, and zero them (runtime::secure_zero) after use.
+  [[nodiscard]] std::vector<std::byte> dump_secret_key(const rlwe::SecretKey& key,
+                                                       Compression compression = Compression::zstd) const;
+
+  /// What dump_ciphertext writes beside residues.
+  [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;
+
+ private:
+  std::shared_ptr<const rlwe::Context> context_;
+  std::unique_ptr<const Client> client_;
+  rlwe::EvaluationKeys keys_;
+};
+
+/// What a file of SEAL holds, as far as it tells.
+struct Description {
+  /// "encryption parameters", "ciphertext", "plaintext", "secret key", "public key", "relinearization keys",
+  /// "Galois keys"; a file does not say whether a ciphertext is a public key or a plaintext a secret key:
+  /// with the parameters it is known.
+  std::string kind;
+  /// "4.4".
+  std::string version;
+  /// Names and values, as hemera::io::Description has them.
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+/// Empty for bytes that do not begin like a SEAL object. FormatError for damaged ones, MismatchError for
+/// objects of other parameters than `parms`.
+std::optional<Description> describe(const Source& source, const std::optional<Source>& parms = std::nullopt);
+
+}  // namespace hemera::interop::seal

@@ -1,0 +1,268 @@
+#include "interop/seal/keys.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "hemera/runtime/error.hpp"
+#include "interop/seal/residues.hpp"
+#include "rlwe/requirements.hpp"
+
+namespace hemera::interop::seal {
+namespace {
+
+using poly::Form;
+using rlwe::KeyRole;
+
+constexpr std::uint64_t first_power = 2;  // that the first place of relinearization keys switches
+
+// Throws unless the secret's coefficients are -1, 0 or 1, the same in every limb; without a branch on them.
+void require_ternary(Reader& in, const rlwe::Context& context, const poly::Poly& secret) {
+  const poly::RnsBase& base = secret.base();
+  const std::size_t degree = context.degree();
+  poly::Poly coefficients = context.make_poly(1, 1, base, Form::coefficient, runtime::Secrecy::secret);
+  context.backend().inverse_transform(context.queue(), coefficients.view(), secret.view(), base);
+  std::vector<std::uint64_t> words(degree * base.size());
+  const runtime::ZeroedAtEnd wiped{std::span(words)};
+  context.backend().download(context.queue(), words, std::as_const(coefficients).view(), Form::coefficient);
+  context.queue().synchronize();
+  std::uint64_t wrong = 0;
+  for (std::size_t limb = 0; limb < base.size(); ++limb) {
+    const std::uint64_t modulus = base.modulus(limb).value();
+    for (std::size_t i = 0; i < degree; ++i) {
+      const std::uint64_t first = words[i];
+      const std::uint64_t word = words[limb * degree + i];
+      const std::uint64_t last = base.modulus(0).value() - 1;
+      wrong |= static_cast<std::uint64_t>(!((word == 0) & (first == 0)) & !((word == 1) & (first == 1)) &
+                                          !((word == modulus - 1) & (first == last)));
+    }
+  }
+  if (wrong != 0) in.fail("its coefficients are not -1, 0 and 1");
+}
+
+}  // namespace
+
+void Keys::require_id(const ParmsId& id, const char* what) const {
+  if (id == client_.levels.key_id()) return;
+  if (client_.levels.find(id)) {
+    throw MismatchError(std::string(what) + " is at a level of data; it is no key but a message");
+  }
+  throw MismatchError(std::string(what) +
+                      " has a parms_id of other encryption parameters than this session's");
+}
+
+CiphertextFields Keys::pair_fields() const {
+  return {.id = client_.levels.key_id(),
+          .is_evaluation = true,
+          .size = 2,
+          .degree = client_.parameters.degree,
+          .moduli = client_.parameters.moduli.size()};
+}
+
+void Keys::read_pair(Reader& in, const poly::PolyView& out, const char* what) const {
+  Reader::Nested words;
+  const CiphertextFields fields = read_ciphertext(in, words);
+  require_id(fields.id, what);
+  if (!fields.is_evaluation || fields.size != 2 || fields.degree != client_.parameters.degree ||
+      fields.moduli != client_.parameters.moduli.size() || fields.scale != 1 || fields.correction != 1) {
+    in.fail("the fields are not those of a key of its parameters");
+  }
+  const poly::RnsBase& base = context_->key_base();
+  read_residues(in, *context_, out.components(0, fields.is_seeded ? 1 : 2), base, Form::evaluation);
+  const auto seed = end_ciphertext(in, fields, words);
+  if (seed) expand_residues(*context_, out.components(1, 1), base, Form::evaluation, *seed);
+}
+
+void Keys::write_pair(Writer& out, const poly::ConstPolyView& in) const {
+  write_ciphertext(out, pair_fields());
+  write_residues(out, *context_, in, context_->key_base(), Form::evaluation);
+}
+
+rlwe::SecretKey Keys::load_secret_key(std::span<const std::byte> file) const {
+  Reader in(file, "a secret key of SEAL");
+  Reader::Nested words;
+  const PlaintextFields fields = read_plaintext(in, words);
+  if (!fields.is_evaluation()) {
+    throw MismatchError("the source holds a plaintext, which load_plaintext takes, and no secret key");
+  }
+  require_id(fields.id, "the secret key");
+  const poly::RnsBase& base = context_->key_base();
+  if (fields.count != client_.parameters.degree * base.size() || fields.scale != 1) {
+    in.fail("the fields are not those of a secret key of its parameters");
+  }
+  rlwe::SecretKey key{context_, context_->make_poly(1, 1, base, Form::evaluation, runtime::Secrecy::secret)};
+  read_residues(in, *context_, key.poly.view(), base, Form::evaluation);
+  in.end_nested(words);
+  in.expect_end();
+  require_ternary(in, *context_, key.poly);
+  return key;
+}
+
+rlwe::PublicKey Keys::load_public_key(std::span<const std::byte> file) const {
+  Reader in(file, "a public key of SEAL");
+  rlwe::PublicKey key{context_, context_->make_poly(1, 2, context_->key_base(), Form::evaluation),
+                      std::nullopt};
+  read_pair(in, key.poly.view(), "the public key");
+  in.expect_end();
+  return key;
+}
+
+std::shared_ptr<const rlwe::Gadget> Keys::gadget() const { return context_->gadget(context_->top_level()); }
+
+void Keys::load_places(std::span<const std::byte> file, const char* what,
+                       const std::function<void(std::uint64_t place, poly::Poly key)>& take) const {
+  Reader in(file, what);
+  ParmsId id;
+  in.bytes(id);
+  require_id(id, what);
+  if (client_.parameters.moduli.size() < 2) {
+    in.fail("encryption parameters of one prime have no keys that switch");
+  }
+  const std::uint64_t length = in.u64();
+  if (length > client_.parameters.degree) in.fail("there are " + std::to_string(length) + " places for keys");
+  const std::size_t digits = client_.levels.most();
+  for (std::uint64_t place = 0; place < length; ++place) {
+    const std::uint64_t count = in.u64();
+    if (count == 0) continue;
+    if (count != digits) {
+      in.fail("a key of " + std::to_string(count) + " digits, where there are " + std::to_string(digits) +
+              " data primes");
+    }
+    poly::Poly key = context_->make_poly(digits, 2, gadget()->modulus(), Form::evaluation);
+    for (std::size_t digit = 0; digit < digits; ++digit) {
+      const Reader::Nested nested = in.begin_nested();
+      read_pair(in, key.view().batches(digit, 1), what);
+      in.end_nested(nested);
+    }
+    take(place, std::move(key));
+  }
+  in.expect_end();
+}
+
+std::vector<std::byte> Keys::dump_places(std::span<const Place> places, std::uint64_t length,
+                                         Compression compression) const {
+  const CiphertextFields fields = pair_fields();
+  const std::size_t digits = client_.levels.most();
+  Writer out(client_.minor_version);
+  out.expect(sizeof(ParmsId) + 8 * (length + 1) + places.size() * digits * ciphertext_bytes(fields));
+  out.bytes(client_.levels.key_id());
+  out.u64(length);
+  auto next = places.begin();
+  for (std::uint64_t place = 0; place < length; ++place) {
+    if (next == places.end() || next->number != place) {
+      out.u64(0);
+      continue;
+    }
+    out.u64(digits);
+    const poly::Poly turned_key = next->element == 1 ? poly::Poly() : turned(next->key->poly, next->element);
+    const poly::Poly& key = next->element == 1 ? next->key->poly : turned_key;
+    for (std::size_t digit = 0; digit < digits; ++digit) {
+      out.nested_header(ciphertext_bytes(fields));
+      write_pair(out, key.view().batches(digit, 1));
+    }
+    ++next;
+  }
+  return out.finish(compression);
+}
+
+poly::Poly Keys::turned(const poly::Poly& key, std::uint64_t element) const {
+  const poly::PolyShape& shape = key.shape();
+  poly::Poly result = context_->make_poly(shape.batch, shape.components, key.base(), Form::evaluation);
+  context_->backend().automorphism(context_->queue(), result.view(), key.view(), element, Form::evaluation,
+                                   key.base());
+  return result;
+}
+
+void Keys::load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
+  const char* what = "relinearization keys of SEAL";
+  std::uint64_t power = first_power;
+  load_places(file, what, [&](std::uint64_t place, poly::Poly key) {
+    // One for each power up to the last.
+    if (place + first_power != power || power > most_components) {
+      throw FormatError(std::string(what) +
+                        ": the places are not filled one after the other; are these Galois keys?");
+    }
+    keys.add({.power = static_cast<std::uint32_t>(power++)},
+             std::make_shared<const rlwe::SwitchingKey>(
+                 rlwe::SwitchingKey{context_, gadget(), std::move(key), std::nullopt}));
+  });
+}
+
+// SEAL's key of an element g goes from s(X^g) to s, as SEAL applies X -> X^g before it switches. Under X ->
+// X^(1/g) it is the key from s to s(X^(1/g)) that is applied before the automorphism.
+void Keys::load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
+  const char* what = "Galois keys of SEAL";
+  load_places(file, what, [&](std::uint64_t place, poly::Poly key) {
+    if (place == 0)
+      throw FormatError(std::string(what) + ": place 0 has a key; are these relinearization keys?");
+    const std::uint64_t element = 2 * place + 1;
+    keys.add(KeyRole::galois(element), std::make_shared<const rlwe::SwitchingKey>(rlwe::SwitchingKey{
+                                           context_, gadget(), turned(key, inverse(element)), std::nullopt}));
+  });
+}
+
+// Modulo 2N.
+std::uint64_t Keys::inverse(std::uint64_t element) const {
+  // Newton's iteration modulo 2^64: x is correct modulo 8, and each step doubles the bits.
+  std::uint64_t x = element;
+  for (int step = 0; step < 5; ++step) x *= 2 - element * x;
+  return x & (2 * client_.parameters.degree - 1);
+}
+
+const rlwe::SwitchingKey& Keys::find(const rlwe::EvaluationKeys& keys, const KeyRole& role) const {
+  const auto key = keys.find(role, gadget()->primes());
+  if (key == nullptr) {
+    throw MismatchError(
+        "dump_keys: a key has a gadget of its own or serves lower levels alone, and SEAL's have one digit "
+        "for each "
+        "data prime, at all levels; generate it without galois_level");
+  }
+  return *key;
+}
+
+std::vector<std::byte> Keys::dump(const rlwe::SecretKey& key, Compression compression) const {
+  rlwe::require_filled(key, "dump_secret_key");
+  rlwe::require_same_context(*key.context, *context_, "dump_secret_key");
+  const PlaintextFields fields{.id = client_.levels.key_id(),
+                               .count = client_.parameters.degree * context_->key_base().size()};
+  Writer out(client_.minor_version);
+  out.expect(sizeof(ParmsId) + 4 * 8 + Header::bytes + 8 * fields.count);
+  write_plaintext(out, fields);
+  write_residues(out, *context_, key.poly.view(), context_->key_base(), Form::evaluation);
+  return out.finish(compression);
+}
+
+std::vector<std::byte> Keys::dump(const rlwe::PublicKey& key, Compression compression) const {
+  rlwe::require_filled(key, "dump_keys");
+  rlwe::require_same_context(*key.context, *context_, "dump_keys");
+  if (key.poly.base() != context_->key_base()) {
+    throw MismatchError("dump_keys: the public key lacks primes that SEAL's have");
+  }
+  Writer out(client_.minor_version);
+  out.expect(ciphertext_bytes(pair_fields()));
+  write_pair(out, key.poly.view());
+  return out.finish(compression);
+}
+
+std::optional<std::vector<std::byte>> Keys::dump_relinearization(const rlwe::EvaluationKeys& keys,
+                                                                 Compression compression) const {
+  std::vector<Place> places;
+  for (std::uint32_t power = first_power; keys.has({.power = power}); ++power) {
+    places.push_back({.number = power - first_power, .key = &find(keys, {.power = power})});
+  }
+  if (places.empty()) return std::nullopt;
+  return dump_places(places, places.size(), compression);
+}
+
+std::optional<std::vector<std::byte>> Keys::dump_galois(const rlwe::EvaluationKeys& keys,
+                                                        Compression compression) const {
+  std::vector<Place> places;
+  for (const std::uint64_t element : keys.galois_elements()) {
+    places.push_back(
+        {.number = element / 2, .key = &find(keys, KeyRole::galois(element)), .element = element});
+  }
+  if (places.empty()) return std::nullopt;
+  // SEAL leaves room for every element.
+  return dump_places(places, client_.parameters.degree, compression);
+}
+
+}  // namespace hemera::interop::seal

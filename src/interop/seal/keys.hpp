@@ -1,0 +1,67 @@
+// Keys of a client.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "hemera/rlwe/keys.hpp"
+#include "interop/seal/client.hpp"
+
+namespace hemera::interop::seal {
+
+class Keys {
+ public:
+  Keys(const Client& client, std::shared_ptr<const rlwe::Context> context)
+      : client_(client), context_(std::move(context)) {}
+
+  [[nodiscard]] rlwe::SecretKey load_secret_key(std::span<const std::byte> file) const;
+  [[nodiscard]] rlwe::PublicKey load_public_key(std::span<const std::byte> file) const;
+  /// Into `keys`.
+  void load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
+  void load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
+
+  [[nodiscard]] std::vector<std::byte> dump(const rlwe::SecretKey& key, Compression compression) const;
+  [[nodiscard]] std::vector<std::byte> dump(const rlwe::PublicKey& key, Compression compression) const;
+  /// Empty where there is none.
+  [[nodiscard]] std::optional<std::vector<std::byte>> dump_relinearization(const rlwe::EvaluationKeys& keys,
+                                                                           Compression compression) const;
+  [[nodiscard]] std::optional<std::vector<std::byte>> dump_galois(const rlwe::EvaluationKeys& keys,
+                                                                  Compression compression) const;
+
+ private:
+  void require_id(const ParmsId& id, const char* what) const;
+  /// What a pair of polynomials at the level of keys has for fields.
+  [[nodiscard]] CiphertextFields pair_fields() const;
+  void read_pair(Reader& in, const poly::PolyView& out, const char* what) const;
+  void write_pair(Writer& out, const poly::ConstPolyView& in) const;
+  [[nodiscard]] std::shared_ptr<const rlwe::Gadget> gadget() const;
+  /// Gives the keys of a file one after the other to `take`, with their places.
+  void load_places(std::span<const std::byte> file, const char* what,
+                   const std::function<void(std::uint64_t place, poly::Poly key)>& take) const;
+  /// A key in its place, written under X -> X^element.
+  struct Place {
+    std::uint64_t number;
+    const rlwe::SwitchingKey* key;
+    std::uint64_t element = 1;
+  };
+  [[nodiscard]] std::vector<std::byte> dump_places(std::span<const Place> places, std::uint64_t length,
+                                                   Compression compression) const;
+  /// The key of a role with the one gadget that SEAL has. MismatchError for another.
+  [[nodiscard]] const rlwe::SwitchingKey& find(const rlwe::EvaluationKeys& keys,
+                                               const rlwe::KeyRole& role) const;
+  /// Both halves under X -> X^element.
+  [[nodiscard]] poly::Poly turned(const poly::Poly& key, std::uint64_t element) const;
+  /// 1 / element modulo 2N.
+  [[nodiscard]] std::uint64_t inverse(std::uint64_t element) const;
+
+  const Client& client_;
+  std::shared_ptr<const rlwe::Context> context_;
+};
+
+}  // namespace hemera::interop::seal

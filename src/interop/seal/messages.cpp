@@ -1,0 +1,172 @@
+#include "interop/seal/messages.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "hemera/rlwe/noise.hpp"
+#include "hemera/runtime/error.hpp"
+#include "interop/seal/residues.hpp"
+#include "rlwe/requirements.hpp"
+#include "rlwe/restriction.hpp"
+
+namespace hemera::interop::seal {
+namespace {
+
+using poly::Form;
+
+void check_scale(Reader& in, SchemeNumber scheme, double scale) {
+  if (scheme == SchemeNumber::ckks ? !(scale > 0 && std::isnormal(scale)) : scale != 1) {
+    in.fail("the scale " + std::to_string(scale) + " is none of the scheme");
+  }
+}
+
+}  // namespace
+
+std::size_t Messages::level_of(const ParmsId& id, const char* what) const {
+  if (const auto level = client_.levels.find(id)) return *level;
+  if (id == client_.levels.key_id()) {
+    throw MismatchError(std::string(what) + " is at the level of keys; load it as a key");
+  }
+  throw MismatchError(std::string(what) +
+                      " has a parms_id of other encryption parameters than this session's");
+}
+
+rlwe::Metadata Messages::check(Reader& in, const CiphertextFields& fields) const {
+  rlwe::Metadata meta;
+  meta.level = level_of(fields.id, "the ciphertext");
+  if (fields.degree != client_.parameters.degree || fields.moduli != client_.levels.fewest() + meta.level) {
+    in.fail("the degree or the number of moduli is not that of its parms_id");
+  }
+  const SchemeNumber scheme = client_.parameters.scheme;
+  if (scheme != SchemeNumber::bgv && fields.is_evaluation != client_.is_evaluation()) {
+    throw MismatchError(fields.is_evaluation
+                            ? "the ciphertext of BFV is in NTT form; the client brings it back by "
+                              "transform_from_ntt before it saves"
+                            : "the ciphertext of CKKS is not in NTT form");
+  }
+  check_scale(in, scheme, fields.scale);
+  const std::uint64_t t = client_.parameters.plain_modulus;
+  if (scheme == SchemeNumber::bgv ? fields.correction >= t || std::gcd(fields.correction, t) != 1
+                                  : fields.correction != 1) {
+    in.fail("the correction factor " + std::to_string(fields.correction) + " is none of the scheme");
+  }
+  meta.scale = fields.scale;
+  meta.correction = fields.correction;
+  meta.slots = client_.values;
+  meta.encoding = client_.encoding;
+  if (scheme != SchemeNumber::ckks) meta.noise_log2 = rlwe::unknown_noise;
+  return meta;
+}
+
+rlwe::Ciphertext Messages::load_ciphertext(std::span<const std::byte> file) const {
+  Reader in(file, "a ciphertext of SEAL");
+  Reader::Nested words;
+  const CiphertextFields fields = read_ciphertext(in, words);
+  rlwe::Ciphertext result = rlwe::make_ciphertext(context_, check(in, fields), fields.size);
+  const poly::RnsBase& base = context_->base(result.meta.level);
+  const Form form = fields.is_evaluation ? Form::evaluation : Form::coefficient;
+  const poly::PolyView view = result.poly.view();
+  read_residues(in, *context_, view.components(0, fields.is_seeded ? 1 : fields.size), base, form);
+  const auto seed = end_ciphertext(in, fields, words);
+  in.expect_end();
+  if (seed) expand_residues(*context_, view.components(1, 1), base, form, *seed);
+  if (form == Form::coefficient) context_->backend().forward_transform(context_->queue(), view, view, base);
+  return result;
+}
+
+rlwe::Plaintext Messages::load_plaintext(std::span<const std::byte> file) const {
+  Reader in(file, "a plaintext of SEAL");
+  Reader::Nested words;
+  const PlaintextFields fields = read_plaintext(in, words);
+  const SchemeNumber scheme = client_.parameters.scheme;
+  const bool ckks = scheme == SchemeNumber::ckks;
+  if (ckks != fields.is_evaluation()) {
+    throw MismatchError(
+        ckks ? "the plaintext has no parms_id, so it is not of CKKS"
+             : "the plaintext is in NTT form, or of another scheme; the client saves it before "
+               "transform_to_ntt");
+  }
+  rlwe::Metadata meta;
+  meta.slots = client_.values;
+  meta.encoding = client_.encoding;
+  meta.scale = fields.scale;
+  meta.level = ckks ? level_of(fields.id, "the plaintext") : context_->top_level();
+  check_scale(in, scheme, fields.scale);
+  const std::uint64_t degree = client_.parameters.degree;
+  const poly::RnsBase& base = ckks ? context_->base(meta.level) : context_->plain_base();
+  const Form form = ckks ? Form::evaluation : Form::coefficient;
+  if (ckks ? fields.count != degree * base.size() : fields.count > degree) {
+    in.fail("the number of coefficients is not that of its parameters");
+  }
+  poly::Poly poly = context_->make_poly(1, 1, base, form);
+  if (ckks) {
+    read_residues(in, *context_, poly.view(), base, form);
+  } else {
+    if (meta.encoding == rlwe::Encoding::coefficients && fields.count != 0) meta.slots = fields.count;
+    read_coefficients(in, *context_, poly.view(), base, fields.count);
+  }
+  in.end_nested(words);
+  in.expect_end();
+  return {context_, std::move(meta), std::move(poly)};
+}
+
+CiphertextFields Messages::fields(const rlwe::Ciphertext& ciphertext) const {
+  rlwe::require_filled(ciphertext, "dump_ciphertext");
+  rlwe::require_same_context(*ciphertext.context, *context_, "dump_ciphertext");
+  if (ciphertext.size() < 2 || ciphertext.size() > most_components) {
+    throw MismatchError("dump_ciphertext: SEAL holds ciphertexts of 2 to 16 components, and this one has " +
+                        std::to_string(ciphertext.size()));
+  }
+  return {.id = client_.levels.id(ciphertext.meta.level),
+          .is_evaluation = client_.is_evaluation(),
+          .size = ciphertext.size(),
+          .degree = client_.parameters.degree,
+          .moduli = client_.levels.fewest() + ciphertext.meta.level,
+          .scale = ciphertext.meta.scale,
+          .correction = ciphertext.meta.correction};
+}
+
+std::vector<std::byte> Messages::dump(const rlwe::Ciphertext& ciphertext, std::size_t index,
+                                      Compression compression) const {
+  const CiphertextFields fields = this->fields(ciphertext);
+  Writer out(client_.minor_version);
+  out.expect(ciphertext_bytes(fields));
+  write_ciphertext(out, fields);
+  const poly::RnsBase& base = context_->base(ciphertext.meta.level);
+  const poly::ConstPolyView view = ciphertext.poly.view().batches(index, 1);
+  if (fields.is_evaluation) {
+    write_residues(out, *context_, view, base, Form::evaluation);
+  } else {
+    poly::Poly coefficients = context_->make_poly(1, fields.size, base, Form::coefficient);
+    context_->backend().inverse_transform(context_->queue(), coefficients.view(), view, base);
+    write_residues(out, *context_, std::as_const(coefficients).view(), base, Form::coefficient);
+  }
+  return out.finish(compression);
+}
+
+std::vector<std::byte> Messages::dump(const rlwe::Plaintext& plaintext, std::size_t index,
+                                      Compression compression) const {
+  rlwe::require_plaintext(*context_, plaintext, "dump_plaintext");
+  rlwe::require_certain(plaintext);
+  Writer out(client_.minor_version);
+  const rlwe::Metadata& meta = plaintext.meta;
+  const std::uint64_t degree = client_.parameters.degree;
+  if (client_.parameters.scheme != SchemeNumber::ckks) {
+    const std::uint64_t count = meta.encoding == rlwe::Encoding::coefficients ? meta.slots : degree;
+    write_plaintext(out, {.id = {}, .count = count});
+    write_coefficients(out, *context_, plaintext.poly.view().batches(index, 1), context_->plain_base(),
+                       count);
+    return out.finish(compression);
+  }
+  const poly::RnsBase& base = context_->base(meta.level);
+  write_plaintext(out,
+                  {.id = client_.levels.id(meta.level), .count = degree * base.size(), .scale = meta.scale});
+  rlwe::with_all_entries(*context_, plaintext.poly, [&](const poly::ConstPolyView& view) {
+    write_residues(out, *context_, view.batches(index, 1), base, Form::evaluation);
+  });
+  return out.finish(compression);
+}
+
+}  // namespace hemera::interop::seal
