@@ -64,7 +64,11 @@ def load_parameters(source: Source) -> Parameters:
         MismatchError: when they hold something else.
         FileError: when the file can not be read.
     """
-    core = read(source, _core.load_parameters, _core.load_parameters_file)
+    return parameters_of(read(source, _core.load_parameters, _core.load_parameters_file))
+
+
+def parameters_of(core: _core.Parameters) -> Parameters:
+    """Parameters that were read, as the class of their scheme; a SecurityWarning where they are weak."""
     loaded = _CLASSES[core.scheme.name]._wrap(core)
     warn_if_weak(loaded)
     return loaded

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar, Union
 
 from hemera import _core, errors
 from hemera._arguments import described, in_own_words, require_type
-from hemera.ciphertext import Ciphertext
+from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.context import Context
 from hemera.evaluator import Evaluator
 from hemera.keys import Keys, SecretKey
@@ -154,7 +154,8 @@ class Session(ABC, Generic[Native]):
             core = self._native.load_ciphertexts([read_source(part, "load_ciphertext") for part in source])
         else:
             core = self._native.load_ciphertext(read_source(source, "load_ciphertext"))  # type: ignore[arg-type]
-        return Ciphertext(core, self._evaluator)
+        # Where noise is unknown, no budget can be spent.
+        return Ciphertext(core, self._evaluator, spent=self.params.scheme != "ckks")
 
     def load_secret_key(self, source: Source) -> SecretKey:
         """The client's secret key: what holds it decrypts.
@@ -178,7 +179,7 @@ class Session(ABC, Generic[Native]):
         self._require_own(ciphertext, operation)
         return ciphertext._native
 
-    def _require_own(self, thing: Ciphertext | Keys | SecretKey, operation: str) -> None:
+    def _require_own(self, thing: Ciphertext | Plaintext | Keys | SecretKey, operation: str) -> None:
         if thing.context.params != self.params:
             raise errors.MismatchError(
                 f"{operation}: the object belongs to {thing.context!r}, not to this {self._context!r}"

@@ -1,0 +1,90 @@
+// Files of other libraries as Python's bytes: what the bindings of all sessions share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bindings.hpp"
+#include "hemera/interop/source.hpp"
+#include "hemera/runtime/memory.hpp"
+
+namespace hemera::python {
+
+inline std::span<const std::byte> foreign_view(const nb::bytes& data) {
+  return {static_cast<const std::byte*>(data.data()), data.size()};
+}
+
+/// Views of the bytes, which must outlive them.
+inline std::vector<interop::Source> foreign_sources(const std::vector<nb::bytes>& sources) {
+  std::vector<interop::Source> views;
+  views.reserve(sources.size());
+  for (const nb::bytes& source : sources) views.emplace_back(foreign_view(source));
+  return views;
+}
+
+inline interop::KeySources foreign_keys(const std::optional<nb::bytes>& public_key,
+                                        const std::optional<nb::bytes>& relinearization,
+                                        const std::optional<nb::bytes>& galois) {
+  interop::KeySources sources;
+  if (public_key) sources.public_key = foreign_view(*public_key);
+  if (relinearization) sources.relinearization = foreign_view(*relinearization);
+  if (galois) sources.galois = foreign_view(*galois);
+  return sources;
+}
+
+/// A method that takes bytes: `load(session, source)` without the interpreter lock.
+template <typename Session, typename Load>
+auto foreign_load(Load load) {
+  return [load](const Session& session, const nb::bytes& source) {
+    const interop::Source view = foreign_view(source);
+    const ReleasedGil release;
+    return load(session, view);
+  };
+}
+
+/// The bytes of a file, which are zeroed where they were: they may be a secret key's.
+inline nb::bytes to_python(std::vector<std::byte>& file) {
+  nb::bytes result(file.data(), file.size());
+  runtime::secure_zero(file.data(), file.size());
+  return result;
+}
+
+/// What `dump()` gives, which runs without the interpreter lock: a file, several, or those of keys by kind.
+template <typename Dump>
+nb::bytes foreign_bytes(Dump dump) {
+  std::vector<std::byte> file = [&] {
+    const ReleasedGil release;
+    return dump();
+  }();
+  return to_python(file);
+}
+
+template <typename Dump>
+nb::list foreign_list(Dump dump) {
+  std::vector<std::vector<std::byte>> files = [&] {
+    const ReleasedGil release;
+    return dump();
+  }();
+  nb::list result;
+  for (std::vector<std::byte>& file : files) result.append(to_python(file));
+  return result;
+}
+
+template <typename Dump>
+nb::dict foreign_files(Dump dump) {
+  interop::KeyFiles files = [&] {
+    const ReleasedGil release;
+    return dump();
+  }();
+  nb::dict result;
+  if (files.public_key) result["public_key"] = to_python(*files.public_key);
+  if (files.relinearization) result["relinearization"] = to_python(*files.relinearization);
+  if (files.galois) result["galois"] = to_python(*files.galois);
+  return result;
+}
+
+}  // namespace hemera::python
