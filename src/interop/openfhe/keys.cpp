@@ -21,6 +21,17 @@ void require_evaluation_form(const DcrtPolynomial& polynomial) {
   if (polynomial.form != PolynomialForm::evaluation) refuse_key("its polynomials are not in evaluation form");
 }
 
+// The limbs over a part of the base of a key, in evaluation form.
+poly::Poly restricted(const rlwe::Context& context, const poly::Poly& key, const poly::RnsBase& base,
+                      runtime::Secrecy secrecy) {
+  poly::Poly part = context.make_poly(1, key.shape().components, base, poly::Form::evaluation, secrecy);
+  const std::vector<std::uint32_t> positions = key.base().positions(base);
+  for (std::size_t l = 0; l < base.size(); ++l) {
+    context.backend().copy(context.queue(), part.view().limbs(l, 1), key.view().limbs(positions[l], 1));
+  }
+  return part;
+}
+
 // The gadget of a key over these primes.
 std::shared_ptr<const rlwe::Gadget> gadget_of(const rlwe::Context& context,
                                               const CryptoParameters& parameters,
@@ -155,13 +166,26 @@ std::optional<std::uint32_t> index_of(const rlwe::KeyRole& role, std::size_t deg
 }
 
 std::shared_ptr<PublicKeyObject> from_public_key(const rlwe::PublicKey& key, CryptoObject header) {
+  const rlwe::Context& context = *key.context;
   auto object = std::make_shared<PublicKeyObject>();
   object->header = std::move(header);
+  // A part of the moduli is a public key, too.
+  std::vector<std::uint32_t> indices;
+  for (const std::uint64_t prime : public_key_primes(*object->header.context)) {
+    indices.push_back(context.key_base().ring()->index_of(prime));
+  }
+  const poly::RnsBase base(context.key_base().ring(), std::move(indices));
+  if (!base.without(key.poly.base()).empty()) {
+    throw MismatchError(
+        "dump_keys: the public key lacks a modulus that OpenFHE's public keys have in this context; let the client make "
+        "its own");
+  }
+  const poly::Poly part = restricted(context, key.poly, base, runtime::Secrecy::open);
   BaseParameters parameters(*object->header.context);
   for (std::size_t half = 0; half < 2; ++half) {
-    object->polynomials.push_back(download(*key.context, key.poly, 0, half, parameters));
+    object->polynomials.push_back(download(context, part, 0, half, parameters));
   }
-  key.context->queue().synchronize();
+  context.queue().synchronize();
   return object;
 }
 
@@ -170,12 +194,7 @@ std::shared_ptr<PrivateKeyObject> from_secret_key(const rlwe::SecretKey& key, Cr
   auto object = std::make_shared<PrivateKeyObject>();
   object->header = std::move(header);
   // OpenFHE's has the moduli of ciphertexts alone.
-  const poly::RnsBase& base = context.chain().all();
-  poly::Poly part = context.make_poly(1, 1, base, poly::Form::evaluation, runtime::Secrecy::secret);
-  const std::vector<std::uint32_t> positions = key.poly.base().positions(base);
-  for (std::size_t l = 0; l < base.size(); ++l) {
-    context.backend().copy(context.queue(), part.view().limbs(l, 1), key.poly.view().limbs(positions[l], 1));
-  }
+  const poly::Poly part = restricted(context, key.poly, context.chain().all(), runtime::Secrecy::secret);
   BaseParameters parameters(*object->header.context);
   object->polynomial = download(context, part, 0, 0, parameters);
   context.queue().synchronize();

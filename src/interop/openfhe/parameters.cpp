@@ -230,16 +230,9 @@ rlwe::ParametersLiteral literal_of(const CryptoContext& context, const std::opti
     refuse_context("its key switching technique is unknown");
   }
   literal.digits = digits_of(parameters, primes);
-  if (!ckks && context.scheme_type == SchemeType::bfv && parameters.encryption == EncryptionType::extended) {
-    // Public keys have one more modulus, the next NTT prime below the last one.
-    const PrimeList next =
-        arith::primes_below(primes.back(), 2 * std::uint64_t{parameters.elements->degree}, 1);
-    if (next.empty()) refuse_context("there is no further prime for its public keys");
-    const auto has = [&](const PrimeList& list) {
-      return std::find(list.begin(), list.end(), next.front()) != list.end();
-    };
-    if (!has(primes) && !has(literal.special_primes)) literal.key_primes = next;
-  }
+  const std::uint64_t last = public_key_primes(context).back();
+  const auto has = [&](const PrimeList& list) { return std::find(list.begin(), list.end(), last) != list.end(); };
+  if (!has(primes) && !has(literal.special_primes)) literal.key_primes = {last};
 
   rlwe::RescalingPolicy policy = technique_of(parameters.scaling);
   if (ckks) {
@@ -277,6 +270,17 @@ rlwe::Parameters parameters_of(const CryptoContext& context, const std::optional
   } catch (const ParameterError& error) {
     refuse_context(error.what());
   }
+}
+
+std::vector<std::uint64_t> public_key_primes(const CryptoContext& context) {
+  const CryptoParameters& parameters = *context.parameters;
+  PrimeList primes = primes_of(parameters);
+  if (context.scheme_type != SchemeType::bfv || parameters.encryption != EncryptionType::extended) return primes;
+  const PrimeList next =
+      arith::primes_below(primes.back(), 2 * std::uint64_t{parameters.elements->degree}, 1);
+  if (next.empty()) refuse_context("there is no further prime for its public keys");
+  primes.push_back(next.front());
+  return primes;
 }
 
 bool is_same_context(const CryptoContext& a, const CryptoContext& b) {
