@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 from hemera import _core, bfv, bgv, ckks
-from hemera._source import Source, read
+from hemera._source import Source, read, read_bytes
 from hemera.parameters import Parameters, warn_if_weak
 
 _CLASSES: dict[str, type[Parameters]] = {
@@ -13,6 +16,9 @@ _CLASSES: dict[str, type[Parameters]] = {
     "bgv": bgv.Parameters,
     "ckks": ckks.Parameters,
 }
+
+_MAGIC = b"\x89HEM\r\n\x1a\n"
+"""What Hemera's files begin with."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Section:
 class Description:
     """What a file holds."""
 
+    library: ClassVar[str] = "Hemera"
+    """Whose file it is."""
     kind: str
     """"ciphertext", "secret key", ..."""
     version: int
@@ -56,6 +64,40 @@ class Description:
         return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
 
 
+@dataclass(frozen=True)
+class ForeignDescription:
+    """What a file of another library holds, as far as it tells."""
+
+    library: str
+    """"SEAL", "OpenFHE"."""
+    kind: str
+    """"crypto context", "encryption parameters", "ciphertext", "plaintext", "secret key", "public key",
+    "relinearization keys", "Galois keys"; "... or ..." where the file alone does not tell which."""
+    version: str
+    """Of the library, as far as the file tells."""
+    bytes: int
+    """Size of the file."""
+    fields: dict[str, str]
+    """What the kind has to tell, in the library's terms. Nothing secret."""
+
+    def __str__(self) -> str:
+        rows = {
+            "library": f"{self.library} {self.version}".rstrip(),
+            "kind": self.kind,
+            "bytes": str(self.bytes),
+            **self.fields,
+        }
+        width = max(map(len, rows))
+        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
+
+
+_FOREIGN: dict[str, Callable[[bytes, bytes | None], tuple[str, str, list[tuple[str, str]]] | None]] = {
+    "SEAL": _core.describe_seal,
+}
+"""What tells files of other libraries: kind, version and fields; None for bytes that are not the library's.
+Their second argument are the parameters that the object belongs to."""
+
+
 def load_parameters(source: Source) -> Parameters:
     """Parameters of any scheme from their bytes or a file's path. Weak ones load too, with a SecurityWarning.
 
@@ -74,13 +116,24 @@ def parameters_of(core: _core.Parameters) -> Parameters:
     return loaded
 
 
-def inspect(source: Source) -> Description:
+def inspect(source: Source, *, parms: Source | None = None) -> Description | ForeignDescription:
     """What some bytes or a file hold; needs no context. Everything is checked that needs none.
 
+    Files of other libraries are told, too (docs/clients.md).
+
+    Args:
+        source: bytes, or the path of a file.
+        parms: for files of SEAL, which do not say all: the encryption parameters that they belong to.
+
     Raises:
-        FormatError: when they are damaged or not Hemera's.
+        FormatError: when they are damaged, or neither Hemera's nor another library's.
+        MismatchError: when they belong to other parameters than `parms`.
         FileError: when the file can not be read.
     """
+    if not _begins_like_hemera(source):
+        foreign = _inspect_foreign(read_bytes(source), None if parms is None else read_bytes(parms))
+        if foreign is not None:
+            return foreign
     found = read(source, _core.describe, _core.describe_file)
     fields: dict[str, str] = {}
     for name, value in found.fields:
@@ -97,6 +150,25 @@ def inspect(source: Source) -> Description:
             Section(part.tag, part.stored_bytes, part.raw_bytes, part.compressed) for part in found.sections
         ],
     )
+
+
+def _begins_like_hemera(source: Source) -> bool:
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source[: len(_MAGIC)]) == _MAGIC
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except (OSError, TypeError):
+        return True  # `read` says what is wrong
+
+
+def _inspect_foreign(data: bytes, parms: bytes | None) -> ForeignDescription | None:
+    for library, describe in _FOREIGN.items():
+        found = describe(data, parms)
+        if found is not None:
+            kind, version, fields = found
+            return ForeignDescription(library, kind, version, len(data), dict(fields))
+    return None
 
 
 def _rotation_steps(fields: dict[str, str], elements: str) -> str:

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar, Union
+
+from hemera import _core
 
 T = TypeVar("T")
 
 Source = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 """Bytes of an object, or the path of a file that holds them."""
+
+
+def read_bytes(source: Source) -> bytes:
+    """All bytes of the source. Raises FileError when a file can not be read."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    try:
+        return Path(os.fspath(source)).read_bytes()
+    except OSError as error:
+        raise _core.FileError(f"cannot read {os.fspath(source)}: {error.strerror or error}") from None
 
 
 def read(source: Source, from_bytes: Callable[[bytes], T], from_file: Callable[[bytes], T]) -> T:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from hemera import __version__
-from hemera.commands import bench, demo, info, inspect, params, plan
+from hemera.commands import bench, convert, demo, info, inspect, params, plan
 from hemera.errors import Error
 
-COMMANDS = (info, params, plan, inspect, demo, bench)
+COMMANDS = (info, params, plan, inspect, convert, demo, bench)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from abc import ABC
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar, Union
 
 from hemera import _core, errors
 from hemera._arguments import described, in_own_words, require_type
+from hemera._source import read_bytes
 from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.context import Context
 from hemera.evaluator import Evaluator
@@ -27,20 +27,16 @@ def read_source(source: Source, operation: str) -> bytes:
         FileError: when a file can not be read.
         TypeError: for anything else than a source.
     """
-    if isinstance(source, bytes):
-        return source
-    if isinstance(source, (bytearray, memoryview)):
-        return bytes(source)
-    try:
-        if isinstance(source, (str, os.PathLike)):
-            return Path(source).read_bytes()
-        if hasattr(source, "read"):
+    if isinstance(source, (bytes, bytearray, memoryview, str, os.PathLike)):
+        return read_bytes(source)
+    if hasattr(source, "read"):
+        try:
             data = source.read()
-            if isinstance(data, bytes):
-                return data
-            raise TypeError(f"{operation} takes binary streams; this one reads {described(data)}")
-    except OSError as error:
-        raise errors.FileError(f"{operation}: cannot read {source}: {error.strerror or error}") from None
+        except OSError as error:
+            raise errors.FileError(f"{operation}: cannot read the stream: {error}") from None
+        if isinstance(data, bytes):
+            return data
+        raise TypeError(f"{operation} takes binary streams; this one reads {described(data)}")
     raise TypeError(f"{operation} takes bytes, a path or a binary stream, not {described(source)}")
 
 

@@ -27,15 +27,15 @@ class Session(_session.Session[_core.SealSession]):
 
     What is loaded follows SEAL's rules: nothing is rescaled or brought to one level by itself, a rescale
     divides the scale by the prime, rotations are those of the generator 3. So a result has the level, scale
-    and correction factor that SEAL gives it. The noise of BFV and BGV ciphertexts that were loaded is unknown:
-    their guaranteed budget is 0, and no warning tells of it.
+    and correction factor that SEAL gives it. The noise of BFV and BGV ciphertexts that were loaded is
+    unknown: their guaranteed budget is 0, and no warning tells of it.
 
     Args:
         parms: SEAL's encryption parameters, as `parms.save` writes them.
         scale: CKKS, which needs it: the scale that the client encodes with, which plain values get. BFV and
             BGV: None.
         encoding: BFV and BGV: "slots" or "coefficients"; None: slots where the plain modulus has them.
-        device: as of `Context`, which takes the other options too (threads, memory_limit, stream, multiplier).
+        device: as of `Context`, whose other options are taken too (threads, memory_limit, ...).
 
     Raises:
         FormatError: when the bytes are damaged or hold something else.

@@ -1,4 +1,4 @@
-"""SEAL itself, as the tenseal wheel ships it, as the client: its files in, results out, keys of either side."""
+"""SEAL as the client, as the tenseal wheel ships it: its files in, results out, keys of either side."""
 
 from __future__ import annotations
 
