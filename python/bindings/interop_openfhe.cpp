@@ -60,10 +60,13 @@ void bind_interop_openfhe(nb::module_& m) {
   m.def(
       "describe_openfhe",
       [](const nb::bytes& data) {
-        const auto found = openfhe::describe(foreign_view(data));
+        auto found = openfhe::describe(foreign_view(data));
         using Fields = std::vector<std::pair<std::string, std::string>>;
         using Found = std::tuple<std::string, std::string, Fields>;
-        return found ? std::optional<Found>({found->kind, found->format, found->fields}) : std::nullopt;
+        if (!found) return std::optional<Found>();
+        // Files do not tell the library's version.
+        found->fields.insert(found->fields.begin(), {"format", found->format});
+        return std::optional<Found>({found->kind, "", found->fields});
       },
       "data"_a);
 

@@ -80,7 +80,9 @@ class Client:
         if setting.scaling:
             parameters.SetScalingTechnique(getattr(lib.ScalingTechnique, setting.scaling))
         if setting.multiplication:
-            parameters.SetMultiplicationTechnique(getattr(lib.MultiplicationTechnique, setting.multiplication))
+            parameters.SetMultiplicationTechnique(
+                getattr(lib.MultiplicationTechnique, setting.multiplication)
+            )
         parameters.SetEncryptionTechnique(getattr(lib.EncryptionTechnique, setting.encryption))
         if self.ckks:
             parameters.SetScalingModSize(45)
@@ -89,7 +91,12 @@ class Client:
         else:
             parameters.SetPlaintextModulus(PLAIN_MODULUS)
         self.context = lib.GenCryptoContext(parameters)
-        features = [lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, *([lib.ADVANCEDSHE, lib.FHE] if setting.fhe else [])]
+        features = [
+            lib.PKE,
+            lib.KEYSWITCH,
+            lib.LEVELEDSHE,
+            *([lib.ADVANCEDSHE, lib.FHE] if setting.fhe else []),
+        ]
         for feature in features:
             self.context.Enable(feature)
         self.keys = self.context.KeyGen()
@@ -227,7 +234,11 @@ def test_every_operation_gives_what_openfhe_gives(client: Client, session: openf
     check(client, session, Pair(cc.EvalAdd(a.theirs, plain), a.ours + clear, a.clear + clear))
     check(client, session, Pair(cc.EvalSub(a.theirs, plain), a.ours - clear, a.clear - clear))
     for steps in STEPS:
-        check(client, session, Pair(cc.EvalRotate(a.theirs, steps), a.ours.rotate(steps), rotated(a.clear, steps)))
+        check(
+            client,
+            session,
+            Pair(cc.EvalRotate(a.theirs, steps), a.ours.rotate(steps), rotated(a.clear, steps)),
+        )
     if client.ckks:
         for number in (0.5, -1.25, 3, 2.0):
             check(client, session, Pair(cc.EvalMult(a.theirs, number), a.ours * number, a.clear * number))
@@ -289,7 +300,9 @@ def test_results_compute_on_at_the_client(client: Client, session: openfhe.Sessi
     assert_close(client, client.decrypted(further), rotated(clear, 2) * b.clear)
     # And back again.
     again = session.load_ciphertext(client.saved(further))
-    assert_close(client, client.decrypted(client.loaded(session.dump_ciphertext(again))), rotated(clear, 2) * b.clear)
+    assert_close(
+        client, client.decrypted(client.loaded(session.dump_ciphertext(again))), rotated(clear, 2) * b.clear
+    )
 
 
 def test_keys_that_hemera_makes_serve_openfhe(client: Client) -> None:

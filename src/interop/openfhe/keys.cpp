@@ -177,7 +177,8 @@ std::shared_ptr<PublicKeyObject> from_public_key(const rlwe::PublicKey& key, Cry
   const poly::RnsBase base(context.key_base().ring(), std::move(indices));
   if (!base.without(key.poly.base()).empty()) {
     throw MismatchError(
-        "dump_keys: the public key lacks a modulus that OpenFHE's public keys have in this context; let the client make "
+        "dump_keys: the public key lacks a modulus that OpenFHE's public keys have in this context; let the "
+        "client make "
         "its own");
   }
   const poly::Poly part = restricted(context, key.poly, base, runtime::Secrecy::open);

@@ -231,7 +231,9 @@ rlwe::ParametersLiteral literal_of(const CryptoContext& context, const std::opti
   }
   literal.digits = digits_of(parameters, primes);
   const std::uint64_t last = public_key_primes(context).back();
-  const auto has = [&](const PrimeList& list) { return std::find(list.begin(), list.end(), last) != list.end(); };
+  const auto has = [&](const PrimeList& list) {
+    return std::find(list.begin(), list.end(), last) != list.end();
+  };
   if (!has(primes) && !has(literal.special_primes)) literal.key_primes = {last};
 
   rlwe::RescalingPolicy policy = technique_of(parameters.scaling);
@@ -275,7 +277,8 @@ rlwe::Parameters parameters_of(const CryptoContext& context, const std::optional
 std::vector<std::uint64_t> public_key_primes(const CryptoContext& context) {
   const CryptoParameters& parameters = *context.parameters;
   PrimeList primes = primes_of(parameters);
-  if (context.scheme_type != SchemeType::bfv || parameters.encryption != EncryptionType::extended) return primes;
+  if (context.scheme_type != SchemeType::bfv || parameters.encryption != EncryptionType::extended)
+    return primes;
   const PrimeList next =
       arith::primes_below(primes.back(), 2 * std::uint64_t{parameters.elements->degree}, 1);
   if (next.empty()) refuse_context("there is no further prime for its public keys");

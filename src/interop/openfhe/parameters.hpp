@@ -27,8 +27,8 @@ rlwe::Parameters parameters_of(const CryptoContext& context,
 /// same rules. What only says how to set up or use them may differ.
 bool is_same_context(const CryptoContext& a, const CryptoContext& b);
 
-/// The moduli of public keys: those of ciphertexts and, for BFV's EXTENDED encryption, the next prime below the
-/// last one.
+/// The moduli of public keys: those of ciphertexts and, for BFV's EXTENDED encryption, the next prime below
+/// the last one.
 std::vector<std::uint64_t> public_key_primes(const CryptoContext& context);
 
 /// How many moduli an object at level 0 of Hemera has.
