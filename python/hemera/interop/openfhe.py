@@ -31,7 +31,8 @@ class Session(_session.Session[_core.OpenFheSession]):
     Args:
         source: a crypto context, or any other object of OpenFHE: each has the context in it. From a key, the
             special primes are taken; from others, they follow by OpenFHE's rule.
-        device: as of `Context`, which takes the other options too (threads, memory_limit, stream, multiplier).
+        device: as of `Context`, which takes the other options too (threads, memory_limit, stream,
+            multiplier).
 
     Raises:
         FormatError: when the bytes are damaged or hold something else, and for contexts with composite
@@ -44,11 +45,11 @@ class Session(_session.Session[_core.OpenFheSession]):
         context = Context(parameters_of(_core.openfhe_parameters(data)), device, **options)
         super().__init__(_core.OpenFheSession(context._native, data), context)
 
-    def dump_context(self, *, format: Format = "binary") -> bytes:
+    def dump_context(self, *, format: Format = "binary") -> bytes:  # noqa: A002
         """The crypto context, as it was loaded."""
         return self._native.dump_context(_is_json(format))
 
-    def dump_keys(self, keys: Keys, *, format: Format = "binary") -> dict[str, bytes]:
+    def dump_keys(self, keys: Keys, *, format: Format = "binary") -> dict[str, bytes]:  # noqa: A002
         """Keys as OpenFHE's files: a dict that `load_keys(**d)` takes, with an entry for each kind there is.
 
         Raises:
@@ -59,25 +60,30 @@ class Session(_session.Session[_core.OpenFheSession]):
         self._require_own(keys, "dump_keys")
         return self._native.dump_keys(keys._native, _is_json(format))
 
-    def dump_secret_key(self, key: SecretKey, *, format: Format = "binary") -> bytes:
+    def dump_secret_key(self, key: SecretKey, *, format: Format = "binary") -> bytes:  # noqa: A002
         """A secret key as OpenFHE's file: keep it from others."""
         require_type(key, SecretKey, "dump_secret_key", "a secret key")
         self._require_own(key, "dump_secret_key")
         return self._native.dump_secret_key(key._native, _is_json(format))
 
-    def dump_ciphertext(self, ciphertext: Ciphertext, *, format: Format = "binary") -> bytes | list[bytes]:
+    def dump_ciphertext(
+        self,
+        ciphertext: Ciphertext,
+        *,
+        format: Format = "binary",  # noqa: A002
+    ) -> bytes | list[bytes]:
         """A ciphertext as OpenFHE's file; of a batch a list of them, row by row.
 
         Raises:
-            MismatchError: for ciphertexts of other parameters, and in a session that has loaded nothing with a
-                key tag.
+            MismatchError: for ciphertexts of other parameters, and in a session that has loaded nothing with
+                a key tag.
         """
         core = self._own(ciphertext, "dump_ciphertext")
         files = self._native.dump_ciphertexts(core, _is_json(format))
         return files if ciphertext.shape else files[0]
 
 
-def _is_json(format: str) -> bool:
-    if format not in ("binary", "json"):
-        raise errors.ParameterError(f'format must be "binary" or "json", not {format!r}')
-    return format == "json"
+def _is_json(form: str) -> bool:
+    if form not in ("binary", "json"):
+        raise errors.ParameterError(f'format must be "binary" or "json", not {form!r}')
+    return form == "json"

@@ -1,5 +1,5 @@
-"""OpenFHE itself as the client: its files in, results out, keys of either side. For every scheme and scaling technique, results
-have the metadata that OpenFHE gives, and OpenFHE decrypts them and computes on."""
+"""OpenFHE itself as the client: its files in, results out, keys of either side. For every scheme and scaling
+technique, results have the metadata that OpenFHE gives, and OpenFHE decrypts them and computes on."""
 
 from __future__ import annotations
 
