@@ -22,6 +22,7 @@ LAYERS = (
     ("circuits",),
     ("io",),
     ("interop",),
+    ("adapters",),
 )
 ORDER = " < ".join(", ".join(row) for row in LAYERS)
 RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
@@ -30,6 +31,7 @@ PARTS = {
     "poly": ("cpu", "cuda"),
     "schemes": ("integer", "bgv", "bfv", "ckks"),
     "interop": ("openfhe", "seal"),
+    "adapters": ("openfhe", "seal"),
 }
 # Parts that others of their layer may include.
 BELOW = {"schemes/bgv": ("schemes/integer",), "schemes/bfv": ("schemes/integer",)}

@@ -1,6 +1,7 @@
 // Microsoft SEAL 4 as a client: its files in, its files out (docs/clients.md).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,28 @@ struct Metadata {
   double scale = 1;
   std::uint64_t correction_factor = 1;
 };
+
+/// A ciphertext, or half of a key, in SEAL's memory: what its accessors give.
+struct CiphertextView {
+  std::array<std::byte, 32> parms_id{};
+  bool is_ntt_form = false;
+  std::size_t size = 0;
+  std::size_t coeff_modulus_count = 0;
+  double scale = 1;
+  std::uint64_t correction_factor = 1;
+  /// Residues [size, coeff_modulus_count, N].
+  std::span<const std::uint64_t> words;
+};
+
+/// A plaintext in SEAL's memory; a parms_id of zeros: coefficients modulo the plain modulus.
+struct PlaintextView {
+  std::array<std::byte, 32> parms_id{};
+  double scale = 1;
+  std::span<const std::uint64_t> words;
+};
+
+/// Relinearization or Galois keys in SEAL's memory: at each place the digits of a key, or none.
+using KeyPlaces = std::vector<std::vector<CiphertextView>>;
 
 /// Hemera's parameters that reproduce SEAL's encryption parameters: the data primes from the last to the
 /// first are the levels' last ones, the last prime is the special one, digits are single primes, roots are
@@ -96,6 +119,17 @@ class Session {
   /// Secret: keep the bytes from others, and zero them (runtime::secure_zero) after use.
   [[nodiscard]] std::vector<std::byte> dump_secret_key(const rlwe::SecretKey& key,
                                                        Compression compression = Compression::zstd) const;
+
+  /// From and to SEAL's memory without a file, for programs that are compiled with SEAL
+  /// (hemera/adapters/seal.hpp). Checked as files are, with the same errors. The words may change when a call
+  /// returns.
+  [[nodiscard]] rlwe::Ciphertext import_ciphertext(const CiphertextView& view) const;
+  [[nodiscard]] rlwe::Plaintext import_plaintext(const PlaintextView& view) const;
+  void import_relinearization(const KeyPlaces& places);
+  void import_galois(const KeyPlaces& places);
+  /// The residues that go with `metadata`, [size, coeff_modulus_count, N]; MismatchError for another number
+  /// of words.
+  void export_ciphertext(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const;
 
   /// What dump_ciphertext writes beside residues.
   [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;

@@ -13,6 +13,8 @@ namespace {
 using poly::Form;
 using rlwe::KeyRole;
 
+const char* const relinearization_name = "relinearization keys of SEAL";
+const char* const galois_name = "Galois keys of SEAL";
 constexpr std::uint64_t first_power = 2;  // that the first place of relinearization keys switches
 
 // Throws unless the secret's coefficients are -1, 0 or 1, the same in every limb; without a branch on them.
@@ -58,14 +60,18 @@ CiphertextFields Keys::pair_fields() const {
           .moduli = client_.parameters.moduli.size()};
 }
 
-void Keys::read_pair(Reader& in, const poly::PolyView& out, const char* what) const {
-  Reader::Nested words;
-  const CiphertextFields fields = read_ciphertext(in, words);
+void Keys::require_pair(const CiphertextFields& fields, const char* what) const {
   require_id(fields.id, what);
   if (!fields.is_evaluation || fields.size != 2 || fields.degree != client_.parameters.degree ||
       fields.moduli != client_.parameters.moduli.size() || fields.scale != 1 || fields.correction != 1) {
-    in.fail("the fields are not those of a key of its parameters");
+    throw FormatError(std::string(what) + ": the fields are not those of a key of its parameters");
   }
+}
+
+void Keys::read_pair(Reader& in, const poly::PolyView& out, const char* what) const {
+  Reader::Nested words;
+  const CiphertextFields fields = read_ciphertext(in, words);
+  require_pair(fields, what);
   const poly::RnsBase& base = context_->key_base();
   read_residues(in, *context_, out.components(0, fields.is_seeded ? 1 : 2), base, Form::evaluation);
   const auto seed = end_ciphertext(in, fields, words);
@@ -114,21 +120,13 @@ void Keys::load_places(std::span<const std::byte> file, const char* what,
   ParmsId id;
   in.bytes(id);
   require_id(id, what);
-  if (client_.parameters.moduli.size() < 2) {
-    in.fail("encryption parameters of one prime have no keys that switch");
-  }
   const std::uint64_t length = in.u64();
   if (length > client_.parameters.degree) in.fail("there are " + std::to_string(length) + " places for keys");
-  const std::size_t digits = client_.levels.most();
   for (std::uint64_t place = 0; place < length; ++place) {
     const std::uint64_t count = in.u64();
     if (count == 0) continue;
-    if (count != digits) {
-      in.fail("a key of " + std::to_string(count) + " digits, where there are " + std::to_string(digits) +
-              " data primes");
-    }
-    poly::Poly key = context_->make_poly(digits, 2, gadget()->modulus(), Form::evaluation);
-    for (std::size_t digit = 0; digit < digits; ++digit) {
+    poly::Poly key = make_key(count, what);
+    for (std::size_t digit = 0; digit < count; ++digit) {
       const Reader::Nested nested = in.begin_nested();
       read_pair(in, key.view().batches(digit, 1), what);
       in.end_nested(nested);
@@ -172,32 +170,87 @@ poly::Poly Keys::turned(const poly::Poly& key, std::uint64_t element) const {
   return result;
 }
 
-void Keys::load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
-  const char* what = "relinearization keys of SEAL";
-  std::uint64_t power = first_power;
-  load_places(file, what, [&](std::uint64_t place, poly::Poly key) {
-    // One for each power up to the last.
-    if (place + first_power != power || power > most_components) {
-      throw FormatError(std::string(what) +
-                        ": the places are not filled one after the other; are these Galois keys?");
-    }
-    keys.add({.power = static_cast<std::uint32_t>(power++)},
-             std::make_shared<const rlwe::SwitchingKey>(
-                 rlwe::SwitchingKey{context_, gadget(), std::move(key), std::nullopt}));
-  });
+poly::Poly Keys::make_key(std::uint64_t digits, const char* what) const {
+  const std::size_t primes = client_.levels.most();
+  if (client_.parameters.moduli.size() < 2) {
+    throw FormatError(std::string(what) + ": encryption parameters of one prime have no keys that switch");
+  }
+  if (digits != primes) {
+    throw FormatError(std::string(what) + ": a key of " + std::to_string(digits) +
+                      " digits, where there are " + std::to_string(primes) + " data primes");
+  }
+  return context_->make_poly(digits, 2, gadget()->modulus(), Form::evaluation);
+}
+
+void Keys::add_relinearization(std::uint64_t place, poly::Poly key, rlwe::EvaluationKeys& keys) const {
+  // The first place is that of s^2; SEAL fills them up to the last.
+  if (place + first_power > most_components) {
+    throw FormatError(std::string(relinearization_name) +
+                      ": there are more than products need; are these Galois keys?");
+  }
+  keys.add({.power = static_cast<std::uint32_t>(place + first_power)},
+           std::make_shared<const rlwe::SwitchingKey>(
+               rlwe::SwitchingKey{context_, gadget(), std::move(key), std::nullopt}));
 }
 
 // SEAL's key of an element g goes from s(X^g) to s, as SEAL applies X -> X^g before it switches. Under X ->
 // X^(1/g) it is the key from s to s(X^(1/g)) that is applied before the automorphism.
-void Keys::load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
-  const char* what = "Galois keys of SEAL";
-  load_places(file, what, [&](std::uint64_t place, poly::Poly key) {
-    if (place == 0)
-      throw FormatError(std::string(what) + ": place 0 has a key; are these relinearization keys?");
-    const std::uint64_t element = 2 * place + 1;
-    keys.add(KeyRole::galois(element), std::make_shared<const rlwe::SwitchingKey>(rlwe::SwitchingKey{
-                                           context_, gadget(), turned(key, inverse(element)), std::nullopt}));
+void Keys::add_galois(std::uint64_t place, const poly::Poly& key, rlwe::EvaluationKeys& keys) const {
+  if (place == 0) {
+    throw FormatError(std::string(galois_name) + ": place 0 has a key; are these relinearization keys?");
+  }
+  const std::uint64_t element = 2 * place + 1;
+  keys.add(KeyRole::galois(element), std::make_shared<const rlwe::SwitchingKey>(rlwe::SwitchingKey{
+                                         context_, gadget(), turned(key, inverse(element)), std::nullopt}));
+}
+
+void Keys::load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
+  std::uint64_t next = 0;
+  load_places(file, relinearization_name, [&](std::uint64_t place, poly::Poly key) {
+    if (place != next++) {
+      throw FormatError(std::string(relinearization_name) +
+                        ": the places are not filled one after the other; are these Galois keys?");
+    }
+    add_relinearization(place, std::move(key), keys);
   });
+}
+
+void Keys::load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
+  load_places(file, galois_name,
+              [&](std::uint64_t place, const poly::Poly& key) { add_galois(place, key, keys); });
+}
+
+poly::Poly Keys::take_key(const std::vector<CiphertextView>& digits, const char* what) const {
+  poly::Poly key = make_key(digits.size(), what);
+  const poly::RnsBase& base = context_->key_base();
+  for (std::size_t digit = 0; digit < digits.size(); ++digit) {
+    const CiphertextView& view = digits[digit];
+    require_pair({.id = view.parms_id,
+                  .is_evaluation = view.is_ntt_form,
+                  .size = view.size,
+                  .degree = client_.parameters.degree,
+                  .moduli = view.coeff_modulus_count,
+                  .scale = view.scale,
+                  .correction = view.correction_factor},
+                 what);
+    if (view.words.size() != 2 * base.size() * context_->degree()) {
+      throw FormatError(std::string(what) + ": the number of words does not fit the size");
+    }
+    take_residues(view.words, *context_, key.view().batches(digit, 1), base, Form::evaluation);
+  }
+  return key;
+}
+
+void Keys::take_relinearization(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const {
+  for (std::size_t place = 0; place < places.size(); ++place) {
+    add_relinearization(place, take_key(places[place], relinearization_name), keys);
+  }
+}
+
+void Keys::take_galois(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const {
+  for (std::size_t place = 0; place < places.size(); ++place) {
+    if (!places[place].empty()) add_galois(place, take_key(places[place], galois_name), keys);
+  }
 }
 
 // Modulo 2N.

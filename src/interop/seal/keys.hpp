@@ -26,6 +26,10 @@ class Keys {
   void load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
   void load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const;
 
+  /// Of SEAL's memory.
+  void take_relinearization(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const;
+  void take_galois(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const;
+
   [[nodiscard]] std::vector<std::byte> dump(const rlwe::SecretKey& key, Compression compression) const;
   [[nodiscard]] std::vector<std::byte> dump(const rlwe::PublicKey& key, Compression compression) const;
   /// Empty where there is none.
@@ -36,6 +40,13 @@ class Keys {
 
  private:
   void require_id(const ParmsId& id, const char* what) const;
+  void require_pair(const CiphertextFields& fields, const char* what) const;
+  /// A key in its place of relinearization or Galois keys, into `keys`.
+  void add_relinearization(std::uint64_t place, poly::Poly key, rlwe::EvaluationKeys& keys) const;
+  void add_galois(std::uint64_t place, const poly::Poly& key, rlwe::EvaluationKeys& keys) const;
+  /// Room for a key of so many digits; FormatError unless SEAL's keys have so many.
+  [[nodiscard]] poly::Poly make_key(std::uint64_t digits, const char* what) const;
+  [[nodiscard]] poly::Poly take_key(const std::vector<CiphertextView>& digits, const char* what) const;
   /// What a pair of polynomials at the level of keys has for fields.
   [[nodiscard]] CiphertextFields pair_fields() const;
   void read_pair(Reader& in, const poly::PolyView& out, const char* what) const;

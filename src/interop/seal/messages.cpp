@@ -16,9 +16,11 @@ namespace {
 
 using poly::Form;
 
-void check_scale(Reader& in, SchemeNumber scheme, double scale) {
+[[noreturn]] void refuse(const std::string& problem) { throw FormatError("an object of SEAL: " + problem); }
+
+void check_scale(SchemeNumber scheme, double scale) {
   if (scheme == SchemeNumber::ckks ? !(scale > 0 && std::isnormal(scale)) : scale != 1) {
-    in.fail("the scale " + std::to_string(scale) + " is none of the scheme");
+    refuse("the scale " + std::to_string(scale) + " is none of the scheme");
   }
 }
 
@@ -33,11 +35,11 @@ std::size_t Messages::level_of(const ParmsId& id, const char* what) const {
                       " has a parms_id of other encryption parameters than this session's");
 }
 
-rlwe::Metadata Messages::check(Reader& in, const CiphertextFields& fields) const {
+rlwe::Metadata Messages::check(const CiphertextFields& fields) const {
   rlwe::Metadata meta;
   meta.level = level_of(fields.id, "the ciphertext");
   if (fields.degree != client_.parameters.degree || fields.moduli != client_.levels.fewest() + meta.level) {
-    in.fail("the degree or the number of moduli is not that of its parms_id");
+    refuse("the degree or the number of moduli is not that of its parms_id");
   }
   const SchemeNumber scheme = client_.parameters.scheme;
   if (scheme != SchemeNumber::bgv && fields.is_evaluation != client_.is_evaluation()) {
@@ -46,11 +48,11 @@ rlwe::Metadata Messages::check(Reader& in, const CiphertextFields& fields) const
                               "transform_from_ntt before it saves"
                             : "the ciphertext of CKKS is not in NTT form");
   }
-  check_scale(in, scheme, fields.scale);
+  check_scale(scheme, fields.scale);
   const std::uint64_t t = client_.parameters.plain_modulus;
   if (scheme == SchemeNumber::bgv ? fields.correction >= t || std::gcd(fields.correction, t) != 1
                                   : fields.correction != 1) {
-    in.fail("the correction factor " + std::to_string(fields.correction) + " is none of the scheme");
+    refuse("the correction factor " + std::to_string(fields.correction) + " is none of the scheme");
   }
   meta.scale = fields.scale;
   meta.correction = fields.correction;
@@ -64,7 +66,7 @@ rlwe::Ciphertext Messages::load_ciphertext(std::span<const std::byte> file) cons
   Reader in(file, "a ciphertext of SEAL");
   Reader::Nested words;
   const CiphertextFields fields = read_ciphertext(in, words);
-  rlwe::Ciphertext result = rlwe::make_ciphertext(context_, check(in, fields), fields.size);
+  rlwe::Ciphertext result = rlwe::make_ciphertext(context_, check(fields), fields.size);
   const poly::RnsBase& base = context_->base(result.meta.level);
   const Form form = fields.is_evaluation ? Form::evaluation : Form::coefficient;
   const poly::PolyView view = result.poly.view();
@@ -76,40 +78,100 @@ rlwe::Ciphertext Messages::load_ciphertext(std::span<const std::byte> file) cons
   return result;
 }
 
-rlwe::Plaintext Messages::load_plaintext(std::span<const std::byte> file) const {
-  Reader in(file, "a plaintext of SEAL");
-  Reader::Nested words;
-  const PlaintextFields fields = read_plaintext(in, words);
-  const SchemeNumber scheme = client_.parameters.scheme;
-  const bool ckks = scheme == SchemeNumber::ckks;
-  if (ckks != fields.is_evaluation()) {
+rlwe::Metadata Messages::check(const PlaintextFields& fields) const {
+  if (is_ckks() != fields.is_evaluation()) {
     throw MismatchError(
-        ckks ? "the plaintext has no parms_id, so it is not of CKKS"
-             : "the plaintext is in NTT form, or of another scheme; the client saves it before "
-               "transform_to_ntt");
+        is_ckks() ? "the plaintext has no parms_id, so it is not of CKKS"
+                  : "the plaintext is in NTT form, or of another scheme; the client saves it before "
+                    "transform_to_ntt");
   }
   rlwe::Metadata meta;
   meta.slots = client_.values;
   meta.encoding = client_.encoding;
   meta.scale = fields.scale;
-  meta.level = ckks ? level_of(fields.id, "the plaintext") : context_->top_level();
-  check_scale(in, scheme, fields.scale);
+  meta.level = is_ckks() ? level_of(fields.id, "the plaintext") : context_->top_level();
+  check_scale(client_.parameters.scheme, fields.scale);
   const std::uint64_t degree = client_.parameters.degree;
-  const poly::RnsBase& base = ckks ? context_->base(meta.level) : context_->plain_base();
-  const Form form = ckks ? Form::evaluation : Form::coefficient;
-  if (ckks ? fields.count != degree * base.size() : fields.count > degree) {
-    in.fail("the number of coefficients is not that of its parameters");
+  if (is_ckks() ? fields.count != degree * context_->base(meta.level).size() : fields.count > degree) {
+    refuse("the number of coefficients is not that of its parameters");
   }
+  if (!is_ckks() && meta.encoding == rlwe::Encoding::coefficients && fields.count != 0)
+    meta.slots = fields.count;
+  return meta;
+}
+
+rlwe::Plaintext Messages::load_plaintext(std::span<const std::byte> file) const {
+  Reader in(file, "a plaintext of SEAL");
+  Reader::Nested words;
+  const PlaintextFields fields = read_plaintext(in, words);
+  rlwe::Metadata meta = check(fields);
+  const poly::RnsBase& base = is_ckks() ? context_->base(meta.level) : context_->plain_base();
+  const Form form = is_ckks() ? Form::evaluation : Form::coefficient;
   poly::Poly poly = context_->make_poly(1, 1, base, form);
-  if (ckks) {
+  if (is_ckks()) {
     read_residues(in, *context_, poly.view(), base, form);
   } else {
-    if (meta.encoding == rlwe::Encoding::coefficients && fields.count != 0) meta.slots = fields.count;
     read_coefficients(in, *context_, poly.view(), base, fields.count);
   }
   in.end_nested(words);
   in.expect_end();
   return {context_, std::move(meta), std::move(poly)};
+}
+
+rlwe::Ciphertext Messages::take(const CiphertextView& view) const {
+  if (view.size < 2 || view.size > most_components) {
+    refuse("a ciphertext has 2 to 16 components, not " + std::to_string(view.size));
+  }
+  rlwe::Ciphertext result = rlwe::make_ciphertext(context_,
+                                                  check({.id = view.parms_id,
+                                                         .is_evaluation = view.is_ntt_form,
+                                                         .size = view.size,
+                                                         .degree = client_.parameters.degree,
+                                                         .moduli = view.coeff_modulus_count,
+                                                         .scale = view.scale,
+                                                         .correction = view.correction_factor}),
+                                                  view.size);
+  const poly::RnsBase& base = context_->base(result.meta.level);
+  if (view.words.size() != view.size * base.size() * context_->degree()) {
+    refuse("the number of words does not fit the size");
+  }
+  const Form form = view.is_ntt_form ? Form::evaluation : Form::coefficient;
+  const poly::PolyView out = result.poly.view();
+  take_residues(view.words, *context_, out, base, form);
+  if (form == Form::coefficient) context_->backend().forward_transform(context_->queue(), out, out, base);
+  return result;
+}
+
+rlwe::Plaintext Messages::take(const PlaintextView& view) const {
+  rlwe::Metadata meta = check({.id = view.parms_id, .count = view.words.size(), .scale = view.scale});
+  const poly::RnsBase& base = is_ckks() ? context_->base(meta.level) : context_->plain_base();
+  const Form form = is_ckks() ? Form::evaluation : Form::coefficient;
+  poly::Poly poly = context_->make_poly(1, 1, base, form);
+  std::vector<std::uint64_t> words(view.words.begin(), view.words.end());
+  words.resize(base.size() * context_->degree());
+  take_residues(words, *context_, poly.view(), base, form);
+  return {context_, std::move(meta), std::move(poly)};
+}
+
+void Messages::with_residues(const rlwe::Ciphertext& ciphertext, std::size_t index,
+                             const std::function<void(const poly::ConstPolyView&, Form)>& use) const {
+  const poly::ConstPolyView view = ciphertext.poly.view().batches(index, 1);
+  if (client_.is_evaluation()) return use(view, Form::evaluation);
+  const poly::RnsBase& base = context_->base(ciphertext.meta.level);
+  poly::Poly coefficients = context_->make_poly(1, ciphertext.size(), base, Form::coefficient);
+  context_->backend().inverse_transform(context_->queue(), coefficients.view(), view, base);
+  use(std::as_const(coefficients).view(), Form::coefficient);
+}
+
+void Messages::give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const {
+  const CiphertextFields fields = this->fields(ciphertext);
+  if (words.size() != fields.size * fields.moduli * fields.degree || ciphertext.poly.shape().batch != 1) {
+    throw MismatchError("export_ciphertext: there is room for " + std::to_string(words.size()) +
+                        " words, which is not what one ciphertext of this size has");
+  }
+  with_residues(ciphertext, 0, [&](const poly::ConstPolyView& view, Form form) {
+    give_residues(words, *context_, view, context_->base(ciphertext.meta.level), form);
+  });
 }
 
 CiphertextFields Messages::fields(const rlwe::Ciphertext& ciphertext) const {
@@ -134,15 +196,9 @@ std::vector<std::byte> Messages::dump(const rlwe::Ciphertext& ciphertext, std::s
   Writer out(client_.minor_version);
   out.expect(ciphertext_bytes(fields));
   write_ciphertext(out, fields);
-  const poly::RnsBase& base = context_->base(ciphertext.meta.level);
-  const poly::ConstPolyView view = ciphertext.poly.view().batches(index, 1);
-  if (fields.is_evaluation) {
-    write_residues(out, *context_, view, base, Form::evaluation);
-  } else {
-    poly::Poly coefficients = context_->make_poly(1, fields.size, base, Form::coefficient);
-    context_->backend().inverse_transform(context_->queue(), coefficients.view(), view, base);
-    write_residues(out, *context_, std::as_const(coefficients).view(), base, Form::coefficient);
-  }
+  with_residues(ciphertext, index, [&](const poly::ConstPolyView& view, Form form) {
+    write_residues(out, *context_, view, context_->base(ciphertext.meta.level), form);
+  });
   return out.finish(compression);
 }
 
@@ -153,7 +209,7 @@ std::vector<std::byte> Messages::dump(const rlwe::Plaintext& plaintext, std::siz
   Writer out(client_.minor_version);
   const rlwe::Metadata& meta = plaintext.meta;
   const std::uint64_t degree = client_.parameters.degree;
-  if (client_.parameters.scheme != SchemeNumber::ckks) {
+  if (!is_ckks()) {
     const std::uint64_t count = meta.encoding == rlwe::Encoding::coefficients ? meta.slots : degree;
     write_plaintext(out, {.id = {}, .count = count});
     write_coefficients(out, *context_, plaintext.poly.view().batches(index, 1), context_->plain_base(),

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,12 +24,21 @@ class Messages {
                                             Compression compression) const;
   [[nodiscard]] std::vector<std::byte> dump(const rlwe::Plaintext& plaintext, std::size_t index,
                                             Compression compression) const;
+  [[nodiscard]] rlwe::Ciphertext take(const CiphertextView& view) const;
+  [[nodiscard]] rlwe::Plaintext take(const PlaintextView& view) const;
+  void give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const;
   /// What a dump writes before the words. MismatchError for what SEAL can not hold.
   [[nodiscard]] CiphertextFields fields(const rlwe::Ciphertext& ciphertext) const;
 
  private:
   [[nodiscard]] std::size_t level_of(const ParmsId& id, const char* what) const;
-  [[nodiscard]] rlwe::Metadata check(Reader& in, const CiphertextFields& fields) const;
+  /// What Hemera has for the fields; FormatError and MismatchError where they do not fit the parameters.
+  [[nodiscard]] rlwe::Metadata check(const CiphertextFields& fields) const;
+  [[nodiscard]] rlwe::Metadata check(const PlaintextFields& fields) const;
+  [[nodiscard]] bool is_ckks() const { return client_.parameters.scheme == SchemeNumber::ckks; }
+  /// Gives the residues of an element as SEAL has them to `use`, with their form.
+  void with_residues(const rlwe::Ciphertext& ciphertext, std::size_t index,
+                     const std::function<void(const poly::ConstPolyView&, poly::Form)>& use) const;
 
   const Client& client_;
   std::shared_ptr<const rlwe::Context> context_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "hemera/poly/poly.hpp"
 #include "hemera/rlwe/context.hpp"
@@ -14,9 +16,15 @@ namespace hemera::interop::seal {
 /// after the other. FormatError unless each is below its modulus.
 void read_residues(Reader& in, const rlwe::Context& context, const poly::PolyView& out,
                    const poly::RnsBase& base, poly::Form form);
+/// The same of words in memory, as many as there are residues.
+void take_residues(std::span<const std::uint64_t> words, const rlwe::Context& context,
+                   const poly::PolyView& out, const poly::RnsBase& base, poly::Form form);
 /// The one component of a seed.
 void expand_residues(const rlwe::Context& context, const poly::PolyView& out, const poly::RnsBase& base,
                      poly::Form form, const Seed& seed);
+/// [1, component, limb, N] as they are in this form, to as many words.
+void give_residues(std::span<std::uint64_t> words, const rlwe::Context& context,
+                   const poly::ConstPolyView& in, const poly::RnsBase& base, poly::Form form);
 /// Writes [1, component, limb, N] as they are, in this form.
 void write_residues(Writer& out, const rlwe::Context& context, const poly::ConstPolyView& in,
                     const poly::RnsBase& base, poly::Form form);

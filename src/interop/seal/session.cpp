@@ -130,6 +130,30 @@ std::vector<std::byte> Session::dump_secret_key(const rlwe::SecretKey& key, Comp
   return Keys(*client_, context_).dump(key, compression);
 }
 
+rlwe::Ciphertext Session::import_ciphertext(const CiphertextView& view) const {
+  return Messages(*client_, context_).take(view);
+}
+
+rlwe::Plaintext Session::import_plaintext(const PlaintextView& view) const {
+  return Messages(*client_, context_).take(view);
+}
+
+void Session::import_relinearization(const KeyPlaces& places) {
+  rlwe::EvaluationKeys added = keys_;
+  Keys(*client_, context_).take_relinearization(places, added);
+  keys_ = std::move(added);
+}
+
+void Session::import_galois(const KeyPlaces& places) {
+  rlwe::EvaluationKeys added = keys_;
+  Keys(*client_, context_).take_galois(places, added);
+  keys_ = std::move(added);
+}
+
+void Session::export_ciphertext(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const {
+  Messages(*client_, context_).give(ciphertext, words);
+}
+
 Metadata Session::metadata(const rlwe::Ciphertext& ciphertext) const {
   const CiphertextFields fields = Messages(*client_, context_).fields(ciphertext);
   std::array<std::uint8_t, sizeof(ParmsId)> id{};

@@ -9,7 +9,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
-#include "interop/seal/container.hpp"
+#include "interop/seal/samples.hpp"
 #include "interop/seal/vectors.hpp"
 
 namespace hemera::interop::seal::test {

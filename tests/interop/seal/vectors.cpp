@@ -9,11 +9,9 @@
 #include <utility>
 
 #include "hemera/rlwe/noise.hpp"
-#include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
-#include "interop/seal/container.hpp"
 #include "test_device.hpp"
 
 namespace hemera::interop::seal::test {
@@ -126,20 +124,6 @@ void Vectors::expect_values(const rlwe::Plaintext& plaintext, const ptree& expec
     wanted[std::stoul(item.first)] = item.second.get_value<std::int64_t>();
   }
   EXPECT_EQ(integer::Encoder(session_->context()).decode(plaintext, false), wanted);
-}
-
-std::vector<std::byte> content(std::span<const std::byte> file) {
-  Reader in(file, "a file");
-  std::vector<std::byte> bytes;
-  for (;;) {
-    std::byte next{};
-    try {
-      in.bytes(std::span(&next, 1));
-    } catch (const FormatError&) {
-      return bytes;
-    }
-    bytes.push_back(next);
-  }
 }
 
 std::string parms_id(const ptree& words) {

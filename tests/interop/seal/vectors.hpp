@@ -54,9 +54,6 @@ class Vectors {
   rlwe::SecretKey secret_;
 };
 
-/// The content of a file after its header, decompressed.
-std::vector<std::byte> content(std::span<const std::byte> file);
-
 /// Four words in hexadecimal digits as the bytes in a file.
 std::string parms_id(const boost::property_tree::ptree& words);
 

@@ -1,0 +1,459 @@
+// Microsoft SEAL's evaluator by Hemera, on the CPU or a GPU: compiled in the client's program, with the SEAL
+// that it has (docs/clients.md).
+//
+//   auto gpu = hemera::adapters::accelerate(context, relin_keys, galois_keys, "cuda");
+//   hemera::adapters::SealCiphertext y;
+//   gpu->multiply(x, x, y);                        // seal::Evaluator's names and arguments
+//   gpu->relinearize_inplace(y, relin_keys);
+//   gpu->rotate_vector_inplace(y, 1, galois_keys);
+//   decryptor.decrypt(y, plain);                   // y comes to the host here
+#pragma once
+
+#include <seal/seal.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/interop/seal.hpp"
+#include "hemera/rlwe/key_switching.hpp"
+#include "hemera/runtime/device.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+
+namespace hemera::adapters {
+
+/// What an evaluator and its results share: SEAL's context and Hemera's.
+class SealParty {
+ public:
+  SealParty(const ::seal::SEALContext& context, const std::string& device)
+      : context_(context), session_(parms(context), runtime::Device::parse(device), options(context)) {}
+
+  [[nodiscard]] const ::seal::SEALContext& context() const { return context_; }
+  [[nodiscard]] const interop::seal::Session& session() const { return session_; }
+  [[nodiscard]] interop::seal::Session& session() { return session_; }
+
+  [[nodiscard]] rlwe::Ciphertext upload(const ::seal::Ciphertext& ciphertext) const {
+    return session_.import_ciphertext(view(ciphertext));
+  }
+  [[nodiscard]] rlwe::Plaintext upload(const ::seal::Plaintext& plaintext) const {
+    return session_.import_plaintext({.parms_id = bytes(plaintext.parms_id()),
+                                      .scale = plaintext.scale(),
+                                      .words = {plaintext.data(), plaintext.coeff_count()}});
+  }
+  [[nodiscard]] ::seal::Ciphertext download(const rlwe::Ciphertext& ciphertext) const {
+    const interop::seal::Metadata meta = session_.metadata(ciphertext);
+    ::seal::Ciphertext result;
+    result.resize(context_, level_data(meta.coeff_modulus_count)->parms_id(), meta.size);
+    result.is_ntt_form() = meta.is_ntt_form;
+    result.scale() = meta.scale;
+    result.correction_factor() = meta.correction_factor;
+    session_.export_ciphertext(
+        ciphertext, {result.data(), meta.size * meta.coeff_modulus_count * session_.context()->degree()});
+    return result;
+  }
+  void load(const ::seal::RelinKeys& keys) { session_.import_relinearization(places(keys)); }
+  void load(const ::seal::GaloisKeys& keys) { session_.import_galois(places(keys)); }
+
+  /// Hemera's level of SEAL's parameters of data.
+  [[nodiscard]] std::size_t level(const ::seal::parms_id_type& id) const {
+    const auto data = context_.get_context_data(id);
+    if (data == nullptr) throw MismatchError("the parms_id is not one of this context");
+    const rlwe::Context& own = *session_.context();
+    for (std::size_t level = 0; level <= own.top_level(); ++level) {
+      if (own.base(level).size() == data->parms().coeff_modulus().size()) return level;
+    }
+    throw MismatchError("the parms_id is that of keys, or of a level that holds no plain modulus");
+  }
+
+ private:
+  static std::vector<std::byte> parms(const ::seal::SEALContext& context) {
+    std::stringstream stream;
+    context.key_context_data()->parms().save(stream, ::seal::compr_mode_type::none);
+    const std::string text = stream.str();
+    std::vector<std::byte> bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    return bytes;
+  }
+  static interop::seal::Options options(const ::seal::SEALContext& context) {
+    // Plaintexts come encoded, so no scale is needed. A large one makes sums as strict about scales as SEAL's
+    // are.
+    constexpr double largest_scale = 0x1p120;
+    return {.scale = context.key_context_data()->parms().scheme() == ::seal::scheme_type::ckks ? largest_scale
+                                                                                               : 0};
+  }
+  static std::array<std::byte, 32> bytes(const ::seal::parms_id_type& id) {
+    std::array<std::byte, 32> result;
+    static_assert(sizeof(id) == sizeof(result));
+    std::memcpy(result.data(), id.data(), result.size());
+    return result;
+  }
+  static interop::seal::CiphertextView view(const ::seal::Ciphertext& ciphertext) {
+    const std::size_t words =
+        ciphertext.size() * ciphertext.coeff_modulus_size() * ciphertext.poly_modulus_degree();
+    return {.parms_id = bytes(ciphertext.parms_id()),
+            .is_ntt_form = ciphertext.is_ntt_form(),
+            .size = ciphertext.size(),
+            .coeff_modulus_count = ciphertext.coeff_modulus_size(),
+            .scale = ciphertext.scale(),
+            .correction_factor = ciphertext.correction_factor(),
+            .words = {ciphertext.data(), words}};
+  }
+  static interop::seal::KeyPlaces places(const ::seal::KSwitchKeys& keys) {
+    interop::seal::KeyPlaces result;
+    for (const auto& digits : keys.data()) {
+      auto& place = result.emplace_back();
+      for (const ::seal::PublicKey& digit : digits) place.push_back(view(digit.data()));
+    }
+    return result;
+  }
+  [[nodiscard]] std::shared_ptr<const ::seal::SEALContext::ContextData> level_data(std::size_t primes) const {
+    auto data = context_.first_context_data();
+    while (data != nullptr && data->parms().coeff_modulus().size() != primes)
+      data = data->next_context_data();
+    if (data == nullptr) throw MismatchError("SEAL has no level of " + std::to_string(primes) + " primes");
+    return data;
+  }
+
+  ::seal::SEALContext context_;
+  interop::seal::Session session_;
+};
+
+/// A result, which stays where it was computed. It becomes a seal::Ciphertext wherever one is needed.
+class SealCiphertext {
+ public:
+  /// Nothing: the destination of an operation.
+  SealCiphertext() = default;
+  SealCiphertext(std::shared_ptr<const SealParty> party, rlwe::Ciphertext value)
+      : party_(std::move(party)), value_(std::make_shared<const rlwe::Ciphertext>(std::move(value))) {}
+
+  /// A copy in the host's memory. MismatchError for an empty one.
+  operator ::seal::Ciphertext() const {  // NOLINT(google-explicit-constructor)
+    return party_->download(value());
+  }
+
+  [[nodiscard]] const rlwe::Ciphertext& value() const {
+    if (value_ == nullptr) throw MismatchError("the ciphertext is empty: no operation has written it");
+    return *value_;
+  }
+  [[nodiscard]] std::size_t size() const { return value_ == nullptr ? 0 : value_->size(); }
+  [[nodiscard]] double scale() const { return value().meta.scale; }
+  [[nodiscard]] std::uint64_t correction_factor() const { return value().meta.correction; }
+  [[nodiscard]] std::size_t coeff_modulus_size() const {
+    return value().context->base(value().meta.level).size();
+  }
+
+ private:
+  std::shared_ptr<const SealParty> party_;
+  std::shared_ptr<const rlwe::Ciphertext> value_;
+};
+
+/// seal::Evaluator's operations. Operands and destinations are seal::Ciphertext, which travel, or
+/// SealCiphertext, which do not. Keys are those that the evaluator was made with. Any number of threads may
+/// use it. Results have the size, level, scale and correction factor that SEAL's have, but that operands of
+/// more than two components are relinearized before they are multiplied or rotated. Errors are Hemera's
+/// exceptions; std::invalid_argument for other keys.
+class SealEvaluator {
+ public:
+  /// The keys must live as long as this only if they are given to operations. Throws what Session throws.
+  SealEvaluator(const ::seal::SEALContext& context, const ::seal::RelinKeys* relin_keys,
+                const ::seal::GaloisKeys* galois_keys, const std::string& device)
+      : relin_keys_(relin_keys), galois_keys_(galois_keys) {
+    auto party = std::make_shared<SealParty>(context, device);
+    if (relin_keys != nullptr) party->load(*relin_keys);
+    if (galois_keys != nullptr) party->load(*galois_keys);
+    evaluator_ = any_scheme::make_evaluator(party->session().context(), party->session().keys(),
+                                            rlwe::Relinearization::lazy);
+    party_ = std::move(party);
+  }
+
+  /// An operand: a ciphertext of either kind.
+  class Operand {
+   public:
+    Operand(const ::seal::Ciphertext& host) : host_(&host) {}    // NOLINT(google-explicit-constructor)
+    Operand(const SealCiphertext& device) : device_(&device) {}  // NOLINT(google-explicit-constructor)
+
+   private:
+    friend class SealEvaluator;
+    const ::seal::Ciphertext* host_ = nullptr;
+    const SealCiphertext* device_ = nullptr;
+  };
+
+  /// To the device, once for several operations.
+  [[nodiscard]] SealCiphertext upload(const ::seal::Ciphertext& ciphertext) const {
+    return {party_, party_->upload(ciphertext)};
+  }
+
+  template <typename Destination>
+  void negate(const Operand& encrypted, Destination& destination) const {
+    put(evaluator_->negate(*get(encrypted)), destination);
+  }
+  template <typename Destination>
+  void add(const Operand& encrypted1, const Operand& encrypted2, Destination& destination) const {
+    put(evaluator_->add(*get(encrypted1), *get(encrypted2)), destination);
+  }
+  template <typename Ciphertext, typename Destination>
+  void add_many(const std::vector<Ciphertext>& encrypteds, Destination& destination) const {
+    const Held held = get_all(encrypteds);
+    put(evaluator_->add_many(held.pointers), destination);
+  }
+  template <typename Destination>
+  void sub(const Operand& encrypted1, const Operand& encrypted2, Destination& destination) const {
+    put(evaluator_->subtract(*get(encrypted1), *get(encrypted2)), destination);
+  }
+  /// Three components, as SEAL's.
+  template <typename Destination>
+  void multiply(const Operand& encrypted1, const Operand& encrypted2, Destination& destination) const {
+    put(evaluator_->multiply(*get(encrypted1), *get(encrypted2)), destination);
+  }
+  template <typename Destination>
+  void square(const Operand& encrypted, Destination& destination) const {
+    put(evaluator_->square(*get(encrypted)), destination);
+  }
+  template <typename Destination>
+  void relinearize(const Operand& encrypted, const ::seal::RelinKeys& relin_keys,
+                   Destination& destination) const {
+    require(relin_keys);
+    rlwe::Ciphertext result = get(encrypted)->clone();
+    evaluator_->relinearize_inplace(result);
+    put(std::move(result), destination);
+  }
+  template <typename Destination>
+  void mod_switch_to_next(const Operand& encrypted, Destination& destination) const {
+    const auto source = get(encrypted);
+    if (source->meta.level == 0) throw LevelError("mod_switch_to_next: the ciphertext is at the last level");
+    put(dropped(*source, source->meta.level - 1), destination);
+  }
+  template <typename Destination>
+  void mod_switch_to(const Operand& encrypted, ::seal::parms_id_type parms_id,
+                     Destination& destination) const {
+    put(dropped(*get(encrypted), party_->level(parms_id)), destination);
+  }
+  template <typename Destination>
+  void rescale_to_next(const Operand& encrypted, Destination& destination) const {
+    require_ckks("rescale_to_next");
+    put(evaluator_->rescale(*get(encrypted)), destination);
+  }
+  template <typename Destination>
+  void rescale_to(const Operand& encrypted, ::seal::parms_id_type parms_id, Destination& destination) const {
+    require_ckks("rescale_to");
+    const std::size_t level = party_->level(parms_id);
+    rlwe::Ciphertext result = get(encrypted)->clone();
+    if (level > result.meta.level) throw LevelError("rescale_to: levels only go down");
+    while (result.meta.level > level) evaluator_->rescale_inplace(result);
+    put(std::move(result), destination);
+  }
+  template <typename Ciphertext, typename Destination>
+  void multiply_many(const std::vector<Ciphertext>& encrypteds, const ::seal::RelinKeys& relin_keys,
+                     Destination& destination) const {
+    require(relin_keys);
+    const Held held = get_all(encrypteds);
+    rlwe::Ciphertext result = evaluator_->multiply_many(held.pointers);
+    evaluator_->relinearize_inplace(result);
+    put(std::move(result), destination);
+  }
+  template <typename Destination>
+  void exponentiate(const Operand& encrypted, std::uint64_t exponent, const ::seal::RelinKeys& relin_keys,
+                    Destination& destination) const {
+    require(relin_keys);
+    rlwe::Ciphertext result = evaluator_->power(*get(encrypted), exponent);
+    evaluator_->relinearize_inplace(result);
+    put(std::move(result), destination);
+  }
+  template <typename Destination>
+  void add_plain(const Operand& encrypted, const ::seal::Plaintext& plain, Destination& destination) const {
+    rlwe::Ciphertext result = get(encrypted)->clone();
+    evaluator_->add_plain_inplace(result, party_->upload(plain));
+    put(std::move(result), destination);
+  }
+  template <typename Destination>
+  void sub_plain(const Operand& encrypted, const ::seal::Plaintext& plain, Destination& destination) const {
+    rlwe::Ciphertext result = get(encrypted)->clone();
+    evaluator_->subtract_plain_inplace(result, party_->upload(plain));
+    put(std::move(result), destination);
+  }
+  template <typename Destination>
+  void multiply_plain(const Operand& encrypted, const ::seal::Plaintext& plain,
+                      Destination& destination) const {
+    put(evaluator_->multiply_plain(*get(encrypted), party_->upload(plain)), destination);
+  }
+  template <typename Destination>
+  void rotate_rows(const Operand& encrypted, int steps, const ::seal::GaloisKeys& galois_keys,
+                   Destination& destination) const {
+    require(galois_keys);
+    put(evaluator_->rotate(*get(encrypted), steps), destination);
+  }
+  template <typename Destination>
+  void rotate_vector(const Operand& encrypted, int steps, const ::seal::GaloisKeys& galois_keys,
+                     Destination& destination) const {
+    rotate_rows(encrypted, steps, galois_keys, destination);
+  }
+  template <typename Destination>
+  void rotate_columns(const Operand& encrypted, const ::seal::GaloisKeys& galois_keys,
+                      Destination& destination) const {
+    require(galois_keys);
+    put(evaluator_->conjugate(*get(encrypted)), destination);
+  }
+  template <typename Destination>
+  void complex_conjugate(const Operand& encrypted, const ::seal::GaloisKeys& galois_keys,
+                         Destination& destination) const {
+    rotate_columns(encrypted, galois_keys, destination);
+  }
+
+  // --- The same in place, of either kind of ciphertext. ---
+  template <typename Ciphertext>
+  void negate_inplace(Ciphertext& encrypted) const {
+    negate(encrypted, encrypted);
+  }
+  template <typename Ciphertext>
+  void add_inplace(Ciphertext& encrypted1, const Operand& encrypted2) const {
+    add(encrypted1, encrypted2, encrypted1);
+  }
+  template <typename Ciphertext>
+  void sub_inplace(Ciphertext& encrypted1, const Operand& encrypted2) const {
+    sub(encrypted1, encrypted2, encrypted1);
+  }
+  template <typename Ciphertext>
+  void multiply_inplace(Ciphertext& encrypted1, const Operand& encrypted2) const {
+    multiply(encrypted1, encrypted2, encrypted1);
+  }
+  template <typename Ciphertext>
+  void square_inplace(Ciphertext& encrypted) const {
+    square(encrypted, encrypted);
+  }
+  template <typename Ciphertext>
+  void relinearize_inplace(Ciphertext& encrypted, const ::seal::RelinKeys& relin_keys) const {
+    relinearize(encrypted, relin_keys, encrypted);
+  }
+  template <typename Ciphertext>
+  void mod_switch_to_next_inplace(Ciphertext& encrypted) const {
+    mod_switch_to_next(encrypted, encrypted);
+  }
+  template <typename Ciphertext>
+  void mod_switch_to_inplace(Ciphertext& encrypted, ::seal::parms_id_type parms_id) const {
+    mod_switch_to(encrypted, parms_id, encrypted);
+  }
+  template <typename Ciphertext>
+  void rescale_to_next_inplace(Ciphertext& encrypted) const {
+    rescale_to_next(encrypted, encrypted);
+  }
+  template <typename Ciphertext>
+  void rescale_to_inplace(Ciphertext& encrypted, ::seal::parms_id_type parms_id) const {
+    rescale_to(encrypted, parms_id, encrypted);
+  }
+  template <typename Ciphertext>
+  void exponentiate_inplace(Ciphertext& encrypted, std::uint64_t exponent,
+                            const ::seal::RelinKeys& relin_keys) const {
+    exponentiate(encrypted, exponent, relin_keys, encrypted);
+  }
+  template <typename Ciphertext>
+  void add_plain_inplace(Ciphertext& encrypted, const ::seal::Plaintext& plain) const {
+    add_plain(encrypted, plain, encrypted);
+  }
+  template <typename Ciphertext>
+  void sub_plain_inplace(Ciphertext& encrypted, const ::seal::Plaintext& plain) const {
+    sub_plain(encrypted, plain, encrypted);
+  }
+  template <typename Ciphertext>
+  void multiply_plain_inplace(Ciphertext& encrypted, const ::seal::Plaintext& plain) const {
+    multiply_plain(encrypted, plain, encrypted);
+  }
+  template <typename Ciphertext>
+  void rotate_rows_inplace(Ciphertext& encrypted, int steps, const ::seal::GaloisKeys& galois_keys) const {
+    rotate_rows(encrypted, steps, galois_keys, encrypted);
+  }
+  template <typename Ciphertext>
+  void rotate_vector_inplace(Ciphertext& encrypted, int steps, const ::seal::GaloisKeys& galois_keys) const {
+    rotate_vector(encrypted, steps, galois_keys, encrypted);
+  }
+  template <typename Ciphertext>
+  void rotate_columns_inplace(Ciphertext& encrypted, const ::seal::GaloisKeys& galois_keys) const {
+    rotate_columns(encrypted, galois_keys, encrypted);
+  }
+  template <typename Ciphertext>
+  void complex_conjugate_inplace(Ciphertext& encrypted, const ::seal::GaloisKeys& galois_keys) const {
+    complex_conjugate(encrypted, galois_keys, encrypted);
+  }
+
+ private:
+  // An operand on the device, which it stays on; or a copy there.
+  [[nodiscard]] std::shared_ptr<const rlwe::Ciphertext> get(const Operand& operand) const {
+    if (operand.device_ != nullptr) {
+      const rlwe::Ciphertext& value = operand.device_->value();
+      return {std::shared_ptr<const void>(), &value};
+    }
+    return std::make_shared<const rlwe::Ciphertext>(party_->upload(*operand.host_));
+  }
+  struct Held {
+    std::vector<std::shared_ptr<const rlwe::Ciphertext>> values;
+    std::vector<const rlwe::Ciphertext*> pointers;
+  };
+  template <typename Ciphertext>
+  [[nodiscard]] Held get_all(const std::vector<Ciphertext>& encrypteds) const {
+    Held held;
+    for (const Ciphertext& encrypted : encrypteds) {
+      held.pointers.push_back(held.values.emplace_back(get(encrypted)).get());
+    }
+    return held;
+  }
+  void put(rlwe::Ciphertext value, SealCiphertext& destination) const {
+    destination = SealCiphertext(party_, std::move(value));
+  }
+  void put(const rlwe::Ciphertext& value, ::seal::Ciphertext& destination) const {
+    destination = party_->download(value);
+  }
+  [[nodiscard]] rlwe::Ciphertext dropped(const rlwe::Ciphertext& source, std::size_t level) const {
+    rlwe::Ciphertext result = source.clone();
+    evaluator_->drop_to_level_inplace(result, level);
+    return result;
+  }
+  void require(const ::seal::RelinKeys& keys) const {
+    if (&keys != relin_keys_) refuse_keys();
+  }
+  void require(const ::seal::GaloisKeys& keys) const {
+    if (&keys != galois_keys_) refuse_keys();
+  }
+  [[noreturn]] static void refuse_keys() {
+    throw std::invalid_argument(
+        "these are not the keys that the evaluator was made with; give them to accelerate()");
+  }
+  void require_ckks(const char* operation) const {
+    if (party_->session().params().scheme() != rlwe::Scheme::ckks) {
+      throw MismatchError(std::string(operation) + " is of CKKS; BFV and BGV switch moduli");
+    }
+  }
+
+  const ::seal::RelinKeys* relin_keys_;
+  const ::seal::GaloisKeys* galois_keys_;
+  std::shared_ptr<const SealParty> party_;
+  std::unique_ptr<const rlwe::Evaluator> evaluator_;
+};
+
+/// An evaluator on a device ("cpu", "cuda", "cuda:1"), which the keys are brought to once; each set is
+/// optional.
+inline std::shared_ptr<const SealEvaluator> accelerate(const ::seal::SEALContext& context,
+                                                       const ::seal::RelinKeys& relin_keys,
+                                                       const ::seal::GaloisKeys& galois_keys,
+                                                       const std::string& device = "cpu") {
+  return std::make_shared<const SealEvaluator>(context, &relin_keys, &galois_keys, device);
+}
+inline std::shared_ptr<const SealEvaluator> accelerate(const ::seal::SEALContext& context,
+                                                       const ::seal::RelinKeys& relin_keys,
+                                                       const std::string& device = "cpu") {
+  return std::make_shared<const SealEvaluator>(context, &relin_keys, nullptr, device);
+}
+inline std::shared_ptr<const SealEvaluator> accelerate(const ::seal::SEALContext& context,
+                                                       const std::string& device = "cpu") {
+  return std::make_shared<const SealEvaluator>(context, nullptr, nullptr, device);
+}
+
+}  // namespace hemera::adapters

@@ -1,0 +1,64 @@
+// A file of every kind with what loads it, and files made from others: for tests with damage.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hemera/interop/seal.hpp"
+#include "hemera/runtime/error.hpp"
+#include "interop/seal/container.hpp"
+
+namespace hemera::interop::seal::test {
+
+struct Sample {
+  std::string name;
+  std::vector<std::byte> file;
+  /// Loads it and gives the content that is written of what was loaded.
+  std::function<std::vector<std::byte>(std::span<const std::byte>)> reload;
+};
+
+/// Gives the header of a file the size that fits.
+inline void reseal(std::vector<std::byte>& file) {
+  for (std::size_t i = 0; i < 8 && 8 + i < file.size(); ++i) {
+    file[8 + i] = static_cast<std::byte>(file.size() >> (8 * i) & 0xFF);
+  }
+}
+
+/// The content of a file after its header, decompressed, as far as it goes. FormatError for a bad header.
+inline std::vector<std::byte> content(std::span<const std::byte> file) {
+  constexpr std::size_t part = 4096;
+  Reader in(file, "a file");
+  std::vector<std::byte> bytes;
+  try {
+    for (;;) {
+      bytes.resize(bytes.size() + part);
+      in.bytes(std::span(bytes).last(part));
+    }
+  } catch (const FormatError&) {
+    bytes.resize(bytes.size() - part);
+  }
+  // The last part by single bytes.
+  Reader again(file, "a file");
+  again.bytes(bytes);
+  try {
+    for (;;) {
+      std::byte next{};
+      again.bytes(std::span(&next, 1));
+      bytes.push_back(next);
+    }
+  } catch (const FormatError&) {
+    return bytes;
+  }
+}
+
+/// A file of this content without compression.
+inline std::vector<std::byte> stored(std::span<const std::byte> content) {
+  Writer out(4);
+  out.bytes(content);
+  return out.finish(Compression::none);
+}
+
+}  // namespace hemera::interop::seal::test
