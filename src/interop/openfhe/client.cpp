@@ -82,6 +82,23 @@ std::string Client::tag() const {
       "client, or load one first");
 }
 
+std::shared_ptr<const Bootstrapper> Client::bootstrapper(const std::shared_ptr<const rlwe::Context>& own,
+                                                         std::size_t slots) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Bootstrapper>& known = bootstrappers_[slots];
+  if (known != nullptr) return known;
+  if (const FheObject* const fhe = context->scheme->fhe.get()) {
+    for (const FheObject::Entry& entry : fhe->settings) {
+      if (entry.settings == nullptr || entry.slots != slots || entry.settings->slots != slots) continue;
+      return known =
+                 std::make_shared<const Bootstrapper>(own, *context, *entry.settings, fhe->correction_factor);
+    }
+  }
+  throw ParameterError(
+      "bootstrap: the session's crypto context was not set up for bootstrapping " + std::to_string(slots) +
+      " slots; call EvalBootstrapSetup for them, and open the session from a file written after it");
+}
+
 Opening open_file(AnyFile& file) { return std::visit(Opener{}, file); }
 
 }  // namespace hemera::interop::openfhe

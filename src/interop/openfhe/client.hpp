@@ -1,11 +1,14 @@
 // What a session knows of its client: the crypto context as its files have it, and the tag of its keys.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "interop/openfhe/bootstrap.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/parameters.hpp"
 
@@ -23,10 +26,15 @@ struct Client {
   [[nodiscard]] std::string tag() const;
   /// What an object of this client begins with.
   [[nodiscard]] CryptoObject header() const { return {context, tag()}; }
+  /// What bootstraps ciphertexts of so many slots, made at its first use. ParameterError without settings for
+  /// them.
+  std::shared_ptr<const Bootstrapper> bootstrapper(const std::shared_ptr<const rlwe::Context>& own,
+                                                   std::size_t slots);
 
  private:
   mutable std::mutex mutex_;
   std::optional<std::string> tag_;
+  std::map<std::size_t, std::shared_ptr<const Bootstrapper>> bootstrappers_;
 };
 
 /// The context in a file, the tag of its objects if it has any, and the special primes of its keys.

@@ -5,6 +5,7 @@
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/ckks.hpp"
 #include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/client.hpp"
 #include "interop/openfhe/file.hpp"
@@ -127,6 +128,12 @@ rlwe::SecretKey Session::load_secret_key(const Source& source) const {
   const auto object = read_file<std::shared_ptr<PrivateKeyObject>>(source.bytes());
   client_->require(object->header, "load_secret_key");
   return to_secret_key(context_, *object);
+}
+
+rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext) const {
+  require_own(*context_, *ciphertext.context, "bootstrap");
+  const auto bootstrapper = client_->bootstrapper(context_, ciphertext.meta.slots);
+  return (*bootstrapper)(ckks::Evaluator(context_, keys_), ciphertext);
 }
 
 std::vector<std::byte> Session::dump_context(Format format) const {

@@ -410,6 +410,40 @@ TEST(OpenFheContext, ContextsWithBootstrappingLoad) {
   }
 }
 
+// Keys of 7 MB, which are not among the vectors of this repository.
+TEST(OpenFheBootstrap, ResultsAreOpenFhes) {
+  const std::string folder = "ckks-bootstrap";
+  if (!test::find(folder, "cryptocontext.bin")) {
+    GTEST_SKIP() << "HEMERA_OPENFHE_VECTORS names no folder with " << folder;
+  }
+  const Json values = test::values(folder);
+  Session session(test::get(folder, "cryptocontext.bin"));
+  const Bytes relinearization = test::get(folder, "eval_mult_key.bin");
+  const Bytes galois = test::get(folder, "eval_automorphism_keys.bin");
+  session.load_keys({.relinearization = Source(relinearization), .galois = Source(galois)});
+  const rlwe::SecretKey secret = session.load_secret_key(test::get(folder, "secret_key.bin"));
+  for (const auto& [input, output] :
+       {std::pair{"input", "bootstrapped"}, std::pair{"input_product", "bootstrapped_product"}}) {
+    SCOPED_TRACE(output);
+    const Json& stated = values.at("ciphertexts").at(output);
+    const Ciphertext result =
+        session.bootstrap(session.load_ciphertext(test::get(folder, std::string(input) + ".bin")));
+    const Metadata metadata = session.metadata(result);
+    EXPECT_EQ(metadata.level, stated.at("level"));
+    EXPECT_EQ(metadata.limbs, stated.at("limbs"));
+    EXPECT_EQ(metadata.noise_scale_degree, stated.at("noise_scale_deg"));
+    EXPECT_EQ(metadata.slots, stated.at("slots"));
+    EXPECT_NEAR(metadata.scaling_factor / stated.at("scaling_factor").get<double>(), 1, 1e-14);
+    const auto decoded = ckks::Encoder(session.context()).decode(any_scheme::decrypt(result, secret));
+    const auto clear = stated.at("clear").get<std::vector<double>>();
+    double worst = 0;
+    for (std::size_t i = 0; i < clear.size(); ++i)
+      worst = std::max(worst, std::abs(decoded.at(i) - clear[i]));
+    EXPECT_LE(worst,
+              std::exp2(-stated.at("precision_bits").at("worst").get<double>()));  // no worse than OpenFHE
+  }
+}
+
 TEST(OpenFheContext, SpecialPrimesOfAKeyFileAreTaken) {
   auto keys = read_file<MultiplicationKeys>(test::get("bgv", "eval_mult_key.bin"));
   const Session by_rule(test::get("bgv", "cryptocontext.bin"));
