@@ -1,4 +1,4 @@
-# The system libraries of the core, as targets hemera::boost, ::zstd, ::zlib, ::xxhash and ::crypto. The build and the installed
+# The system libraries of the core, as targets hemera::boost, ::zstd, ::zlib, ::xxhash, ::json and ::crypto. The build and the installed
 # package (hemera-config.cmake) both include this. What is missing is named with the Debian package that brings it.
 function(hemera_require variable what package)
   if(NOT ${variable})
@@ -22,6 +22,7 @@ find_library(HEMERA_ZSTD_LIBRARY zstd)
 find_path(HEMERA_ZLIB_INCLUDE zlib.h)
 find_library(HEMERA_ZLIB_LIBRARY z)
 find_path(HEMERA_XXHASH_INCLUDE xxhash.h)
+find_path(HEMERA_JSON_INCLUDE nlohmann/json.hpp)
 find_path(HEMERA_CRYPTO_INCLUDE openssl/evp.h)
 find_library(HEMERA_CRYPTO_LIBRARY crypto)
 # One error names everything that is missing.
@@ -39,6 +40,7 @@ hemera_look(HEMERA_ZSTD_LIBRARY "the Zstandard library" libzstd-dev)
 hemera_look(HEMERA_ZLIB_INCLUDE "the headers of zlib" zlib1g-dev)
 hemera_look(HEMERA_ZLIB_LIBRARY "the zlib library" zlib1g-dev)
 hemera_look(HEMERA_XXHASH_INCLUDE "the xxHash header" libxxhash-dev)
+hemera_look(HEMERA_JSON_INCLUDE "the headers of JSON for Modern C++" nlohmann-json3-dev)
 hemera_look(HEMERA_CRYPTO_INCLUDE "the headers of OpenSSL" libssl-dev)
 hemera_look(HEMERA_CRYPTO_LIBRARY "OpenSSL's libcrypto" libssl-dev)
 if(hemera_missing)
@@ -49,12 +51,14 @@ if(hemera_missing)
 endif()
 find_package(Threads REQUIRED)
 mark_as_advanced(HEMERA_BOOST_INCLUDE HEMERA_ZSTD_INCLUDE HEMERA_ZSTD_LIBRARY HEMERA_ZLIB_INCLUDE
-                 HEMERA_ZLIB_LIBRARY HEMERA_XXHASH_INCLUDE HEMERA_CRYPTO_INCLUDE HEMERA_CRYPTO_LIBRARY)
+                 HEMERA_ZLIB_LIBRARY HEMERA_XXHASH_INCLUDE HEMERA_JSON_INCLUDE HEMERA_CRYPTO_INCLUDE
+                 HEMERA_CRYPTO_LIBRARY)
 
 hemera_dependency(boost "${HEMERA_BOOST_INCLUDE}" "")
 hemera_dependency(zstd "${HEMERA_ZSTD_INCLUDE}" "${HEMERA_ZSTD_LIBRARY}")
 hemera_dependency(zlib "${HEMERA_ZLIB_INCLUDE}" "${HEMERA_ZLIB_LIBRARY}")
 hemera_dependency(xxhash "${HEMERA_XXHASH_INCLUDE}" "")
+hemera_dependency(json "${HEMERA_JSON_INCLUDE}" "")
 hemera_dependency(crypto "${HEMERA_CRYPTO_INCLUDE}" "${HEMERA_CRYPTO_LIBRARY}")
 
 # Optional, and only when asked for: integers as GMP's mpz_t. A package that links GMP brings its licence (LGPL) along.

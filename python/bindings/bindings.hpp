@@ -89,6 +89,7 @@ void bind_slot_circuits(nb::module_& m);
 void bind_matrix_products(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_io(nb::module_& m);
+void bind_interop_openfhe(nb::module_& m);
 void bind_interop_seal(nb::module_& m);
 void bind_transfer(nb::module_& m);
 void bind_multiply(nb::module_& m);

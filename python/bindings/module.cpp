@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
   hemera::python::bind_matrix_products(m);
   hemera::python::bind_graph(m);
   hemera::python::bind_io(m);
+  hemera::python::bind_interop_openfhe(m);
   hemera::python::bind_interop_seal(m);
   hemera::python::bind_transfer(m);
   hemera::python::bind_multiply(m);

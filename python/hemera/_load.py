@@ -93,6 +93,7 @@ class ForeignDescription:
 
 _FOREIGN: dict[str, Callable[[bytes, bytes | None], tuple[str, str, list[tuple[str, str]]] | None]] = {
     "SEAL": _core.describe_seal,
+    "OpenFHE": lambda data, _: _core.describe_openfhe(data),
 }
 """What tells files of other libraries: kind, version and fields; None for bytes that are not the library's.
 Their second argument are the parameters that the object belongs to."""

@@ -106,13 +106,18 @@ poly::Poly read_secret(const Section& section, const rlwe::Context& context) {
                       " of its parameters");
   }
 
+  return secret_from(context, coefficients.span(), stored);
+}
+
+poly::Poly secret_from(const rlwe::Context& context, std::span<const std::uint64_t> coefficients,
+                       std::uint64_t modulus) {
   const poly::RnsBase& base = context.key_base();
   poly::Poly secret = context.make_poly(1, 1, base, poly::Form::coefficient, Secrecy::secret);
-  SecretWords limb(degree);
+  SecretWords limb(context.degree());
   for (std::size_t l = 0; l < base.size(); ++l) {
-    const std::uint64_t modulus = base.modulus(l).value();
-    for (std::size_t i = 0; i < degree; ++i) {
-      limb.span()[i] = change_modulus(coefficients.span()[i], stored, modulus);
+    const std::uint64_t prime = base.modulus(l).value();
+    for (std::size_t i = 0; i < coefficients.size(); ++i) {
+      limb.span()[i] = change_modulus(coefficients[i], modulus, prime);
     }
     context.backend().upload(context.queue(), secret.view().limbs(l, 1), limb.span(),
                              poly::Form::coefficient);
@@ -121,6 +126,16 @@ poly::Poly read_secret(const Section& section, const rlwe::Context& context) {
   context.backend().forward_transform(context.queue(), secret.view(), secret.view(), base);
   secret.set_form(poly::Form::evaluation);
   return secret;
+}
+
+std::uint64_t largest_magnitude(std::span<const std::uint64_t> residues, std::uint64_t modulus) {
+  std::uint64_t largest = 0;
+  for (const std::uint64_t residue : residues) {
+    const std::uint64_t found = magnitude(residue, modulus);
+    const std::uint64_t is_larger = above_mask(found, largest);
+    largest = (found & is_larger) | (largest & ~is_larger);
+  }
+  return largest;
 }
 
 }  // namespace hemera::io

@@ -1,6 +1,9 @@
 // Secret keys: their coefficients are small, so that a few bits hold one.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "hemera/io/objects.hpp"
 #include "hemera/poly/poly.hpp"
 #include "io/residues.hpp"
@@ -16,5 +19,13 @@ void write_secret(Writer& writer, const rlwe::Context& context, const poly::Poly
 /// The inverse, over the context's key base, in evaluation form. FormatError for a section of another shape,
 /// or a Hamming weight that the parameters do not have.
 poly::Poly read_secret(const Section& section, const rlwe::Context& context);
+
+/// A secret polynomial from its coefficients, small integers modulo any number, centred: over the context's
+/// key base, in evaluation form. Branches and addresses do not depend on the secret.
+poly::Poly secret_from(const rlwe::Context& context, std::span<const std::uint64_t> coefficients,
+                       std::uint64_t modulus);
+
+/// The largest magnitude of these residues, centred; without a branch.
+std::uint64_t largest_magnitude(std::span<const std::uint64_t> residues, std::uint64_t modulus);
 
 }  // namespace hemera::io

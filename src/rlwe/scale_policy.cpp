@@ -220,7 +220,11 @@ void ScalePolicy::match(ScaleWay& way, const Metadata& target) const {
 
 bool ScalePolicy::is_aligned(const Metadata& a, const Metadata& b) const {
   if (a.level != b.level) return false;
-  return is_approximate() ? close(a.scale, b.scale) : a.correction == b.correction;
+  if (is_approximate()) return close(a.scale, b.scale);
+  // With factors by level the degree tells a factor's, even where those of two degrees are equal.
+  return a.correction == b.correction &&
+         (policy_.factors.empty() || policy_.alignment != Alignment::scale_up ||
+          a.noise_scale_degree == b.noise_scale_degree);
 }
 
 void ScalePolicy::refuse_levels(const Metadata& a, const Metadata& b, const char* operation) const {

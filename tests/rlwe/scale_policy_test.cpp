@@ -57,6 +57,20 @@ TEST(OpenFhePolicy, FlexibleAutoHasTheScalesOfItsObjects) {
   expect(policy.number_product(a, policy.level_scale(3)), 3, 2, 0x1.000005400206ep+80);
 }
 
+// Factors are 1 at every degree, and a sum still has the higher degree.
+TEST(OpenFhePolicy, FixedAutoOfBgvAlignsDegrees) {
+  const ScalePolicy policy(openfhe_bgv(OpenFhe::fixed_auto, degree, bgv_primes, t));
+  const Metadata one = fresh_at(policy, 2);
+  const Metadata two = product_of(policy, one, one);
+  EXPECT_EQ(one.correction, two.correction);
+  for (const ScaleWays& ways : {policy.aligned(one, two), policy.aligned(two, one)}) {
+    for (const Metadata& meta : {ways.a.meta, ways.b.meta}) {
+      EXPECT_EQ(meta.level, 2U);
+      EXPECT_EQ(meta.noise_scale_degree, 2);
+    }
+  }
+}
+
 // All eight cases of level and degree give the lower operand's level and the degree and scale of that level.
 TEST(OpenFhePolicy, FlexibleAutoAlignsToTheTable) {
   const ScalePolicy policy(openfhe_ckks(OpenFhe::flexible_auto, degree, flexible, 40));

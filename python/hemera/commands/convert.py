@@ -11,17 +11,19 @@ from typing import Any
 import hemera
 from hemera._load import ForeignDescription
 from hemera.errors import FileError, MismatchError, ParameterError
-from hemera.interop import seal
+from hemera.interop import openfhe, seal
 
 # What --to names: the library, and how its session writes.
 TARGETS: dict[str, tuple[str, dict[str, Any]]] = {
     "hemera": ("Hemera", {}),
+    "openfhe": ("OpenFHE", {"format": "binary"}),
+    "openfhe-json": ("OpenFHE", {"format": "json"}),
     "seal": ("SEAL", {"compression": "zstd"}),
     "seal-zlib": ("SEAL", {"compression": "zlib"}),
     "seal-none": ("SEAL", {"compression": "none"}),
 }
 # What opens a session with each library.
-SESSIONS: dict[str, Callable[..., Any]] = {"SEAL": seal.Session}
+SESSIONS: dict[str, Callable[..., Any]] = {"OpenFHE": openfhe.Session, "SEAL": seal.Session}
 # The files that a library's sessions open with, by kind.
 CONTEXTS = ("encryption parameters", "crypto context")
 KEYS = {

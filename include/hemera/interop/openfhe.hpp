@@ -1,0 +1,120 @@
+// OpenFHE 1.5 as a client: its files in, its files out (docs/clients.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/interop/source.hpp"
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/context.hpp"
+#include "hemera/rlwe/evaluator.hpp"
+#include "hemera/rlwe/keys.hpp"
+#include "hemera/rlwe/parameters.hpp"
+
+namespace hemera::interop::openfhe {
+
+/// OpenFHE's SerType::BINARY and SerType::JSON.
+enum class Format : std::uint8_t { binary, json };
+
+/// What OpenFHE stores with a ciphertext.
+struct Metadata {
+  /// Moduli that were dropped: 0 is the top.
+  std::size_t level = 0;
+  int noise_scale_degree = 1;
+  /// CKKS; 1 otherwise.
+  double scaling_factor = 1;
+  /// BGV: modulo t; 1 otherwise.
+  std::uint64_t scaling_factor_int = 1;
+  /// CKKS; 0 otherwise.
+  std::size_t slots = 0;
+  std::size_t components = 0;
+  std::size_t limbs = 0;
+};
+
+/// Hemera's parameters that reproduce the crypto context in any file of OpenFHE. The rescaling policy is the
+/// scaling technique, roots are those of the file, special primes those of the file's key or, without one, by
+/// OpenFHE's rule. FormatError for other bytes, and for contexts with composite scaling, for several parties
+/// or for scheme switching.
+rlwe::Parameters load_parameters(const Source& source);
+
+/// OpenFHE's context and the tag of the key pair.
+struct Client;
+
+/// One client: its context and one key pair. What it loads are ordinary objects of its context. Loading
+/// throws FormatError for damaged bytes or another kind of object, MismatchError for objects of another
+/// context or key pair. Any number of threads may use a session, but for load_keys.
+class Session {
+ public:
+  /// `source`: a crypto context, or any object, whose key pair is then the session's. Throws what
+  /// load_parameters and Context::make throw.
+  explicit Session(const Source& source, runtime::Device device = {}, rlwe::ContextOptions options = {});
+  /// In a context of load_parameters(source); MismatchError for one of other parameters.
+  Session(const Source& source, std::shared_ptr<const rlwe::Context> context);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] const rlwe::Parameters& params() const { return context_->parameters(); }
+  [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
+  /// All keys loaded so far, and an evaluator with them.
+  [[nodiscard]] const rlwe::EvaluationKeys& keys() const { return keys_; }
+  [[nodiscard]] std::shared_ptr<const rlwe::Evaluator> evaluator() const;
+
+  /// Adds keys: a public key, and maps as SerializeEvalMultKey and SerializeEvalAutomorphismKey write them.
+  /// An evaluator that was taken before keeps its own.
+  const rlwe::EvaluationKeys& load_keys(const KeySources& sources);
+  /// The noise of BFV and BGV is unknown (rlwe::unknown_noise).
+  [[nodiscard]] rlwe::Ciphertext load_ciphertext(const Source& source) const;
+  /// A batch of shape [sources]; MismatchError where sizes, levels, degrees or scaling factors differ.
+  [[nodiscard]] rlwe::Ciphertext load_ciphertexts(std::span<const Source> sources) const;
+  [[nodiscard]] rlwe::SecretKey load_secret_key(const Source& source) const;
+
+  /// OpenFHE's EvalBootstrap of one iteration, with the client's keys and the settings that its context has
+  /// for the ciphertext's number of slots: the level and degree of the result are OpenFHE's. MissingKeyError
+  /// without EvalBootstrapKeyGen's keys, ParameterError for contexts that were not set up for it and for
+  /// settings that Hemera does not have, LevelError for a ciphertext at the last level.
+  [[nodiscard]] rlwe::Ciphertext bootstrap(const rlwe::Ciphertext& ciphertext) const;
+
+  /// Objects as OpenFHE's files. MismatchError for objects of other contexts or that OpenFHE can not hold,
+  /// and without a key tag: OpenFHE finds keys by it, and a session has one when it has loaded an object with
+  /// one.
+  [[nodiscard]] std::vector<std::byte> dump_context(Format format = Format::binary) const;
+  [[nodiscard]] KeyFiles dump_keys(const rlwe::EvaluationKeys& keys, Format format = Format::binary) const;
+  /// A ciphertext alone; of a batch, each by itself, row by row.
+  [[nodiscard]] std::vector<std::byte> dump_ciphertext(const rlwe::Ciphertext& ciphertext,
+                                                       Format format = Format::binary) const;
+  [[nodiscard]] std::vector<std::vector<std::byte>> dump_ciphertexts(const rlwe::Ciphertext& batch,
+                                                                     Format format = Format::binary) const;
+  /// Secret: keep the bytes from others, and zero them (runtime::secure_zero) after use.
+  [[nodiscard]] std::vector<std::byte> dump_secret_key(const rlwe::SecretKey& key,
+                                                       Format format = Format::binary) const;
+
+  /// What dump_ciphertext writes beside residues.
+  [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;
+
+ private:
+  std::shared_ptr<const rlwe::Context> context_;
+  std::unique_ptr<Client> client_;
+  rlwe::EvaluationKeys keys_;
+};
+
+/// What a file of OpenFHE holds.
+struct Description {
+  /// "crypto context", "ciphertext", "secret key", "public key", "relinearization keys", "Galois keys".
+  std::string kind;
+  /// "binary" or "JSON".
+  std::string format;
+  /// Names and values, as hemera::io::Description has them.
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+/// Empty for bytes that do not begin like a file of OpenFHE. FormatError for damaged ones.
+std::optional<Description> describe(const Source& source);
+
+}  // namespace hemera::interop::openfhe

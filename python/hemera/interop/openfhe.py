@@ -1,0 +1,89 @@
+"""OpenFHE 1.5 as a client (docs/clients.md)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from hemera import _core, errors
+from hemera._arguments import in_own_words, require_type
+from hemera._load import parameters_of
+from hemera.ciphertext import Ciphertext
+from hemera.context import Context
+from hemera.interop import _session
+from hemera.interop._session import Source, read_source
+from hemera.keys import Keys, SecretKey
+
+__all__ = ["Format", "Session", "Source"]
+
+Format = Literal["binary", "json"]
+"""OpenFHE's SerType::BINARY and SerType::JSON. Sources may have either."""
+
+
+@in_own_words
+class Session(_session.Session[_core.OpenFheSession]):
+    """One client that uses OpenFHE: its crypto context and one key pair.
+
+    What is loaded follows the context's scaling technique, so that a result has the level, noise-scale degree
+    and scaling factor that OpenFHE gives it: FIXEDMANUAL rescales when told to, the others just before the
+    next product. The noise of BFV and BGV ciphertexts that were loaded is unknown: their guaranteed budget is
+    0, and no warning tells of it.
+
+    Args:
+        source: a crypto context, or any other object of OpenFHE: each has the context in it. From a key, the
+            special primes are taken; from others, they follow by OpenFHE's rule.
+        device: as of `Context`, which takes the other options too (threads, memory_limit, stream,
+            multiplier).
+
+    Raises:
+        FormatError: when the bytes are damaged or hold something else, and for contexts with composite
+            scaling, for several parties or for scheme switching.
+        FileError: when the file can not be read.
+    """
+
+    def __init__(self, source: Source, *, device: str = "auto", **options: Any) -> None:
+        data = read_source(source, "Session")
+        context = Context(parameters_of(_core.openfhe_parameters(data)), device, **options)
+        super().__init__(_core.OpenFheSession(context._native, data), context)
+
+    def dump_context(self, *, format: Format = "binary") -> bytes:  # noqa: A002
+        """The crypto context, as it was loaded."""
+        return self._native.dump_context(_is_json(format))
+
+    def dump_keys(self, keys: Keys, *, format: Format = "binary") -> dict[str, bytes]:  # noqa: A002
+        """Keys as OpenFHE's files: a dict that `load_keys(**d)` takes, with an entry for each kind there is.
+
+        Raises:
+            MismatchError: for keys of other parameters, or that OpenFHE has no place for, and in a session
+                that has loaded nothing with a key tag.
+        """
+        require_type(keys, Keys, "dump_keys", "keys")
+        self._require_own(keys, "dump_keys")
+        return self._native.dump_keys(keys._native, _is_json(format))
+
+    def dump_secret_key(self, key: SecretKey, *, format: Format = "binary") -> bytes:  # noqa: A002
+        """A secret key as OpenFHE's file: keep it from others."""
+        require_type(key, SecretKey, "dump_secret_key", "a secret key")
+        self._require_own(key, "dump_secret_key")
+        return self._native.dump_secret_key(key._native, _is_json(format))
+
+    def dump_ciphertext(
+        self,
+        ciphertext: Ciphertext,
+        *,
+        format: Format = "binary",  # noqa: A002
+    ) -> bytes | list[bytes]:
+        """A ciphertext as OpenFHE's file; of a batch a list of them, row by row.
+
+        Raises:
+            MismatchError: for ciphertexts of other parameters, and in a session that has loaded nothing with
+                a key tag.
+        """
+        core = self._own(ciphertext, "dump_ciphertext")
+        files = self._native.dump_ciphertexts(core, _is_json(format))
+        return files if ciphertext.shape else files[0]
+
+
+def _is_json(form: str) -> bool:
+    if form not in ("binary", "json"):
+        raise errors.ParameterError(f'format must be "binary" or "json", not {form!r}')
+    return form == "json"

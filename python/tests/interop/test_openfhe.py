@@ -1,0 +1,213 @@
+"""Sessions with OpenFHE on objects that OpenFHE wrote."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.cli import main
+from hemera.interop import openfhe
+
+VECTORS = Path(__file__).parents[3] / "tests" / "vectors" / "openfhe"
+FOLDERS = ["bfv", "bgv", "ckks-fixedmanual", "ckks-flexibleauto"]
+
+
+class Files:
+    """The objects of one context, decompressed."""
+
+    def __init__(self, folder: str, target: Path) -> None:
+        self.folder = folder
+        self.target = target
+        for path in (VECTORS / folder).iterdir():
+            name = path.name.removesuffix(".gz")
+            data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            (target / name).write_bytes(data)
+        self.values = json.loads((target / "values.json").read_bytes())
+
+    def path(self, name: str) -> Path:
+        return self.target / name
+
+    def has(self, name: str) -> bool:
+        return self.path(name).exists()
+
+    def session(self) -> openfhe.Session:
+        session = openfhe.Session(self.path("cryptocontext.bin"), device="cpu")
+        files = {"relinearization": "eval_mult_key.bin", "galois": "eval_automorphism_keys.bin"}
+        session.load_keys(**{kind: self.path(name) for kind, name in files.items() if self.has(name)})
+        return session
+
+    def ciphertexts(self) -> list[str]:
+        return [name for name in self.values["ciphertexts"] if self.has(f"{name}.bin")]
+
+    def expected(self, name: str) -> tuple[NDArray[Any], float]:
+        stated = self.values["ciphertexts"][name]
+        return np.array(stated["expected"]["first_64_slots"]), stated.get("tolerance", 0)
+
+
+@pytest.fixture(params=FOLDERS)
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+    return Files(request.param, tmp_path)
+
+
+def one(data: bytes | list[bytes]) -> bytes:
+    assert isinstance(data, bytes)
+    return data
+
+
+def assert_expected(files: Files, session: openfhe.Session, x: hm.Ciphertext, name: str) -> None:
+    secret = session.load_secret_key(files.path("secret_key.bin"))
+    decrypted = np.real(session.context.decrypt(x, secret))[:64]
+    expected, tolerance = files.expected(name)
+    if tolerance:
+        np.testing.assert_allclose(decrypted, expected, atol=tolerance, rtol=0)
+    else:
+        np.testing.assert_array_equal(decrypted % 65537, expected)
+
+
+def test_ciphertexts_have_openfhes_values_and_metadata(files: Files) -> None:
+    session = files.session()
+    for name in files.ciphertexts():
+        x = session.load_ciphertext(files.path(f"{name}.bin"))
+        assert_expected(files, session, x, name)
+        stated = files.values["ciphertexts"][name]
+        metadata = session.metadata(x)
+        assert metadata == {
+            "level": stated["level"],
+            "noise_scale_degree": stated["noise_scale_deg"],
+            "scaling_factor": pytest.approx(stated["scaling_factor"], rel=1e-14),
+            "scaling_factor_int": stated["scaling_factor_int"],
+            "slots": stated["slots"],
+            "components": stated["components"],
+            "limbs": stated["limbs"],
+        }
+        assert session.metadata(session.load_ciphertext(one(session.dump_ciphertext(x)))) == metadata
+        assert (
+            session.metadata(session.load_ciphertext(one(session.dump_ciphertext(x, format="json"))))
+            == metadata
+        )
+
+
+def test_results_are_those_that_openfhe_gives(tmp_path: Path) -> None:
+    files = Files("ckks-flexibleauto", tmp_path)
+    session = files.session()
+    a = session.load_ciphertext(files.path("ct_a.bin"))
+    b = session.load_ciphertext(files.path("ct_b.bin"))
+    for name, result in {"mul": a * b, "mul_aba": a * b * a, "rotate_1": a.rotate(1), "add": a + b}.items():
+        assert_expected(files, session, result, name)
+        stated = files.values["ciphertexts"][name]
+        found = session.metadata(result)
+        assert (found["level"], found["noise_scale_degree"]) == (stated["level"], stated["noise_scale_deg"])
+        assert found["scaling_factor"] == pytest.approx(stated["scaling_factor"], rel=1e-14)
+
+
+def test_sources_are_bytes_paths_and_streams(tmp_path: Path) -> None:
+    files = Files("bgv", tmp_path)
+    session = openfhe.Session(files.path("cryptocontext.bin").read_bytes(), device="cpu")
+    path = files.path("ct_a.bin")
+    found = [
+        session.dump_ciphertext(session.load_ciphertext(source))
+        for source in (str(path), path, path.read_bytes(), io.BytesIO(path.read_bytes()))
+    ]
+    assert found == [path.read_bytes()] * 4
+    assert session.dump_context() == files.path("cryptocontext.bin").read_bytes()
+    # Any object opens a session.
+    other = openfhe.Session(path, device="cpu")
+    assert other.params == session.params
+    with pytest.raises(TypeError, match="load_ciphertext"):
+        session.load_ciphertext(3)  # type: ignore[arg-type]
+    with pytest.raises(hm.errors.FileError):
+        session.load_ciphertext(tmp_path / "nothing")
+
+
+def test_batches(tmp_path: Path) -> None:
+    files = Files("bgv", tmp_path)
+    session = files.session()
+    names = [files.path("ct_a.bin"), files.path("ct_b.bin")]
+    batch = session.load_ciphertext(names)
+    assert batch.shape == (2,)
+    assert session.dump_ciphertext(batch) == [name.read_bytes() for name in names]
+    assert len(session.dump_ciphertext(batch * batch)) == 2
+    with pytest.raises(hm.errors.MismatchError, match="batch"):
+        session.load_ciphertext([files.path("ct_a.bin"), files.path("mul_aba.bin")])
+
+
+def test_keys_are_written_back(tmp_path: Path) -> None:
+    files = Files("ckks-flexibleauto", tmp_path)
+    session = files.session()
+    for form in ("binary", "json"):
+        other = openfhe.Session(session.dump_context(format=form), device="cpu")  # type: ignore[arg-type]
+        keys = other.load_keys(**session.dump_keys(session.keys, format=form))  # type: ignore[arg-type]
+        assert keys.has_relinearization
+        assert keys.galois_elements == session.keys.galois_elements == [5]
+    secret = session.load_secret_key(files.path("secret_key.bin"))
+    assert session.dump_secret_key(secret) == files.path("secret_key.bin").read_bytes()
+
+
+def test_errors_are_typed(tmp_path: Path) -> None:
+    files = Files("bfv", tmp_path)
+    (tmp_path / "other").mkdir()
+    others = Files("bgv", tmp_path / "other")
+    session = files.session()
+    with pytest.raises(hm.errors.MismatchError, match="crypto context"):
+        session.load_ciphertext(others.path("ct_a.bin"))
+    with pytest.raises(hm.errors.FormatError):
+        session.load_ciphertext(files.path("ct_a.bin").read_bytes()[:-1])
+    with pytest.raises(hm.errors.FormatError):
+        session.load_ciphertext(files.path("secret_key.bin"))
+    with pytest.raises(hm.errors.ParameterError, match="format"):
+        session.dump_context(format="xml")  # type: ignore[arg-type]
+    # Without a key tag OpenFHE would not find the keys of a result.
+    fresh = openfhe.Session(files.path("cryptocontext.bin"), device="cpu")
+    secret = fresh.context.generate_secret_key()
+    with pytest.raises(hm.errors.MismatchError, match="key tag"):
+        fresh.dump_secret_key(secret)
+    x = session.load_ciphertext(files.path("ct_a.bin"))
+    with pytest.raises(hm.errors.MissingKeyError):
+        x.rotate(1)
+
+
+def test_objects_live_in_hemeras_format(files: Files) -> None:
+    session = files.session()
+    context = hm.Context(hm.load_parameters(session.params.to_bytes()), "cpu")
+    secret = context.load(session.load_secret_key(files.path("secret_key.bin")).to_bytes())
+    for name in files.ciphertexts():
+        x = context.load(session.load_ciphertext(files.path(f"{name}.bin")).to_bytes())
+        expected, tolerance = files.expected(name)
+        decrypted = np.real(context.decrypt(x, secret))[:64]
+        if tolerance:
+            np.testing.assert_allclose(decrypted, expected, atol=tolerance, rtol=0)
+        else:
+            np.testing.assert_array_equal(decrypted % 65537, expected)
+
+
+def test_inspect_and_convert(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
+    context = files.path("cryptocontext.bin")
+    described = hm.inspect(context)
+    assert (described.library, described.kind) == ("OpenFHE", "crypto context")
+    assert described.fields["format"] == "binary"
+    name = files.ciphertexts()[0]
+    source = files.path(f"{name}.bin")
+    assert hm.inspect(source).kind == "ciphertext"
+    assert hm.inspect(files.path("secret_key.bin")).kind == "secret key"
+    assert main(["inspect", str(source)]) == 0
+    assert "OpenFHE" in capsys.readouterr().out
+
+    own, text, back = (files.path(f"converted.{end}") for end in ("hemera", "json", "bin"))
+    assert main(["convert", str(source), str(own), "--to", "hemera"]) == 0
+    assert hm.inspect(own).library == "Hemera"
+    assert main(["convert", str(own), str(text), "--to", "openfhe-json", "--with", str(source)]) == 0
+    assert hm.inspect(text).fields["format"] == "JSON"
+    assert main(["convert", str(text), str(back), "--to", "openfhe"]) == 0
+    session = files.session()
+    assert session.dump_ciphertext(session.load_ciphertext(source)) == back.read_bytes()
+    # A context alone has no key tag.
+    assert main(["convert", str(own), str(back), "--to", "openfhe", "--with", str(context)]) == 1
+    assert "key tag" in capsys.readouterr().err

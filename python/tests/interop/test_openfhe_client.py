@@ -1,0 +1,345 @@
+"""OpenFHE itself as the client: its files in, results out, keys of either side. For every scheme and scaling
+technique, results have the metadata that OpenFHE gives, and OpenFHE decrypts them and computes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.interop import openfhe
+
+lib = pytest.importorskip("openfhe", reason="OpenFHE has wheels for CPython 3.10 and 3.12 alone")
+
+DEGREE = 4096
+SLOTS = 64
+PLAIN_MODULUS = 65537
+STEPS = [1, 2, -4]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A crypto context."""
+
+    name: str
+    scheme: str
+    scaling: str | None = None
+    key_switching: str = "HYBRID"
+    digit_size: int = 0
+    digits: int = 0
+    multiplication: str | None = None
+    encryption: str = "STANDARD"
+    secret: str = "UNIFORM_TERNARY"
+    depth: int = 4
+    slots: int = SLOTS
+    fhe: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+TECHNIQUES = ["FIXEDMANUAL", "FIXEDAUTO", "FLEXIBLEAUTO", "FLEXIBLEAUTOEXT"]
+SETTINGS = [
+    *(Setting(f"{scheme}-{name.lower()}", scheme, name) for scheme in ("ckks", "bgv") for name in TECHNIQUES),
+    *(
+        Setting(f"bfv-{name.lower()}", "bfv", multiplication=name, depth=3)
+        for name in ("BEHZ", "HPS", "HPSPOVERQ", "HPSPOVERQLEVELED")
+    ),
+    Setting("bfv-extended", "bfv", multiplication="HPS", encryption="EXTENDED", depth=3),
+    Setting("ckks-bv-windows", "ckks", "FIXEDAUTO", key_switching="BV", digit_size=15, depth=3),
+    Setting("bgv-bv-windows", "bgv", "FLEXIBLEAUTO", key_switching="BV", digit_size=10, depth=3),
+    Setting("bfv-bv", "bfv", multiplication="HPSPOVERQ", key_switching="BV", depth=2),
+    Setting("ckks-gaussian-full", "ckks", "FLEXIBLEAUTO", secret="GAUSSIAN", slots=DEGREE // 2),
+    Setting("ckks-sparse-fhe", "ckks", "FIXEDAUTO", secret="SPARSE_TERNARY", fhe=True),
+    Setting("ckks-digits", "ckks", "FLEXIBLEAUTOEXT", digits=3),
+]
+
+
+class Client:
+    """A party that has OpenFHE alone."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.ckks = setting.scheme == "ckks"
+        parameters = getattr(lib, f"CCParams{setting.scheme.upper()}RNS")()
+        parameters.SetSecurityLevel(lib.HEStd_NotSet)
+        parameters.SetRingDim(DEGREE)
+        parameters.SetMultiplicativeDepth(setting.depth)
+        parameters.SetKeySwitchTechnique(getattr(lib.KeySwitchTechnique, setting.key_switching))
+        parameters.SetSecretKeyDist(getattr(lib.SecretKeyDist, setting.secret))
+        if setting.digit_size:
+            parameters.SetDigitSize(setting.digit_size)
+        if setting.digits:
+            parameters.SetNumLargeDigits(setting.digits)
+        if setting.scaling:
+            parameters.SetScalingTechnique(getattr(lib.ScalingTechnique, setting.scaling))
+        if setting.multiplication:
+            parameters.SetMultiplicationTechnique(
+                getattr(lib.MultiplicationTechnique, setting.multiplication)
+            )
+        if setting.encryption == "EXTENDED":
+            parameters.SetEncryptionTechnique(lib.EncryptionTechnique.EXTENDED)
+        if self.ckks:
+            parameters.SetScalingModSize(45)
+            parameters.SetFirstModSize(55)
+            parameters.SetBatchSize(setting.slots)
+        else:
+            parameters.SetPlaintextModulus(PLAIN_MODULUS)
+        self.context = lib.GenCryptoContext(parameters)
+        features = [
+            lib.PKE,
+            lib.KEYSWITCH,
+            lib.LEVELEDSHE,
+            *([lib.ADVANCEDSHE, lib.FHE] if setting.fhe else []),
+        ]
+        for feature in features:
+            self.context.Enable(feature)
+        self.keys = self.context.KeyGen()
+        self.context.EvalMultKeyGen(self.keys.secretKey)
+        self.context.EvalRotateKeyGen(self.keys.secretKey, STEPS)
+        self.tag = self.keys.secretKey.GetKeyTag()
+
+    def saved(self, thing: Any, sertype: Any = lib.BINARY) -> bytes:
+        data = lib.Serialize(thing, sertype)
+        return data.encode() if isinstance(data, str) else data
+
+    def saved_keys(self, sertype: Any = lib.BINARY) -> dict[str, bytes]:
+        files = {
+            "public_key": self.saved(self.keys.publicKey, sertype),
+            "relinearization": lib.SerializeEvalMultKeyString(sertype, self.tag),
+            "galois": lib.SerializeEvalAutomorphismKeyString(sertype, self.tag),
+        }
+        return {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
+
+    def loaded(self, data: bytes, sertype: Any = lib.BINARY) -> Any:
+        return lib.DeserializeCiphertextString(data.decode() if sertype is lib.JSON else data, sertype)
+
+    def encoded(self, values: NDArray[Any]) -> Any:
+        if self.ckks:
+            return self.context.MakeCKKSPackedPlaintext(values.tolist())
+        return self.context.MakePackedPlaintext(values.tolist())
+
+    def encrypted(self, values: NDArray[Any]) -> Any:
+        return self.context.Encrypt(self.keys.publicKey, self.encoded(values))
+
+    def decrypted(self, ciphertext: Any) -> NDArray[Any]:
+        plaintext = self.context.Decrypt(self.keys.secretKey, ciphertext)
+        plaintext.SetLength(SLOTS)
+        if self.ckks:
+            return np.array(plaintext.GetRealPackedValue())[:SLOTS]
+        return np.array(plaintext.GetPackedValue())[:SLOTS] % PLAIN_MODULUS
+
+    def session(self) -> openfhe.Session:
+        session = openfhe.Session(self.saved(self.context), device="cpu")
+        session.load_keys(**self.saved_keys())
+        return session
+
+
+class Pair:
+    """One value as OpenFHE's ciphertext, as Hemera's, and in the clear."""
+
+    def __init__(self, theirs: Any, ours: hm.Ciphertext, clear: NDArray[Any]) -> None:
+        self.theirs, self.ours, self.clear = theirs, ours, clear
+
+
+def values(rng: np.random.Generator, client: Client) -> NDArray[Any]:
+    """Values of as many slots as are compared; they repeat where the context has more."""
+    if client.ckks:
+        return np.tile(rng.uniform(-1, 1, SLOTS), client.setting.slots // SLOTS)
+    return np.tile(rng.integers(0, PLAIN_MODULUS // 2, SLOTS), DEGREE // SLOTS)
+
+
+def assert_close(client: Client, found: NDArray[Any], clear: NDArray[Any]) -> None:
+    if client.ckks:
+        np.testing.assert_allclose(found, clear[:SLOTS], atol=2e-4, rtol=0)
+    else:
+        np.testing.assert_array_equal(found % PLAIN_MODULUS, clear[:SLOTS] % PLAIN_MODULUS)
+
+
+def check(client: Client, session: openfhe.Session, pair: Pair) -> None:
+    """The result has OpenFHE's metadata, decrypts in OpenFHE, and can be added to OpenFHE's own."""
+    ours = session.metadata(pair.ours)
+    theirs = session.metadata(session.load_ciphertext(client.saved(pair.theirs)))
+    scales = ours.pop("scaling_factor"), theirs.pop("scaling_factor")
+    assert ours == theirs
+    assert abs(scales[0] / scales[1] - 1) < 1e-14
+    back = client.loaded(session.dump_ciphertext(pair.ours))
+    assert (back.GetLevel(), back.GetNoiseScaleDeg()) == (theirs["level"], theirs["noise_scale_degree"])
+    assert_close(client, client.decrypted(back), pair.clear)
+    both = client.context.EvalAdd(back, pair.theirs)
+    assert_close(client, client.decrypted(both), 2 * pair.clear)
+
+
+@pytest.fixture(scope="module", params=SETTINGS, ids=str)
+def client(request: pytest.FixtureRequest) -> Client:
+    return Client(request.param)
+
+
+@pytest.fixture(scope="module")
+def session(client: Client) -> openfhe.Session:
+    return client.session()
+
+
+def fresh(client: Client, session: openfhe.Session, seed: int) -> Pair:
+    clear = values(np.random.default_rng(seed), client)
+    theirs = client.encrypted(clear)
+    return Pair(theirs, session.load_ciphertext(client.saved(theirs)), clear)
+
+
+def test_fresh_ciphertexts_travel_both_ways(client: Client, session: openfhe.Session) -> None:
+    check(client, session, fresh(client, session, 1))
+    # And one that Hemera encrypts with the client's public key.
+    clear = values(np.random.default_rng(2), client)
+    ours = session.evaluator.encrypt(clear)
+    check(client, session, Pair(client.encrypted(clear), ours, clear))
+
+
+def test_json_travels_both_ways(client: Client) -> None:
+    source = client.saved(client.context, lib.JSON)
+    session = openfhe.Session(source, device="cpu")
+    session.load_keys(**client.saved_keys(lib.JSON))
+    clear = values(np.random.default_rng(3), client)
+    x = session.load_ciphertext(client.saved(client.encrypted(clear), lib.JSON))
+    back = client.loaded(session.dump_ciphertext(x * x, format="json"), lib.JSON)
+    assert_close(client, client.decrypted(back), clear * clear)
+
+
+def rescaled(client: Client, pair: Pair) -> Pair:
+    """FIXEDMANUAL leaves it to the caller."""
+    if client.setting.scaling != "FIXEDMANUAL":
+        return pair
+    return Pair(client.context.Rescale(pair.theirs), pair.ours.rescale(), pair.clear)
+
+
+def rotated(clear: NDArray[Any], steps: int) -> NDArray[Any]:
+    return np.roll(clear, -steps)
+
+
+def test_every_operation_gives_what_openfhe_gives(client: Client, session: openfhe.Session) -> None:
+    cc = client.context
+    a, b = fresh(client, session, 4), fresh(client, session, 5)
+    clear = values(np.random.default_rng(6), client)
+    plain = client.encoded(clear)
+    check(client, session, Pair(cc.EvalAdd(a.theirs, b.theirs), a.ours + b.ours, a.clear + b.clear))
+    check(client, session, Pair(cc.EvalSub(a.theirs, b.theirs), a.ours - b.ours, a.clear - b.clear))
+    check(client, session, Pair(cc.EvalNegate(a.theirs), -a.ours, -a.clear))
+    check(client, session, Pair(cc.EvalMult(a.theirs, b.theirs), a.ours * b.ours, a.clear * b.clear))
+    check(client, session, Pair(cc.EvalSquare(a.theirs), a.ours.square(), a.clear * a.clear))
+    check(client, session, Pair(cc.EvalMult(a.theirs, plain), a.ours * clear, a.clear * clear))
+    check(client, session, Pair(cc.EvalAdd(a.theirs, plain), a.ours + clear, a.clear + clear))
+    check(client, session, Pair(cc.EvalSub(a.theirs, plain), a.ours - clear, a.clear - clear))
+    for steps in STEPS:
+        check(
+            client,
+            session,
+            Pair(cc.EvalRotate(a.theirs, steps), a.ours.rotate(steps), rotated(a.clear, steps)),
+        )
+    if client.ckks:
+        for number in (0.5, -1.25, 3, 2.0):
+            check(client, session, Pair(cc.EvalMult(a.theirs, number), a.ours * number, a.clear * number))
+            check(client, session, Pair(cc.EvalAdd(a.theirs, number), a.ours + number, a.clear + number))
+            check(client, session, Pair(cc.EvalSub(a.theirs, number), a.ours - number, a.clear - number))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounds_of_mixed_operations(client: Client, session: openfhe.Session, seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    cc = client.context
+    pool = [fresh(client, session, 10 * seed + i) for i in range(3)]
+    products = {id(pair): 0 for pair in pool}
+    for _ in range(12):
+        a, b = (pool[i] for i in rng.choice(len(pool), 2))
+        depth = max(products[id(a)], products[id(b)])
+        kind = rng.choice(["add", "sub", "multiply", "rotate", "plain", "number", "negate"])
+        if kind == "add":
+            pair = Pair(cc.EvalAdd(a.theirs, b.theirs), a.ours + b.ours, a.clear + b.clear)
+        elif kind == "sub":
+            pair = Pair(cc.EvalSub(a.theirs, b.theirs), a.ours - b.ours, a.clear - b.clear)
+        elif kind == "negate":
+            depth = products[id(a)]
+            pair = Pair(cc.EvalNegate(a.theirs), -a.ours, -a.clear)
+        elif kind == "rotate":
+            depth = products[id(a)]
+            steps = int(rng.choice(STEPS))
+            pair = Pair(cc.EvalRotate(a.theirs, steps), a.ours.rotate(steps), rotated(a.clear, steps))
+        elif kind == "multiply" and depth < client.setting.depth - 1:
+            depth += 1
+            pair = rescaled(client, Pair(cc.EvalMult(a.theirs, b.theirs), a.ours * b.ours, a.clear * b.clear))
+        elif kind == "plain" and products[id(a)] < client.setting.depth - 1:
+            depth = products[id(a)] + 1
+            clear = values(rng, client)
+            pair = rescaled(
+                client, Pair(cc.EvalMult(a.theirs, client.encoded(clear)), a.ours * clear, a.clear * clear)
+            )
+        elif kind == "number" and client.ckks and products[id(a)] < client.setting.depth - 1:
+            depth = products[id(a)] + 1
+            number = float(rng.uniform(-1, 1))
+            pair = rescaled(client, Pair(cc.EvalMult(a.theirs, number), a.ours * number, a.clear * number))
+        else:
+            continue
+        pair.clear = pair.clear if client.ckks else pair.clear % PLAIN_MODULUS
+        check(client, session, pair)
+        pool.append(pair)
+        products[id(pair)] = depth
+
+
+def test_results_compute_on_at_the_client(client: Client, session: openfhe.Session) -> None:
+    cc = client.context
+    a, b = fresh(client, session, 7), fresh(client, session, 8)
+    mixed = (a.ours * b.ours).rotate(1)
+    back = client.loaded(session.dump_ciphertext(mixed))
+    clear = rotated(a.clear * b.clear, 1)
+    if client.setting.scaling == "FIXEDMANUAL":
+        back = cc.Rescale(back)
+    further = cc.EvalMult(cc.EvalRotate(back, 2), b.theirs)
+    assert_close(client, client.decrypted(further), rotated(clear, 2) * b.clear)
+    # And back again.
+    again = session.load_ciphertext(client.saved(further))
+    assert_close(
+        client, client.decrypted(client.loaded(session.dump_ciphertext(again))), rotated(clear, 2) * b.clear
+    )
+
+
+def test_keys_that_hemera_makes_serve_openfhe(client: Client) -> None:
+    session = client.session()
+    cc = client.context
+    secret = session.load_secret_key(client.saved(client.keys.secretKey))
+    made = session.context.generate_keys(secret, rotations=STEPS)
+    files = session.dump_keys(made)
+    theirs = client.saved_keys()
+    a, b = fresh(client, session, 11), fresh(client, session, 12)
+    try:
+        lib.ClearEvalMultKeys()
+        cc.ClearEvalAutomorphismKeys()
+        lib.DeserializeEvalMultKeyString(files["relinearization"], lib.BINARY)
+        lib.DeserializeEvalAutomorphismKeyString(files["galois"], lib.BINARY)
+        product = cc.EvalMult(a.theirs, b.theirs)
+        assert_close(client, client.decrypted(product), a.clear * b.clear)
+        for steps in STEPS:
+            assert_close(client, client.decrypted(cc.EvalRotate(a.theirs, steps)), rotated(a.clear, steps))
+        public = lib.DeserializePublicKeyString(files["public_key"], lib.BINARY)
+        assert_close(client, client.decrypted(cc.Encrypt(public, client.encoded(a.clear))), a.clear)
+    finally:
+        lib.ClearEvalMultKeys()
+        cc.ClearEvalAutomorphismKeys()
+        lib.DeserializeEvalMultKeyString(theirs["relinearization"], lib.BINARY)
+        lib.DeserializeEvalAutomorphismKeyString(theirs["galois"], lib.BINARY)
+    key = lib.DeserializePrivateKeyString(session.dump_secret_key(secret), lib.BINARY)
+    plaintext = cc.Decrypt(key, a.theirs)
+    assert plaintext is not None
+
+
+def test_contexts_that_hemera_does_not_have_are_named() -> None:
+    parameters = lib.CCParamsCKKSRNS()
+    parameters.SetSecurityLevel(lib.HEStd_NotSet)
+    parameters.SetRingDim(DEGREE)
+    parameters.SetMultiplicativeDepth(2)
+    context = lib.GenCryptoContext(parameters)
+    for feature in (lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, lib.MULTIPARTY):
+        context.Enable(feature)
+    with pytest.raises(hm.errors.FormatError, match="MULTIPARTY"):
+        openfhe.Session(lib.Serialize(context, lib.BINARY))

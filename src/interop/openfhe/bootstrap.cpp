@@ -1,0 +1,448 @@
+#include "interop/openfhe/bootstrap.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <string>
+#include <utility>
+
+#include "circuits/dft_factors.hpp"
+#include "hemera/rlwe/key_switching.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+using Number = std::complex<double>;
+using rlwe::Ciphertext;
+
+// What a distribution of secrets asks of the sine: the range of the multiples of q_0, double angles, and the
+// degree of the polynomial.
+struct Sine {
+  int bound, angles;
+  std::size_t degree;
+};
+
+Sine sine_of(SecretType secret) {
+  switch (secret) {
+    case SecretType::sparse:
+      return {.bound = 28, .angles = 3, .degree = 44};
+    case SecretType::sparse_encapsulated:
+      return {.bound = 16, .angles = 3, .degree = 32};
+    default:
+      return {.bound = 512, .angles = 6, .degree = 88};
+  }
+}
+
+// Coefficients of the polynomial that has the function's values at the Chebyshev nodes; doubles would lose
+// three digits to the double angles.
+std::vector<double> chebyshev_coefficients(const std::function<long double(long double)>& f,
+                                           std::size_t degree) {
+  const std::size_t nodes = degree + 1;
+  constexpr long double pi = std::numbers::pi_v<long double>;
+  std::vector<double> coefficients;
+  for (std::size_t power = 0; power < nodes; ++power) {
+    long double sum = 0;
+    for (std::size_t k = 0; k < nodes; ++k) {
+      const long double angle = pi * (static_cast<long double>(k) + 0.5L) / static_cast<long double>(nodes);
+      sum += f(std::cos(angle)) * std::cos(static_cast<long double>(power) * angle);
+    }
+    coefficients.push_back(static_cast<double>(sum * (power == 0 ? 1 : 2) / static_cast<long double>(nodes)));
+  }
+  return coefficients;
+}
+
+// A polynomial of input 0 in the Chebyshev basis, by T_m, T_2m and T_4m for an odd m. (M. Paterson, L.
+// Stockmeyer, 1973.) Values are near 0, where the noise of T_2 is doubled twice by each further doubling: so
+// there are few.
+class OddSteps {
+ public:
+  OddSteps(circuits::Function& function, const std::vector<double>& coefficients)
+      : function_(function), base_(((coefficients.size() - 1) / 7 + 1) | 1) {
+    chebyshev_[1] = 0;
+    const auto [high, low] = divided(coefficients, 4 * base_);
+    const auto [high_high, high_low] = divided(high, 2 * base_);
+    const auto [low_high, low_low] = divided(low, 2 * base_);
+    circuits::Function::Sum first = leaf(high_low);
+    first.products = {{function_.add(leaf(high_high)), chebyshev(2 * base_)}};
+    circuits::Function::Sum last = leaf(low_low);
+    last.products = {{function_.add(std::move(first)), chebyshev(4 * base_)},
+                     {function_.add(leaf(low_high)), chebyshev(2 * base_)}};
+    value_ = function_.add(std::move(last));
+  }
+
+  [[nodiscard]] std::size_t value() const { return value_; }
+
+ private:
+  // p = q T_n + r, by T_a T_b = (T_(a+b) + T_|a-b|) / 2.
+  static std::pair<std::vector<double>, std::vector<double>> divided(const std::vector<double>& p,
+                                                                     std::size_t n) {
+    std::vector<double> quotient = {0};
+    std::vector<double> rest(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(std::min(n, p.size())));
+    rest.resize(n);
+    for (std::size_t power = n; power < p.size(); ++power) {
+      quotient.resize(power - n + 1);
+      quotient[power - n] = power == n ? p[power] : 2 * p[power];
+      if (power != n) rest[2 * n - power] -= p[power];
+    }
+    return {quotient, rest};
+  }
+
+  // T_power, of the fewest products one after the other.
+  std::size_t chebyshev(std::size_t power) {
+    if (const auto known = chebyshev_.find(power); known != chebyshev_.end()) return known->second;
+    const std::size_t more = (power + 1) / 2;
+    const std::size_t less = power / 2;
+    circuits::Function::Sum sum{
+        .factor = 2, .products = {{chebyshev(more), chebyshev(less)}}, .terms = {}, .constant = {0}};
+    if (more == less) {
+      sum.constant = {-1};
+    } else {
+      sum.terms.push_back({chebyshev(1), {-1}});
+    }
+    return chebyshev_[power] = function_.add(std::move(sum));
+  }
+
+  circuits::Function::Sum leaf(const std::vector<double>& coefficients) {
+    circuits::Function::Sum sum{.factor = 1, .products = {}, .terms = {}, .constant = {coefficients[0]}};
+    for (std::size_t power = 1; power < coefficients.size(); ++power) {
+      if (coefficients[power] != 0) sum.terms.push_back({chebyshev(power), {coefficients[power]}});
+    }
+    return sum;
+  }
+
+  circuits::Function& function_;
+  std::size_t base_;
+  std::map<std::size_t, std::size_t> chebyshev_;
+  std::size_t value_ = 0;
+};
+
+// sin(2 pi K v) / (2 pi) for v in [-1, 1].
+circuits::Function scaled_sine(const Sine& sine) {
+  constexpr long double turn = 2 * std::numbers::pi_v<long double>;
+  const long double parts = std::exp2(static_cast<long double>(sine.angles));
+  const auto cosine = [&](long double v) {
+    return std::pow(turn, -1 / parts) * std::cos(turn * (sine.bound * v - 0.25L) / parts);
+  };
+  circuits::Function function(std::vector<circuits::Interval>{{-1, 1}});
+  std::size_t value = OddSteps(function, chebyshev_coefficients(cosine, sine.degree)).value();
+  for (int i = 1 - sine.angles; i <= 0; ++i) {
+    const auto constant = static_cast<double>(-std::pow(turn, -std::exp2(static_cast<long double>(i))));
+    value = function.add(circuits::Function::Sum{
+        .factor = 2, .products = {{value, value}}, .terms = {}, .constant = {constant}});
+  }
+  function.set_outputs({value});
+  return function;
+}
+
+// How OpenFHE shares log2(slots) layers among the levels of a budget.
+struct Layers {
+  std::size_t each = 0;
+  std::size_t rows = 0;
+  std::size_t rest = 0;
+
+  Layers(std::size_t log_slots, std::size_t budget) {
+    const auto share = [&](std::size_t size) {
+      each = size;
+      rows = log_slots / each;
+      rest = log_slots % each;
+    };
+    share((log_slots + budget - 1) / budget);
+    if (count() < budget) {
+      share(each - 1);
+      while (count() > budget) {
+        --rows;
+        rest = log_slots - rows * each;
+      }
+    }
+  }
+  [[nodiscard]] std::size_t count() const { return rows + (rest != 0 ? 1 : 0); }
+  [[nodiscard]] std::vector<std::size_t> stages() const {
+    std::vector<std::size_t> result(rows, each);
+    if (rest != 0) result.push_back(rest);
+    return result;
+  }
+};
+
+std::int64_t baby_steps(std::size_t layers) {
+  const bool many = (std::size_t{2} << layers) - 1 > 7;
+  return std::int64_t{1} << (layers / 2 + 1 + (many ? 1 : 0));
+}
+
+}  // namespace
+
+Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
+                           const BootstrapSettings& settings, std::uint32_t correction_factor)
+    : context_(std::move(context)),
+      slots_(settings.slots),
+      encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated) {
+  const rlwe::Parameters& parameters = context_->parameters();
+  const Scaling scaling = client.parameters->scaling;
+  if (settings.encodes_slots || (scaling != Scaling::fixed_auto && scaling != Scaling::flexible_auto)) {
+    throw ParameterError(
+        "bootstrap: Hemera has OpenFHE's bootstrapping with CoeffToSlot first, by FIXEDAUTO and "
+        "FLEXIBLEAUTO; the "
+        "context was set up for another");
+  }
+  if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
+    throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
+  }
+  const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
+  width_ = std::min(2 * slots_, parameters.max_slots());
+  const bool is_sparse = width_ != slots_;
+  const Sine sine = sine_of(client.parameters->secret);
+  const double q0 = static_cast<double>(context_->base(0).modulus(0).value());
+  const auto bits = static_cast<double>(client.parameters->encoding->plain_modulus);
+  const int correction =
+      static_cast<int>(correction_factor) - static_cast<int>(std::round(std::log2(q0) - bits));
+  const std::size_t encode_budget = settings.budget_encode, decode_budget = settings.budget_decode;
+  if (encode_budget < 1 || decode_budget < 1 || encode_budget > log_slots || decode_budget > log_slots ||
+      correction < 0 || correction > 60) {
+    throw ParameterError("bootstrap: the budgets or the correction factor of the settings are out of range");
+  }
+  const circuits::Function function = scaled_sine(sine);
+  const std::size_t sine_levels = function.depth();
+  const std::size_t levels = 1 + encode_budget + sine_levels + decode_budget - 1;  // that are rescaled
+  const std::size_t top = context_->top_level();
+  if (levels > top) {
+    throw ParameterError("bootstrap: it takes " + std::to_string(levels) + " levels, and the context has " +
+                         std::to_string(top));
+  }
+  const auto& scales = parameters.rescaling().scales;
+  input_scale_ = std::ldexp(scales[0].scale, -correction);
+  raised_scale_ = q0 * 2 * sine.bound * static_cast<double>(parameters.max_slots() / slots_);
+  // An integer brings them to the next level's scale, but for its rounding.
+  const double wanted = scales[top - 1].scale * (scales[top].divisor / raised_scale_);
+  const double rounding = std::nearbyint(wanted) / wanted;
+
+  // Rotations: those of one dense matrix, or of collapsed layers, whose diagonals lie around number 0.
+  const bool dense = encode_budget == 1 && decode_budget == 1;
+  const auto split_of = [&](std::size_t stages, std::int64_t stride, std::uint32_t given, bool is_rest,
+                            bool is_reduced) {
+    if (dense) {
+      const auto count = given != 0 ? static_cast<std::int64_t>(given) : baby_steps(stages);
+      return Split{.first = 0,
+                   .count = count,
+                   .outer = (static_cast<std::int64_t>(slots_) + count - 1) / count,
+                   .stride = 1,
+                   .is_reduced = is_reduced};
+    }
+    const std::int64_t diagonals = (std::int64_t{2} << stages) - 1;
+    const std::int64_t count =
+        !is_rest && given != 0 && given <= diagonals ? static_cast<std::int64_t>(given) : baby_steps(stages);
+    return Split{.first = 1 - (std::int64_t{1} << stages),
+                 .count = count,
+                 .outer = (diagonals + count) / count,
+                 .stride = stride,
+                 .is_reduced = is_reduced};
+  };
+
+  // CoeffToSlot, from slots of (m / q_0 + I) / 2K to coefficients k + i (slots + k), of which real parts are
+  // taken by adding the conjugate.
+  const Layers encode(log_slots, encode_budget);
+  const std::vector<std::size_t> encode_stages = encode.stages();
+  const auto encode_factors = circuits::coefficients_to_slots_factors(slots_, encode_stages);
+  std::size_t level = top - 1;
+  std::size_t left = log_slots;
+  for (std::size_t i = 0; i < encode_factors.size(); ++i, --level) {
+    left -= encode_stages[i];
+    const bool is_last = i + 1 == encode_factors.size();
+    const Split split = split_of(encode_stages[i], std::int64_t{1} << left, settings.baby_steps_encode,
+                                 is_last && encode.rest != 0, true);
+    const double scale =
+        scales[level - 1].scale * (scales[level].divisor / scales[level].scale) / (i == 0 ? rounding : 1);
+    const Parts parts = is_last && is_sparse ? Parts::makes_parts : Parts::whole;
+    encode_.push_back(make_layer(encode_factors[i], split, parts, 1, {level, scale}));
+    if (is_last && !is_sparse) {
+      encode_imaginary_.push_back(make_layer(encode_factors[i], split, parts, {0, -1}, {level, scale}));
+    }
+  }
+
+  const circuits::FunctionPlan plan(parameters, function, {.level = level, .scale = {}, .slots = 0});
+  sine_ = std::make_unique<const circuits::PreparedFunction>(context_, plan);
+
+  // SlotToCoeff, by q_0 over the scale that the input was brought to, into a product that is not rescaled.
+  decode_level_ = top - levels + decode_budget - 1;
+  if (plan.results().front().level < decode_level_) {
+    throw ParameterError("bootstrap: the sine takes more levels than OpenFHE gives it");
+  }
+  const Layers decode(log_slots, decode_budget);
+  const std::vector<std::size_t> decode_stages = decode.stages();
+  const auto decode_factors = circuits::slots_to_coefficients_factors(slots_, decode_stages);
+  double in_scale = plan.results().front().scale;
+  level = decode_level_;
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < decode_factors.size(); ++i, --level) {
+    const bool is_last = i + 1 == decode_factors.size();
+    const Split split = split_of(decode_stages[i], std::int64_t{1} << done, settings.baby_steps_decode,
+                                 is_last && decode.rest != 0, false);
+    done += decode_stages[i];
+    const double target =
+        is_last ? scales[level].product_scale : scales[level - 1].scale * scales[level].divisor;
+    const Number factor = is_last ? q0 / input_scale_ : 1;
+    const Parts parts = i == 0 && is_sparse ? Parts::takes_parts : Parts::whole;
+    const rlwe::PlainOperand at{level, target / in_scale};
+    decode_.push_back(make_layer(decode_factors[i], split, parts, factor, at));
+    if (i == 0 && !is_sparse) {
+      decode_imaginary_.push_back(make_layer(decode_factors[i], split, parts, factor * Number(0, 1), at));
+    }
+    if (!is_last) in_scale = scales[level - 1].scale;
+  }
+}
+
+Bootstrapper::Layer Bootstrapper::make_layer(const circuits::Diagonals& matrix, const Split& split,
+                                             Parts parts, std::complex<double> factor,
+                                             const rlwe::PlainOperand& at) const {
+  const auto slots = static_cast<std::int64_t>(slots_);
+  const auto width = static_cast<std::int64_t>(width_);
+  const auto modulo = [](std::int64_t a, std::int64_t m) {
+    return static_cast<std::size_t>((a % m + m) % m);
+  };
+  const ckks::Encoder encoder(context_);
+  Layer layer;
+  for (std::int64_t j = 0; j < split.count; ++j) {
+    const std::int64_t rotation = (split.first + j) * split.stride;
+    layer.rotations.push_back(split.is_reduced ? static_cast<std::int64_t>(modulo(rotation, slots))
+                                               : rotation);
+  }
+  std::map<std::size_t, bool> taken;
+  for (std::int64_t o = 0; o < split.outer; ++o) {
+    Layer::Group group{.rotation = o * split.count * split.stride, .inner = {}, .factors = {}};
+    for (std::size_t j = 0; j < layer.rotations.size(); ++j) {
+      const std::int64_t rotation = group.rotation + layer.rotations[j];
+      const std::size_t number = modulo(rotation, slots);
+      const auto diagonal = matrix.find(number);
+      if (diagonal == matrix.end() || std::exchange(taken[number], true)) continue;
+      std::vector<Number> values(width_);
+      for (std::int64_t k = 0; k < width; ++k) {
+        Number value = factor * diagonal->second[modulo(k, slots)];
+        // The second half of the rows makes imaginary parts; the second half of the columns holds them.
+        if (parts == Parts::makes_parts && k >= slots) value *= Number(0, -1);
+        if (parts == Parts::takes_parts && modulo(k + rotation, width) >= slots_) value *= Number(0, 1);
+        values[modulo(k + group.rotation, width)] = value;
+      }
+      group.inner.push_back(j);
+      group.factors.push_back(encoder.encode(values, {}, at.level, at.scale));
+      group.factors.back().meta.slots = context_->parameters().max_slots();  // it repeats in them
+    }
+    if (!group.inner.empty()) layer.groups.push_back(std::move(group));
+  }
+  if (taken.size() != matrix.size()) {
+    throw ParameterError("bootstrap: the settings have too few baby steps for their budgets");
+  }
+  return layer;
+}
+
+// The sum of products, not rescaled.
+Ciphertext Bootstrapper::apply(const ckks::Evaluator& evaluator, const Layer& layer,
+                               const Ciphertext& x) const {
+  std::vector<Ciphertext> turned;
+  std::vector<std::int64_t> steps;
+  for (const std::int64_t rotation : layer.rotations) {
+    if (rotation != 0) steps.push_back(rotation);
+  }
+  std::vector<Ciphertext> others;
+  if (!steps.empty()) others = evaluator.rotate_hoisted(x, steps);
+  std::size_t next = 0;
+  for (const std::int64_t rotation : layer.rotations) {
+    turned.push_back(rotation == 0 ? x.clone() : std::move(others[next++]));
+  }
+  std::vector<Ciphertext> sums;
+  for (const Layer::Group& group : layer.groups) {
+    std::vector<const Ciphertext*> vectors;
+    std::vector<const rlwe::Plaintext*> factors;
+    for (std::size_t i = 0; i < group.inner.size(); ++i) {
+      vectors.push_back(&turned[group.inner[i]]);
+      factors.push_back(&group.factors[i]);
+    }
+    Ciphertext sum = evaluator.dot(vectors, factors);
+    if (group.rotation != 0) sum = evaluator.rotate(sum, group.rotation);
+    sums.push_back(std::move(sum));
+  }
+  std::vector<const Ciphertext*> terms;
+  for (const Ciphertext& sum : sums) terms.push_back(&sum);
+  return evaluator.add_many(terms);
+}
+
+// At the top level, slots of (m / q_0 + I) / 2K, with the subring's trace taken.
+Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  const rlwe::Context& ctx = *context_;
+  const auto key_of = [&](const rlwe::KeyRole& role, std::size_t level) {
+    auto key = evaluator.keys().find(role, level);
+    if (key == nullptr) {
+      throw MissingKeyError(
+          "bootstrap: the keys to and from the sparse secret are missing; load those of EvalBootstrapKeyGen");
+    }
+    return key;
+  };
+  const std::size_t top = ctx.top_level();
+  Ciphertext low = in.clone();
+  if (encapsulated_) low = rlwe::reencrypt(low, *key_of({.to = rlwe::ephemeral_secret}, 0));
+  const poly::PolyView view = low.poly.view();
+  ctx.backend().inverse_transform(ctx.queue(), view, view, ctx.base(0));
+  rlwe::Metadata meta = low.meta;
+  meta.level = top;
+  Ciphertext high = rlwe::make_ciphertext(context_, meta, 2);
+  ctx.backend().convert(ctx.queue(), high.poly.view(), std::as_const(low.poly).view(),
+                        ctx.exact_conversion(ctx.base(0), ctx.base(top)));
+  ctx.backend().forward_transform(ctx.queue(), high.poly.view(), std::as_const(high.poly).view(),
+                                  ctx.base(top));
+  if (encapsulated_) high = rlwe::reencrypt(high, *key_of({.from = rlwe::ephemeral_secret}, top));
+  // Rotations are told apart in all slots, however many hold values.
+  const std::size_t half = ctx.degree() / 2;
+  high.meta.scale = raised_scale_;
+  high.meta.slots = half;
+  for (std::size_t step = slots_; step < half; step *= 2) {
+    evaluator.add_inplace(high, evaluator.rotate(high, static_cast<std::int64_t>(step)));
+  }
+  return high;
+}
+
+Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+  const std::size_t result_level = decode_level_ - (decode_.size() - 1);
+  Ciphertext x = in.clone();
+  if (x.size() > 2) evaluator.relinearize_inplace(x);
+  if (x.meta.level >= result_level) return x;
+  if (x.meta.slots != slots_) {
+    throw MismatchError("bootstrap: the ciphertext has " + std::to_string(x.meta.slots) +
+                        " slots, the settings are for " + std::to_string(slots_));
+  }
+  for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
+  evaluator.adjust_to_level_inplace(x, 0, input_scale_);
+  x = raised(evaluator, x);
+  evaluator.adjust_to_level_inplace(x, context_->top_level() - 1);
+  std::vector<Ciphertext> parts;
+  for (std::size_t i = 0; i < encode_.size(); ++i) {
+    const bool is_last = i + 1 == encode_.size();
+    std::vector<const Layer*> layers = {&encode_[i]};
+    if (is_last && !encode_imaginary_.empty()) layers.push_back(&encode_imaginary_.front());
+    for (const Layer* layer : layers) parts.push_back(evaluator.rescale(apply(evaluator, *layer, x)));
+    if (!is_last) {
+      x = std::move(parts.front());
+      parts.clear();
+    }
+  }
+  for (Ciphertext& part : parts) {
+    evaluator.add_inplace(part, evaluator.conjugate(part));
+    const Ciphertext* const input = &part;
+    part = std::move((*sine_)(evaluator, std::span(&input, 1)).front());
+    evaluator.drop_to_level_inplace(part, decode_level_);
+  }
+  x = apply(evaluator, decode_.front(), parts.front());
+  if (parts.size() == 2) evaluator.add_inplace(x, apply(evaluator, decode_imaginary_.front(), parts[1]));
+  for (std::size_t i = 1; i < decode_.size(); ++i) {
+    evaluator.rescale_inplace(x);
+    x = apply(evaluator, decode_[i], x);
+  }
+  if (width_ != slots_) {
+    evaluator.add_inplace(x, evaluator.rotate(x, static_cast<std::int64_t>(slots_)));
+  }
+  x.meta.slots = slots_;
+  x.meta.largest = in.meta.largest;
+  return x;
+}
+
+}  // namespace hemera::interop::openfhe

@@ -1,0 +1,178 @@
+#include "interop/openfhe/ciphertexts.hpp"
+
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/runtime/error.hpp"
+#include "interop/openfhe/parameters.hpp"
+#include "interop/openfhe/polynomials.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+// As Hemera's own files have it.
+constexpr std::uint32_t highest_degree = 255;
+constexpr double largest_scale = 0x1p1000;
+// A scale that is rounded by no more than integer factors of a scale's size is the level's.
+constexpr double scale_rounding = 0x1p-16;
+
+[[noreturn]] void refuse_ciphertext(const std::string& problem) {
+  throw FormatError("OpenFHE ciphertext: " + problem);
+}
+
+rlwe::Encoding encoding_of(EncodingType encoding, const rlwe::Parameters& parameters) {
+  const bool ckks = parameters.scheme() == rlwe::Scheme::ckks;
+  if (ckks && encoding == EncodingType::ckks_packed) return rlwe::Encoding::slots;
+  if (!ckks && encoding == EncodingType::packed && parameters.has_slots()) return rlwe::Encoding::slots;
+  if (!ckks && encoding == EncodingType::coefficients) return rlwe::Encoding::coefficients;
+  refuse_ciphertext("encoding " + std::to_string(static_cast<int>(encoding)) +
+                    " is none that Hemera has of its scheme");
+}
+
+rlwe::Metadata to_metadata(const CiphertextObject& object, const rlwe::Parameters& parameters) {
+  const bool ckks = parameters.scheme() == rlwe::Scheme::ckks;
+  const std::size_t limbs = object.components.front().limbs.size();
+  rlwe::Metadata meta;
+  if (limbs < least_limbs(parameters)) {
+    refuse_ciphertext("it has " + std::to_string(limbs) +
+                      " moduli, which its plaintext modulus does not fit under");
+  }
+  meta.level = limbs - least_limbs(parameters);
+  if (object.noise_scale_degree > highest_degree) {
+    refuse_ciphertext("a noise-scale degree of " + std::to_string(object.noise_scale_degree));
+  }
+  meta.noise_scale_degree = static_cast<int>(object.noise_scale_degree);
+  meta.encoding = encoding_of(object.encoding, parameters);
+  if (ckks) {
+    if (!(object.scaling_factor > 0 && object.scaling_factor <= largest_scale)) {
+      refuse_ciphertext("a scaling factor of " + std::to_string(object.scaling_factor));
+    }
+    if (!std::has_single_bit(object.slots) || object.slots > parameters.max_slots()) {
+      refuse_ciphertext(std::to_string(object.slots) + " slots, which is no power of two up to " +
+                        std::to_string(parameters.max_slots()));
+    }
+    meta.scale = object.scaling_factor;
+    meta.slots = object.slots;
+  } else {
+    meta.slots = parameters.degree();
+    meta.noise_log2 = rlwe::unknown_noise;
+  }
+  if (parameters.scheme() == rlwe::Scheme::bgv) {
+    const std::uint64_t t = parameters.plain_modulus();
+    if (object.scaling_factor_int >= t || std::gcd(object.scaling_factor_int, t) != 1) {
+      refuse_ciphertext("the scaling factor " + std::to_string(object.scaling_factor_int) +
+                        " is no unit modulo " + std::to_string(t));
+    }
+    meta.correction = object.scaling_factor_int;
+  }
+  return meta;
+}
+
+void require_same_shape(const CiphertextObject& a, const CiphertextObject& b) {
+  if (a.components.size() != b.components.size() ||
+      a.components.front().limbs.size() != b.components.front().limbs.size() ||
+      a.components.front().form != b.components.front().form ||
+      a.noise_scale_degree != b.noise_scale_degree || a.scaling_factor != b.scaling_factor ||
+      a.scaling_factor_int != b.scaling_factor_int || a.slots != b.slots || a.encoding != b.encoding) {
+    throw MismatchError(
+        "load_ciphertext: the ciphertexts of a batch differ in level, size, degree, scaling factor, slots or "
+        "encoding; load them one by one");
+  }
+}
+
+// A product of BFV that is not relinearized: OpenFHE leaves it in coefficient form, and adds no two forms.
+bool is_in_coefficients(const rlwe::Ciphertext& ciphertext) {
+  return ciphertext.context->scheme() == rlwe::Scheme::bfv && ciphertext.size() > 2;
+}
+
+}  // namespace
+
+rlwe::Ciphertext to_ciphertext(const std::shared_ptr<const rlwe::Context>& context,
+                               std::span<const std::shared_ptr<CiphertextObject>> objects,
+                               rlwe::BatchShape shape) {
+  const CiphertextObject& first = *objects.front();
+  if (first.components.size() < 2) {
+    refuse_ciphertext("it has " + std::to_string(first.components.size()) + " components, not 2 or more");
+  }
+  rlwe::Metadata meta = to_metadata(first, context->parameters());
+  meta.batch = std::move(shape);
+  rlwe::Ciphertext result = rlwe::make_ciphertext(context, std::move(meta), first.components.size());
+  const poly::RnsBase& base = context->base(result.meta.level);
+  const PolynomialForm form = first.components.front().form;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    require_same_shape(first, *objects[i]);
+    std::vector<const DcrtPolynomial*> components;
+    for (const DcrtPolynomial& component : objects[i]->components) {
+      if (component.form != form || base_of(*context, component) != base) {
+        refuse_ciphertext("its components differ in form or moduli, or have not the moduli of a level");
+      }
+      components.push_back(&component);
+    }
+    upload(*context, result.poly, i, components);
+  }
+  if (form == PolynomialForm::coefficient) {
+    const poly::PolyView view = result.poly.view();
+    context->backend().forward_transform(context->queue(), view, view, base);
+  }
+  return result;
+}
+
+Metadata metadata_of(const rlwe::Ciphertext& ciphertext) {
+  const rlwe::Context& context = *ciphertext.context;
+  const rlwe::Metadata& meta = ciphertext.meta;
+  const rlwe::RescalingPolicy& policy = context.scales().policy();
+  Metadata result{.level = context.top_level() - meta.level,
+                  .noise_scale_degree = meta.noise_scale_degree,
+                  .scaling_factor = meta.scale,
+                  .scaling_factor_int = meta.correction,
+                  .components = ciphertext.size(),
+                  .limbs = ciphertext.poly.base().size()};
+  if (context.scheme() == rlwe::Scheme::ckks) {
+    result.slots = meta.slots;
+    // Alignment multiplies by integers, whose rounding OpenFHE's scales do not show.
+    const rlwe::LevelScale& level = policy.scales[meta.level];
+    const double exact = meta.noise_scale_degree == 1   ? level.scale
+                         : meta.noise_scale_degree == 2 ? level.product_scale
+                                                        : meta.scale;
+    if (std::abs(meta.scale / exact - 1) < scale_rounding) result.scaling_factor = exact;
+  }
+  return result;
+}
+
+std::shared_ptr<CiphertextObject> from_ciphertext(const rlwe::Ciphertext& ciphertext, std::size_t element,
+                                                  CryptoObject header) {
+  const rlwe::Context& context = *ciphertext.context;
+  const Metadata metadata = metadata_of(ciphertext);
+  auto object = std::make_shared<CiphertextObject>();
+  object->header = std::move(header);
+  object->slots = static_cast<std::uint32_t>(metadata.slots);
+  object->level = static_cast<std::uint32_t>(metadata.level);
+  object->noise_scale_degree = static_cast<std::uint32_t>(metadata.noise_scale_degree);
+  object->scaling_factor = metadata.scaling_factor;
+  object->scaling_factor_int = metadata.scaling_factor_int;
+  object->encoding = context.scheme() == rlwe::Scheme::ckks              ? EncodingType::ckks_packed
+                     : ciphertext.meta.encoding == rlwe::Encoding::slots ? EncodingType::packed
+                                                                         : EncodingType::coefficients;
+  object->metadata = std::make_shared<CiphertextObject::Metadata>();
+  BaseParameters parameters(*object->header.context);
+  poly::Poly transformed;
+  std::size_t row = element;
+  if (is_in_coefficients(ciphertext)) {
+    transformed = context.make_poly(1, ciphertext.size(), ciphertext.poly.base(), poly::Form::coefficient);
+    context.backend().inverse_transform(context.queue(), transformed.view(),
+                                        ciphertext.poly.view().batches(element, 1), ciphertext.poly.base());
+    row = 0;
+  }
+  const poly::Poly& array = transformed ? transformed : ciphertext.poly;
+  for (std::size_t c = 0; c < ciphertext.size(); ++c) {
+    object->components.push_back(download(context, array, row, c, parameters));
+  }
+  context.queue().synchronize();
+  return object;
+}
+
+}  // namespace hemera::interop::openfhe

@@ -1,0 +1,112 @@
+#include "interop/openfhe/file.hpp"
+
+#include <optional>
+
+#include "hemera/runtime/error.hpp"
+#include "interop/openfhe/binary_archive.hpp"
+#include "interop/openfhe/json_archive.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+// The object, or where and why it is none.
+struct Failure {
+  std::size_t position = 0;
+  std::string message;
+};
+
+template <typename T>
+std::optional<Failure> read(Archive& archive, T& object) {
+  try {
+    visit_file(archive, object);
+    archive.expect_end();
+    return {};
+  } catch (const FormatError& error) {
+    return Failure{archive.position(), error.what()};
+  }
+}
+
+// Calls body(make) with what makes a new archive over the file.
+template <typename Body>
+auto with_archives(std::span<const std::byte> file, const Body& body) {
+  if (format_of(file) == Format::binary) {
+    return body([&]() { return std::make_unique<BinaryReader>(file); });
+  }
+  JsonDocument document(file);
+  return body([&]() { return std::make_unique<JsonReader>(document); });
+}
+
+template <std::size_t index>
+void try_kinds(const auto& make, std::optional<AnyFile>& found, Failure& furthest) {
+  if constexpr (index < std::variant_size_v<AnyFile>) {
+    std::variant_alternative_t<index, AnyFile> object{};
+    const auto archive = make();
+    if (auto failure = read(*archive, object)) {
+      if (failure->position >= furthest.position) furthest = std::move(*failure);
+      try_kinds<index + 1>(make, found, furthest);
+    } else {
+      found = std::move(object);
+    }
+  }
+}
+
+}  // namespace
+
+Format format_of(std::span<const std::byte> file) {
+  if (file.empty()) throw FormatError("an empty file, which is none of OpenFHE's");
+  if (std::to_integer<unsigned>(file[0]) <= 1) return Format::binary;
+  for (const std::byte byte : file) {
+    const char character = static_cast<char>(byte);
+    if (character == '{') return Format::json;
+    if (character != ' ' && character != '\n' && character != '\r' && character != '\t') break;
+  }
+  throw FormatError("neither a binary archive of OpenFHE, which begins with 0 or 1, nor JSON");
+}
+
+template <typename T>
+T read_file(std::span<const std::byte> file) {
+  return with_archives(file, [](const auto& make) {
+    T object{};
+    const auto archive = make();
+    visit_file(*archive, object);
+    archive->expect_end();
+    return object;
+  });
+}
+
+AnyFile read_any_file(std::span<const std::byte> file) {
+  return with_archives(file, [](const auto& make) {
+    std::optional<AnyFile> found;
+    Failure furthest;
+    try_kinds<0>(make, found, furthest);
+    if (!found) throw FormatError(furthest.message);
+    return std::move(*found);
+  });
+}
+
+template <typename T>
+std::vector<std::byte> write_file(T& object, Format format) {
+  if (format == Format::json) {
+    JsonWriter writer;
+    visit_file(writer, object);
+    return writer.take();
+  }
+  BinaryWriter writer;
+  visit_file(writer, object);
+  return writer.take();
+}
+
+template std::shared_ptr<CryptoContext> read_file(std::span<const std::byte>);
+template std::shared_ptr<CiphertextObject> read_file(std::span<const std::byte>);
+template std::shared_ptr<PublicKeyObject> read_file(std::span<const std::byte>);
+template std::shared_ptr<PrivateKeyObject> read_file(std::span<const std::byte>);
+template MultiplicationKeys read_file(std::span<const std::byte>);
+template AutomorphismKeys read_file(std::span<const std::byte>);
+template std::vector<std::byte> write_file(std::shared_ptr<CryptoContext>&, Format);
+template std::vector<std::byte> write_file(std::shared_ptr<CiphertextObject>&, Format);
+template std::vector<std::byte> write_file(std::shared_ptr<PublicKeyObject>&, Format);
+template std::vector<std::byte> write_file(std::shared_ptr<PrivateKeyObject>&, Format);
+template std::vector<std::byte> write_file(MultiplicationKeys&, Format);
+template std::vector<std::byte> write_file(AutomorphismKeys&, Format);
+
+}  // namespace hemera::interop::openfhe

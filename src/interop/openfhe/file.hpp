@@ -1,0 +1,33 @@
+// Whole files: what is in one, and bytes to objects and back.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "hemera/interop/openfhe.hpp"
+#include "interop/openfhe/objects.hpp"
+
+namespace hemera::interop::openfhe {
+
+using AnyFile = std::variant<std::shared_ptr<CryptoContext>, std::shared_ptr<CiphertextObject>,
+                             std::shared_ptr<PublicKeyObject>, std::shared_ptr<PrivateKeyObject>,
+                             MultiplicationKeys, AutomorphismKeys>;
+
+/// What the first bytes look like; FormatError if like neither.
+Format format_of(std::span<const std::byte> file);
+
+/// A file of a known kind; every byte must belong to it. FormatError.
+template <typename T>
+T read_file(std::span<const std::byte> file);
+
+/// A file of any kind: files do not tell theirs, so that each is tried.
+AnyFile read_any_file(std::span<const std::byte> file);
+
+/// The inverse. It changes nothing in the object.
+template <typename T>
+std::vector<std::byte> write_file(T& object, Format format);
+
+}  // namespace hemera::interop::openfhe

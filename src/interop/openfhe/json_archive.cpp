@@ -1,0 +1,382 @@
+#include "interop/openfhe/json_archive.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+using Item = JsonDocument::Item;
+using Kind = Item::Kind;
+
+constexpr std::size_t deepest = 64;  // OpenFHE's files have up to 32
+constexpr std::size_t longest_text = 1024;
+constexpr std::size_t most_names = 1024;
+// What a document may take: OpenFHE writes a residue in 20 bytes and more, and structure is little beside it.
+constexpr std::size_t free_bytes = std::size_t{32} << 20;
+
+[[noreturn]] void refuse(const std::string& problem) { throw FormatError("OpenFHE JSON: " + problem); }
+
+// Receives what a parser finds in the text.
+class Builder {
+ public:
+  Builder(JsonDocument& document, std::size_t text_bytes)
+      : document_(document), budget_(free_bytes + text_bytes / 2 * 3) {}
+
+  bool null() { refuse("a null, which OpenFHE does not write"); }
+  bool boolean(bool value) { return scalar({.kind = Kind::truth, .integer = value ? 1U : 0U}); }
+  bool number_integer(std::int64_t value) {
+    return scalar({.kind = Kind::signed_number, .integer = static_cast<std::uint64_t>(value)});
+  }
+  bool number_unsigned(std::uint64_t value) {
+    if (open_.empty() || document_.items[open_.back()].kind != Kind::list) {
+      return scalar({.kind = Kind::unsigned_number, .integer = value});
+    }
+    Item& list = document_.items[open_.back()];
+    if (!in_numbers_) {
+      if (list.integer != 0) refuse("a list of numbers and other values");
+      in_numbers_ = true;
+      document_.numbers.emplace_back();
+      spend(sizeof(document_.numbers[0]));
+    }
+    auto& numbers = document_.numbers.back();
+    if (numbers.size() == numbers.capacity()) {
+      // Old and new memory are there at once.
+      const std::size_t wanted = std::max<std::size_t>(64, numbers.size() + numbers.size() / 2);
+      spend((wanted - numbers.size()) * sizeof(std::uint64_t));
+      numbers.reserve(wanted);
+    }
+    numbers.push_back(value);
+    ++list.integer;
+    return true;
+  }
+  bool number_float(double value, const std::string& /*text*/) {
+    return scalar({.kind = Kind::real, .real = value});
+  }
+  bool string(std::string& value) {
+    if (value.size() > longest_text) refuse("a text of " + std::to_string(value.size()) + " characters");
+    spend(sizeof(std::string) + value.size());
+    document_.texts.push_back(value);
+    return scalar({.kind = Kind::text, .integer = document_.texts.size() - 1});
+  }
+  bool binary(std::vector<std::uint8_t>& /*value*/) { return false; }
+  bool key(std::string& name) {
+    const auto known = names_.find(name);
+    if (known != names_.end()) {
+      name_ = known->second;
+      return true;
+    }
+    if (name.size() > longest_text || names_.size() == most_names) refuse("too many names of fields");
+    name_ = static_cast<std::uint32_t>(document_.names.size());
+    names_.emplace(name, name_);
+    document_.names.push_back(name);
+    return true;
+  }
+  bool start_object(std::size_t /*count*/) { return open({.kind = Kind::object}); }
+  bool start_array(std::size_t /*count*/) { return open({.kind = Kind::list}); }
+  bool end_object() { return close(); }
+  bool end_array() {
+    if (in_numbers_) {
+      Item& list = document_.items[open_.back()];
+      list.kind = Kind::numbers;
+      list.integer = document_.numbers.size() - 1;
+      in_numbers_ = false;
+    }
+    return close();
+  }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::json::exception& /*error*/) {
+    refuse("malformed text at byte " + std::to_string(position));
+  }
+
+ private:
+  void spend(std::size_t bytes) {
+    if (bytes > budget_) refuse("more values than a file of this size has");
+    budget_ -= bytes;
+  }
+
+  bool add(Item item) {
+    if (in_numbers_) refuse("a list of numbers and other values");
+    if (!open_.empty()) ++document_.items[open_.back()].integer;
+    item.name = name_;
+    name_ = JsonDocument::no_name;
+    item.next = document_.items.size() + 1;
+    spend(2 * sizeof(Item));  // vectors grow by doubling
+    document_.items.push_back(item);
+    return true;
+  }
+  bool scalar(const Item& item) {
+    if (open_.empty()) refuse("the text is no object");
+    return add(item);
+  }
+  bool open(const Item& item) {
+    if (open_.size() == deepest) refuse("more than " + std::to_string(deepest) + " levels of nesting");
+    if (open_.empty() && item.kind != Kind::object) refuse("the text is no object");
+    add(item);
+    open_.push_back(document_.items.size() - 1);
+    return true;
+  }
+  bool close() {
+    document_.items[open_.back()].next = document_.items.size();
+    open_.pop_back();
+    return true;
+  }
+
+  JsonDocument& document_;
+  std::size_t budget_;
+  std::unordered_map<std::string, std::uint32_t> names_;
+  std::vector<std::size_t> open_;
+  std::uint32_t name_ = JsonDocument::no_name;
+  bool in_numbers_ = false;
+};
+
+}  // namespace
+
+JsonDocument::JsonDocument(std::span<const std::byte> text) {
+  Builder builder(*this, text.size());
+  const auto* const begin = reinterpret_cast<const char*>(text.data());
+  if (!nlohmann::json::sax_parse(begin, begin + text.size(), &builder)) refuse("malformed text");
+}
+
+JsonReader::JsonReader(JsonDocument& document) : document_(document) {
+  places_.push_back(
+      {.first = 1, .next = 1, .end = document.items[0].next, .count = document.items[0].integer});
+}
+
+void JsonReader::fail(const std::string& problem) const {
+  std::string where;
+  if (last_name_ != nullptr) where = std::string(" (at \"") + last_name_ + "\")";
+  throw FormatError("OpenFHE JSON: " + problem + where);
+}
+
+void JsonReader::expect_end() const {
+  if (places_.size() != 1 || places_.front().taken != places_.front().count) {
+    fail("more than the object that is asked for");
+  }
+}
+
+JsonDocument::Item& JsonReader::take(const char* name) {
+  Place& place = places_.back();
+  if (name != nullptr) last_name_ = name;
+  std::size_t at = place.next;
+  if (name != nullptr) {
+    const auto has_name = [&](std::size_t index) {
+      const std::uint32_t found = document_.items[index].name;
+      return found != JsonDocument::no_name && document_.names[found] == name;
+    };
+    // Usually it is the next one.
+    if (at >= place.end || !has_name(at)) {
+      at = place.first;
+      while (at < place.end && !has_name(at)) at = document_.items[at].next;
+    }
+  }
+  if (at >= place.end) fail("a field that is not there");
+  Item& item = document_.items[at];
+  place.next = item.next;
+  ++place.taken;
+  position_ = std::max(position_, at);
+  return item;
+}
+
+std::uint64_t JsonReader::integer(const char* name, std::uint64_t largest) {
+  const Item& item = take(name);
+  if (item.kind != Kind::unsigned_number || item.integer > largest) {
+    fail("a value that is no integer of its range");
+  }
+  return item.integer;
+}
+
+void JsonReader::value(const char* name, bool& value) {
+  const Item& item = take(name);
+  if (item.kind != Kind::truth) fail("a value that is neither true nor false");
+  value = item.integer != 0;
+}
+void JsonReader::value(const char* name, std::uint8_t& value) {
+  value = static_cast<std::uint8_t>(integer(name, std::numeric_limits<std::uint8_t>::max()));
+}
+void JsonReader::value(const char* name, std::uint32_t& value) {
+  value = static_cast<std::uint32_t>(integer(name, std::numeric_limits<std::uint32_t>::max()));
+}
+void JsonReader::value(const char* name, std::int32_t& value) {
+  const Item& item = take(name);
+  const auto number = static_cast<std::int64_t>(item.integer);
+  if ((item.kind != Kind::unsigned_number && item.kind != Kind::signed_number) ||
+      number < std::numeric_limits<std::int32_t>::min() ||
+      number > std::numeric_limits<std::int32_t>::max()) {
+    fail("a value that is no integer of its range");
+  }
+  value = static_cast<std::int32_t>(number);
+}
+void JsonReader::value(const char* name, std::uint64_t& value) {
+  value = integer(name, std::numeric_limits<std::uint64_t>::max());
+}
+void JsonReader::value(const char* name, float& value) {
+  double wide = 0;
+  this->value(name, wide);
+  value = static_cast<float>(wide);
+}
+void JsonReader::value(const char* name, double& value) {
+  const Item& item = take(name);
+  if (item.kind == Kind::real) {
+    value = item.real;
+  } else if (item.kind == Kind::unsigned_number) {
+    value = static_cast<double>(item.integer);
+  } else if (item.kind == Kind::signed_number) {
+    value = static_cast<double>(static_cast<std::int64_t>(item.integer));
+  } else {
+    fail("a value that is no number");
+  }
+}
+void JsonReader::value(const char* name, std::string& value) {
+  const Item& item = take(name);
+  if (item.kind != Kind::text) fail("a value that is no text");
+  value = document_.texts[item.integer];
+}
+
+void JsonReader::words(const char* name, std::vector<std::uint64_t>& values) {
+  const Item& item = take(name);
+  if (item.kind == Kind::numbers) {
+    values = std::move(document_.numbers[item.integer]);
+  } else if (item.kind == Kind::list && item.integer == 0) {
+    values.clear();
+  } else {
+    fail("a value that is no list of 64-bit integers");
+  }
+}
+
+void JsonReader::begin(const char* name) {
+  const Item& item = take(name);
+  if (item.kind != Kind::object) fail("a value that is no object");
+  const auto index = static_cast<std::size_t>(&item - document_.items.data());
+  places_.push_back({.first = index + 1, .next = index + 1, .end = item.next, .count = item.integer});
+}
+
+void JsonReader::end() {
+  const Place& place = places_.back();
+  if (place.taken != place.count) fail("a field that OpenFHE 1.5 does not write, or one twice");
+  places_.pop_back();
+}
+
+std::size_t JsonReader::begin_list(const char* name, std::size_t /*count*/, std::size_t /*least_bytes*/) {
+  const Item& item = take(name);
+  if (item.kind != Kind::list) fail("a value that is no list of objects");
+  const auto index = static_cast<std::size_t>(&item - document_.items.data());
+  places_.push_back({.first = index + 1, .next = index + 1, .end = item.next, .count = item.integer});
+  return item.integer;
+}
+
+JsonWriter::JsonWriter() {
+  append("{");
+  has_fields_.push_back(false);
+}
+
+void JsonWriter::fail(const std::string& problem) const { throw MismatchError("OpenFHE JSON: " + problem); }
+
+std::vector<std::byte> JsonWriter::take() {
+  close('}');
+  return std::move(out_);
+}
+
+void JsonWriter::append(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  out_.insert(out_.end(), bytes.begin(), bytes.end());
+}
+
+void JsonWriter::next(const char* name) {
+  append(has_fields_.back() ? ",\n" : "\n");
+  has_fields_.back() = true;
+  out_.insert(out_.end(), 4 * has_fields_.size(), std::byte{' '});
+  if (name == nullptr) return;
+  text(name);
+  append(": ");
+}
+
+void JsonWriter::close(char bracket) {
+  const bool had_fields = has_fields_.back();
+  has_fields_.pop_back();
+  if (had_fields) {
+    append("\n");
+    out_.insert(out_.end(), 4 * has_fields_.size(), std::byte{' '});
+  }
+  append(std::string_view(&bracket, 1));
+}
+
+void JsonWriter::number(std::uint64_t value) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
+  append({digits, static_cast<std::size_t>(end - digits)});
+}
+
+void JsonWriter::text(std::string_view value) { append(nlohmann::json(value).dump()); }
+
+void JsonWriter::value(const char* name, bool& value) {
+  next(name);
+  append(value ? "true" : "false");
+}
+void JsonWriter::value(const char* name, std::uint8_t& value) {
+  next(name);
+  number(value);
+}
+void JsonWriter::value(const char* name, std::uint32_t& value) {
+  next(name);
+  number(value);
+}
+void JsonWriter::value(const char* name, std::int32_t& value) {
+  next(name);
+  append(std::to_string(value));
+}
+void JsonWriter::value(const char* name, std::uint64_t& value) {
+  next(name);
+  number(value);
+}
+void JsonWriter::value(const char* name, float& value) {
+  double wide = value;
+  this->value(name, wide);
+}
+void JsonWriter::value(const char* name, double& value) {
+  if (!std::isfinite(value)) fail("JSON has no number for one that is not finite");
+  next(name);
+  char digits[40];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
+  const std::string_view written(digits, static_cast<std::size_t>(end - digits));
+  append(written);
+  if (written.find_first_of(".e") == std::string_view::npos) append(".0");
+}
+void JsonWriter::value(const char* name, std::string& value) {
+  next(name);
+  text(value);
+}
+
+void JsonWriter::words(const char* name, std::vector<std::uint64_t>& values) {
+  next(name);
+  append("[");
+  bool first = true;
+  for (const std::uint64_t value : values) {
+    if (!first) append(", ");
+    first = false;
+    number(value);
+  }
+  append("]");
+}
+
+void JsonWriter::begin(const char* name) {
+  next(name);
+  append("{");
+  has_fields_.push_back(false);
+}
+void JsonWriter::end() { close('}'); }
+
+std::size_t JsonWriter::begin_list(const char* name, std::size_t count, std::size_t /*least_bytes*/) {
+  next(name);
+  append("[");
+  has_fields_.push_back(false);
+  return count;
+}
+void JsonWriter::end_list() { close(']'); }
+
+}  // namespace hemera::interop::openfhe

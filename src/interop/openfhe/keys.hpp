@@ -1,0 +1,33 @@
+// Keys of OpenFHE and of Hemera. Both switch first and apply the automorphism after, so that the residues are
+// the same.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "hemera/rlwe/keys.hpp"
+#include "interop/openfhe/client.hpp"
+#include "interop/openfhe/objects.hpp"
+#include "interop/openfhe/polynomials.hpp"
+
+namespace hemera::interop::openfhe {
+
+rlwe::PublicKey to_public_key(const std::shared_ptr<const rlwe::Context>& context,
+                              const PublicKeyObject& object);
+rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& context,
+                              const PrivateKeyObject& object);
+rlwe::SwitchingKey to_switching_key(const std::shared_ptr<const rlwe::Context>& context,
+                                    const EvaluationKeyObject& object);
+
+/// What the key under this automorphism index does: even ones are those to and from the sparse secret that
+/// bootstrapping encapsulates.
+rlwe::KeyRole role_of(std::uint32_t index, std::size_t degree);
+/// The inverse; empty for roles that no index stands for.
+std::optional<std::uint32_t> index_of(const rlwe::KeyRole& role, std::size_t degree);
+
+std::shared_ptr<PublicKeyObject> from_public_key(const rlwe::PublicKey& key, CryptoObject header);
+std::shared_ptr<PrivateKeyObject> from_secret_key(const rlwe::SecretKey& key, CryptoObject header);
+std::shared_ptr<EvaluationKeyObject> from_switching_key(const rlwe::SwitchingKey& key, CryptoObject header,
+                                                        BaseParameters& parameters);
+
+}  // namespace hemera::interop::openfhe

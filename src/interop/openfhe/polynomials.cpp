@@ -1,0 +1,116 @@
+#include "interop/openfhe/polynomials.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/arith/big_integer.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+poly::Form form_of(const DcrtPolynomial& polynomial) {
+  return polynomial.form == PolynomialForm::evaluation ? poly::Form::evaluation : poly::Form::coefficient;
+}
+
+BigInteger to_big_integer(const arith::BigInteger& value) {
+  BigInteger result;
+  result.words.clear();
+  export_bits(value, std::back_inserter(result.words), 64, false);
+  result.bits = value == 0 ? 0 : static_cast<std::uint32_t>(msb(value) + 1);
+  return result;
+}
+
+}  // namespace
+
+poly::RnsBase base_of(const rlwe::Context& context, const DcrtPolynomial& polynomial) {
+  const poly::RnsBase& all = context.key_base();
+  std::vector<std::uint32_t> indices;
+  for (const auto& prime : polynomial.parameters->primes) {
+    std::size_t limb = 0;
+    while (limb < all.size() && all.modulus(limb).value() != prime->modulus) ++limb;
+    if (limb == all.size()) {
+      throw MismatchError(
+          "the object has the modulus " + std::to_string(prime->modulus) +
+          ", which its session does not have; open the session from a file of the object's "
+          "context, or from a key if its special primes are others than OpenFHE's rule gives");
+    }
+    const std::uint32_t index = all.index(limb);
+    if ((*all.ring())[index].root != prime->root || prime->degree != context.degree()) {
+      throw MismatchError("the object has another degree, or another root modulo " +
+                          std::to_string(prime->modulus) + ", than its session");
+    }
+    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
+      throw FormatError("OpenFHE archive: a polynomial with the modulus " + std::to_string(prime->modulus) +
+                        " twice");
+    }
+    indices.push_back(index);
+  }
+  return {all.ring(), std::move(indices)};
+}
+
+void upload(const rlwe::Context& context, poly::Poly& out, std::size_t batch,
+            std::span<const DcrtPolynomial* const> components) {
+  const poly::PolyView row = out.view().batches(batch, 1);
+  for (std::size_t c = 0; c < components.size(); ++c) {
+    for (std::size_t l = 0; l < components[c]->limbs.size(); ++l) {
+      context.backend().upload(context.queue(), row.components(c, 1).limbs(l, 1),
+                               components[c]->limbs[l].words, form_of(*components[c]));
+    }
+  }
+  context.queue().synchronize();
+}
+
+const std::shared_ptr<DcrtParameters>& BaseParameters::of(const rlwe::Context& context,
+                                                          const poly::RnsBase& base) {
+  const std::shared_ptr<DcrtParameters>& own = context_.parameters->elements;
+  const std::vector<std::uint64_t> moduli = base.values();
+  const auto is_base = [&](const DcrtParameters& parameters) {
+    return std::equal(parameters.primes.begin(), parameters.primes.end(), moduli.begin(), moduli.end(),
+                      [](const auto& prime, std::uint64_t modulus) { return prime->modulus == modulus; });
+  };
+  if (is_base(*own)) return own;
+  if (last_ != nullptr && is_base(*last_)) return last_;
+  auto made = std::make_shared<DcrtParameters>();
+  made->order = own->order;
+  made->degree = own->degree;
+  made->modulus = to_big_integer(arith::product(moduli));
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const auto known = std::find_if(own->primes.begin(), own->primes.end(),
+                                    [&](const auto& prime) { return prime->modulus == moduli[i]; });
+    if (known != own->primes.end()) {
+      made->primes.push_back(*known);
+      continue;
+    }
+    auto prime = std::make_shared<NativeParameters>();
+    prime->order = own->order;
+    prime->degree = own->degree;
+    prime->modulus = moduli[i];
+    prime->root = (*context.key_base().ring())[base.index(i)].root;
+    made->primes.push_back(std::move(prime));
+  }
+  last_ = std::move(made);
+  return last_;
+}
+
+DcrtPolynomial download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch,
+                        std::size_t component, BaseParameters& parameters) {
+  DcrtPolynomial polynomial;
+  const bool evaluation = array.form() == poly::Form::evaluation;
+  polynomial.form = evaluation ? PolynomialForm::evaluation : PolynomialForm::coefficient;
+  polynomial.parameters = parameters.of(context, array.base());
+  const poly::ConstPolyView view = array.view().batches(batch, 1).components(component, 1);
+  for (std::size_t l = 0; l < array.base().size(); ++l) {
+    NativePolynomial& limb = polynomial.limbs.emplace_back();
+    limb.form = polynomial.form;
+    limb.parameters = polynomial.parameters->primes[l];
+    limb.modulus = limb.parameters->modulus;
+    limb.words.resize(context.degree());
+    context.backend().download(context.queue(), limb.words, view.limbs(l, 1), array.form());
+  }
+  return polynomial;
+}
+
+}  // namespace hemera::interop::openfhe

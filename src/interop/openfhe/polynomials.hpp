@@ -1,0 +1,40 @@
+// Residues between OpenFHE's polynomials and those in a context's memory: both are in standard order.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "hemera/poly/poly.hpp"
+#include "hemera/rlwe/context.hpp"
+#include "interop/openfhe/objects.hpp"
+
+namespace hemera::interop::openfhe {
+
+/// The base of a polynomial's limbs, of any primes of the context's keys. MismatchError for other primes or
+/// roots.
+poly::RnsBase base_of(const rlwe::Context& context, const DcrtPolynomial& polynomial);
+
+/// Polynomials of one form and one base as row `batch` of an array, one a component.
+void upload(const rlwe::Context& context, poly::Poly& out, std::size_t batch,
+            std::span<const DcrtPolynomial* const> components);
+
+/// OpenFHE's parameters of bases; those of a crypto context, and primes that it has, are shared with it.
+class BaseParameters {
+ public:
+  explicit BaseParameters(const CryptoContext& context) : context_(context) {}
+
+  /// The same object for equal bases that follow each other.
+  const std::shared_ptr<DcrtParameters>& of(const rlwe::Context& context, const poly::RnsBase& base);
+
+ private:
+  const CryptoContext& context_;
+  std::shared_ptr<DcrtParameters> last_;
+};
+
+/// One polynomial of an array [batch, component, limb, N], in the array's form. The bytes are there after the
+/// queue's synchronize().
+DcrtPolynomial download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch,
+                        std::size_t component, BaseParameters& parameters);
+
+}  // namespace hemera::interop::openfhe

@@ -1,0 +1,224 @@
+#include <map>
+#include <string>
+#include <utility>
+
+#include "hemera/interop/openfhe.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "interop/openfhe/ciphertexts.hpp"
+#include "interop/openfhe/client.hpp"
+#include "interop/openfhe/file.hpp"
+#include "interop/openfhe/keys.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+Opening open_source(const Source& source) {
+  AnyFile file = read_any_file(source.bytes());
+  return open_file(file);
+}
+
+std::unique_ptr<Client> make_client(Opening opening) {
+  auto client = std::make_unique<Client>();
+  client->context = std::move(opening.context);
+  if (opening.tag) client->require_tag(*opening.tag, "open");
+  return client;
+}
+
+void require_own(const rlwe::Context& session, const rlwe::Context& object, const char* operation) {
+  if (session.parameters() == object.parameters()) return;
+  throw MismatchError(std::string(operation) + ": the object belongs to parameters " +
+                      object.parameters().short_fingerprint() + ", not to " +
+                      session.parameters().short_fingerprint() + " of this session");
+}
+
+}  // namespace
+
+rlwe::Parameters load_parameters(const Source& source) {
+  const Opening opening = open_source(source);
+  return parameters_of(*opening.context, opening.special);
+}
+
+Session::Session(const Source& source, runtime::Device device, rlwe::ContextOptions options) {
+  Opening opening = open_source(source);
+  context_ =
+      rlwe::Context::make(parameters_of(*opening.context, opening.special), device, std::move(options));
+  client_ = make_client(std::move(opening));
+  keys_.context = context_;
+}
+
+Session::Session(const Source& source, std::shared_ptr<const rlwe::Context> context)
+    : context_(std::move(context)) {
+  Opening opening = open_source(source);
+  const rlwe::Parameters parameters = parameters_of(*opening.context, opening.special);
+  if (!(parameters == context_->parameters())) {
+    throw MismatchError(
+        "a session needs a context of the parameters that load_parameters gives for its file");
+  }
+  client_ = make_client(std::move(opening));
+  keys_.context = context_;
+}
+
+Session::~Session() = default;
+
+std::shared_ptr<const rlwe::Evaluator> Session::evaluator() const {
+  return any_scheme::make_evaluator(context_, keys_);
+}
+
+const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
+  // All or nothing.
+  rlwe::EvaluationKeys added{.context = context_, .public_key = nullptr, .switching = {}};
+  if (sources.public_key) {
+    const auto object = read_file<std::shared_ptr<PublicKeyObject>>(sources.public_key->bytes());
+    client_->require(object->header, "load_keys");
+    added.public_key = std::make_shared<const rlwe::PublicKey>(to_public_key(context_, *object));
+  }
+  const auto add = [&](const rlwe::KeyRole& role, const EvaluationKeyObject& object) {
+    client_->require_context(*object.header.context, "load_keys");
+    added.add(role, std::make_shared<const rlwe::SwitchingKey>(to_switching_key(context_, object)));
+  };
+  if (sources.relinearization) {
+    auto file = read_file<MultiplicationKeys>(sources.relinearization->bytes());
+    for (MultiplicationKeys::Entry& entry : file.entries) {
+      client_->require_tag(entry.tag, "load_keys");
+      std::uint32_t power = 2;
+      for (std::shared_ptr<EvaluationKeyObject>& key : entry.keys) {
+        add({.power = power++}, *key);
+        key.reset();
+      }
+    }
+  }
+  if (sources.galois) {
+    auto file = read_file<AutomorphismKeys>(sources.galois->bytes());
+    for (AutomorphismKeys::Entry& entry : file.entries) {
+      client_->require_tag(entry.tag, "load_keys");
+      for (AutomorphismKeys::Key& key : entry.keys->list) {
+        add(role_of(key.index, context_->degree()), *key.key);
+        key.key.reset();
+      }
+    }
+  }
+  rlwe::EvaluationKeys all = keys_;
+  if (added.public_key != nullptr) all.public_key = std::move(added.public_key);
+  for (const auto& [role, keys] : added.switching) {
+    for (const auto& [gadget, key] : keys) all.add(role, key);
+  }
+  keys_ = std::move(all);
+  return keys_;
+}
+
+rlwe::Ciphertext Session::load_ciphertext(const Source& source) const {
+  auto object = read_file<std::shared_ptr<CiphertextObject>>(source.bytes());
+  client_->require(object->header, "load_ciphertext");
+  return to_ciphertext(context_, std::span(&object, 1), {});
+}
+
+rlwe::Ciphertext Session::load_ciphertexts(std::span<const Source> sources) const {
+  if (sources.empty()) throw ParameterError("load_ciphertext: a batch needs one source at least");
+  std::vector<std::shared_ptr<CiphertextObject>> objects;
+  for (const Source& source : sources) {
+    objects.push_back(read_file<std::shared_ptr<CiphertextObject>>(source.bytes()));
+    client_->require(objects.back()->header, "load_ciphertext");
+  }
+  return to_ciphertext(context_, objects, {sources.size()});
+}
+
+rlwe::SecretKey Session::load_secret_key(const Source& source) const {
+  const auto object = read_file<std::shared_ptr<PrivateKeyObject>>(source.bytes());
+  client_->require(object->header, "load_secret_key");
+  return to_secret_key(context_, *object);
+}
+
+rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext) const {
+  require_own(*context_, *ciphertext.context, "bootstrap");
+  const auto bootstrapper = client_->bootstrapper(context_, ciphertext.meta.slots);
+  return (*bootstrapper)(ckks::Evaluator(context_, keys_), ciphertext);
+}
+
+std::vector<std::byte> Session::dump_context(Format format) const {
+  std::shared_ptr<CryptoContext> object = client_->context;
+  return write_file(object, format);
+}
+
+KeyFiles Session::dump_keys(const rlwe::EvaluationKeys& keys, Format format) const {
+  require_own(*context_, *keys.context, "dump_keys");
+  const CryptoObject header = client_->header();
+  KeyFiles files;
+  if (keys.public_key != nullptr) {
+    auto object = from_public_key(*keys.public_key, header);
+    files.public_key = write_file(object, format);
+  }
+  // OpenFHE holds one key for each purpose: that of the highest level. Powers of s follow each other.
+  BaseParameters parameters(*header.context);
+  std::map<std::uint32_t, std::shared_ptr<EvaluationKeyObject>> powers;
+  AutomorphismKeys::Keys automorphisms;
+  for (const auto& [role, of_role] : keys.switching) {
+    std::shared_ptr<const rlwe::SwitchingKey> highest;
+    for (const auto& [gadget, key] : of_role) {
+      if (highest == nullptr || key->level() > highest->level()) highest = key;
+    }
+    if (highest == nullptr) continue;
+    const auto index = index_of(role, context_->degree());
+    const bool is_power = role == rlwe::KeyRole{.power = role.power} && role.power >= 2;
+    if (!index && !is_power) {
+      throw MismatchError("dump_keys: a key between secrets that OpenFHE has no place for");
+    }
+    auto object = from_switching_key(*highest, header, parameters);
+    if (is_power) {
+      powers[role.power] = std::move(object);
+    } else {
+      automorphisms.list.push_back({*index, std::move(object)});
+    }
+  }
+  if (!powers.empty()) {
+    MultiplicationKeys file;
+    file.entries.push_back({header.tag, {}});
+    for (auto& [power, key] : powers) {
+      if (power != file.entries[0].keys.size() + 2) {
+        throw MismatchError("dump_keys: OpenFHE holds relinearization keys of s^2, s^3, ... without a gap");
+      }
+      file.entries[0].keys.push_back(std::move(key));
+    }
+    files.relinearization = write_file(file, format);
+  }
+  if (!automorphisms.list.empty()) {
+    AutomorphismKeys file;
+    file.entries.push_back({header.tag, std::make_shared<AutomorphismKeys::Keys>(std::move(automorphisms))});
+    files.galois = write_file(file, format);
+  }
+  return files;
+}
+
+std::vector<std::byte> Session::dump_ciphertext(const rlwe::Ciphertext& ciphertext, Format format) const {
+  if (!ciphertext.meta.batch.empty()) {
+    throw MismatchError("dump_ciphertext: a batch of " +
+                        std::to_string(rlwe::batch_count(ciphertext.meta.batch)) +
+                        " ciphertexts, which OpenFHE holds one by one; dump_ciphertexts gives them so");
+  }
+  return std::move(dump_ciphertexts(ciphertext, format).front());
+}
+
+std::vector<std::vector<std::byte>> Session::dump_ciphertexts(const rlwe::Ciphertext& batch,
+                                                              Format format) const {
+  require_own(*context_, *batch.context, "dump_ciphertext");
+  std::vector<std::vector<std::byte>> files;
+  for (std::size_t i = 0; i < batch.poly.shape().batch; ++i) {
+    auto object = from_ciphertext(batch, i, client_->header());
+    files.push_back(write_file(object, format));
+  }
+  return files;
+}
+
+std::vector<std::byte> Session::dump_secret_key(const rlwe::SecretKey& key, Format format) const {
+  require_own(*context_, *key.context, "dump_secret_key");
+  auto object = from_secret_key(key, client_->header());
+  return write_file(object, format);
+}
+
+Metadata Session::metadata(const rlwe::Ciphertext& ciphertext) const {
+  require_own(*context_, *ciphertext.context, "metadata");
+  return metadata_of(ciphertext);
+}
+
+}  // namespace hemera::interop::openfhe
