@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "circuits/dft_factors.hpp"
+#include "circuits/bootstrap/dft_factors.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 

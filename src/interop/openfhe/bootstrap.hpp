@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "hemera/circuits/function_plan.hpp"
-#include "hemera/circuits/linear_transform.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "interop/openfhe/objects.hpp"
 
