@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "circuits/bootstrap/mod_raise.hpp"
 #include "gpu/timer.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::gpu_bench {
@@ -29,6 +31,9 @@ using Values = std::vector<std::complex<double>>;
 
 // How far below the model a measured worst slot may be.
 constexpr double tolerated_bits = 1.5;
+// Of the polynomial that is timed beside, and the bits of the scale that noise may take.
+constexpr std::size_t polynomial_degree = 15;
+constexpr double polynomial_noise_bits = 22;
 
 std::string fixed(double value) {
   std::ostringstream text;
@@ -205,6 +210,34 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
                            {"rotations", std::to_string(transform.rotations().size())}};
            });
     }
+  }
+  // Slot by slot, where a bootstrap leaves levels for it.
+  const circuits::Polynomial series(Values(polynomial_degree + 1, 1.0 / (polynomial_degree + 1)),
+                                    circuits::Basis::chebyshev);
+  if (plan.result_level() - plan.input_level() >= series.depth()) {
+    const circuits::FunctionPlan function(session.parameters, circuits::Function(series),
+                                          {.level = plan.result_level()});
+    const circuits::PreparedFunction prepared(session.context, function);
+    const ckks::Evaluator evaluator(session.context, function.generate_keys(session.secret));
+    const Values reals = uniform_values(plan.slots() * chosen.batch, true);
+    const Ciphertext x = session.encrypt(reals, chosen.batch, function.level());
+    time(making(
+             [&] {
+               const Ciphertext* input = &x;
+               return std::move(prepared(evaluator, std::span(&input, 1)).front());
+             },
+             [&](const Ciphertext& out) {
+               const Values found = session.decrypt(out);
+               double largest = 0;
+               for (std::size_t i = 0; i < found.size(); ++i) {
+                 largest = std::max(largest, std::abs(found[i] - series.evaluate(0, reals[i])));
+               }
+               return -std::log2(largest) > std::log2(session.parameters.scale()) - polynomial_noise_bits;
+             }),
+         "polynomial", function.level(), [&] {
+           return Fields{{"degree", std::to_string(polynomial_degree)},
+                         {"relinearizations", std::to_string(function.cost().key_products)}};
+         });
   }
   const auto key = [&](const rlwe::KeyRole& role) {
     return session.evaluator.keys().switching.at(role).begin()->second;

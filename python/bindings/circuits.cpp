@@ -84,12 +84,6 @@ void bind_circuits(nb::module_& m) {
             self.require_memory(*context.context, batch);
           },
           "context"_a, "batch"_a)
-      .def(
-          "estimate_seconds",
-          [](const Plan& self, const ContextHandle& context) {
-            return circuits::estimate_seconds(self, context.context);
-          },
-          "context"_a, ReleaseGil())
       .def("generate_keys", &Plan::generate_keys, "secret"_a, ReleaseGil())
       .def(
           "rotation_steps",
@@ -97,6 +91,15 @@ void bind_circuits(nb::module_& m) {
             return circuits::rotation_steps(parameters, self.needed_keys());
           },
           "parameters"_a);
+
+  nb::class_<circuits::TimeEstimator>(m, "TimeEstimator")
+      .def(
+          "__init__",
+          [](circuits::TimeEstimator* self, const ContextHandle& context) {
+            new (self) circuits::TimeEstimator(context.context);
+          },
+          "context"_a)
+      .def("seconds", &circuits::TimeEstimator::seconds, "plan"_a, ReleaseGil());
 
   nb::class_<KeyNeed>(m, "KeyNeed", "A switching key that a circuit needs: what it does, and its gadget.")
       .def_prop_ro(

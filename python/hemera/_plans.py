@@ -123,10 +123,13 @@ class Plan(ABC):
         return self._native.expected_error(input_error)
 
     def estimate_time(self, context: Context) -> float:
-        """Seconds of one evaluation on a context's device, where nothing else runs: each kind of operation is
-        timed now, which takes a moment and the memory of four keys, and multiplied by how much of it there
-        is. Within a factor of two on a CPU's thread; elsewhere the order of magnitude."""
-        return self._native.estimate_seconds(context._native)
+        """Seconds of one evaluation on a context's device with its threads, where nothing else runs.
+
+        Each kind of operation is timed at some of the plan's levels, and multiplied by how much of it there
+        is. That takes a moment (seconds for a large bootstrap) and the memory of four keys the first time;
+        the context keeps what was timed. Within a factor of two on a CPU.
+        """
+        return context._time_estimator.seconds(self._native)
 
     def simulate(self, *values: ArrayLike, seed: int = 0) -> NDArray[np.complex128]:
         """What it makes of values in the clear, with noise of the size that the model expects, drawn from

@@ -126,6 +126,11 @@ class Context:
         """Bytes of device memory that objects of this context hold now."""
         return self._native.memory_used
 
+    @functools.cached_property
+    def _time_estimator(self) -> _core.TimeEstimator:
+        """What keeps how long operations take here."""
+        return _core.TimeEstimator(self._native)
+
     def synchronize(self) -> None:
         """Wait until all operations that this thread gave so far have run. Results need no such call: it is
         for measuring time, and for errors of the device to surface here.

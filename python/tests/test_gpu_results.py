@@ -111,6 +111,9 @@ def test_bootstraps_are_drawn_by_their_steps(tmp_path: Path) -> None:
         bootstrap_row("mod_raise", 27, microseconds=500.0),
         bootstrap_row("eval_mod", 24, microseconds=5000.0),
         bootstrap_row("eval_mod", 24, microseconds=9000.0, batch=8),
+        bootstrap_row("bootstrap", 3, microseconds=7000.0, merges_parts=True),
+        bootstrap_row("polynomial", 16, microseconds=800.0, merges_parts=True),
+        bootstrap_row("eval_mod", 24, microseconds=3000.0, merges_parts=True),
     ]
     results = gpu.load(write(tmp_path / "r.json", rows))
     assert gpu._bootstrap_steps(results) == {
@@ -120,7 +123,14 @@ def test_bootstraps_are_drawn_by_their_steps(tmp_path: Path) -> None:
             "CoeffToSlot": 2.0,
             "EvalMod": 5.0,
             "the rest": 4.5,
-        }
+        },
+        "n16-40, 32768 merged slots": {
+            "SlotToCoeff": 0.0,
+            "ModRaise": 0.0,
+            "CoeffToSlot": 0.0,
+            "EvalMod": 3.0,
+            "the rest": 4.0,
+        },
     }
     assert [path.name for path in gpu.plot(results, str(tmp_path))] == ["bootstrap-steps.svg"]
 

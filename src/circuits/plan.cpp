@@ -18,6 +18,14 @@ bool is_ephemeral(const rlwe::KeyRole& role) {
 
 }  // namespace
 
+Work& Work::operator+=(const Work& other) {
+  mod_ups += other.mod_ups;
+  key_products += other.key_products;
+  divisions += other.divisions;
+  products += other.products;
+  return *this;
+}
+
 void Cost::add_operations(const Cost& part) {
   key_products += part.key_products;
   mod_ups += part.mod_ups;
@@ -26,10 +34,13 @@ void Cost::add_operations(const Cost& part) {
   plaintext_bytes += part.plaintext_bytes;
   products += part.products;
   rescales += part.rescales;
-  work.mod_ups += part.work.mod_ups;
-  work.key_products += part.work.key_products;
-  work.divisions += part.work.divisions;
-  work.products += part.work.products;
+  for (const auto& [at, own] : part.work) work[at] += own;
+}
+
+Work Cost::total_work() const {
+  Work total;
+  for (const auto& [at, own] : work) total += own;
+  return total;
 }
 
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs) {

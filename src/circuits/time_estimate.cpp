@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <complex>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@ using poly::Form;
 
 constexpr int runs = 3;
 constexpr double shortest_run = 5e-3;  // seconds: several operations where one is shorter
+constexpr double longest_run = 0.1;    // one run is enough of those
+// Of a plan, at which its operations are timed.
+constexpr std::size_t most_levels = 4;
 
 // Seconds of one operation, when several are given one after the other.
 template <typename Give>
@@ -29,30 +33,37 @@ double seconds_of(const rlwe::Context& context, const Give& give) {
   };
   run(1);  // makes constants and memory
   const double once = std::max(run(1), 1e-7);
+  if (once > longest_run) return once;
   const std::size_t times = std::max<std::size_t>(1, static_cast<std::size_t>(shortest_run / once));
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < runs; ++i) least = std::min(least, run(times) / static_cast<double>(times));
   return least;
 }
 
-// Of the most words in a key: its operations are those that take the most time.
-rlwe::GadgetPrimes largest_gadget(const Plan& plan, const rlwe::Parameters& parameters) {
-  const auto words = [](const KeyNeed& need) {
-    return need.gadget.digits.size() * (need.gadget.base.size() + need.gadget.special.size());
-  };
-  const auto& needs = plan.needed_keys();
-  const auto largest = std::max_element(
-      needs.begin(), needs.end(), [&](const KeyNeed& a, const KeyNeed& b) { return words(a) < words(b); });
-  return largest == needs.end() ? parameters.default_gadget(plan.cost().level) : largest->gadget;
+// Of the plan's keys that serve a level the one of the fewest words there.
+rlwe::GadgetPrimes gadget_at(const Plan& plan, const rlwe::Context& context, std::size_t level) {
+  std::shared_ptr<const rlwe::Gadget> best;
+  for (const KeyNeed& need : plan.needed_keys()) {
+    if (need.role.to == rlwe::ephemeral_secret || need.role.from == rlwe::ephemeral_secret) continue;
+    auto gadget = context.gadget(need.gadget);
+    if (gadget->serves(level) && (!best || gadget->cost(level) < best->cost(level))) best = std::move(gadget);
+  }
+  return best ? best->primes() : context.parameters().default_gadget(level);
+}
+
+double seconds_of(const Work& work, const WorkRates& rates) {
+  return rates.mod_ups * static_cast<double>(work.mod_ups) +
+         rates.key_products * static_cast<double>(work.key_products) +
+         rates.divisions * static_cast<double>(work.divisions) +
+         rates.products * static_cast<double>(work.products);
 }
 
 }  // namespace
 
-WorkRates measure_rates(const std::shared_ptr<const rlwe::Context>& shared,
-                        const rlwe::GadgetPrimes& primes) {
+WorkRates measure_rates(const std::shared_ptr<const rlwe::Context>& shared, const rlwe::GadgetPrimes& primes,
+                        std::size_t level) {
   const rlwe::Context& context = *shared;
   const auto gadget = context.gadget(primes);
-  const std::size_t level = gadget->highest_level();
   const poly::ModUp& up = gadget->mod_up(level);
   const poly::Division* down = gadget->mod_down(level);
   const poly::Backend& backend = context.backend();
@@ -124,14 +135,47 @@ WorkRates measure_rates(const std::shared_ptr<const rlwe::Context>& shared,
   return rates;
 }
 
-double estimate_seconds(const Plan& plan, const std::shared_ptr<const rlwe::Context>& context) {
-  plan.require_parameters(*context, "time of a plan");
-  const WorkRates rates = measure_rates(context, largest_gadget(plan, context->parameters()));
-  const Work& work = plan.cost().work;
-  return rates.mod_ups * static_cast<double>(work.mod_ups) +
-         rates.key_products * static_cast<double>(work.key_products) +
-         rates.divisions * static_cast<double>(work.divisions) +
-         rates.products * static_cast<double>(work.products);
+std::vector<std::size_t> measured_levels(const std::map<std::size_t, Work>& work, std::size_t most) {
+  std::vector<std::size_t> all;
+  for (const auto& [level, own] : work) all.push_back(level);
+  if (all.size() <= most) return all;
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < most; ++i) chosen.push_back(all[i * (all.size() - 1) / (most - 1)]);
+  return chosen;
+}
+
+double seconds_of(const std::map<std::size_t, Work>& work, const std::map<std::size_t, WorkRates>& rates) {
+  double sum = 0;
+  for (const auto& [level, own] : work) {
+    const auto above = rates.lower_bound(level);
+    if (above == rates.end()) {
+      sum += seconds_of(own, std::prev(above)->second);
+    } else if (above->first == level || above == rates.begin()) {
+      sum += seconds_of(own, above->second);
+    } else {
+      const auto below = std::prev(above);
+      const double part =
+          static_cast<double>(level - below->first) / static_cast<double>(above->first - below->first);
+      sum += part * seconds_of(own, above->second) + (1 - part) * seconds_of(own, below->second);
+    }
+  }
+  return sum;
+}
+
+TimeEstimator::TimeEstimator(std::shared_ptr<const rlwe::Context> context) : context_(std::move(context)) {}
+
+double TimeEstimator::seconds(const Plan& plan) {
+  plan.require_parameters(*context_, "time of a plan");
+  const auto& work = plan.cost().work;
+  const std::lock_guard lock(mutex_);
+  std::map<std::size_t, WorkRates> rates;
+  for (const std::size_t level : measured_levels(work, most_levels)) {
+    const auto key = std::pair(level, gadget_at(plan, *context_, level));
+    auto known = rates_.find(key);
+    if (known == rates_.end()) known = rates_.emplace(key, measure_rates(context_, key.second, level)).first;
+    rates.emplace(level, known->second);
+  }
+  return seconds_of(work, rates);
 }
 
 }  // namespace hemera::circuits

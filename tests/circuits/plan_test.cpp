@@ -10,6 +10,7 @@
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
+#include "hemera/circuits/time_estimate.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
@@ -196,6 +197,62 @@ TEST(Plan, FewestKeysTakeFewStepsAroundTheMainDiagonal) {
   const Values found = ckks::Encoder(session.context)
                            .decode(ckks::decrypt(prepared(session.evaluator, session.x), session.secret));
   EXPECT_LT(ckks::largest_difference(found, plan.evaluate_clear(ckks::random_values(slots, 3))), 0x1p-20);
+}
+
+TEST(Plan, WorkIsTimedAtSomeOfItsLevels) {
+  std::map<std::size_t, Work> work;
+  for (const std::size_t level : {1, 3, 4, 9, 20, 27}) work[level].mod_ups = 10 * level;
+  EXPECT_EQ(measured_levels(work, 6), (std::vector<std::size_t>{1, 3, 4, 9, 20, 27}));
+  EXPECT_EQ(measured_levels(work, 3), (std::vector<std::size_t>{1, 4, 27}));
+  EXPECT_EQ(measured_levels(work, 2), (std::vector<std::size_t>{1, 27}));
+  EXPECT_TRUE(measured_levels({}, 2).empty());
+}
+
+TEST(Plan, TimesBetweenMeasuredLevelsLieBetweenTheirs) {
+  const std::map<std::size_t, WorkRates> rates = {
+      {4, {.mod_ups = 2, .key_products = 0, .divisions = 1, .products = 0}},
+      {8, {.mod_ups = 4, .key_products = 0, .divisions = 0, .products = 8}}};
+  const auto of = [&](std::size_t level, const Work& work) { return seconds_of({{level, work}}, rates); };
+  EXPECT_EQ(of(4, {.mod_ups = 3}), 6);
+  EXPECT_EQ(of(8, {.mod_ups = 3, .products = 1}), 20);
+  EXPECT_EQ(of(5, {.mod_ups = 2}), 2 * 2.5);
+  EXPECT_EQ(of(7, {.divisions = 4, .products = 1}), 4 * 0.25 + 6);
+  EXPECT_EQ(of(1, {.divisions = 5}), 5);  // the nearest
+  EXPECT_EQ(of(30, {.products = 2}), 16);
+  EXPECT_EQ(seconds_of({{4, {.mod_ups = 1}}, {8, {.mod_ups = 1}}}, rates), 6);
+  EXPECT_EQ(seconds_of(std::map<std::size_t, Work>{}, rates), 0);
+}
+
+TEST(Plan, WorkOfALevelIsThatOfItsParts) {
+  const Bootstrap plan(parameters(), {.slots = 64});
+  const Work total = plan.cost().total_work();
+  std::size_t divisions = 0;
+  for (const auto& [level, work] : plan.cost().work) divisions += work.divisions;
+  EXPECT_EQ(total.divisions, divisions);
+  for (const auto& matrices : {plan.slots_to_coefficients(), plan.coefficients_to_slots()}) {
+    for (const LinearTransform& matrix : matrices) {
+      EXPECT_EQ(matrix.cost().work.size(), 1U);
+      EXPECT_GE(plan.cost().work.at(matrix.level()).key_products, matrix.cost().total_work().key_products);
+    }
+  }
+}
+
+// A second estimate would differ by the clock's noise.
+TEST(Plan, WhatWasTimedIsKept) {
+  const Bootstrap plan(parameters(), {.slots = 4});
+  const rlwe::Parameters own = parameters();
+  TimeEstimator estimator(rlwe::Context::make(own));
+  const double first = estimator.seconds(plan);
+  EXPECT_GT(first, 0);
+  EXPECT_EQ(estimator.seconds(plan), first);
+  EXPECT_THROW(static_cast<void>(estimator.seconds(Bootstrap(parameters_for_bootstrapping([] {
+                                                               BootstrapSettings settings =
+                                                                   bootstrap_preset("test-40");
+                                                               settings.levels = 3;
+                                                               return settings;
+                                                             }()),
+                                                             {.slots = 4}))),
+               MismatchError);
 }
 
 TEST(Plan, ExpectedErrorsAgreeWithTheExpectedPrecision) {

@@ -7,12 +7,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/bfv.hpp"
@@ -300,6 +302,36 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
     return io::save(ckks::decrypt_for_sharing(side.x, side.secret, 0x1p-30, 10));
   };
   EXPECT_TRUE(shared(there) == shared(here)) << "decryption for sharing";
+}
+
+// All of a bootstrap's steps, and the graph that is made of them.
+TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
+  circuits::BootstrapSettings settings = circuits::bootstrap_preset("test-40");
+  settings.degree = 1024;
+  settings.levels = 2;
+  settings.digits = 1;
+  const rlwe::Parameters parameters = circuits::parameters_for_bootstrapping(settings);
+  const circuits::Bootstrap plan(parameters, {.slots = 4});
+  const auto there = tests::make_context(parameters);
+  const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(there);
+  const rlwe::EvaluationKeys keys = plan.generate_keys(secret);
+  const ckks::Evaluator evaluator(there, keys);
+  const ckks::Evaluator evaluator_here(here, io::load_evaluation_keys(here, io::save(keys)));
+  const circuits::PreparedBootstrap bootstrap(there, plan), bootstrap_here(here, plan);
+  const std::vector<Complex> values = {{0.5, 1}, {-1, 0.25}, {0, -0.75}, {1, 1}};
+  const Ciphertext x = ckks::encrypt(ckks::Encoder(there).encode(values, {}, plan.input_level()), secret);
+  const Bytes expected = io::save(bootstrap_here(evaluator_here, io::load_ciphertext(here, io::save(x))));
+  const Ciphertext eager = bootstrap(evaluator, x);
+  EXPECT_TRUE(io::save(eager) == expected);
+  const auto found = ckks::Encoder(there).decode(ckks::decrypt(eager, secret));
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_LT(std::abs(found[i] - values[i]), 0x1p-18);
+  if (!there->backend().records()) return;
+  std::optional<Ciphertext> out;
+  const auto recording =
+      there->backend().record(there->queue(), [&] { out.emplace(bootstrap(evaluator, x)); });
+  recording->replay(there->queue());
+  EXPECT_TRUE(io::save(*out) == expected) << "captured";
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, SameBits, ::testing::ValuesIn(settings()),

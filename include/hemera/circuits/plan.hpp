@@ -29,6 +29,8 @@ struct Work {
   std::size_t key_products = 0;  ///< of the keys' components
   std::size_t divisions = 0;     ///< that are divided, by P, by a level's divisor or by both
   std::size_t products = 0;      ///< of the factors' products, plain or not
+
+  Work& operator+=(const Work& other);
 };
 
 /// What one evaluation of a circuit takes, for each element of a batch.
@@ -49,8 +51,11 @@ struct Cost {
   /// Scales of the inputs and of the result.
   double scale = 0;
   double result_scale = 0;
-  Work work;
+  /// By the level at which it is done.
+  std::map<std::size_t, Work> work;
 
+  /// That of all levels.
+  [[nodiscard]] Work total_work() const;
   /// Levels used, by circuits that give none back.
   [[nodiscard]] std::size_t depth() const { return level - result_level; }
   /// Adds the operations of a part, their work and the bytes of its plaintexts. Keys may be shared, and

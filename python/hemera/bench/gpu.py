@@ -52,6 +52,7 @@ class BootstrapRow:
     microseconds: float
     checked: bool
     iterations: int = 1
+    merges_parts: bool = False
 
 
 @dataclass(frozen=True)
@@ -261,13 +262,13 @@ def _bootstrap_steps(results: Results) -> dict[str, dict[str, float]]:
                 name = steps[row.operation] or ("CoeffToSlot" if 2 * row.level > top else "SlotToCoeff")
                 bar[name] += row.microseconds / 1000
         bar["the rest"] = max(0.0, whole.microseconds / 1000 - sum(bar.values()))
-        parts = "real" if whole.real else "complex"
+        parts = "real" if whole.real else "merged" if whole.merges_parts else "complex"
         bars[f"{whole.preset}, {whole.slots} {parts} slots"] = bar
     return bars
 
 
 def _is_same_plan(a: BootstrapRow, b: BootstrapRow) -> bool:
-    return (a.preset, a.slots, a.real) == (b.preset, b.slots, b.real)
+    return (a.preset, a.slots, a.real, a.merges_parts) == (b.preset, b.slots, b.real, b.merges_parts)
 
 
 def _draw_bars(axes: Any, bars: dict[str, dict[str, float]]) -> None:

@@ -40,8 +40,8 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
 
   // To the ephemeral secret and back, with one ModUp.
   const SwitchExtent down(parameters, to_ephemeral_, 0), up(parameters, from_ephemeral_, top_level_);
-  down.add_switches(cost_.work, 1);
-  up.add_switches(cost_.work, 1);
+  down.add_switches(cost_.work[0], 1);
+  up.add_switches(cost_.work[top_level_], 1);
   cost_.key_products += 2;
   cost_.mod_ups += 1;
   cost_.divisions += 2;
@@ -51,7 +51,7 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
   // automorphism.
   const auto add_rotations = [&](const rlwe::GadgetPrimes& gadget, std::size_t level, std::size_t count) {
     const SwitchExtent extent(parameters, gadget, level);
-    extent.add_switches(cost_.work, count);
+    extent.add_switches(cost_.work[level], count);
     cost_.key_products += count;
     cost_.mod_ups += count;
     cost_.divisions += count;
@@ -75,7 +75,7 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
     // Differences and sums have divisions of their own, the third iteration's sum and those after it two.
     const std::size_t divisions = 3 * factors_log2_.size() - 1;
     cost_.divisions += divisions;
-    cost_.work.divisions += divisions * 2 * limbs(fresh_level_);
+    cost_.work[fresh_level_].divisions += divisions * 2 * limbs(fresh_level_);
     for (const std::size_t level : {input_level_, fresh_level_}) {
       if (real_) add_rotations(rotation_gadget(parameters, level, most_special_primes), level, 1);
     }
@@ -112,7 +112,7 @@ void Bootstrap::fit_keys(const rlwe::Parameters& parameters, std::size_t limit) 
   };
   // In words of memory traffic: transforms count thrice.
   const auto work_of = [](const LinearTransform& matrix) {
-    const Work& work = matrix.cost().work;
+    const Work work = matrix.cost().total_work();
     return work.key_products + 3 * (work.mod_ups + work.divisions);
   };
   // What is needed whatever the matrices are.

@@ -31,8 +31,8 @@ Cost EvalMod::cost(const rlwe::Parameters& parameters, std::size_t batch) const 
   for (std::size_t step = 0; step < product_levels_.size(); ++step) {
     const std::size_t level = product_levels_[step], count = products_of_step[step];
     const SwitchExtent extent(parameters, product_gadget(parameters, level, most_special_primes), level);
-    extent.add_switches(cost.work, batch * count);
-    cost.work.products += batch * count * 3 * extent.base;
+    extent.add_switches(cost.work[level], batch * count);
+    cost.work[level].products += batch * count * 3 * extent.base;
     cost.products += count;
     const std::size_t below = parameters.literal().levels[level - 1].size();
     const bool stays = step < results_of_step.size();

@@ -188,6 +188,7 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
   };
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const FunctionStep& step = steps_[i];
+    Work& work = cost_.work[step.level];
     if (!step.products.empty()) {
       ++cost_.key_products;
       highest_product = std::max(highest_product.value_or(0), step.level);
@@ -198,11 +199,11 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
     std::size_t used = 2 * limbs(step.level);
     if (!step.products.empty()) {
       const SwitchExtent extent(parameters, parameters.default_gadget(step.level), step.level);
-      extent.add_switches(cost_.work, 1);
-      cost_.work.products += step.products.size() * 3 * extent.base;
+      extent.add_switches(work, 1);
+      work.products += step.products.size() * 3 * extent.base;
       used = 6 * extent.base + 2 * extent.extended;
     }
-    cost_.work.divisions += step.rescaled ? 2 * limbs(step.level) : 0;
+    work.divisions += step.rescaled ? 2 * limbs(step.level) : 0;
     if (!step.terms.empty()) used += 2 * limbs(step.level);
     for (const auto& [a, b] : step.products) {
       copy_to(a, step.level);
@@ -213,7 +214,7 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
     }
     if (step.rescaled) {
       cost_.plain_products += step.terms.size();
-      cost_.work.products += step.terms.size() * 2 * limbs(step.level);
+      work.products += step.terms.size() * 2 * limbs(step.level);
       for (const auto& term : step.terms) {
         const std::size_t entries = std::min(parameters.degree(), ckks::period_entries(term.factor.size()));
         cost_.plaintext_bytes += limbs(step.level) * entries * sizeof(std::uint64_t);

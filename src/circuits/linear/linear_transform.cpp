@@ -222,10 +222,10 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
                              std::min(parameters.degree(), ckks::period_entries(period_of(diagonal).size()));
   }
   const SwitchExtent extent(parameters, gadget_, level_);
-  cost_.work = {.mod_ups = cost_.mod_ups * extent.digits * limbs,
-                .key_products = cost_.key_products * 2 * extent.digits * limbs,
-                .divisions = (cost_.divisions + 1) * limbs,  // the last one of two components
-                .products = cost_.plain_products * 2 * limbs};
+  cost_.work[level_] = {.mod_ups = cost_.mod_ups * extent.digits * limbs,
+                        .key_products = cost_.key_products * 2 * extent.digits * limbs,
+                        .divisions = (cost_.divisions + 1) * limbs,  // the last one of two components
+                        .products = cost_.plain_products * 2 * limbs};
   tell_workspace(extent, babies.size(), turns(giants));
 
   const rlwe::ScalePolicy scales(parameters);

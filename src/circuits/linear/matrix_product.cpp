@@ -122,10 +122,10 @@ void MatrixProduct::tell_needs(const rlwe::Parameters& parameters, const rlwe::G
   cost_.divisions += size_;
   cost_.products += size_;
   cost_.rescales += 1;
-  cost_.work.mod_ups += 2 * extent.digits * extent.extended;
-  cost_.work.key_products += size_ * 2 * extent.digits * extent.extended;
-  cost_.work.divisions += 2 * (size_ * extent.extended + extent.base);
-  cost_.work.products += 4 * size_ * extent.base;
+  cost_.work[cost_.result_level + 1] += {.mod_ups = 2 * extent.digits * extent.extended,
+                                         .key_products = size_ * 2 * extent.digits * extent.extended,
+                                         .divisions = 2 * (size_ * extent.extended + extent.base),
+                                         .products = 4 * size_ * extent.base};
   // All turned factors, and a product of three components.
   cost_.workspace_bytes = most + extent.bytes((4 * size_ + 3) * extent.base);
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);

@@ -104,10 +104,10 @@ void MatrixVectorProduct::tell_needs(const rlwe::Parameters& parameters) {
   cost_.divisions = cost_.key_products;
   cost_.rescales = 1;
   const SwitchExtent extent(parameters, gadget, cost_.level);
-  cost_.work.mod_ups = cost_.mod_ups * extent.digits * extent.extended;
-  cost_.work.key_products = cost_.key_products * 2 * extent.digits * extent.extended;
-  cost_.work.divisions = 2 * (cost_.divisions * extent.extended + extent.base);
-  cost_.work.products = 4 * diagonals_ * extent.base;
+  cost_.work[cost_.level] = {.mod_ups = cost_.mod_ups * extent.digits * extent.extended,
+                             .key_products = cost_.key_products * 2 * extent.digits * extent.extended,
+                             .divisions = 2 * (cost_.divisions * extent.extended + extent.base),
+                             .products = 4 * diagonals_ * extent.base};
   // Turned vectors, diagonals of one giant step, a product of three components and two sums; and a switch.
   const std::size_t limbs = (2 * baby_steps_ + 2 * baby_steps_ + 3 + 4) * extent.base;
   cost_.workspace_bytes = extent.bytes(limbs + (extent.digits + 2) * extent.extended);

@@ -172,9 +172,9 @@ void SlotCircuit::tell_needs(const rlwe::Parameters& parameters) {
       ++cost_.mod_ups;
       ++cost_.divisions;
       cost_.key_products += step.size();
-      cost_.work.mod_ups += extent.digits * extent.extended;
-      cost_.work.key_products += step.size() * 2 * extent.digits * extent.extended;
-      cost_.work.divisions += 2 * extent.extended;
+      cost_.work[level] += {.mod_ups = extent.digits * extent.extended,
+                            .key_products = step.size() * 2 * extent.digits * extent.extended,
+                            .divisions = 2 * extent.extended};
       for (const std::size_t rotation : step) {
         const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
         add_need({rlwe::KeyRole::galois(element), gadget});
@@ -192,8 +192,7 @@ void SlotCircuit::tell_needs(const rlwe::Parameters& parameters) {
     plaintext_scale_ = cost_.result_scale * (scales.policy().scales[cost_.level].divisor / cost_.scale);
     cost_.plain_products = 1;
     cost_.rescales = 1;
-    cost_.work.products += 2 * extent.base;
-    cost_.work.divisions += 2 * extent.base;
+    cost_.work[cost_.level] += {.divisions = 2 * extent.base, .products = 2 * extent.base};
     const std::size_t entries = ckks::period_entries(period_of(numbers_of(kept_)).size());
     cost_.plaintext_bytes = extent.base * std::min(parameters.degree(), entries) * sizeof(std::uint64_t);
     cost_.workspace_bytes = std::max(cost_.workspace_bytes, extent.bytes(6 * extent.base));
