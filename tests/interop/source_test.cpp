@@ -40,7 +40,7 @@ TEST(InteropSource, ReadsBytesFilesAndStreams) {
 
 TEST(InteropSource, SaysWhatItCanNotRead) {
   EXPECT_THROW(Source(std::filesystem::path("/no/such/file")), FileError);
-  EXPECT_THROW(Source(std::filesystem::temp_directory_path()), FileError);
+  EXPECT_THROW(Source{std::filesystem::temp_directory_path()}, FileError);
 }
 
 TEST(InteropSource, FilesOfKeysAreSources) {
