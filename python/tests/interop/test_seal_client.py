@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.cli import main
 from hemera.interop import seal
 
 sealapi = pytest.importorskip("tenseal.sealapi", reason="tenseal has no wheel for this Python")
@@ -306,3 +308,12 @@ def test_batches(client: Client) -> None:
     assert isinstance(files, list)
     for row, file in zip(rows, files, strict=True):
         client.expect(client.decrypted(client.loaded("Ciphertext", file)), row + client.rolled(row, -2))
+
+
+def test_the_benchmark_of_a_request(capsys: pytest.CaptureFixture[str]) -> None:
+    """It runs, and its answers are right."""
+    command = ["bench", "requests", "--n", "8192", "--seconds", "0.05", "--device", "cpu", "--json", "-"]
+    assert main(command) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["scheme"] for row in rows} == set(SCHEMES)
+    assert all(row["checked"] and row["hemera_ms"] > 0 and row["library_ms"] > 0 for row in rows)

@@ -60,7 +60,7 @@ class ZlibContent final : public Reader::Content {
   void expect_end() override {
     // Its checksum is compared when the end of the stream is asked for.
     std::byte more{};
-    if (fill(std::span(&more, 1)) != 0 || !ended_ || !stored_.empty() || stream_.avail_in != 0) {
+    if (fill(std::span(&more, 1)) != 0 || !stored_.empty() || stream_.avail_in != 0) {
       throw FormatError("the zlib stream does not end with the object");
     }
   }

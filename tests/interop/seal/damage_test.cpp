@@ -208,5 +208,49 @@ TEST(SealHeader, FilesHaveTheVersionOfTheParameters) {
   EXPECT_EQ(content(session.dump_ciphertext(again)), content(session.dump_ciphertext(a)));
 }
 
+// A file with one word of its array changed.
+std::vector<std::byte> with_word(std::vector<std::byte> file, std::size_t from_end, std::uint64_t word) {
+  for (std::size_t i = 0; i < 8; ++i) {
+    file[file.size() - 8 * from_end + i] = static_cast<std::byte>(word >> (8 * i) & 0xFF);
+  }
+  return file;
+}
+
+TEST(SealResidues, AreBelowTheirModuli) {
+  const Vectors vectors("bgv");
+  const auto file = stored(content(vectors.file("ct_b.seal")));
+  constexpr std::uint64_t last_modulus = 68719230977;
+  const Session& session = vectors.session();
+  EXPECT_NO_THROW(static_cast<void>(session.load_ciphertext(with_word(file, 1, last_modulus - 1))));
+  for (const std::uint64_t word :
+       {last_modulus, last_modulus + 1, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+    EXPECT_THROW(static_cast<void>(session.load_ciphertext(with_word(file, 1, word))), FormatError) << word;
+  }
+}
+
+// A secret that is none: one whose values are all in range, but not of one ternary polynomial.
+TEST(SealSecret, IsTernaryAndTheSameInEveryLimb) {
+  const Vectors vectors("bfv");
+  const Session& session = vectors.session();
+  const auto file = stored(content(vectors.file("secret_key.seal")));
+  EXPECT_NO_THROW(static_cast<void>(session.load_secret_key(file)));
+  EXPECT_THROW(static_cast<void>(session.load_secret_key(with_word(file, 1, 5))), FormatError);
+  // The last limb is that of another ternary secret: all zeros, or the same times -1.
+  constexpr std::size_t limb = 4096;
+  constexpr std::uint64_t last_modulus = 137438822401;
+  auto zero = file;
+  auto negative = file;
+  for (std::size_t i = 1; i <= limb; ++i) {
+    std::uint64_t word = 0;
+    for (std::size_t byte = 8; byte-- > 0;) {
+      word = word << 8 | std::to_integer<std::uint64_t>(file[file.size() - 8 * i + byte]);
+    }
+    zero = with_word(std::move(zero), i, 0);
+    negative = with_word(std::move(negative), i, word == 0 ? 0 : last_modulus - word);
+  }
+  EXPECT_THROW(static_cast<void>(session.load_secret_key(zero)), FormatError);
+  EXPECT_THROW(static_cast<void>(session.load_secret_key(negative)), FormatError);
+}
+
 }  // namespace
 }  // namespace hemera::interop::seal::test

@@ -9,8 +9,11 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
+#include "interop/seal/objects.hpp"
 #include "interop/seal/samples.hpp"
 #include "interop/seal/vectors.hpp"
+#include "test_device.hpp"
 
 namespace hemera::interop::seal::test {
 namespace {
@@ -239,7 +242,7 @@ TEST_P(SealVectors, ObjectsOfOtherKindsAndParametersAreRefused) {
   EXPECT_THROW(static_cast<void>(foreign.session().load_ciphertext(ciphertext)), MismatchError);
   EXPECT_THROW(static_cast<void>(foreign.session().load_secret_key(secret_key)), MismatchError);
   EXPECT_THROW(static_cast<void>(foreign.session().load_plaintext(plaintext)), MismatchError);
-  EXPECT_THROW(foreign.session().dump_keys(session.keys()), MismatchError);
+  EXPECT_THROW(static_cast<void>(foreign.session().dump_keys(session.keys())), MismatchError);
   EXPECT_THROW(static_cast<void>(foreign.session().dump_ciphertext(session.load_ciphertext(ciphertext))),
                MismatchError);
   EXPECT_THROW(
@@ -274,6 +277,87 @@ TEST_P(SealVectors, DescriptionsTellWhatFilesTell) {
   EXPECT_FALSE(describe(other).has_value());
   const auto foreign = Vectors(vectors.is_ckks() ? "bfv" : "ckks").file("parms.zstd.seal");
   EXPECT_THROW(describe(vectors.file(ciphertext), Source(foreign)), MismatchError);
+}
+
+std::vector<std::byte> parms_of(const EncryptionParameters& parameters) {
+  Writer out(4);
+  write_parameters(out, parameters);
+  return out.finish(Compression::none);
+}
+
+const std::vector<std::uint64_t> primes{68719403009, 68719230977, 137438822401};
+
+// A plain modulus that exceeds the first prime: no message fits the level that SEAL would have there.
+TEST(SealParameters, LevelsBeginWhereThePlainModulusFits) {
+  const auto parms = parms_of({SchemeNumber::bfv, 4096, primes, std::uint64_t{1} << 40});
+  const Session session(parms, hemera::tests::device());
+  EXPECT_EQ(session.params().levels(), 1U);
+  const auto context = session.context();
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const std::vector<std::int64_t> values{1, -2, 3};
+  const auto plaintext = integer::Encoder(context).encode(values, {}, rlwe::Encoding::coefficients);
+  const Ciphertext x = any_scheme::encrypt(plaintext, secret);
+  EXPECT_EQ(session.metadata(x).coeff_modulus_count, 2U);
+  const Ciphertext again = session.load_ciphertext(session.dump_ciphertext(x));
+  EXPECT_EQ(again.meta.encoding, rlwe::Encoding::coefficients);
+  auto found = integer::Encoder(context).decode(any_scheme::decrypt(again, secret));
+  found.resize(values.size());
+  EXPECT_EQ(found, values);
+  EXPECT_THROW(Session(parms, hemera::tests::device(), {.encoding = rlwe::Encoding::slots}), ParameterError);
+}
+
+// One prime is for data and keys alike, and none is left to switch with.
+TEST(SealParameters, OnePrimeHasNoSwitchingKeys) {
+  const auto parms = parms_of({SchemeNumber::bgv, 4096, {primes[0]}, 257});
+  Session session(parms, hemera::tests::device());
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+  const rlwe::SecretKey again = session.load_secret_key(session.dump_secret_key(secret));
+  const std::vector<std::int64_t> values{7};
+  const auto plaintext = integer::Encoder(session.context()).encode(values, {}, rlwe::Encoding::coefficients);
+  const Ciphertext x =
+      session.load_ciphertext(session.dump_ciphertext(any_scheme::encrypt(plaintext, secret)));
+  EXPECT_EQ(integer::Encoder(session.context()).decode(any_scheme::decrypt(x, again)).front(), 7);
+  const auto files = Vectors("bgv");
+  EXPECT_THROW(session.load_keys({.relinearization = files.file("relin_keys.full.seal")}), MismatchError);
+  const KeyPlaces none(1, std::vector<CiphertextView>(1));
+  EXPECT_THROW(session.import_relinearization(none), FormatError);
+}
+
+// What adapters give: the same checks as of files.
+TEST_P(SealVectors, ObjectsInMemoryAreThoseOfFiles) {
+  const Session& session = vectors.session();
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  const Metadata meta = session.metadata(a);
+  std::vector<std::uint64_t> words(meta.size * meta.coeff_modulus_count * session.context()->degree());
+  session.export_ciphertext(a, words);
+  CiphertextView view{.is_ntt_form = meta.is_ntt_form,
+                      .size = meta.size,
+                      .coeff_modulus_count = meta.coeff_modulus_count,
+                      .scale = meta.scale,
+                      .correction_factor = meta.correction_factor,
+                      .words = words};
+  for (std::size_t i = 0; i < view.parms_id.size(); ++i) {
+    view.parms_id[i] = static_cast<std::byte>(std::stoul(meta.parms_id.substr(2 * i, 2), nullptr, 16));
+  }
+  const auto file = session.dump_ciphertext(a);
+  EXPECT_EQ(content(session.dump_ciphertext(session.import_ciphertext(view))), content(file));
+
+  const auto refused = [&](auto change) {
+    CiphertextView wrong = view;
+    change(wrong);
+    EXPECT_THROW(static_cast<void>(session.import_ciphertext(wrong)), FormatError);
+  };
+  refused([](CiphertextView& wrong) { wrong.size = 3; });
+  refused([](CiphertextView& wrong) { wrong.size = 17; });
+  refused([](CiphertextView& wrong) { wrong.coeff_modulus_count = 1; });
+  refused([](CiphertextView& wrong) { wrong.words = wrong.words.first(100); });
+  refused([](CiphertextView& wrong) { wrong.scale = 0; });
+  refused([](CiphertextView& wrong) { wrong.correction_factor = 65537; });
+  words.back() = ~std::uint64_t{0};
+  refused([](CiphertextView&) {});
+  view.parms_id[0] ^= std::byte{1};
+  EXPECT_THROW(static_cast<void>(session.import_ciphertext(view)), MismatchError);
+  EXPECT_THROW(session.export_ciphertext(a, std::span(words).first(7)), MismatchError);
 }
 
 }  // namespace
