@@ -205,9 +205,12 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
   const std::size_t sine_levels = function.depth();
   const std::size_t levels = 1 + encode_budget + sine_levels + decode_budget - 1;  // that are rescaled
   const std::size_t extra = client.parameters->scaling == Scaling::flexible_auto_ext ? 1 : 0;
-  if (levels + extra > context_->top_level()) {
-    throw ParameterError("bootstrap: it takes " + std::to_string(levels) + " levels, and the context has " +
-                         std::to_string(context_->top_level() - extra));
+  // The input has a level to spare, and the result more than that.
+  if (levels + extra + 2 > context_->top_level()) {
+    throw ParameterError(
+        "bootstrap: it takes " + std::to_string(levels) + " of the context's " +
+        std::to_string(context_->top_level() - extra) +
+        " levels, which leaves no more than it begins with; use a larger multiplicative depth");
   }
   const std::size_t top = context_->top_level() - extra;
   raised_level_ = top;
