@@ -64,23 +64,23 @@ nb::bytes foreign_bytes(Dump dump) {
 }
 
 template <typename Dump>
-nb::list foreign_list(Dump dump) {
+nb::typed<nb::list, nb::bytes> foreign_list(Dump dump) {
   std::vector<std::vector<std::byte>> files = [&] {
     const ReleasedGil release;
     return dump();
   }();
-  nb::list result;
+  nb::typed<nb::list, nb::bytes> result;
   for (std::vector<std::byte>& file : files) result.append(to_python(file));
   return result;
 }
 
 template <typename Dump>
-nb::dict foreign_files(Dump dump) {
+nb::typed<nb::dict, nb::str, nb::bytes> foreign_files(Dump dump) {
   interop::KeyFiles files = [&] {
     const ReleasedGil release;
     return dump();
   }();
-  nb::dict result;
+  nb::typed<nb::dict, nb::str, nb::bytes> result;
   if (files.public_key) result["public_key"] = to_python(*files.public_key);
   if (files.relinearization) result["relinearization"] = to_python(*files.relinearization);
   if (files.galois) result["galois"] = to_python(*files.galois);

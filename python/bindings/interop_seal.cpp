@@ -41,9 +41,10 @@ rlwe::Ciphertext load_ciphertexts(const seal::Session& session, const std::vecto
   return session.load_ciphertexts(parts);
 }
 
-nb::dict metadata(const seal::Session& session, const rlwe::Ciphertext& ciphertext) {
+nb::typed<nb::dict, nb::str, nb::object> metadata(const seal::Session& session,
+                                                  const rlwe::Ciphertext& ciphertext) {
   const seal::Metadata found = session.metadata(ciphertext);
-  nb::dict result;
+  nb::typed<nb::dict, nb::str, nb::object> result;
   result["parms_id"] = found.parms_id;
   result["size"] = found.size;
   result["is_ntt_form"] = found.is_ntt_form;

@@ -119,7 +119,7 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const ::seal::Ciphertext
                             const ::seal::Ciphertext& y, const ::seal::Plaintext& m,
                             const ::seal::RelinKeys& relin, const ::seal::GaloisKeys& galois, bool ckks,
                             const ::seal::SEALContext& context) {
-  std::vector<Ciphertext> all(16);
+  std::vector<Ciphertext> all(17);
   std::size_t next = 0;
   const auto result = [&]() -> Ciphertext& { return all.at(next++); };
   evaluator.negate(x, result());
@@ -133,6 +133,7 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const ::seal::Ciphertext
   evaluator.add_plain(x, m, result());
   evaluator.sub_plain(x, m, result());
   evaluator.multiply_plain(x, m, result());
+  evaluator.apply_galois(x, 3, galois, result());
   Ciphertext& lower = result();
   evaluator.mod_switch_to_next(x, lower);
   evaluator.mod_switch_to(x, context.last_parms_id(), result());
@@ -190,6 +191,7 @@ TEST_P(SealAdapter, ErrorsAreExceptions) {
   SealCiphertext result;
   EXPECT_THROW(ours->rotate_rows(x, 1, copy, result), std::invalid_argument);
   EXPECT_THROW(ours->rotate_rows(x, 5, galois, result), MissingKeyError);
+  EXPECT_THROW(ours->apply_galois(x, 9, galois, result), MissingKeyError);
   EXPECT_THROW(ours->negate(result, result), MismatchError);
   EXPECT_THROW(ours->negate(::seal::Ciphertext(), result), Error);
   EXPECT_THROW(static_cast<void>(::seal::Ciphertext(result)), MismatchError);

@@ -89,7 +89,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto empty = [&] { return hemera::rlwe::EvaluationKeys{.context = party->context}; };
     // Files of no keys load, and there is nothing to write.
     const std::vector<std::byte> itself(file.begin(), file.end());
-    attempt([&](auto bytes) { return messages.dump(messages.load_ciphertext(bytes), 0, none); }, file);
+    attempt(
+        [&](auto bytes) {
+          return messages.dump(messages.load(std::vector<hemera::interop::Source>{bytes}, {}), 0, none);
+        },
+        file);
     attempt([&](auto bytes) { return messages.dump(messages.load_plaintext(bytes), 0, none); }, file);
     attempt([&](auto bytes) { return keys.dump(keys.load_secret_key(bytes), none); }, file);
     attempt([&](auto bytes) { return keys.dump(keys.load_public_key(bytes), none); }, file);

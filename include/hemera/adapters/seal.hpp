@@ -287,6 +287,19 @@ class SealEvaluator {
     put(evaluator_->multiply_plain(*get(encrypted), party_->upload(plain)), destination);
   }
   template <typename Destination>
+  void apply_galois(const Operand& encrypted, std::uint32_t galois_elt, const ::seal::GaloisKeys& galois_keys,
+                    Destination& destination) const {
+    require(galois_keys);
+    rlwe::Ciphertext source = get(encrypted)->clone();
+    evaluator_->relinearize_inplace(source);
+    const auto key = evaluator_->keys().find(rlwe::KeyRole::galois(galois_elt), source.meta.level);
+    if (key == nullptr) {
+      throw MissingKeyError("apply_galois: the Galois keys have none of the element " +
+                            std::to_string(galois_elt));
+    }
+    put(rlwe::apply_galois(source, galois_elt, *key), destination);
+  }
+  template <typename Destination>
   void rotate_rows(const Operand& encrypted, int steps, const ::seal::GaloisKeys& galois_keys,
                    Destination& destination) const {
     require(galois_keys);
@@ -366,6 +379,11 @@ class SealEvaluator {
   template <typename Ciphertext>
   void multiply_plain_inplace(Ciphertext& encrypted, const ::seal::Plaintext& plain) const {
     multiply_plain(encrypted, plain, encrypted);
+  }
+  template <typename Ciphertext>
+  void apply_galois_inplace(Ciphertext& encrypted, std::uint32_t galois_elt,
+                            const ::seal::GaloisKeys& galois_keys) const {
+    apply_galois(encrypted, galois_elt, galois_keys, encrypted);
   }
   template <typename Ciphertext>
   void rotate_rows_inplace(Ciphertext& encrypted, int steps, const ::seal::GaloisKeys& galois_keys) const {

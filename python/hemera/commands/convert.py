@@ -131,7 +131,7 @@ def dump(session: Any, thing: Any, form: dict[str, Any]) -> dict[str, bytes]:
     if isinstance(thing, hemera.Keys):
         files = session.dump_keys(thing, **form)
         return {"": next(iter(files.values()))} if len(files) == 1 else {f".{k}": v for k, v in files.items()}
-    dumps = {
+    dumps: dict[type, str] = {
         hemera.Ciphertext: "dump_ciphertext",
         hemera.Plaintext: "dump_plaintext",
         hemera.SecretKey: "dump_secret_key",

@@ -62,19 +62,35 @@ rlwe::Metadata Messages::check(const CiphertextFields& fields) const {
   return meta;
 }
 
-rlwe::Ciphertext Messages::load_ciphertext(std::span<const std::byte> file) const {
-  Reader in(file, "a ciphertext of SEAL");
-  Reader::Nested words;
-  const CiphertextFields fields = read_ciphertext(in, words);
-  rlwe::Ciphertext result = rlwe::make_ciphertext(context_, check(fields), fields.size);
-  const poly::RnsBase& base = context_->base(result.meta.level);
+void Messages::read_words(Reader& in, const CiphertextFields& fields, const Reader::Nested& words,
+                          const poly::PolyView& out, const poly::RnsBase& base) const {
   const Form form = fields.is_evaluation ? Form::evaluation : Form::coefficient;
-  const poly::PolyView view = result.poly.view();
-  read_residues(in, *context_, view.components(0, fields.is_seeded ? 1 : fields.size), base, form);
+  read_residues(in, *context_, out.components(0, fields.is_seeded ? 1 : fields.size), base, form);
   const auto seed = end_ciphertext(in, fields, words);
   in.expect_end();
-  if (seed) expand_residues(*context_, view.components(1, 1), base, form, *seed);
-  if (form == Form::coefficient) context_->backend().forward_transform(context_->queue(), view, view, base);
+  if (seed) expand_residues(*context_, out.components(1, 1), base, form, *seed);
+  if (form == Form::coefficient) context_->backend().forward_transform(context_->queue(), out, out, base);
+}
+
+rlwe::Ciphertext Messages::load(std::span<const Source> files, rlwe::BatchShape shape) const {
+  rlwe::Ciphertext result;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    Reader in(files[i].bytes(), "a ciphertext of SEAL");
+    Reader::Nested words;
+    const CiphertextFields fields = read_ciphertext(in, words);
+    rlwe::Metadata meta = check(fields);
+    if (i == 0) {
+      meta.batch = shape;
+      result = rlwe::make_ciphertext(context_, std::move(meta), fields.size);
+    } else if (meta.level != result.meta.level || fields.size != result.size() ||
+               meta.scale != result.meta.scale || meta.correction != result.meta.correction) {
+      throw MismatchError(
+          "load_ciphertexts: ciphertext " + std::to_string(i) +
+          " has another level, size, scale or correction factor than the first; a batch has one "
+          "of each");
+    }
+    read_words(in, fields, words, result.poly.view().batches(i, 1), context_->base(result.meta.level));
+  }
   return result;
 }
 

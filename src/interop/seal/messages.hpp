@@ -17,7 +17,8 @@ class Messages {
   Messages(const Client& client, std::shared_ptr<const rlwe::Context> context)
       : client_(client), context_(std::move(context)) {}
 
-  [[nodiscard]] rlwe::Ciphertext load_ciphertext(std::span<const std::byte> file) const;
+  /// As many as the shape has, one at least; each goes straight to its place.
+  [[nodiscard]] rlwe::Ciphertext load(std::span<const Source> files, rlwe::BatchShape shape) const;
   [[nodiscard]] rlwe::Plaintext load_plaintext(std::span<const std::byte> file) const;
   /// The element of this index of a batch.
   [[nodiscard]] std::vector<std::byte> dump(const rlwe::Ciphertext& ciphertext, std::size_t index,
@@ -32,6 +33,8 @@ class Messages {
 
  private:
   [[nodiscard]] std::size_t level_of(const ParmsId& id, const char* what) const;
+  void read_words(Reader& in, const CiphertextFields& fields, const Reader::Nested& words,
+                  const poly::PolyView& out, const poly::RnsBase& base) const;
   /// What Hemera has for the fields; FormatError and MismatchError where they do not fit the parameters.
   [[nodiscard]] rlwe::Metadata check(const CiphertextFields& fields) const;
   [[nodiscard]] rlwe::Metadata check(const PlaintextFields& fields) const;

@@ -46,16 +46,12 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
 }
 
 rlwe::Ciphertext Session::load_ciphertext(const Source& source) const {
-  return Messages(*client_, context_).load_ciphertext(source.bytes());
+  return Messages(*client_, context_).load(std::span(&source, 1), {});
 }
 
 rlwe::Ciphertext Session::load_ciphertexts(std::span<const Source> sources) const {
   if (sources.empty()) throw ParameterError("load_ciphertexts: a batch needs one source at least");
-  std::vector<rlwe::Ciphertext> parts;
-  std::vector<const rlwe::Ciphertext*> pointers;
-  parts.reserve(sources.size());
-  for (const Source& source : sources) pointers.push_back(&parts.emplace_back(load_ciphertext(source)));
-  return rlwe::stack(pointers);
+  return Messages(*client_, context_).load(sources, {sources.size()});
 }
 
 rlwe::Plaintext Session::load_plaintext(const Source& source) const {
