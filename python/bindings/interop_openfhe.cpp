@@ -98,6 +98,7 @@ void bind_interop_openfhe(nb::module_& m) {
              return self.load_secret_key(source);
            }),
            "source"_a)
+      .def("bootstrap", &openfhe::Session::bootstrap, "ciphertext"_a, ReleaseGil())
       .def(
           "dump_context",
           [](const openfhe::Session& self, bool json) {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from hemera import _core, errors
 from hemera._arguments import in_own_words, require_type
 from hemera._load import parameters_of
+from hemera.bootstrapping import Bootstrap
 from hemera.ciphertext import Ciphertext
 from hemera.context import Context
+from hemera.evaluator import Evaluator
 from hemera.interop import _session
 from hemera.interop._session import Source, read_source
 from hemera.keys import Keys, SecretKey
@@ -28,6 +30,9 @@ class Session(_session.Session[_core.OpenFheSession]):
     next product. The noise of BFV and BGV ciphertexts that were loaded is unknown: their guaranteed budget is
     0, and no warning tells of it.
 
+    `x.bootstrap()` is OpenFHE's EvalBootstrap, of one iteration, with the client's own keys (those of
+    EvalBootstrapKeyGen) and the settings that the context has for the ciphertext's number of slots.
+
     Args:
         source: a crypto context, or any other object of OpenFHE: each has the context in it. From a key, the
             special primes are taken; from others, they follow by OpenFHE's rule.
@@ -44,6 +49,12 @@ class Session(_session.Session[_core.OpenFheSession]):
         data = read_source(source, "Session")
         context = Context(parameters_of(_core.openfhe_parameters(data)), device, **options)
         super().__init__(_core.OpenFheSession(context._native, data), context)
+
+    def _bind(self, keys: Keys) -> Evaluator:
+        if self.params.scheme != "ckks":
+            return super()._bind(keys)
+        # What a plan of Hemera's own is to `Ciphertext.bootstrap`.
+        return Evaluator(self._context, keys, bootstrap=cast(Bootstrap, _Bootstrap(self._native)))
 
     def dump_context(self, *, format: Format = "binary") -> bytes:  # noqa: A002
         """The crypto context, as it was loaded."""
@@ -81,6 +92,18 @@ class Session(_session.Session[_core.OpenFheSession]):
         core = self._own(ciphertext, "dump_ciphertext")
         files = self._native.dump_ciphertexts(core, _is_json(format))
         return files if ciphertext.shape else files[0]
+
+
+class _Bootstrap:
+    """OpenFHE's EvalBootstrap in the place of a plan."""
+
+    input_level = 1
+
+    def __init__(self, native: _core.OpenFheSession) -> None:
+        self._session = native
+
+    def _apply(self, _: Evaluator, x: Ciphertext) -> _core.Ciphertext:
+        return self._session.bootstrap(x._native)
 
 
 def _is_json(form: str) -> bool:

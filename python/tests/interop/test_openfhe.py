@@ -174,6 +174,13 @@ def test_errors_are_typed(tmp_path: Path) -> None:
         x.rotate(1)
 
 
+def test_bootstraps_need_a_context_that_was_set_up(tmp_path: Path) -> None:
+    files = Files("ckks-flexibleauto", tmp_path)
+    x = files.session().load_ciphertext(files.path("ct_a.bin"))
+    with pytest.raises(hm.errors.ParameterError, match="EvalBootstrapSetup"):
+        x.bootstrap()
+
+
 def test_objects_live_in_hemeras_format(files: Files) -> None:
     session = files.session()
     context = hm.Context(hm.load_parameters(session.params.to_bytes()), "cpu")

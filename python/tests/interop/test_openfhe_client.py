@@ -343,3 +343,72 @@ def test_contexts_that_hemera_does_not_have_are_named() -> None:
         context.Enable(feature)
     with pytest.raises(hm.errors.FormatError, match="MULTIPARTY"):
         openfhe.Session(lib.Serialize(context, lib.BINARY))
+
+
+BOOTSTRAPS = {
+    "dense": {"slots": 8, "budget": [1, 1]},
+    "fixed": {"slots": 8, "budget": [1, 1], "scaling": "FIXEDAUTO"},
+    "manual": {"slots": 8, "budget": [1, 1], "scaling": "FIXEDMANUAL"},
+    "extended": {"slots": 16, "budget": [2, 2], "scaling": "FLEXIBLEAUTOEXT"},
+    "layers": {"slots": 64, "budget": [2, 2]},
+    "uneven": {"slots": 64, "budget": [3, 2]},
+    "many": {"slots": 256, "budget": [4, 3], "secret": "SPARSE_TERNARY"},
+    "full": {"slots": 1024, "budget": [3, 3]},
+    "full-dense": {"slots": 1024, "budget": [1, 1], "secret": "SPARSE_TERNARY"},
+    "encapsulated": {"slots": 32, "budget": [2, 1], "secret": "SPARSE_ENCAPSULATED"},
+}
+
+
+@pytest.mark.parametrize("name", BOOTSTRAPS)
+def test_bootstraps_are_openfhes(name: str) -> None:
+    setting = {"scaling": "FLEXIBLEAUTO", "secret": "UNIFORM_TERNARY", **BOOTSTRAPS[name]}
+    slots, budget = setting["slots"], setting["budget"]
+    secret_type = getattr(lib.SecretKeyDist, setting["secret"])
+    parameters = lib.CCParamsCKKSRNS()
+    parameters.SetSecurityLevel(lib.HEStd_NotSet)
+    parameters.SetRingDim(2048)
+    parameters.SetSecretKeyDist(secret_type)
+    parameters.SetScalingTechnique(getattr(lib.ScalingTechnique, setting["scaling"]))
+    parameters.SetScalingModSize(59)
+    parameters.SetFirstModSize(60)
+    parameters.SetBatchSize(slots)
+    depth = 3 + lib.FHECKKSRNS.GetBootstrapDepth(budget, secret_type)
+    parameters.SetMultiplicativeDepth(depth)
+    cc = lib.GenCryptoContext(parameters)
+    for feature in (lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, lib.ADVANCEDSHE, lib.FHE):
+        cc.Enable(feature)
+    cc.EvalBootstrapSetup(budget, [0, 0], slots)
+    keys = cc.KeyGen()
+    cc.EvalMultKeyGen(keys.secretKey)
+    cc.EvalBootstrapKeyGen(keys.secretKey, slots)
+    tag = keys.secretKey.GetKeyTag()
+
+    session = openfhe.Session(lib.Serialize(cc, lib.BINARY), device="cpu")
+    session.load_keys(
+        relinearization=lib.SerializeEvalMultKeyString(lib.BINARY, tag),
+        galois=lib.SerializeEvalAutomorphismKeyString(lib.BINARY, tag),
+    )
+    clear = np.random.default_rng(1).uniform(-1, 1, slots)
+    fresh = cc.MakeCKKSPackedPlaintext(clear.tolist(), 1, depth - 1, None, slots)
+    low = cc.Encrypt(keys.publicKey, fresh)
+    theirs = cc.EvalBootstrap(low)
+    ours = session.load_ciphertext(lib.Serialize(low, lib.BINARY)).bootstrap()
+    stated = session.metadata(session.load_ciphertext(lib.Serialize(theirs, lib.BINARY)))
+    found = session.metadata(ours)
+    scales = found.pop("scaling_factor"), stated.pop("scaling_factor")
+    assert found == stated
+    assert abs(scales[0] / scales[1] - 1) < 1e-14
+
+    def worst(ciphertext: Any, expected: NDArray[Any]) -> float:
+        plaintext = cc.Decrypt(keys.secretKey, ciphertext)
+        plaintext.SetLength(slots)
+        return float(np.max(np.abs(np.array(plaintext.GetRealPackedValue()) - expected)))
+
+    dumped = session.dump_ciphertext(ours)
+    assert isinstance(dumped, bytes)
+    back = lib.DeserializeCiphertextString(dumped, lib.BINARY)
+    assert worst(back, clear) < max(2 * worst(theirs, clear), 2.0**-18)
+    # The client goes on.
+    further = cc.Rescale(back) if setting["scaling"] == "FIXEDMANUAL" else back
+    assert worst(cc.EvalMult(further, further), clear * clear) < 2.0**-16
+    assert worst(cc.EvalAdd(back, theirs), 2 * clear) < 2.0**-16

@@ -180,12 +180,10 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
       slots_(settings.slots),
       encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated) {
   const rlwe::Parameters& parameters = context_->parameters();
-  const Scaling scaling = client.parameters->scaling;
-  if (settings.encodes_slots || (scaling != Scaling::fixed_auto && scaling != Scaling::flexible_auto)) {
+  if (settings.encodes_slots) {
     throw ParameterError(
-        "bootstrap: Hemera has OpenFHE's bootstrapping with CoeffToSlot first, by FIXEDAUTO and "
-        "FLEXIBLEAUTO; the "
-        "context was set up for another");
+        "bootstrap: Hemera has OpenFHE's bootstrapping with CoeffToSlot first; the context was set up for "
+        "SlotToCoeff first");
   }
   if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
     throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
@@ -206,11 +204,16 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
   const circuits::Function function = scaled_sine(sine);
   const std::size_t sine_levels = function.depth();
   const std::size_t levels = 1 + encode_budget + sine_levels + decode_budget - 1;  // that are rescaled
-  const std::size_t top = context_->top_level();
-  if (levels > top) {
-    throw ParameterError("bootstrap: it takes " + std::to_string(levels) + " levels, and the context has " +
-                         std::to_string(top));
+  const std::size_t extra = client.parameters->scaling == Scaling::flexible_auto_ext ? 1 : 0;
+  // The input has a level to spare, and the result more than that.
+  if (levels + extra + 2 > context_->top_level()) {
+    throw ParameterError(
+        "bootstrap: it takes " + std::to_string(levels) + " of the context's " +
+        std::to_string(context_->top_level() - extra) +
+        " levels, which leaves no more than it begins with; use a larger multiplicative depth");
   }
+  const std::size_t top = context_->top_level() - extra;
+  raised_level_ = top;
   const auto& scales = parameters.rescaling().scales;
   input_scale_ = std::ldexp(scales[0].scale, -correction);
   raised_scale_ = q0 * 2 * sine.bound * static_cast<double>(parameters.max_slots() / slots_);
@@ -378,7 +381,7 @@ Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Cipherte
     }
     return key;
   };
-  const std::size_t top = ctx.top_level();
+  const std::size_t top = raised_level_;
   Ciphertext low = in.clone();
   if (encapsulated_) low = rlwe::reencrypt(low, *key_of({.to = rlwe::ephemeral_secret}, 0));
   const poly::PolyView view = low.poly.view();
@@ -402,10 +405,9 @@ Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Cipherte
 }
 
 Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
-  const std::size_t result_level = decode_level_ - (decode_.size() - 1);
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
-  if (x.meta.level >= result_level) return x;
+  if (x.meta.level >= decode_level_ - (decode_.size() - 1)) return x;
   if (x.meta.slots != slots_) {
     throw MismatchError("bootstrap: the ciphertext has " + std::to_string(x.meta.slots) +
                         " slots, the settings are for " + std::to_string(slots_));
@@ -413,7 +415,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
   evaluator.adjust_to_level_inplace(x, 0, input_scale_);
   x = raised(evaluator, x);
-  evaluator.adjust_to_level_inplace(x, context_->top_level() - 1);
+  evaluator.adjust_to_level_inplace(x, raised_level_ - 1);
   std::vector<Ciphertext> parts;
   for (std::size_t i = 0; i < encode_.size(); ++i) {
     const bool is_last = i + 1 == encode_.size();

@@ -22,7 +22,7 @@ namespace hemera::interop::openfhe {
 class Bootstrapper {
  public:
   /// ParameterError where the context has not the levels that its settings need, or settings that Hemera does
-  /// not have (slots encoding, FIXEDMANUAL).
+  /// not have (SlotToCoeff first).
   Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
                const BootstrapSettings& settings, std::uint32_t correction_factor);
 
@@ -65,8 +65,9 @@ class Bootstrapper {
   std::size_t slots_;
   std::size_t width_;  // slots of what is between the transforms: twice as many where there is room
   bool encapsulated_;
-  double input_scale_ = 1;   // that inputs are brought to at level 0: the level's less the correction
-  double raised_scale_ = 1;  // at which raised ones hold (m / q_0 + I) / 2K
+  std::size_t raised_level_ = 0;  // the top, less the further modulus of FLEXIBLEAUTOEXT
+  double input_scale_ = 1;        // that inputs are brought to at level 0: the level's less the correction
+  double raised_scale_ = 1;       // at which raised ones hold (m / q_0 + I) / 2K
   std::vector<Layer> encode_;
   // Full packing: layers again for imaginary parts, the last of CoeffToSlot and the first of SlotToCoeff.
   std::vector<Layer> encode_imaginary_, decode_imaginary_;

@@ -17,7 +17,8 @@ using Kind = Item::Kind;
 constexpr std::size_t deepest = 64;  // OpenFHE's files have up to 32
 constexpr std::size_t longest_text = 1024;
 constexpr std::size_t most_names = 1024;
-// What a document may take: OpenFHE writes a residue in 20 bytes and more, and structure is little beside it.
+// What a document may take beside as many bytes as its text has: OpenFHE writes a residue in 20 bytes and
+// more, and structure is little beside residues.
 constexpr std::size_t free_bytes = std::size_t{32} << 20;
 
 [[noreturn]] void refuse(const std::string& problem) { throw FormatError("OpenFHE JSON: " + problem); }
@@ -26,7 +27,7 @@ constexpr std::size_t free_bytes = std::size_t{32} << 20;
 class Builder {
  public:
   Builder(JsonDocument& document, std::size_t text_bytes)
-      : document_(document), budget_(free_bytes + text_bytes / 2 * 3) {}
+      : document_(document), budget_(free_bytes + text_bytes) {}
 
   bool null() { refuse("a null, which OpenFHE does not write"); }
   bool boolean(bool value) { return scalar({.kind = Kind::truth, .integer = value ? 1U : 0U}); }

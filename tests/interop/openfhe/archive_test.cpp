@@ -166,6 +166,25 @@ TEST(OpenFheArchive, CorruptionIsAFormatErrorOrAnotherObject) {
   }
 }
 
+TEST(OpenFheArchive, MemoryFollowsTheFile) {
+  for (const std::string& folder : all_folders()) {
+    for (const std::string& name : test::names(folder)) {
+      const Bytes file = test::get(folder, name);
+      const io::test::AllocationGuard guard;
+      static_cast<void>(read_any_file(file));
+      // `total` counts what was freed on the way, too.
+      EXPECT_LT(guard.total(), 2 * file.size() + (std::size_t{1} << 18)) << folder << "/" << name;
+    }
+  }
+  // Numbers of a digit each would take four times their text.
+  std::string numbers = "{\"value0\": [0";
+  while (numbers.size() < (std::size_t{16} << 20)) numbers += ",0";
+  numbers += "]}";
+  const io::test::AllocationGuard guard;
+  EXPECT_THROW(static_cast<void>(read_any_file(std::as_bytes(std::span(numbers)))), FormatError);
+  EXPECT_LT(guard.largest(), (std::size_t{64} << 20) + 2 * numbers.size());
+}
+
 TEST(OpenFheArchive, CountsAreCheckedBeforeMemoryIsTaken) {
   Bytes file = test::get("bfv", "ct_a.bin");
   // Every place where a count could stand is made huge.

@@ -413,8 +413,8 @@ TEST(OpenFheContext, ContextsWithBootstrappingLoad) {
 // Keys of 7 MB, which are not among the vectors of this repository.
 TEST(OpenFheBootstrap, ResultsAreOpenFhes) {
   const std::string folder = "ckks-bootstrap";
-  if (!test::find(folder, "cryptocontext.bin")) {
-    GTEST_SKIP() << "HEMERA_OPENFHE_VECTORS names no folder with " << folder;
+  if (!test::find(folder, "eval_mult_key.bin")) {
+    GTEST_SKIP() << "HEMERA_OPENFHE_VECTORS names no folder with the keys of " << folder;
   }
   const Json values = test::values(folder);
   Session session(test::get(folder, "cryptocontext.bin"));

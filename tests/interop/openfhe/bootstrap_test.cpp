@@ -1,0 +1,150 @@
+// OpenFHE's bootstrapping with keys as EvalBootstrapKeyGen makes them, for settings of all kinds.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <random>
+#include <set>
+
+#include "hemera/interop/openfhe.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "interop/openfhe/file.hpp"
+#include "interop/openfhe/keys.hpp"
+#include "interop/openfhe/vectors.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+constexpr std::int64_t half = 512;  // N / 2 of the context
+
+struct BootstrapCase {
+  const char* name;
+  std::uint32_t slots, encode, decode;
+  std::uint32_t encode_steps, decode_steps;
+  SecretType secret = SecretType::uniform;
+  Scaling scaling = Scaling::flexible_auto;
+};
+
+// Rotations of one side: (first + j) stride for j < steps, then multiples of steps stride.
+void add_layer(std::set<std::int64_t>& rotations, std::int64_t layers, std::int64_t steps,
+               std::int64_t stride, std::int64_t inner_modulus) {
+  const std::int64_t diagonals = (std::int64_t{2} << layers) - 1;
+  const auto modulo = [](std::int64_t a, std::int64_t m) { return ((a % m) + m) % m; };
+  for (std::int64_t j = 0; j < steps; ++j) {
+    rotations.insert(modulo((j - (std::int64_t{1} << layers) + 1) * stride, inner_modulus));
+  }
+  for (std::int64_t i = 0; i < (diagonals + 1) / steps; ++i)
+    rotations.insert(modulo(i * steps * stride, half));
+}
+
+// What EvalBootstrapKeyGen makes keys for, where the budgets divide the layers.
+std::set<std::int64_t> rotations_of(const BootstrapCase& tested) {
+  std::set<std::int64_t> rotations;
+  const auto slots = static_cast<std::int64_t>(tested.slots);
+  for (std::int64_t step = slots; step < half; step *= 2) rotations.insert(step);
+  if (tested.encode == 1 && tested.decode == 1) {
+    for (const std::int64_t steps : {tested.encode_steps, tested.decode_steps}) {
+      for (std::int64_t i = 1; i <= steps; ++i) rotations.insert(i);
+      for (std::int64_t i = 2; i < slots / steps; ++i) rotations.insert(i * steps);
+    }
+  } else {
+    const auto log_slots = static_cast<std::int64_t>(std::countr_zero(tested.slots));
+    const std::int64_t encode = log_slots / tested.encode, decode = log_slots / tested.decode;
+    for (std::int64_t done = 0; done < log_slots; done += encode) {
+      add_layer(rotations, encode, tested.encode_steps, std::int64_t{1} << done, slots);
+    }
+    for (std::int64_t done = 0; done < log_slots; done += decode) {
+      add_layer(rotations, decode, tested.decode_steps, std::int64_t{1} << done, half);
+    }
+  }
+  rotations.erase(0);
+  return rotations;
+}
+
+class OpenFheBootstraps : public testing::TestWithParam<BootstrapCase> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, OpenFheBootstraps,
+    testing::Values(BootstrapCase{"dense", 8, 1, 1, 4, 4}, BootstrapCase{"layers", 16, 2, 2, 4, 4},
+                    BootstrapCase{"different", 16, 2, 1, 2, 8}, BootstrapCase{"all_slots", 512, 3, 1, 4, 32},
+                    BootstrapCase{"sparse", 64, 2, 3, 4, 4, SecretType::sparse},
+                    BootstrapCase{"encapsulated", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated},
+                    BootstrapCase{"fixed_auto", 8, 1, 1, 4, 2, SecretType::uniform, Scaling::fixed_auto},
+                    BootstrapCase{"fixed_manual", 8, 1, 1, 2, 4, SecretType::sparse, Scaling::fixed_manual}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
+  const BootstrapCase& tested = GetParam();
+  auto object = read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
+  object->parameters->secret = tested.secret;
+  object->parameters->scaling = tested.scaling;
+  auto settings = std::make_shared<BootstrapSettings>();
+  *settings = {.baby_steps_encode = tested.encode_steps,
+               .baby_steps_decode = tested.decode_steps,
+               .slots = tested.slots,
+               .budget_encode = tested.encode,
+               .budget_decode = tested.decode};
+  object->scheme->fhe->settings = {{tested.slots, settings}};
+  object->scheme->fhe->correction_factor = 11;
+  const auto file = write_file(object, Format::binary);
+  Session session(file);
+
+  // The client's keys, as its files.
+  const auto context = session.context();
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  auto secret_file = from_secret_key(secret, {object, "0123456789abcdef0123456789abcdef"});
+  static_cast<void>(session.load_secret_key(write_file(secret_file, Format::binary)));
+  const auto rotations = rotations_of(tested);
+  rlwe::EvaluationKeys keys =
+      rlwe::generate_keys(secret, {.rotations = {rotations.begin(), rotations.end()}, .conjugation = true});
+  if (tested.secret == SecretType::sparse_encapsulated) {
+    const rlwe::ParametersLiteral& literal = session.params().literal();
+    const rlwe::GadgetPrimes narrow{.base = literal.levels.front(),
+                                    .special = {literal.special_primes.front()},
+                                    .digits = {literal.levels.front()}};
+    const auto made = rlwe::generate_encapsulation_keys(secret, 32, context->gadget(narrow),
+                                                        context->gadget(context->top_level()));
+    keys.add({.to = rlwe::ephemeral_secret}, made.to_ephemeral);
+    keys.add({.from = rlwe::ephemeral_secret}, made.from_ephemeral);
+  }
+  session.load_keys(session.dump_keys(keys).sources());
+
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<std::complex<double>> values(tested.slots);
+  for (auto& value : values) value = uniform(random);
+  const ckks::Encoder encoder(context);
+  const rlwe::Ciphertext in = ckks::encrypt(encoder.encode(values, {}, 1), secret);
+  const rlwe::Ciphertext out = session.bootstrap(in);
+
+  const std::size_t sine = tested.secret == SecretType::uniform ? 14 : 10;
+  const Metadata metadata = session.metadata(out);
+  EXPECT_EQ(metadata.level, tested.encode + tested.decode + sine - 1);
+  EXPECT_EQ(metadata.noise_scale_degree, 2);
+  EXPECT_EQ(metadata.slots, tested.slots);
+  const std::size_t level = context->top_level() - metadata.level;
+  EXPECT_EQ(metadata.scaling_factor, session.params().rescaling().scales[level].product_scale);
+  const auto decoded = encoder.decode(ckks::decrypt(out, secret));
+  // The sine is straight up to the cube of 2^-11 of the values, and fixed techniques take moduli for 2^59.
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_LE(std::abs(decoded[i] - values[i]), 0x1p-16) << i;
+  // What has as many levels already comes back as it is.
+  EXPECT_EQ(session.dump_ciphertext(session.bootstrap(out)), session.dump_ciphertext(out));
+}
+
+TEST(OpenFheBootstrapErrors, SayWhatIsMissing) {
+  Session session(test::get("ckks-bootstrap", "cryptocontext.bin"));
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+  const ckks::Encoder encoder(session.context());
+  const auto encrypted = [&](std::size_t slots, std::size_t level) {
+    const std::vector<std::complex<double>> values(slots);
+    return ckks::encrypt(encoder.encode(values, {}, level), secret);
+  };
+  EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(16, 1))), ParameterError);  // set up for 8
+  EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(8, 1))), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(8, 0))), LevelError);
+}
+
+}  // namespace
+}  // namespace hemera::interop::openfhe
