@@ -98,7 +98,8 @@ void bind_interop_openfhe(nb::module_& m) {
              return self.load_secret_key(source);
            }),
            "source"_a)
-      .def("bootstrap", &openfhe::Session::bootstrap, "ciphertext"_a, ReleaseGil())
+      .def("bootstrap", &openfhe::Session::bootstrap, "ciphertext"_a, "iterations"_a, "precision"_a,
+           ReleaseGil())
       .def(
           "dump_context",
           [](const openfhe::Session& self, bool json) {

@@ -75,11 +75,14 @@ class Session {
   [[nodiscard]] rlwe::Ciphertext load_ciphertexts(std::span<const Source> sources) const;
   [[nodiscard]] rlwe::SecretKey load_secret_key(const Source& source) const;
 
-  /// OpenFHE's EvalBootstrap of one iteration, with the client's keys and the settings that its context has
+  /// OpenFHE's EvalBootstrap with the client's keys and the settings that its context has
   /// for the ciphertext's number of slots: the level and degree of the result are OpenFHE's. MissingKeyError
   /// without EvalBootstrapKeyGen's keys, ParameterError for contexts that were not set up for it and for
   /// settings that Hemera does not have, LevelError for a ciphertext at the last level.
-  [[nodiscard]] rlwe::Ciphertext bootstrap(const rlwe::Ciphertext& ciphertext) const;
+  /// With two iterations the error, magnified by 2^precision (from 1 to 30: the bits that one iteration has),
+  /// is bootstrapped and subtracted, for one level more.
+  [[nodiscard]] rlwe::Ciphertext bootstrap(const rlwe::Ciphertext& ciphertext, int iterations = 1,
+                                           int precision = 0) const;
 
   /// Objects as OpenFHE's files. MismatchError for objects of other contexts or that OpenFHE can not hold,
   /// and without a key tag: OpenFHE finds keys by it, and a session has one when it has loaded an object with

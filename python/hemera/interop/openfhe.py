@@ -56,6 +56,24 @@ class Session(_session.Session[_core.OpenFheSession]):
         # What a plan of Hemera's own is to `Ciphertext.bootstrap`.
         return Evaluator(self._context, keys, bootstrap=cast(Bootstrap, _Bootstrap(self._native)))
 
+    def bootstrap(self, ciphertext: Ciphertext, *, iterations: int = 1, precision: int = 0) -> Ciphertext:
+        """OpenFHE's EvalBootstrap(ciphertext, iterations, precision); `ciphertext.bootstrap()` is that of one
+        iteration.
+
+        Args:
+            ciphertext: of this session.
+            iterations: 1, or 2: the error is bootstrapped, too, for one level more.
+            precision: for two iterations, the bits that one has, from 1 to 30.
+
+        Raises:
+            MissingKeyError: without the keys of EvalBootstrapKeyGen.
+            ParameterError: for a context that was not set up for the ciphertext's number of slots, settings
+                that Hemera does not have, and numbers out of range.
+            LevelError: for a ciphertext at the last level.
+        """
+        core = self._own(ciphertext, "bootstrap")
+        return Ciphertext(self._native.bootstrap(core, iterations, precision), self._evaluator)
+
     def dump_context(self, *, format: Format = "binary") -> bytes:  # noqa: A002
         """The crypto context, as it was loaded."""
         return self._native.dump_context(_is_json(format))
@@ -103,7 +121,7 @@ class _Bootstrap:
         self._session = native
 
     def _apply(self, _: Evaluator, x: Ciphertext) -> _core.Ciphertext:
-        return self._session.bootstrap(x._native)
+        return self._session.bootstrap(x._native, 1, 0)
 
 
 def _is_json(form: str) -> bool:

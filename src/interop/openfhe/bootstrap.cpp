@@ -172,6 +172,12 @@ std::int64_t baby_steps(std::size_t layers) {
   return std::int64_t{1} << (layers / 2 + 1 + (many ? 1 : 0));
 }
 
+// The values times 2^bits, at the same scale.
+Ciphertext magnified(const ckks::Evaluator& evaluator, Ciphertext x, int bits) {
+  for (int i = 0; i < bits; ++i) x = evaluator.add(x, x);
+  return x;
+}
+
 }  // namespace
 
 Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
@@ -445,6 +451,21 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   x.meta.slots = slots_;
   x.meta.largest = in.meta.largest;
   return x;
+}
+
+Ciphertext Bootstrapper::twice(const ckks::Evaluator& evaluator, const Ciphertext& in, int precision) const {
+  Ciphertext first = (*this)(evaluator, in);
+  if (first.meta.level > 0) evaluator.rescale_inplace(first);
+  if (first.meta.level <= in.meta.level) return in.clone();
+  Ciphertext x = in.clone();
+  for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
+  first = magnified(evaluator, std::move(first), precision);
+  const Ciphertext error = evaluator.subtract(first, magnified(evaluator, std::move(x), precision));
+  const Ciphertext second = evaluator.rescale((*this)(evaluator, error));
+  Ciphertext result = evaluator.subtract(first, second);
+  evaluator.multiply_scalar_inplace(result, {.value = std::ldexp(1.0, -precision)});
+  result.meta.largest = in.meta.largest;
+  return result;
 }
 
 }  // namespace hemera::interop::openfhe

@@ -30,6 +30,9 @@ class Bootstrapper {
   /// no level more. LevelError for one without a level to spare; MissingKeyError.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
+  /// The same, and then of the error times 2^precision, which is subtracted: one level lower.
+  [[nodiscard]] rlwe::Ciphertext twice(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in,
+                                       int precision) const;
 
  private:
   /// A matrix by its diagonals, as a sum over outer rotations of sums over inner ones.

@@ -130,10 +130,16 @@ rlwe::SecretKey Session::load_secret_key(const Source& source) const {
   return to_secret_key(context_, *object);
 }
 
-rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext) const {
+rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext, int iterations, int precision) const {
   require_own(*context_, *ciphertext.context, "bootstrap");
   const auto bootstrapper = client_->bootstrapper(context_, ciphertext.meta.slots);
-  return (*bootstrapper)(ckks::Evaluator(context_, keys_), ciphertext);
+  const ckks::Evaluator evaluator(context_, keys_);
+  if (iterations == 1) return (*bootstrapper)(evaluator, ciphertext);
+  if (iterations != 2 || precision < 1 || precision > 30) {
+    throw ParameterError(
+        "bootstrap: one iteration, or two with a precision from 1 to 30 bits: that of one iteration");
+  }
+  return bootstrapper->twice(evaluator, ciphertext, precision);
 }
 
 std::vector<std::byte> Session::dump_context(Format format) const {

@@ -129,6 +129,19 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   const auto decoded = encoder.decode(ckks::decrypt(out, secret));
   // The sine is straight up to the cube of 2^-11 of the values, and fixed techniques take moduli for 2^59.
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_LE(std::abs(decoded[i] - values[i]), 0x1p-16) << i;
+  // Twice: the error itself is bootstrapped, one level lower.
+  if (metadata.level + 3 <= context->top_level()) {
+    const rlwe::Ciphertext twice = session.bootstrap(in, 2, 10);
+    EXPECT_EQ(session.metadata(twice).level, metadata.level + 1);
+    EXPECT_EQ(twice.meta.noise_scale_degree, 2);
+    const auto better = encoder.decode(ckks::decrypt(twice, secret));
+    double once_worst = 0, twice_worst = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      once_worst = std::max(once_worst, std::abs(decoded[i] - values[i]));
+      twice_worst = std::max(twice_worst, std::abs(better[i] - values[i]));
+    }
+    EXPECT_LT(twice_worst, once_worst / 16);
+  }
   // What has as many levels already comes back as it is.
   EXPECT_EQ(session.dump_ciphertext(session.bootstrap(out)), session.dump_ciphertext(out));
 }
