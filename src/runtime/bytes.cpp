@@ -1,19 +1,29 @@
 #include "hemera/runtime/bytes.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 
 namespace hemera::runtime {
 
 static_assert(std::numeric_limits<double>::is_iec559 && sizeof(double) == 8);
 
-void ByteWriter::f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
-
-void ByteWriter::bytes(std::span<const std::byte> values) {
-  data_.insert(data_.end(), values.begin(), values.end());
+void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> values) {
+  if (values.size() > to.capacity() - to.size()) {
+    std::vector<std::byte> larger;
+    larger.reserve(std::max(2 * to.capacity(), to.size() + values.size()));
+    larger.assign(to.begin(), to.end());
+    secure_zero(to.data(), to.size());
+    to = std::move(larger);
+  }
+  to.insert(to.end(), values.begin(), values.end());
 }
+
+void ByteWriter::f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
 
 void ByteWriter::length(std::size_t count) {
   if (count > std::numeric_limits<std::uint32_t>::max()) {

@@ -1,5 +1,7 @@
 #include "io/allocation_guard.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -10,6 +12,8 @@ struct Count {
   bool active = false;
   std::size_t total = 0;
   std::size_t largest = 0;
+  std::span<const std::byte> watched = {};
+  std::size_t found = 0;
 };
 thread_local Count count;
 
@@ -26,6 +30,15 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
+void release(void* memory) {
+  if (memory != nullptr && count.active && !count.watched.empty()) {
+    const std::span block(static_cast<const std::byte*>(memory), malloc_usable_size(memory));
+    const auto& watched = count.watched;
+    if (std::search(block.begin(), block.end(), watched.begin(), watched.end()) != block.end()) ++count.found;
+  }
+  std::free(memory);
+}
+
 }  // namespace
 
 // The array forms call these. Those with nothrow do, too, but for AddressSanitizer's.
@@ -40,16 +53,22 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     return nullptr;
   }
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
 
 namespace hemera::io::test {
 
 AllocationGuard::AllocationGuard() { count = {.active = true}; }
-AllocationGuard::~AllocationGuard() { count.active = false; }
+AllocationGuard::~AllocationGuard() { count = {}; }
 std::size_t AllocationGuard::total() const { return count.total; }
 std::size_t AllocationGuard::largest() const { return count.largest; }
+
+void AllocationGuard::watch(std::span<const std::byte> bytes) {
+  watched_.assign(bytes.begin(), bytes.end());
+  count.watched = watched_;
+}
+std::size_t AllocationGuard::found() const { return count.found; }
 
 }  // namespace hemera::io::test

@@ -11,8 +11,11 @@
 
 namespace hemera::runtime {
 
-/// Appends values to a byte vector. One value has one encoding: what is hashed or compared may be written
-/// with it.
+/// Appends to a vector. The memory that it leaves as it grows is zeroed: it may have held a secret's bytes.
+void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> values);
+
+/// Appends values to a byte vector, as append_bytes does. One value has one encoding: what is hashed or
+/// compared may be written with it.
 class ByteWriter {
  public:
   void u8(std::uint8_t value) { integer(value); }
@@ -23,7 +26,7 @@ class ByteWriter {
   void boolean(bool value) { u8(value ? 1 : 0); }
   /// IEEE 754 binary64, as its bits.
   void f64(double value);
-  void bytes(std::span<const std::byte> values);
+  void bytes(std::span<const std::byte> values) { append_bytes(data_, values); }
   void bytes(std::span<const std::uint8_t> values) { bytes(std::as_bytes(values)); }
   /// u32 length, then the characters. Throws ParameterError from 2^32 characters on.
   void string(std::string_view text);
@@ -40,9 +43,11 @@ class ByteWriter {
   template <typename T>
   void integer(T value) {
     static_assert(std::is_unsigned_v<T>);
+    std::byte bytes[sizeof(T)];
     for (std::size_t byte = 0; byte < sizeof(T); ++byte) {
-      data_.push_back(static_cast<std::byte>((static_cast<std::uint64_t>(value) >> (8 * byte)) & 0xFF));
+      bytes[byte] = static_cast<std::byte>((static_cast<std::uint64_t>(value) >> (8 * byte)) & 0xFF);
     }
+    append_bytes(data_, bytes);
   }
   void length(std::size_t count);
 

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
@@ -22,6 +24,11 @@ constexpr std::size_t most_names = 1024;
 constexpr std::size_t free_bytes = std::size_t{32} << 20;
 
 [[noreturn]] void refuse(const std::string& problem) { throw FormatError("OpenFHE JSON: " + problem); }
+
+// They may be a secret key's.
+void zero(std::vector<std::uint64_t>& numbers) {
+  runtime::secure_zero(numbers.data(), numbers.size() * sizeof(std::uint64_t));
+}
 
 // Receives what a parser finds in the text.
 class Builder {
@@ -50,7 +57,11 @@ class Builder {
       // Old and new memory are there at once.
       const std::size_t wanted = std::max<std::size_t>(64, numbers.size() + numbers.size() / 2);
       spend((wanted - numbers.size()) * sizeof(std::uint64_t));
-      numbers.reserve(wanted);
+      std::vector<std::uint64_t> larger;
+      larger.reserve(wanted);
+      larger.assign(numbers.begin(), numbers.end());
+      zero(numbers);
+      numbers = std::move(larger);
     }
     numbers.push_back(value);
     ++list.integer;
@@ -137,6 +148,10 @@ class Builder {
 };
 
 }  // namespace
+
+JsonDocument::~JsonDocument() {
+  for (auto& list : numbers) zero(list);
+}
 
 JsonDocument::JsonDocument(std::span<const std::byte> text) {
   Builder builder(*this, text.size());
@@ -284,14 +299,17 @@ std::vector<std::byte> JsonWriter::take() {
 }
 
 void JsonWriter::append(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  out_.insert(out_.end(), bytes.begin(), bytes.end());
+  runtime::append_bytes(out_, std::as_bytes(std::span(text)));
+}
+
+void JsonWriter::indent() {
+  for (std::size_t i = 0; i < has_fields_.size(); ++i) append("    ");
 }
 
 void JsonWriter::next(const char* name) {
   append(has_fields_.back() ? ",\n" : "\n");
   has_fields_.back() = true;
-  out_.insert(out_.end(), 4 * has_fields_.size(), std::byte{' '});
+  indent();
   if (name == nullptr) return;
   text(name);
   append(": ");
@@ -302,7 +320,7 @@ void JsonWriter::close(char bracket) {
   has_fields_.pop_back();
   if (had_fields) {
     append("\n");
-    out_.insert(out_.end(), 4 * has_fields_.size(), std::byte{' '});
+    indent();
   }
   append(std::string_view(&bracket, 1));
 }

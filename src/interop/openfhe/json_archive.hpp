@@ -19,6 +19,10 @@ class JsonDocument {
   /// Throws FormatError for malformed text, and for values that no file of OpenFHE has: numbers of more than
   /// 64 bits, deep nesting, more structure than residues.
   explicit JsonDocument(std::span<const std::byte> text);
+  JsonDocument(const JsonDocument&) = delete;
+  JsonDocument& operator=(const JsonDocument&) = delete;
+  /// Zeroes the numbers that nobody took.
+  ~JsonDocument();
 
   struct Item {
     enum class Kind : std::uint8_t {
@@ -116,6 +120,7 @@ class JsonWriter final : public Archive {
   void append(std::string_view text);
   void number(std::uint64_t value);
   void text(std::string_view value);
+  void indent();
   void next(const char* name);
   void close(char bracket);
 

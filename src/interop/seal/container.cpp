@@ -113,15 +113,13 @@ Writer::~Writer() { runtime::secure_zero(data_.data(), data_.size()); }
 
 void Writer::expect(std::size_t bytes) { data_.reserve(data_.size() + bytes); }
 
-void Writer::u8(std::uint8_t value) { data_.push_back(static_cast<std::byte>(value)); }
+void Writer::u8(std::uint8_t value) { bytes(std::as_bytes(std::span(&value, 1))); }
 
 void Writer::u64(std::uint64_t value) { words(std::span(&value, 1)); }
 
 void Writer::f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
 
-void Writer::bytes(std::span<const std::byte> values) {
-  data_.insert(data_.end(), values.begin(), values.end());
-}
+void Writer::bytes(std::span<const std::byte> values) { runtime::append_bytes(data_, values); }
 
 void Writer::words(std::span<const std::uint64_t> values) {
   if constexpr (std::endian::native == std::endian::little) {
@@ -160,9 +158,9 @@ std::vector<std::byte> Writer::finish(Compression compression) {
   std::vector<std::byte> packed = compress(std::span(content).subspan(Header::bytes), compression);
   runtime::secure_zero(content.data(), content.size());
   header(compression, Header::bytes + packed.size());
-  packed.insert(packed.begin(), data_.begin(), data_.end());
-  data_.clear();
-  return packed;
+  bytes(packed);
+  runtime::secure_zero(packed.data(), packed.size());
+  return std::move(data_);
 }
 
 }  // namespace hemera::interop::seal

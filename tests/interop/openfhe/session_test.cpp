@@ -14,6 +14,7 @@
 #include "hemera/schemes/integer/encoder.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/vectors.hpp"
+#include "io/allocation_guard.hpp"
 #include "io/corruption.hpp"
 
 namespace hemera::interop::openfhe {
@@ -281,6 +282,24 @@ TEST_P(OpenFheSession, ObjectsAreWrittenBackTheSame) {
   EXPECT_TRUE(other.params() == session_.params());
   EXPECT_EQ(other.dump_keys(other.keys()).relinearization, keys.relinearization);
   EXPECT_EQ(other.dump_keys(other.keys()).galois, keys.galois);
+}
+
+TEST_P(OpenFheSession, SecretsLeaveNoCopiesInReleasedMemory) {
+  const Bytes binary = session_.dump_secret_key(secret_),
+              json = session_.dump_secret_key(secret_, Format::json);
+  const auto middle = [](const Bytes& file) { return std::span(file).subspan(file.size() / 2, 40); };
+  for (const Format format : {Format::binary, Format::json}) {
+    const Bytes& file = format == Format::binary ? binary : json;
+    for (const Bytes* watched : {&binary, &json}) {
+      io::test::AllocationGuard guard;
+      guard.watch(middle(*watched));
+      const Bytes written = session_.dump_secret_key(secret_, format);
+      EXPECT_EQ(guard.found(), 0U);
+      static_cast<void>(session_.load_secret_key(file));
+      EXPECT_EQ(guard.found(), 0U);
+      EXPECT_TRUE(written == file);
+    }
+  }
 }
 
 TEST_P(OpenFheSession, ObjectsLiveInHemerasOwnFormat) {

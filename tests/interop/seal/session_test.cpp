@@ -13,6 +13,7 @@
 #include "interop/seal/objects.hpp"
 #include "interop/seal/samples.hpp"
 #include "interop/seal/vectors.hpp"
+#include "io/allocation_guard.hpp"
 #include "test_device.hpp"
 
 namespace hemera::interop::seal::test {
@@ -135,6 +136,23 @@ TEST_P(SealVectors, WhatIsWrittenIsReadBack) {
   const rlwe::Plaintext decrypted =
       any_scheme::decrypt(session.load_ciphertext(session.dump_ciphertext(fresh)), vectors.secret());
   vectors.expect_values(decrypted, vectors.values().get_child("inputs.a"), 1e-3);
+}
+
+TEST_P(SealVectors, SecretsLeaveNoCopiesInReleasedMemory) {
+  const Session& session = vectors.session();
+  const auto plain = session.dump_secret_key(vectors.secret(), Compression::none);
+  for (const Compression compression : {Compression::none, Compression::zlib, Compression::zstd}) {
+    const auto file = session.dump_secret_key(vectors.secret(), compression);
+    for (const auto* watched : {&plain, &file}) {
+      io::test::AllocationGuard guard;
+      guard.watch(std::span(*watched).subspan(watched->size() / 2, 40));
+      const auto written = session.dump_secret_key(vectors.secret(), compression);
+      EXPECT_EQ(guard.found(), 0U);
+      static_cast<void>(session.load_secret_key(file));
+      EXPECT_EQ(guard.found(), 0U);
+      EXPECT_TRUE(written == file);
+    }
+  }
 }
 
 TEST_P(SealVectors, FilesThatAreNotSeededAreWrittenAsTheyWere) {
