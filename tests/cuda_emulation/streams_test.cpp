@@ -44,12 +44,14 @@ std::size_t waits(const std::function<void()>& operations) {
   return emulation::counts().stream_waits - before;
 }
 
-// In a thread with a stream of its own: threads take turns at them, so that one may have the caller's.
+// In a thread with a stream of its own, unless all have the user's: threads take turns at them, so that one
+// may have the caller's, but no two in a row.
 void in_a_thread(const Emulation& e, const std::function<void()>& operations) {
   const auto callers = e.queue->stream();
-  for (bool done = false; !done;) {
+  bool done = false;
+  for (const bool is_last : {false, true}) {
     std::thread([&] {
-      if (e.queue->stream() == callers) return;
+      if (done || (e.queue->stream() == callers && !is_last)) return;
       operations();
       done = true;
     }).join();
