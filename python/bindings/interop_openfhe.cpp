@@ -33,9 +33,10 @@ rlwe::Ciphertext load_openfhe_batch(const openfhe::Session& session, const std::
   return session.load_ciphertexts(parts);
 }
 
-nb::dict openfhe_metadata(const openfhe::Session& session, const rlwe::Ciphertext& ciphertext) {
+nb::typed<nb::dict, nb::str, nb::object> openfhe_metadata(const openfhe::Session& session,
+                                                          const rlwe::Ciphertext& ciphertext) {
   const openfhe::Metadata found = session.metadata(ciphertext);
-  nb::dict result;
+  nb::typed<nb::dict, nb::str, nb::object> result;
   result["level"] = found.level;
   result["noise_scale_degree"] = found.noise_scale_degree;
   result["scaling_factor"] = found.scaling_factor;

@@ -120,8 +120,8 @@ class _Bootstrap:
     def __init__(self, native: _core.OpenFheSession) -> None:
         self._session = native
 
-    def _apply(self, _: Evaluator, x: Ciphertext) -> _core.Ciphertext:
-        return self._session.bootstrap(x._native, 1, 0)
+    def _apply(self, _: Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
+        return self._session.bootstrap(native, 1, 0)
 
 
 def _is_json(form: str) -> bool:
