@@ -200,13 +200,13 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
   const Sine sine = sine_of(client.parameters->secret);
   const double q0 = static_cast<double>(context_->base(0).modulus(0).value());
   const auto bits = static_cast<double>(client.parameters->encoding->plain_modulus);
-  const int correction =
-      static_cast<int>(correction_factor) - static_cast<int>(std::round(std::log2(q0) - bits));
+  const double given_correction = correction_factor - std::round(std::log2(q0) - bits);
   const std::size_t encode_budget = settings.budget_encode, decode_budget = settings.budget_decode;
   if (encode_budget < 1 || decode_budget < 1 || encode_budget > log_slots || decode_budget > log_slots ||
-      correction < 0 || correction > 60) {
+      given_correction < 0 || given_correction > 60) {
     throw ParameterError("bootstrap: the budgets or the correction factor of the settings are out of range");
   }
+  const int correction = static_cast<int>(given_correction);
   const circuits::Function function = scaled_sine(sine);
   const std::size_t sine_levels = function.depth();
   const std::size_t levels = 1 + encode_budget + sine_levels + decode_budget - 1;  // that are rescaled

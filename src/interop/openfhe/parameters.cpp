@@ -241,7 +241,7 @@ rlwe::ParametersLiteral literal_of(const CryptoContext& context, const std::opti
     policy.scales = scales_of(parameters, primes);
     literal.scale = policy.scales.back().scale;
     const double bits = std::log2(primes.front()) - std::log2(policy.scales.front().scale);
-    literal.range_bits = std::clamp(static_cast<int>(std::floor(bits)), 0, 60);
+    literal.range_bits = bits >= 0 ? static_cast<int>(std::min(bits, 60.0)) : 0;
   } else if (context.scheme_type == SchemeType::bgv) {
     policy.factors = factors_of(parameters, primes);
     policy.factors.erase(policy.factors.begin(),

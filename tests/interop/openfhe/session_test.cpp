@@ -284,6 +284,16 @@ TEST_P(OpenFheSession, ObjectsAreWrittenBackTheSame) {
   EXPECT_EQ(other.dump_keys(other.keys()).galois, keys.galois);
 }
 
+// The field of the plaintext modulus holds CKKS's bits of scale.
+TEST(OpenFheContext, ScalesBeyondAllNumbersAreRefused) {
+  for (const std::uint64_t bits : {std::uint64_t{2000}, ~std::uint64_t{0}}) {
+    auto context =
+        read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-fixedmanual", "cryptocontext.bin"));
+    context->parameters->encoding->plain_modulus = bits;
+    EXPECT_THROW(Session{write_file(context, Format::binary)}, Error) << bits;
+  }
+}
+
 TEST_P(OpenFheSession, SecretsLeaveNoCopiesInReleasedMemory) {
   const Bytes binary = session_.dump_secret_key(secret_),
               json = session_.dump_secret_key(secret_, Format::json);
