@@ -10,6 +10,8 @@
 
 #include "bindings.hpp"
 #include "hemera/interop/source.hpp"
+#include "hemera/rlwe/ciphertext.hpp"
+#include "hemera/rlwe/keys.hpp"
 #include "hemera/runtime/memory.hpp"
 
 namespace hemera::python {
@@ -85,6 +87,63 @@ nb::typed<nb::dict, nb::str, nb::bytes> foreign_files(Dump dump) {
   if (files.relinearization) result["relinearization"] = to_python(*files.relinearization);
   if (files.galois) result["galois"] = to_python(*files.galois);
   return result;
+}
+
+/// The methods that sessions of all libraries have. `form_of` makes of the argument `form_name` how a file is
+/// written.
+template <typename Session, typename Argument, typename Form>
+void bind_foreign_session(nb::class_<Session>& session, const char* form_name, Form (*form_of)(Argument)) {
+  using namespace nb::literals;
+  session.def_prop_ro("keys", [](const Session& self) { return self.keys(); })
+      .def(
+          "load_keys",
+          [](Session& self, const std::optional<nb::bytes>& public_key,
+             const std::optional<nb::bytes>& relinearization, const std::optional<nb::bytes>& galois) {
+            const interop::KeySources sources = foreign_keys(public_key, relinearization, galois);
+            const ReleasedGil release;
+            self.load_keys(sources);
+          },
+          "public_key"_a.none(), "relinearization"_a.none(), "galois"_a.none())
+      .def("load_ciphertext", foreign_load<Session>([](const Session& self, const interop::Source& source) {
+             return self.load_ciphertext(source);
+           }),
+           "source"_a)
+      .def(
+          "load_ciphertexts",
+          [](const Session& self, const std::vector<nb::bytes>& sources) {
+            const std::vector<interop::Source> parts = foreign_sources(sources);
+            const ReleasedGil release;
+            return self.load_ciphertexts(parts);
+          },
+          "sources"_a)
+      .def("load_secret_key", foreign_load<Session>([](const Session& self, const interop::Source& source) {
+             return self.load_secret_key(source);
+           }),
+           "source"_a)
+      .def(
+          "dump_context",
+          [form_of](const Session& self, Argument form) {
+            return foreign_bytes([&] { return self.dump_context(form_of(form)); });
+          },
+          nb::arg(form_name))
+      .def(
+          "dump_keys",
+          [form_of](const Session& self, const rlwe::EvaluationKeys& keys, Argument form) {
+            return foreign_files([&] { return self.dump_keys(keys, form_of(form)); });
+          },
+          "keys"_a, nb::arg(form_name))
+      .def(
+          "dump_ciphertexts",
+          [form_of](const Session& self, const rlwe::Ciphertext& batch, Argument form) {
+            return foreign_list([&] { return self.dump_ciphertexts(batch, form_of(form)); });
+          },
+          "batch"_a, nb::arg(form_name))
+      .def(
+          "dump_secret_key",
+          [form_of](const Session& self, const rlwe::SecretKey& key, Argument form) {
+            return foreign_bytes([&] { return self.dump_secret_key(key, form_of(form)); });
+          },
+          "key"_a, nb::arg(form_name));
 }
 
 }  // namespace hemera::python

@@ -27,12 +27,6 @@ openfhe::Format openfhe_format(bool is_json) {
   return is_json ? openfhe::Format::json : openfhe::Format::binary;
 }
 
-rlwe::Ciphertext load_openfhe_batch(const openfhe::Session& session, const std::vector<nb::bytes>& sources) {
-  const std::vector<interop::Source> parts = foreign_sources(sources);
-  const ReleasedGil release;
-  return session.load_ciphertexts(parts);
-}
-
 nb::typed<nb::dict, nb::str, nb::object> openfhe_metadata(const openfhe::Session& session,
                                                           const rlwe::Ciphertext& ciphertext) {
   const openfhe::Metadata found = session.metadata(ciphertext);
@@ -71,61 +65,18 @@ void bind_interop_openfhe(nb::module_& m) {
       },
       "data"_a);
 
-  nb::class_<openfhe::Session>(m, "OpenFheSession")
+  nb::class_<openfhe::Session> session(m, "OpenFheSession");
+  session
       .def(
           "__init__",
           [](openfhe::Session* self, const ContextHandle& context, const nb::bytes& source) {
             new (self) openfhe::Session(foreign_view(source), context.context);
           },
           "context"_a, "source"_a)
-      .def_prop_ro("keys", [](const openfhe::Session& self) { return self.keys(); })
-      .def(
-          "load_keys",
-          [](openfhe::Session& self, const std::optional<nb::bytes>& public_key,
-             const std::optional<nb::bytes>& relinearization, const std::optional<nb::bytes>& galois) {
-            const interop::KeySources sources = foreign_keys(public_key, relinearization, galois);
-            const ReleasedGil release;
-            self.load_keys(sources);
-          },
-          "public_key"_a.none(), "relinearization"_a.none(), "galois"_a.none())
-      .def("load_ciphertext",
-           foreign_load<openfhe::Session>([](const openfhe::Session& self, const interop::Source& source) {
-             return self.load_ciphertext(source);
-           }),
-           "source"_a)
-      .def("load_ciphertexts", &load_openfhe_batch, "sources"_a)
-      .def("load_secret_key",
-           foreign_load<openfhe::Session>([](const openfhe::Session& self, const interop::Source& source) {
-             return self.load_secret_key(source);
-           }),
-           "source"_a)
       .def("bootstrap", &openfhe::Session::bootstrap, "ciphertext"_a, "iterations"_a, "precision"_a,
            ReleaseGil())
-      .def(
-          "dump_context",
-          [](const openfhe::Session& self, bool json) {
-            return foreign_bytes([&] { return self.dump_context(openfhe_format(json)); });
-          },
-          "json"_a)
-      .def(
-          "dump_keys",
-          [](const openfhe::Session& self, const rlwe::EvaluationKeys& keys, bool json) {
-            return foreign_files([&] { return self.dump_keys(keys, openfhe_format(json)); });
-          },
-          "keys"_a, "json"_a)
-      .def(
-          "dump_ciphertexts",
-          [](const openfhe::Session& self, const rlwe::Ciphertext& batch, bool json) {
-            return foreign_list([&] { return self.dump_ciphertexts(batch, openfhe_format(json)); });
-          },
-          "batch"_a, "json"_a)
-      .def(
-          "dump_secret_key",
-          [](const openfhe::Session& self, const rlwe::SecretKey& key, bool json) {
-            return foreign_bytes([&] { return self.dump_secret_key(key, openfhe_format(json)); });
-          },
-          "key"_a, "json"_a)
       .def("metadata", &openfhe_metadata, "ciphertext"_a);
+  bind_foreign_session(session, "json", &openfhe_format);
 }
 
 }  // namespace hemera::python

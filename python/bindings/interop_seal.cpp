@@ -35,12 +35,6 @@ seal::Options options_of(std::optional<double> scale, const std::optional<std::s
 
 seal::Compression compression_of(int number) { return static_cast<seal::Compression>(number); }
 
-rlwe::Ciphertext load_ciphertexts(const seal::Session& session, const std::vector<nb::bytes>& sources) {
-  const std::vector<interop::Source> parts = foreign_sources(sources);
-  const ReleasedGil release;
-  return session.load_ciphertexts(parts);
-}
-
 nb::typed<nb::dict, nb::str, nb::object> metadata(const seal::Session& session,
                                                   const rlwe::Ciphertext& ciphertext) {
   const seal::Metadata found = session.metadata(ciphertext);
@@ -74,7 +68,8 @@ void bind_interop_seal(nb::module_& m) {
       },
       "data"_a, "parms"_a.none());
 
-  nb::class_<seal::Session>(m, "SealSession")
+  nb::class_<seal::Session> session(m, "SealSession");
+  session
       .def(
           "__init__",
           [](seal::Session* self, const ContextHandle& context, const nb::bytes& parms,
@@ -82,63 +77,19 @@ void bind_interop_seal(nb::module_& m) {
             new (self) seal::Session(foreign_view(parms), context.context, options_of(scale, encoding));
           },
           "context"_a, "parms"_a, "scale"_a.none(), "encoding"_a.none())
-      .def_prop_ro("keys", [](const seal::Session& self) { return self.keys(); })
-      .def(
-          "load_keys",
-          [](seal::Session& self, const std::optional<nb::bytes>& public_key,
-             const std::optional<nb::bytes>& relinearization, const std::optional<nb::bytes>& galois) {
-            const interop::KeySources sources = foreign_keys(public_key, relinearization, galois);
-            const ReleasedGil release;
-            self.load_keys(sources);
-          },
-          "public_key"_a.none(), "relinearization"_a.none(), "galois"_a.none())
-      .def("load_ciphertext",
-           foreign_load<seal::Session>([](const seal::Session& self, const interop::Source& source) {
-             return self.load_ciphertext(source);
-           }),
-           "source"_a)
-      .def("load_ciphertexts", &load_ciphertexts, "sources"_a)
       .def("load_plaintext",
            foreign_load<seal::Session>([](const seal::Session& self, const interop::Source& source) {
              return self.load_plaintext(source);
            }),
            "source"_a)
-      .def("load_secret_key",
-           foreign_load<seal::Session>([](const seal::Session& self, const interop::Source& source) {
-             return self.load_secret_key(source);
-           }),
-           "source"_a)
-      .def(
-          "dump_context",
-          [](const seal::Session& self, int compression) {
-            return foreign_bytes([&] { return self.dump_context(compression_of(compression)); });
-          },
-          "compression"_a)
-      .def(
-          "dump_keys",
-          [](const seal::Session& self, const rlwe::EvaluationKeys& keys, int compression) {
-            return foreign_files([&] { return self.dump_keys(keys, compression_of(compression)); });
-          },
-          "keys"_a, "compression"_a)
-      .def(
-          "dump_ciphertexts",
-          [](const seal::Session& self, const rlwe::Ciphertext& batch, int compression) {
-            return foreign_list([&] { return self.dump_ciphertexts(batch, compression_of(compression)); });
-          },
-          "batch"_a, "compression"_a)
       .def(
           "dump_plaintexts",
           [](const seal::Session& self, const rlwe::Plaintext& batch, int compression) {
             return foreign_list([&] { return self.dump_plaintexts(batch, compression_of(compression)); });
           },
           "batch"_a, "compression"_a)
-      .def(
-          "dump_secret_key",
-          [](const seal::Session& self, const rlwe::SecretKey& key, int compression) {
-            return foreign_bytes([&] { return self.dump_secret_key(key, compression_of(compression)); });
-          },
-          "key"_a, "compression"_a)
       .def("metadata", &metadata, "ciphertext"_a);
+  bind_foreign_session(session, "compression", &compression_of);
 }
 
 }  // namespace hemera::python
