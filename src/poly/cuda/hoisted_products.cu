@@ -245,6 +245,8 @@ __device__ __forceinline__ Step step_of(const Pass<outputs>& pass, unsigned limb
 // By a warp: asks for the rows of all steps, ahead of their use as far as there are stages.
 __device__ __forceinline__ void ask_for_rows(const StageBarriers& barriers, const Layout& layout,
                                              const Row* rows, std::uint64_t* stages) {
+  // A lane for each slot: the digits' rows, two addends, eight factors.
+  static_assert(rows_of_digit * digits_at_once + 2 + 8 <= 32);
   const unsigned lane = threadIdx.x % 32;
   const auto request = [&](unsigned step, unsigned stage) {
     unsigned bytes = 0;
