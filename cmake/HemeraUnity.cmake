@@ -1,6 +1,6 @@
 # Compiles files together, several of a folder at a time: the headers that a small file includes take longer than what it
 # holds. Kernels are left alone, so that what is inlined into them does not depend on their neighbours.
-option(HEMERA_UNITY_BUILD "Compile several source files at a time" ON)
+option(HEMERA_UNITY_BUILD "Compile several source files at a time, with headers read in advance" ON)
 
 # Of the files that follow, those of one folder are split into groups of about equal size, of at most `most` files.
 function(hemera_compile_together target most)
@@ -27,4 +27,12 @@ function(hemera_compile_together target most)
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# Reads the headers that nearly every file includes once for the target. Files with instruction sets of their own say
+# SKIP_PRECOMPILE_HEADERS. A compiler cache knows results by the text that they are made of, which this would hide.
+function(hemera_precompile_headers target)
+  if(HEMERA_UNITY_BUILD AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
 endfunction()
