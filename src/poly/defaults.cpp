@@ -114,8 +114,8 @@ void Backend::do_divide_and_round(Queue& queue, const PolyView& out, const Const
     do_transform(queue, scratch, dropped, Form::coefficient, plan.dropped());
     dropped = scratch;
   }
-  if (plan.adds_primes()) {
-    do_multiply_scalar(queue, scratch, dropped, operands(plan.added_product_dropped()), plan.dropped());
+  if (plan.multiplies()) {
+    do_multiply_scalar(queue, scratch, dropped, operands(plan.multiple_dropped()), plan.dropped());
     dropped = scratch;
   }
 

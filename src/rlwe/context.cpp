@@ -56,6 +56,7 @@ struct Context::Plans {
   std::map<std::pair<std::size_t, Indices>, std::unique_ptr<const poly::Division>> encryption;
   std::map<std::size_t, std::unique_ptr<const poly::ScaleAndRound>> decryption;
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<const Descent>> descents;
+  std::map<std::pair<std::size_t, double>, std::unique_ptr<const poly::Division>> multiples;
 };
 
 Context::~Context() = default;
@@ -189,6 +190,16 @@ const poly::Division* Context::encryption_division(std::size_t level, const poly
     plan = std::make_unique<const poly::Division>(target.united(dropped), target, switching_plain_base());
   }
   return plan.get();
+}
+
+const poly::Division& Context::rescale(std::size_t level, double factor) const {
+  const std::lock_guard lock(plans_->mutex);
+  auto& plan = plans_->multiples[{level, factor}];
+  if (!plan) {
+    plan =
+        std::make_unique<const poly::Division>(base(level), base(level - 1), switching_plain_base(), factor);
+  }
+  return *plan;
 }
 
 const Descent& Context::descent(std::size_t high, std::size_t low) const {

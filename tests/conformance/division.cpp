@@ -13,6 +13,7 @@ struct DivisionCase {
   const char* name;
   std::vector<int> bits;
   std::vector<std::uint32_t> source, target;  // indices into the ring
+  double factor = 1;
 };
 
 const std::vector<DivisionCase>& divisions() {
@@ -28,6 +29,8 @@ const std::vector<DivisionCase>& divisions() {
       {"two go, one comes in the middle", {55, 60, 60, 30, 61}, {0, 1, 2, 4}, {0, 3, 4}},
       {"small primes go, and come", {21, 50, 25, 45, 28, 23}, {0, 1, 2, 3}, {1, 4, 5}},
       {"all go, another comes", {60, 60, 30}, {0, 1}, {2}},
+      {"a multiple by one prime", {50, 50, 50, 50}, {0, 1, 2, 3}, {0, 1, 2}, 0x1.23456789abcdfp49},
+      {"a multiple by 60-bit primes", {60, 60, 60, 61}, {0, 1, 2, 3}, {0, 1}, 0x1.fedcba987654p95},
   };
   return list;
 }
@@ -59,12 +62,12 @@ void check_divisions(const BackendCase& backend_case, std::size_t degree,
     Rig rig(backend_case, degree, division.bits, plaintexts);
     const RnsBase source = rig.choose(division.source);
     const RnsBase target = rig.choose(division.target);
-    const BigInteger added = arith::product(target.without(source).values());
+    const BigInteger added = arith::product(target.without(source).values()) * BigInteger(division.factor);
     const std::size_t batch = degree == 1024 ? 3 : 1;
     const Host in = adversarial(rig, source, batch, 2);
     for (std::size_t t = 0; t <= plaintexts.size(); ++t) {
       if (degree > 1024 && t % 2 == 1) continue;
-      const Division plan(source, target, t == 0 ? RnsBase() : rig.plaintext(t - 1));
+      const Division plan(source, target, t == 0 ? RnsBase() : rig.plaintext(t - 1), division.factor);
       const ExactBase exact_source(source), exact_dropped(plan.dropped());
       const Host expected = map_coefficients(in, target, [&](const auto& x) {
         return divide(exact_source, exact_dropped, added, t == 0 ? 0 : plaintexts[t - 1], x);
@@ -101,13 +104,17 @@ TEST_P(BackendTest, DivisionThatAddsPrimesInALargeRing) {
   DivisionCase many{"thirteen go, two come in the middle", std::vector<int>(17, 50), {}, {0, 15, 1, 16}};
   many.bits[3] = many.bits[15] = 37;
   for (std::uint32_t i = 0; i < 15; ++i) many.source.push_back(i);
-  check_divisions(GetParam(), 8192,
-                  {{"one goes, one comes", {50, 45, 50, 40}, {0, 1, 2}, {3, 0, 1}},
-                   {"two go, one comes", {55, 60, 60, 30, 61}, {0, 1, 2, 4}, {0, 3, 4}},
-                   {"one goes, one comes, 1 modulo 2^32", {-60, -60, -60}, {0, 1}, {0, 2}},
-                   {"two go, one comes, 1 modulo 2^32", {-60, -60, -60, -60}, {0, 1, 2}, {3, 1}},
-                   {"all go, another comes", {50, 50, 50}, {0, 1}, {2}},
-                   many});
+  check_divisions(
+      GetParam(), 8192,
+      {{"one goes, one comes", {50, 45, 50, 40}, {0, 1, 2}, {3, 0, 1}},
+       {"two go, one comes", {55, 60, 60, 30, 61}, {0, 1, 2, 4}, {0, 3, 4}},
+       {"one goes, one comes, 1 modulo 2^32", {-60, -60, -60}, {0, 1}, {0, 2}},
+       {"two go, one comes, 1 modulo 2^32", {-60, -60, -60, -60}, {0, 1, 2}, {3, 1}},
+       {"all go, another comes", {50, 50, 50}, {0, 1}, {2}},
+       {"a multiple by one", {50, 45, 50, 40}, {0, 1, 2, 3}, {3, 0, 1}, 0x1.23456789abcdfp49},
+       {"a multiple: one goes, one comes", {50, 45, 50, 40}, {0, 1, 2}, {3, 0, 1}, 0x1.23456789abcdfp95},
+       {"a multiple by two of 60 bits", {60, 60, 60, 61}, {0, 1, 2, 3}, {0, 1}, 0x1.fedcba987654p95},
+       many});
 }
 
 // More limbs than caches hold.

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "hemera/runtime/error.hpp"
 #include "poly/ring_support.hpp"
 
@@ -54,13 +57,35 @@ TEST_F(Plans, DivisionDropsAndAdds) {
   EXPECT_EQ(plan.dropped(), base({1, 3}));
   EXPECT_EQ(plan.dropped_positions(), (std::vector<std::uint32_t>{1, 3}));
   EXPECT_EQ(plan.kept_positions(), (std::vector<std::int32_t>{2, -1, 0}));
-  EXPECT_TRUE(plan.adds_primes());
+  EXPECT_TRUE(plan.multiplies());
   EXPECT_EQ(plan.conversion().target(), base({2, 4, 0, 6}));
   EXPECT_EQ(plan.scaled_inverse()[1].operand, 0U);
-  EXPECT_FALSE(Division(base({0, 1}), base({0})).adds_primes());
+  EXPECT_FALSE(Division(base({0, 1}), base({0})).multiplies());
+}
+
+TEST_F(Plans, DivisionOfAMultiple) {
+  const Division plain(base({0, 1, 2, 3}), base({2, 4, 0})),
+      multiple(base({0, 1, 2, 3}), base({2, 4, 0}), {}, 0x1p70);
+  EXPECT_TRUE(Division(base({0, 1}), base({0}), {}, 3).multiplies());
+  const auto power = [](const arith::Modulus& q) { return q.power(2, 70); };
+  for (std::size_t i = 0; i < plain.dropped().size(); ++i) {
+    const arith::Modulus& d = plain.dropped().modulus(i);
+    EXPECT_EQ(multiple.multiple_dropped()[i].operand,
+              d.multiply(plain.multiple_dropped()[i].operand, power(d)));
+  }
+  for (std::size_t j = 0; j < plain.target().size(); ++j) {
+    const arith::Modulus& b = plain.target().modulus(j);
+    EXPECT_EQ(multiple.inverse_dropped()[j].operand, plain.inverse_dropped()[j].operand);
+    EXPECT_EQ(multiple.scaled_inverse()[j].operand, b.multiply(plain.scaled_inverse()[j].operand, power(b)));
+  }
 }
 
 TEST_F(Plans, DivisionRefusesWhatItCanNotDo) {
+  for (const double factor : {0.0, -1.0, 1.5, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    EXPECT_THROW(Division(base({0, 1}), base({0}), {}, factor), ParameterError) << factor;
+  }
+  const auto q = static_cast<double>(base({0}).modulus(0).value());
+  EXPECT_THROW(Division(base({0, 1}), base({0}), {}, q), ParameterError) << "0 modulo the target";
   EXPECT_THROW(Division(base({0, 1}), base({1, 0})), ParameterError) << "nothing dropped";
   EXPECT_THROW(Division(base({0}), base({0, 1})), ParameterError) << "nothing dropped, one added";
   EXPECT_THROW(Division(base({0, 1}), base({0}), base({6, 5})), ParameterError) << "two plaintext moduli";

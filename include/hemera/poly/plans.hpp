@@ -78,9 +78,10 @@ class BaseConversion {
 };
 
 /// Division with rounding from a source base to a target base (rescale, ModDown, BFV and BGV modulus
-/// switching).
+/// switching), of x or of a multiple of it.
 ///
-/// With D the product of the dropped moduli (in the source, not in the target) and E that of the added ones:
+/// With D the product of the dropped moduli (in the source, not in the target) and E that of the added ones,
+/// times the factor:
 ///   delta = the centred representative of E x modulo D (the exact conversion),
 ///   out_j = (E x - delta) / D modulo each target modulus, that is round(E x / D).
 /// With a plaintext modulus t (BGV): delta is replaced by delta + D * [-delta D^-1]_t, the last factor
@@ -88,8 +89,10 @@ class BaseConversion {
 /// Works in either form; in evaluation form only the dropped limbs are transformed back.
 class Division {
  public:
-  /// `plaintext`: a base of the one modulus t, or an empty base. Throws ParameterError if nothing is dropped.
-  Division(const RnsBase& source, const RnsBase& target, const RnsBase& plaintext = {});
+  /// `plaintext`: a base of the one modulus t, or an empty base. `factor`: a positive whole number.
+  /// Throws ParameterError if nothing is dropped, or if the factor is no such number or 0 modulo a modulus
+  /// that source and target share.
+  Division(const RnsBase& source, const RnsBase& target, const RnsBase& plaintext = {}, double factor = 1);
 
   [[nodiscard]] const RnsBase& source() const { return source_; }
   [[nodiscard]] const RnsBase& target() const { return target_; }
@@ -101,10 +104,8 @@ class Division {
   [[nodiscard]] const std::vector<std::int32_t>& kept_positions() const { return kept_positions_; }
   /// Exact conversion from the dropped base to the target base, and to t at the end if there is one.
   [[nodiscard]] const BaseConversion& conversion() const { return conversion_; }
-  /// E modulo each dropped modulus (1 if nothing is added).
-  [[nodiscard]] const std::vector<arith::ShoupFactor>& added_product_dropped() const {
-    return added_product_dropped_;
-  }
+  /// E modulo each dropped modulus.
+  [[nodiscard]] const std::vector<arith::ShoupFactor>& multiple_dropped() const { return multiple_dropped_; }
   /// D^-1 mod b_j, [target limb].
   [[nodiscard]] const std::vector<arith::ShoupFactor>& inverse_dropped() const { return inverse_dropped_; }
   /// E D^-1 mod b_j, [target limb] (0 at added limbs).
@@ -115,7 +116,8 @@ class Division {
   [[nodiscard]] const BaseConversion& plaintext_conversion() const { return plaintext_conversion_; }
   /// -D^-1 mod t (0 without t).
   [[nodiscard]] std::uint64_t negative_inverse_plain() const { return negative_inverse_plain_; }
-  [[nodiscard]] bool adds_primes() const { return adds_primes_; }
+  /// Whether E is not 1.
+  [[nodiscard]] bool multiplies() const { return multiplies_; }
 
  private:
   RnsBase source_;
@@ -126,12 +128,12 @@ class Division {
   std::vector<std::int32_t> kept_positions_;
   BaseConversion conversion_;
   BaseConversion plaintext_conversion_;
-  std::vector<arith::ShoupFactor> added_product_dropped_;
+  std::vector<arith::ShoupFactor> multiple_dropped_;
   std::vector<arith::ShoupFactor> inverse_dropped_;
   std::vector<arith::ShoupFactor> scaled_inverse_;
   std::vector<arith::ShoupFactor> dropped_product_;
   std::uint64_t negative_inverse_plain_ = 0;
-  bool adds_primes_ = false;
+  bool multiplies_ = false;
 };
 
 /// round(t x / D) for x over a source base A = D u B, coefficient form, x centred modulo A; output over a

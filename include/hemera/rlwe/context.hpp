@@ -96,6 +96,9 @@ class Context {
   [[nodiscard]] const poly::ScaleAndRound& decryption(std::size_t level) const;
   /// The rescale or modulus switch to the next lower level (level > 0).
   [[nodiscard]] const poly::Division& rescale(std::size_t level) const { return *rescale_[level]; }
+  /// The same of a multiple. Each factor's plan is made when it is first asked for, and kept: for the few
+  /// factors that circuits are made of.
+  [[nodiscard]] const poly::Division& rescale(std::size_t level, double factor) const;
   /// From level `high` to `low` < `high`. Made when it is first asked for.
   [[nodiscard]] const Descent& descent(std::size_t high, std::size_t low) const;
   /// The division that ends an encryption at `level` with a public key over `key_base`: by the key's primes

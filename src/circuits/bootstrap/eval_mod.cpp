@@ -111,11 +111,10 @@ class Steps {
   }
   // x one level lower, from its scale to another.
   void lower(const PolyView& out, const ConstPolyView& x, double from, double to, std::size_t level) const {
-    poly::Poly multiple = context_.make_poly(x.shape.batch, 2, context_.base(level), Form::evaluation);
-    multiply_integer(multiple.view(), x, integer(to * (divisor(level) / from)), level);
+    const double factor = std::nearbyint(to * (divisor(level) / from));
     auto workspace = context_.make_workspace();
-    context_.backend().divide_and_round(context_.queue(), out, std::as_const(multiple).view(),
-                                        context_.rescale(level), Form::evaluation, workspace);
+    context_.backend().divide_and_round(context_.queue(), out, x, context_.rescale(level, factor),
+                                        Form::evaluation, workspace);
   }
 
   void multiply_integer(const PolyView& out, const ConstPolyView& x, const BigInteger& factor,

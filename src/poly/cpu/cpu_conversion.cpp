@@ -121,7 +121,7 @@ void CpuBackend::finish_division_limb(Limb* out, const ConstPolyView& in, const 
   const arith::ShoupFactor& inverse = plan.inverse_dropped()[j];
   const Limb* kept =
       position < 0 ? nullptr : in.limb<Limb>(batch, component, static_cast<std::size_t>(position));
-  if (position < 0 || !plan.adds_primes()) {
+  if (position < 0 || !plan.multiplies()) {
     kernels_.subtract_multiply_scalar(out, kept, delta, inverse, degree, q);
     return;
   }

@@ -58,7 +58,7 @@ void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const Co
       x = y;
     }
     const arith::ShoupFactor factor(
-        d.multiply(conversion.inverse_punctured()[i].operand, plan.added_product_dropped()[i].operand), d);
+        d.multiply(conversion.inverse_punctured()[i].operand, plan.multiple_dropped()[i].operand), d);
     kernels_.scale_residues(y, x, factor, converter.centered(), degree, d);
   });
 

@@ -161,7 +161,7 @@ struct Finish {
 // Grid [tile, polynomial, limb].
 __global__ void __launch_bounds__(threads)
     finish_division_kernel(DeviceView out, ConstDeviceView in, ConstDeviceView delta, unsigned components,
-                           bool adds_primes, const __grid_constant__ LimbModuli limbs,
+                           bool multiplies, const __grid_constant__ LimbModuli limbs,
                            const __grid_constant__ Finish finish, const Modulus* moduli) {
   const unsigned limb = blockIdx.z;
   const Modulus q = moduli[limbs.ring_index[limb]];
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(threads)
   ulonglong2 x{0, 0};
   if (kept >= 0) {
     x = *reinterpret_cast<const ulonglong2*>(in.limb(batch, component, static_cast<unsigned>(kept)) + n);
-    if (adds_primes)
+    if (multiplies)
       x = make_ulonglong2(q.multiply(x.x, finish.added[limb]), q.multiply(x.y, finish.added[limb]));
   }
   const std::uint64_t inverse = finish.inverse[limb];
@@ -239,7 +239,7 @@ void finish_division(const Launcher& launcher, const PolyView& out, const ConstP
            {launcher.degree() / (2 * threads), static_cast<unsigned>(part.batches) * components,
             static_cast<unsigned>(part.limbs)},
            {threads}, 0, device_view(part.of(out)), device_view(part.batches_of(in)),
-           device_view(part.of(delta)), components, plan.adds_primes(),
+           device_view(part.of(delta)), components, plan.multiplies(),
            limb_moduli(plan.target(), part.first_limb, part.limbs), finish, launcher.tables->moduli());
   });
 }

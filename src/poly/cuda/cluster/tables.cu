@@ -86,7 +86,7 @@ const ClusterDivision& FusedTables::in_clusters(const Division& plan) const {
     ClusterDivision tables;
     const BaseConversion& conversion = plan.conversion();
     const std::size_t dropped = plan.dropped().size();
-    if (!can_cluster(ring_->log_degree() - 8) || plan.adds_primes() || plan.target().empty() ||
+    if (!can_cluster(ring_->log_degree() - 8) || plan.multiplies() || plan.target().empty() ||
         dropped > max_cluster_sources || !transforms(plan.source()) ||
         plan.source().size() > limbs_per_launch) {
       return tables;

@@ -308,7 +308,7 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
     for (std::size_t i = 0; i < dropped; ++i) {
       const arith::Modulus& d = plan.dropped().modulus(i);
       factors.push_back(
-          d.multiply(conversion.inverse_punctured()[i].operand, plan.added_product_dropped()[i].operand));
+          d.multiply(conversion.inverse_punctured()[i].operand, plan.multiple_dropped()[i].operand));
       shifts.push_back(has_quotient ? 0 : (d.value() - 1) / 2);
       extra.push_back({.scale = {},
                        .modulus = d.value(),
@@ -329,7 +329,7 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
                                  .minus_shift = has_quotient ? 0 : b.negate(conversion.center_shift()[j]),
                                  .minus_product = has_quotient ? b.negate(conversion.product()[j]) : 0};
       // (E x - delta) / D as (x - delta / E) E / D.
-      if (plan.adds_primes() && plan.kept_positions()[j] >= 0) {
+      if (plan.multiplies() && plan.kept_positions()[j] >= 0) {
         target.factor = arith::inverse(
             b.multiply(plan.scaled_inverse()[j].operand, plan.dropped_product()[j].operand), b.value());
       }
@@ -384,7 +384,7 @@ const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
     for (std::uint32_t i = 0; i < limbs; ++i) {
       const std::uint64_t factor = up.inverse_punctured()[i].operand;
       factors.push_back(factor);
-      seconds.push_back(q.modulus(i).multiply(factor, plan.rounding().added_product_dropped()[i].operand));
+      seconds.push_back(q.modulus(i).multiply(factor, plan.rounding().multiple_dropped()[i].operand));
     }
     factors.insert(factors.end(), seconds.begin(), seconds.end());
     for (std::uint32_t i = 0; i < 2 * limbs; ++i) {
