@@ -33,7 +33,8 @@ Division::Division(const RnsBase& source, const RnsBase& target, const RnsBase& 
       dropped_(source.without(target)),
       dropped_positions_(source.positions(dropped_)),
       conversion_(dropped_, target.united(plaintext), BaseConversion::Kind::exact),
-      plaintext_conversion_(plaintext, plaintext.empty() ? RnsBase() : target, BaseConversion::Kind::exact) {
+      plaintext_conversion_(plaintext, plaintext.empty() ? RnsBase() : target, BaseConversion::Kind::exact),
+      factor_(factor) {
   if (dropped_.empty()) {
     throw ParameterError("division: the target base of " + std::to_string(target.size()) +
                          " moduli has all moduli of the source; there is nothing to divide by");

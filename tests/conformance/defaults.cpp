@@ -26,7 +26,8 @@ void Defaults::do_finish_division(Queue& queue, const poly::PolyView& out, const
   const poly::RnsBase added = target.without(plan.source());
   for (std::size_t j = 0; j < target.size(); ++j) {
     const arith::Modulus& q = target.modulus(j);
-    std::uint64_t e = q.reduce(std::uint64_t{1}), d = e;
+    std::uint64_t e = arith::modulo(arith::BigInteger(plan.factor()), q.value()),
+                  d = q.reduce(std::uint64_t{1});
     for (std::size_t i = 0; i < added.size(); ++i) e = q.multiply(e, q.reduce(added.modulus(i).value()));
     for (std::size_t i = 0; i < plan.dropped().size(); ++i) {
       d = q.multiply(d, q.reduce(plan.dropped().modulus(i).value()));

@@ -116,6 +116,8 @@ class Division {
   [[nodiscard]] const BaseConversion& plaintext_conversion() const { return plaintext_conversion_; }
   /// -D^-1 mod t (0 without t).
   [[nodiscard]] std::uint64_t negative_inverse_plain() const { return negative_inverse_plain_; }
+  /// The given one.
+  [[nodiscard]] double factor() const { return factor_; }
   /// Whether E is not 1.
   [[nodiscard]] bool multiplies() const { return multiplies_; }
 
@@ -133,6 +135,7 @@ class Division {
   std::vector<arith::ShoupFactor> scaled_inverse_;
   std::vector<arith::ShoupFactor> dropped_product_;
   std::uint64_t negative_inverse_plain_ = 0;
+  double factor_;
   bool multiplies_ = false;
 };
 
