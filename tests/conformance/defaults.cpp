@@ -1,5 +1,7 @@
 #include "conformance/defaults.hpp"
 
+#include "hemera/arith/big_integer.hpp"
+
 namespace hemera::conformance {
 
 using poly::Form;
