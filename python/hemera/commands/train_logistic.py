@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import hemera
 from hemera import _machine, _options
 from hemera.applications import logistic_regression as logistic
-from hemera.applications.logistic_regression import report, run as whole
+from hemera.applications.logistic_regression import report
+from hemera.applications.logistic_regression import run as whole
 from hemera.errors import NoiseError, ParameterError
 
 TOLERANCE = 1e-3
@@ -21,7 +22,8 @@ TOLERANCE = 1e-3
 HELD_OUT = 0.2
 LOAN_ROWS = 56_250  # of which 45,000 are for training
 SMALL_ROWS = 1_280
-SMALL = {"preset": "test-40", "fields": [("degree", 4096)]}
+SMALL_PRESET = "test-40"
+SMALL_DEGREE = 4096
 # Of each table, where no option says otherwise: tumours are told apart so well that logits grow large.
 SIGMOIDS = {"loans": (3, 8.0), "breast-cancer": (7, 16.0)}
 
@@ -123,7 +125,8 @@ def run(options: argparse.Namespace) -> int:
         _options.write_json(options.json, {**result.to_json(), "machine": _machine.describe()})
     if not result.difference <= TOLERANCE:
         raise NoiseError(
-            f"encrypted weights are {result.difference:.1e} from those of the same training in the clear; the "
+            f"encrypted weights are {result.difference:.1e} from those of the same training in the "
+            "clear; the "
             "sigmoid's interval or the weight bound were left: see --interval, --weight-bound and --rates"
         )
     return 0
@@ -132,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
 def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters:
     preset, fields = options.preset, dict(options.fields)
     if options.small:
-        preset, fields = SMALL["preset"], {**dict(SMALL["fields"]), **fields}
+        preset, fields = SMALL_PRESET, {"degree": SMALL_DEGREE, **fields}
     return hemera.ckks.Parameters.for_bootstrapping(preset, **fields)
 
 

@@ -1,8 +1,8 @@
 """Logistic regression trained on encrypted samples (CKKS, with bootstrapping): docs/applications.md.
 
-    settings = Settings(features=25, batch=1024, iterations=30)
-    plan = TrainingPlan(hm.ckks.Parameters.for_bootstrapping("n16-40"), settings)
-    client, server = Client(plan), Server(plan, context, keys)
+settings = Settings(features=25, batch=1024, iterations=30)
+plan = TrainingPlan(hm.ckks.Parameters.for_bootstrapping("n16-40"), settings)
+client, server = Client(plan), Server(plan, context, keys)
 """
 
 from hemera.applications.logistic_regression.clear import train_clear

@@ -70,11 +70,15 @@ class Client:
         given = np.zeros(shape) if weights is None else np.asarray(weights, dtype=np.float64)
         if given.shape != shape or not np.abs(given).max() <= own.weight_bound:
             raise hemera.errors.ParameterError(
-                f"weights to start from have the shape {shape}, at most {own.weight_bound} each; these have the "
+                f"weights to start from have the shape {shape}, at most {own.weight_bound} each; these "
+                "have the "
                 f"shape {given.shape}"
             )
         state = given / own.weight_bound * (1 + 1j if own.is_accelerated else 1)
-        return self._context.encrypt(state if own.models > 1 else state[0], self._secret_key)
+        encoded = self._context.encode(
+            state if own.models > 1 else state[0], level=self._plan.iterations[0].level
+        )
+        return self._context.encrypt(encoded, self._secret_key)
 
     def decrypt(self, state: hemera.Ciphertext | bytes) -> Floats:
         """The weights of shape (models, width), the intercept first, of an encrypted state.
@@ -87,7 +91,8 @@ class Client:
         parts = np.stack([values.real, values.imag])
         if not np.abs(parts).max() <= BEYOND:
             raise NoiseError(
-                f"the weights went beyond {self._plan.settings.weight_bound:g}, which bootstraps do not keep; train "
+                f"the weights went beyond {self._plan.settings.weight_bound:g}, which bootstraps do not "
+                "keep; train "
                 "again with a larger weight_bound, a lower rate, or a wider interval of the sigmoid"
             )
         return self._plan.unpack_weights(values.reshape(self._plan.settings.models, -1))

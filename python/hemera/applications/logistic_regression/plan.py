@@ -13,8 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from hemera._options import size_text
 from hemera._plans import OPERATIONS, Plan
 from hemera.applications.logistic_regression.settings import Settings
+from hemera.circuits import (
+    Bootstrap,
+    FunctionPlan,
+    InnerSum,
+    MatrixVectorProduct,
+    Polynomial,
+    Replication,
+)
 from hemera.ckks import Parameters
-from hemera.circuits import Bootstrap, FunctionPlan, InnerSum, Polynomial, Replication
 from hemera.errors import LevelError, ParameterError
 
 __all__ = ["Iteration", "TrainingPlan"]
@@ -37,13 +44,12 @@ class Iteration:
     """Of the product with the z of the gradient."""
     gradient: InnerSum
     """The sum of all rows, in each of them."""
-    products: tuple[FunctionPlan, ...]
-    """Squares, whose keys relinearize the two products with z."""
+    products: tuple[MatrixVectorProduct, ...]
+    """Of one number with another: what the two products with z need and cost."""
 
     @property
     def circuits(self) -> tuple[Plan, ...]:
-        """Those that it runs."""
-        return self.scores, self.sigmoid, self.copies, self.gradient
+        return *self.products, self.scores, self.sigmoid, self.copies, self.gradient
 
 
 class TrainingPlan:
@@ -64,15 +70,14 @@ class TrainingPlan:
         ParameterError: when a mini-batch does not fit the slots, or for other parameters.
     """
 
-    def __init__(
-        self, params: Parameters, settings: Settings, *, bootstrap_every: int | None = None
-    ) -> None:
+    def __init__(self, params: Parameters, settings: Settings, *, bootstrap_every: int | None = None) -> None:
         self._params = params
         self._settings = settings
         slots = params.max_slots
         if settings.width * settings.batch > slots or settings.width < 2:
             raise ParameterError(
-                f"a mini-batch of {settings.batch} samples in rows of {settings.width} (1 + {settings.features} "
+                f"a mini-batch of {settings.batch} samples in rows of {settings.width} (1 + "
+                f"{settings.features} "
                 f"features, filled up) does not fit the {slots} slots of a ciphertext; take at most "
                 f"{slots // settings.width} samples, or parameters of a larger degree"
             )
@@ -85,8 +90,8 @@ class TrainingPlan:
             raise LevelError(
                 f"{every} iterations of {depth} levels do not fit the {left} levels that a bootstrap leaves; "
                 + (
-                    f"bootstrap every {left // depth} or fewer"
-                    if left >= depth > 0 and every > 0
+                    f"bootstrap every {left // depth} iterations or fewer, but at least 1"
+                    if left >= depth
                     else "take parameters that leave more (for_bootstrapping(levels=)), or a polynomial of a "
                     "lower degree"
                 )
@@ -142,8 +147,7 @@ class TrainingPlan:
     @property
     def circuits(self) -> list[Plan]:
         """All circuits, whose keys the server needs."""
-        each = [circuit for one in self._iterations for circuit in (*one.circuits, *one.products)]
-        return [*each, self._bootstrap]
+        return [*(circuit for one in self._iterations for circuit in one.circuits), self._bootstrap]
 
     @property
     def feature_factor(self) -> float:
@@ -178,7 +182,7 @@ class TrainingPlan:
         step = own.rates_at(iteration) / (own.batch * own.weight_bound * self.feature_factor)
         if not own.is_accelerated:
             return step.astype(np.complex128)
-        return step * (1 + own.momentum_at(iteration) + 1j)
+        return np.asarray(step * (1 + own.momentum_at(iteration) + 1j), dtype=np.complex128)
 
     def state_factors(self, iteration: int) -> tuple[complex, complex]:
         """a and b with the next state = gradient + a (s + conj s) + b s, for Nesterov's state s = v + i w:
@@ -252,13 +256,15 @@ class TrainingPlan:
         """What it needs and costs, in some lines for people."""
         own, boot = self._settings, self._bootstrap
         lines = [
-            f"{own.method} on mini-batches of {own.batch} samples x {own.width} features, {self.rows} samples a "
+            f"{own.method} on mini-batches of {own.batch} samples x {own.width} features, {self.rows} "
+            "samples a "
             f"ciphertext of {self.slots} slots",
             f"N = {self._params.degree}, {self._params.log_modulus:.0f} bits with special primes, security "
             f"{self._params.security}",
             f"sigmoid: degree {own.degree} on -{own.interval:g} to {own.interval:g}, {own.fit}, within "
             f"{own.sigmoid.error:.3f}",
-            f"an iteration takes {own.depth} levels: 1 for z v, {own.sigmoid.depth} for the polynomial with its "
+            f"an iteration takes {own.depth} levels: 1 for z v, {own.sigmoid.depth} for the polynomial "
+            "with its "
             "mask, 1 for the gradient with the learning rate",
             f"a bootstrap every {self.bootstrap_every} iterations, of {boot.slots} "
             f"{'real' if boot.real else 'complex'} slots: level {boot.input_level} to {boot.result_level}",
@@ -273,7 +279,8 @@ class TrainingPlan:
         lines += [
             "  bootstrap: "
             + ", ".join(f"{count} {OPERATIONS[kind]}" for kind, count in counts.items() if count),
-            f"keys of {size_text(self.key_bytes)}, plaintexts of {size_text(self.plaintext_bytes)}, workspace "
+            f"keys of {size_text(self.key_bytes)}, plaintexts of {size_text(self.plaintext_bytes)}, "
+            "workspace "
             f"of {size_text(self.workspace_bytes)}, {size_text(self.batch_bytes)} a mini-batch",
         ]
         return "\n".join(lines)
@@ -282,10 +289,7 @@ class TrainingPlan:
 
     def _at(self, level: int) -> Iteration:
         params, own, slots = self._params, self._settings, self.slots
-        # A square multiplies a level below that where it starts. Where there is none above, a key of the
-        # bootstrap's serves.
-        square, after = Polynomial([0, 0, 1]), level - 1 - own.sigmoid.depth
-        starts = [at + 1 for at in (level, after) if at < self._fresh_level]
+        after = level - 1 - own.sigmoid.depth
         # p(-u), in the first slot of each row.
         signs = np.where(np.arange(own.degree + 1) % 2 == 1, -1.0, 1.0)
         coefficients = np.zeros((own.degree + 1, self.rows, own.width))
@@ -298,7 +302,7 @@ class TrainingPlan:
             Replication(params, slots, own.width, others_are_zero=True, level=after),
             after,
             InnerSum(params, slots, self.rows, stride=own.width, everywhere=True, level=after - 1),
-            tuple(square.plan(params, level=start) for start in starts),
+            tuple(MatrixVectorProduct(params, 1, 1, level=at) for at in (level, after)),
         )
 
 
@@ -319,8 +323,8 @@ def _operations_of(iteration: Iteration, settings: Settings) -> dict[str, int]:
         total.update(circuit.operations)
     slots: Iterable[Plan] = (iteration.scores, iteration.copies, iteration.gradient)
     total["rotations"] = sum(circuit.operations["key_products"] for circuit in slots)
-    # Two products with z, which comes down for both, and for the second is multiplied by the learning rate.
-    total.update(products=2, key_products=2, mod_ups=2, divisions=2, plain_products=1, rescales=5)
+    # z comes down for both products, and for the second is multiplied by the learning rate.
+    total.update(plain_products=1, rescales=3)
     if settings.is_accelerated:
         total.update(rotations=1, key_products=1, mod_ups=1, divisions=1, plain_products=2, rescales=3)
     return {kind: total[kind] for kind in _TITLES}

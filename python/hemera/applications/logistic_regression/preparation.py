@@ -42,7 +42,8 @@ class Preparation:
         columns = len(self.mean)
         if features.ndim != 2 or features.shape[1] != columns or columns >= width:
             raise MismatchError(
-                f"samples of shape {features.shape} are not of the {columns} columns that were prepared for, in "
+                f"samples of shape {features.shape} are not of the {columns} columns that were prepared "
+                "for, in "
                 f"rows of {width}"
             )
         rows = np.zeros((len(features), width))

@@ -19,7 +19,8 @@ def make_report(run: Run) -> RenderableType:
     """Accuracy by epoch, then times and memory."""
     own = run.plan.settings
     marks = Table(
-        title=f"{run.table}: {run.samples} samples x {own.features} features, encrypted; {run.held_out} held out",
+        title=f"{run.table}: {run.samples} samples x {own.features} features, encrypted; {run.held_out} held "
+        "out",
         title_justify="left",
     )
     several = own.models > 1
@@ -50,18 +51,21 @@ def _lines(run: Run) -> list[Text]:
     lines = []
     if run.largest_logit > own.interval:
         lines.append(
-            f"Logits went up to {run.largest_logit:.1f}, beyond the sigmoid's interval of {own.interval:g}: a wider "
+            f"Logits went up to {run.largest_logit:.1f}, beyond the sigmoid's interval of "
+            f"{own.interval:g}: a wider "
             "one is safer."
         )
     models = f" of {own.models} models" if own.models > 1 else ""
     lines.append(f"iteration{models}: {_time(seconds['iteration'])}")
     if "bootstrap" in seconds:
         lines[-1] += (
-            f"; with a bootstrap: {_time(seconds['iteration_with_bootstrap'])}; on average, with a bootstrap every "
+            f"; with a bootstrap: {_time(seconds['iteration_with_bootstrap'])}; on average, with a "
+            "bootstrap every "
             f"{run.plan.bootstrap_every}: {_time(seconds['iteration_on_average'])}"
         )
     lines.append(
-        f"memory: keys {size_text(run.memory['keys'])}, in all {size_text(run.memory['device'])}; keys made in "
+        f"memory: keys {size_text(run.memory['keys'])}, in all {size_text(run.memory['device'])}; keys "
+        "made in "
         f"{seconds['keys']:.1f} s, mini-batches encrypted in {seconds['encrypt']:.1f} s"
     )
     lines.append(f"N = {run.plan.params.degree}, security {run.plan.params.security}; {run.description}")
@@ -103,7 +107,9 @@ def draw(run: Run, path: str | Path) -> None:
         color = f"C{model}"
         encrypted = [losses[model] for losses in run.losses["encrypted"]]
         axes.plot(iterations, encrypted, "o", color=color, markersize=4, label=f"encrypted{name}")
-        axes.plot(iterations, [losses[model] for losses in run.losses["clear"]], color=color, label=f"clear{name}")
+        axes.plot(
+            iterations, [losses[model] for losses in run.losses["clear"]], color=color, label=f"clear{name}"
+        )
     for number in range(run.batches, len(run.losses["clear"]), run.batches):
         axes.axvline(number, color="0.8", linewidth=0.8)
     axes.grid(alpha=0.3)

@@ -98,7 +98,7 @@ def run(
     seed: int = 0,
     device: str = "auto",
     threads: int | None = None,
-    progress: Progress = lambda stage, done: None,
+    progress: Progress | None = None,
 ) -> Run:
     """Train encrypted and in the clear, on the same mini-batches.
 
@@ -115,6 +115,7 @@ def run(
         NoiseError: when weights left their bound.
     """
     settings = plan.settings
+    tell: Progress = progress or (lambda *_: None)
     preparation = Preparation.of(tables[0].features)
     source = tables[0] if len(tables) == 1 else list(tables)
     batches = make_batches(settings, preparation, source, seed)
@@ -122,7 +123,7 @@ def run(
 
     @contextmanager
     def stage(name: str, text: str) -> Iterator[None]:
-        progress(text, 0)
+        tell(text, 0)
         begin = time.perf_counter()
         yield
         seconds[name] = time.perf_counter() - begin
@@ -155,7 +156,7 @@ def run(
     largest_memory = 0
     begin = time.perf_counter()
     for done in server.train(client.start(), measure=True):
-        progress("training", done)
+        tell("training", done)
         expected = next(clear)
         weights = client.decrypt(server.weights())
         largest_memory = max(largest_memory, context.memory_used)
@@ -184,7 +185,7 @@ def run(
     seconds.update(_times(server, plan))
     result.seconds = seconds
     result.memory = {"keys": keys.memory_bytes, "device": largest_memory}
-    progress("scikit-learn", settings.iterations)
+    tell("scikit-learn", settings.iterations)
     result.scikit_learn = [_scikit_learn(own, measured) for own in training]
     return result
 
@@ -207,7 +208,8 @@ def _scikit_learn(training: _Samples, measured: _Samples) -> Quality:
 
 
 def _times(server: Server, plan: TrainingPlan) -> dict[str, Any]:
-    """Medians. The first of each kind encodes constants and captures graphs: it counts only if it is alone."""
+    """Medians. The first of each kind encodes constants and captures graphs: it counts only if it is
+    alone."""
     iterations, bootstraps = server.seconds["iterations"], server.seconds["bootstraps"]
     every = plan.bootstrap_every
     positions = [

@@ -48,11 +48,12 @@ class Server:
         loaded = context.load(keys) if isinstance(keys, bytes) else keys
         self._evaluator = context.bind(loaded, bootstrap=plan.bootstrap)
         self._captures = context.device != "cpu" if capture is None else capture
-        self._steps: dict[int, Step] = {}
+        self._graphs: dict[object, hemera.Graph] = {}
         self._batches: list[hemera.Ciphertext] = []
         self._state: hemera.Ciphertext | None = None
         self.seconds: dict[str, list[float]] = {"iterations": [], "bootstraps": []}
-        """Of each iteration without a bootstrap, and of each bootstrap, once `train` has been told to measure."""
+        """Of each iteration without a bootstrap, and of each bootstrap, once `train` has been told to
+        measure."""
 
     @property
     def context(self) -> hemera.Context:
@@ -68,7 +69,8 @@ class Server:
         models = self._plan.settings.models
         if loaded.slots != self._plan.slots or loaded.shape not in ((), (1,), (models,)):
             raise MismatchError(
-                f"a mini-batch of shape {loaded.shape} and {loaded.slots} slots does not fit the plan of {models} "
+                f"a mini-batch of shape {loaded.shape} and {loaded.slots} slots does not fit the plan "
+                f"of {models} "
                 f"models and {self._plan.slots} slots; encrypt it by the Client of the same plan"
             )
         self._batches.append(loaded)
@@ -157,7 +159,8 @@ class Server:
     def _gradient(
         self, own: Iteration, state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
     ) -> tuple[hemera.Ciphertext, hemera.Ciphertext]:
-        """The sum over samples of p(-z v) times the scaled z in each row, and 2 v (or v, without momentum)."""
+        """The sum over samples of p(-z v) times the scaled z in each row, and 2 v (or v, without
+        momentum)."""
         ev = self._evaluator
         ahead = state + state.conjugate() if self._plan.settings.is_accelerated else state
         scores = own.scores(ev.rescale(z * ahead))
@@ -169,9 +172,11 @@ class Server:
         if not self._captures:
             found = circuit(*inputs)
         else:
-            if name not in self._steps:
-                self._steps[name] = self._evaluator.capture(circuit, *inputs)
-            found = self._steps[name](*inputs)
+            # A graph takes inputs like those that it was captured with: so are all but of odd clients.
+            key = (name, *((x.shape, x.level, x.scale) for x in inputs))
+            if key not in self._graphs:
+                self._graphs[key] = self._evaluator.capture(circuit, *inputs)
+            found = self._graphs[key](*inputs)
         return (found,) if isinstance(found, hemera.Ciphertext) else tuple(found)
 
     def _load(self, given: hemera.Ciphertext | bytes) -> hemera.Ciphertext:

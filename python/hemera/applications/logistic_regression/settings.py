@@ -1,4 +1,5 @@
-"""What client and server agree on before anything is encrypted: the algorithm with its numbers, all public."""
+"""What client and server agree on before anything is encrypted: the algorithm with its numbers, all
+public."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ class Settings:
 
     @property
     def depth(self) -> int:
-        """Levels of an iteration: z v, the polynomial with its mask, and the product with the gradient's z."""
+        """Levels of an iteration: z v, the polynomial with its mask, and the product with the
+        gradient's z."""
         return self.sigmoid.depth + 2
 
     def rates_at(self, iteration: int) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -58,7 +59,7 @@ class Sigmoid:
         """Levels that it takes."""
         return self.degree.bit_length()
 
-    @property
+    @cached_property
     def coefficients(self) -> Floats:
         """Of p, the lowest power first."""
         if self.fit == "chebyshev":
@@ -76,6 +77,7 @@ class Sigmoid:
         # The function is 1/2 and an odd one: what else there is, is rounding.
         found[2::2] = 0
         found[0] = 0.5
+        found.flags.writeable = False
         return found
 
     def __call__(self, x: ArrayLike) -> Floats:

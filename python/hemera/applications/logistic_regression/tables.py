@@ -49,7 +49,8 @@ class Table:
         ]
         if wrong:
             raise ParameterError(
-                f"column {wrong[0]!r} of {self.name} has values that are missing or not finite; fill them in, "
+                f"column {wrong[0]!r} of {self.name} has values that are missing or not finite; fill "
+                "them in, "
                 "or leave out these samples"
             )
 
@@ -176,7 +177,9 @@ def breast_cancer() -> Table:
         ParameterError: when scikit-learn is not installed.
     """
     data = extra("sklearn.datasets").load_breast_cancer()
-    return Table("breast cancer", tuple(map(str, data.feature_names)), data.data, data.target.astype(np.int64))
+    return Table(
+        "breast cancer", tuple(map(str, data.feature_names)), data.data, data.target.astype(np.int64)
+    )
 
 
 def read_table(path: str | Path, label: str, *, positive: str | None = None) -> Table:
@@ -192,7 +195,8 @@ def read_table(path: str | Path, label: str, *, positive: str | None = None) -> 
     Raises:
         FileError: when the file can not be read.
         FormatError: when it is no such table.
-        ParameterError: without such a column or label, with other than two labels, for values that are missing
+        ParameterError: without such a column or label, with other than two labels, for values that are
+        missing
             or not finite, and when pandas (for Parquet also pyarrow) is not installed.
     """
     pandas = extra("pandas")
@@ -219,7 +223,8 @@ def read_table(path: str | Path, label: str, *, positive: str | None = None) -> 
     if len(values) != 2:
         found = ", ".join(repr(str(value)) for value in values[:5])
         raise ParameterError(
-            f"column {label!r} of {file} has {len(values)} different values ({found}{', ...' * (len(values) > 5)}"
+            f"column {label!r} of {file} has {len(values)} different values "
+            f"({found}{', ...' * (len(values) > 5)}"
             "), and labels are of two classes; choose another column, or make it one of two values"
         )
     if positive is None:
@@ -245,7 +250,8 @@ def _require_complete(file: Path, frame: Any) -> None:
         missing = int(frame[name].isna().sum())
         if missing:
             raise ParameterError(
-                f"column {name!r} of {file} lacks {missing} of {len(frame)} values; fill them in, or leave out "
+                f"column {name!r} of {file} lacks {missing} of {len(frame)} values; fill them in, or "
+                "leave out "
                 "these samples"
             )
 
