@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -141,31 +142,38 @@ class Server:
         # What changes from one iteration to the next is multiplied here, and not in the circuit.
         factors = plan.gradient_factors(number)
         scaled = ev.rescale(ev.at_level(z, own.gradient_level + 1) * _factor(factors))
-
-        def circuit(
-            state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
-        ) -> tuple[hemera.Ciphertext, hemera.Ciphertext]:
-            return self._gradient(own, state, z, scaled)
-
-        gradient, ahead = self._run(position, circuit, state, ev.at_level(z, own.level), scaled)
         if not plan.settings.is_accelerated:
-            return gradient + ahead
+            (following,) = self._run(position, partial(self._descended, own), state, z, scaled)
+            return following
+        gradient, ahead, kept = self._run(position, partial(self._accelerated, own), state, z, scaled)
         a, b = plan.state_factors(number)
-        level = own.gradient_level
-        kept = ev.at_level(ahead, level) * a
-        kept += ev.at_level(state, level) * b
+        kept *= b
+        kept += ahead * a
         return gradient + ev.rescale(kept)
 
-    def _gradient(
+    def _descended(
         self, own: Iteration, state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
-    ) -> tuple[hemera.Ciphertext, hemera.Ciphertext]:
-        """The sum over samples of p(-z v) times the scaled z in each row, and 2 v (or v, without
-        momentum)."""
+    ) -> hemera.Ciphertext:
+        """Of gradient descent: the next state."""
+        return self._gradient(own, state, z, scaled) + state
+
+    def _accelerated(
+        self, own: Iteration, state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
+    ) -> tuple[hemera.Ciphertext, ...]:
+        """Of Nesterov's method, with the state s = v + i w: the gradient, and at the level of its last
+        product s + conj s = 2 v and s."""
+        ahead = state + state.conjugate()
+        lowered = (self._evaluator.at_level(x, own.gradient_level) for x in (ahead, state))
+        return self._gradient(own, ahead, z, scaled), *lowered
+
+    def _gradient(
+        self, own: Iteration, ahead: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
+    ) -> hemera.Ciphertext:
+        """The sum over samples of p(-z v) times the scaled z, in each row."""
         ev = self._evaluator
-        ahead = state + state.conjugate() if self._plan.settings.is_accelerated else state
-        scores = own.scores(ev.rescale(z * ahead))
+        scores = own.scores(ev.rescale(ev.at_level(z, own.level) * ahead))
         spread = own.copies(own.sigmoid(scores))
-        return own.gradient(ev.rescale(spread * scaled)), ahead
+        return own.gradient(ev.rescale(spread * scaled))
 
     def _run(self, name: int, circuit: Step, *inputs: hemera.Ciphertext) -> tuple[hemera.Ciphertext, ...]:
         """What the circuit makes of the inputs; captured once where that is wanted."""
