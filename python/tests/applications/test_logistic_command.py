@@ -21,7 +21,13 @@ def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixt
     command = ["train-logistic", "--small", "--device", "cpu", "--json", str(file), "--plot", str(figure)]
     assert main(command) == 0
     shown = capsys.readouterr()
-    for words in ("scikit-learn", "NOT SECURE", "with a bootstrap", "1024 samples x 25 features"):
+    for words in (
+        "sklearn",
+        "NOT SECURE",
+        "levels: 4 an iteration, which begin at 15, 11, 7; 9 bootstraps",
+        "with a bootstrap",
+        "1024 samples x 25 features",
+    ):
         assert words in shown.out
     assert "training" in shown.err
     found = json.loads(file.read_text(encoding="utf-8"))

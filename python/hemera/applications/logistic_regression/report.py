@@ -40,7 +40,7 @@ def make_report(run: Run) -> RenderableType:
         )
     marks.add_section()
     for number, quality in enumerate(run.scikit_learn):
-        name = "scikit-learn" if len(run.scikit_learn) == 1 else f"scikit-learn {number}"
+        name = "sklearn" if len(run.scikit_learn) == 1 else f"sklearn {number}"
         spare = [""] if several else []
         marks.add_row(name, *spare, "", f"{quality.accuracy:.2%}", "", f"{quality.auc:.4f}", "")
     return Group(marks, *_lines(run))
@@ -63,6 +63,11 @@ def _lines(run: Run) -> list[Text]:
             "bootstrap every "
             f"{run.plan.bootstrap_every}: {_time(seconds['iteration_on_average'])}"
         )
+    levels = ", ".join(str(one.level) for one in run.plan.iterations)
+    lines.append(
+        f"levels: {own.depth} an iteration, which begin at {levels}; {run.plan.bootstraps} bootstraps to level "
+        f"{run.plan.bootstrap.result_level}"
+    )
     lines.append(
         f"memory: keys {size_text(run.memory['keys'])}, in all {size_text(run.memory['device'])}; keys "
         "made in "

@@ -76,7 +76,7 @@ class Run:
             "batches": self.batches,
             "settings": self.plan.settings.as_dict(),
             "plan": self.plan.as_dict(),
-            "preset_security": self.plan.params.security,
+            "security": self.plan.params.security,
             "device": self.device,
             "description": self.description,
             "marks": [asdict(mark) for mark in self.marks],
