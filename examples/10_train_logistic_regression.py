@@ -48,6 +48,6 @@ assert np.abs(weights - clear).max() < 1e-4
 
 quality = logistic.quality(preparation.apply(held_out.features, settings.width) @ weights, held_out.labels)
 print(
-    f"accuracy {quality.accuracy:.0%}, area under the curve {quality.auc:.3f} (a fifth of the labels is noise)"
+    f"accuracy {quality.accuracy:.0%}, area under the curve {quality.auc:.3f}; a fifth of the labels is noise"
 )
 assert quality.accuracy > 0.6

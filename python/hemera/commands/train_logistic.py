@@ -126,8 +126,8 @@ def run(options: argparse.Namespace) -> int:
     if not result.difference <= TOLERANCE:
         raise NoiseError(
             f"encrypted weights are {result.difference:.1e} from those of the same training in the "
-            "clear; the "
-            "sigmoid's interval or the weight bound were left: see --interval, --weight-bound and --rates"
+            "clear; the sigmoid's interval or the weight bound were left: see --interval, "
+            "--weight-bound and --rates"
         )
     return 0
 

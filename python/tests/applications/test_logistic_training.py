@@ -212,6 +212,9 @@ def test_what_does_not_fit_the_plan_is_refused(params: hm.ckks.Parameters) -> No
         far.weights()
     with pytest.raises(MismatchError, match="Client of the same plan"):
         far.add_batch(own.start())
+    low = far._evaluator.at_level(own.encrypt(np.zeros((64, 8))), plan.iterations[0].level - 1)
+    with pytest.raises(LevelError, match="at level 6, where iterations begin at 7"):
+        far.add_batch(low)
     far.add_batch(own.encrypt(np.zeros((64, 8))))
     with pytest.raises(MismatchError, match=r"Client\.start"):
         next(far.train(own.encrypt(np.zeros((64, 8)))))

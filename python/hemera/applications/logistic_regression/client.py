@@ -56,8 +56,12 @@ class Client:
         )
 
     def encrypt(self, z: ArrayLike) -> hemera.Ciphertext:
-        """Mini-batches of shape (..., batch, width) as ciphertexts of shape (...)."""
-        return self._context.encrypt(self._plan.pack(z), self._secret_key)
+        """Mini-batches of shape (..., batch, width) as ciphertexts of shape (...).
+
+        Raises:
+            ParameterError: for another shape.
+        """
+        return self._encrypted(self._plan.pack(z))
 
     def start(self, weights: ArrayLike | None = None) -> hemera.Ciphertext:
         """The encrypted state that training starts from: of these weights of shape (models, width), or 0.
@@ -71,14 +75,10 @@ class Client:
         if given.shape != shape or not np.abs(given).max() <= own.weight_bound:
             raise hemera.errors.ParameterError(
                 f"weights to start from have the shape {shape}, at most {own.weight_bound} each; these "
-                "have the "
-                f"shape {given.shape}"
+                f"have the shape {given.shape}"
             )
         state = given / own.weight_bound * (1 + 1j if own.is_accelerated else 1)
-        encoded = self._context.encode(
-            state if own.models > 1 else state[0], level=self._plan.iterations[0].level
-        )
-        return self._context.encrypt(encoded, self._secret_key)
+        return self._encrypted(state if own.models > 1 else state[0])
 
     def decrypt(self, state: hemera.Ciphertext | bytes) -> Floats:
         """The weights of shape (models, width), the intercept first, of an encrypted state.
@@ -92,8 +92,8 @@ class Client:
         if not np.abs(parts).max() <= BEYOND:
             raise NoiseError(
                 f"the weights went beyond {self._plan.settings.weight_bound:g}, which bootstraps do not "
-                "keep; train "
-                "again with a larger weight_bound, a lower rate, or a wider interval of the sigmoid"
+                "keep; train again with a larger weight_bound, a lower rate, or a wider interval of "
+                "the sigmoid"
             )
         return self._plan.unpack_weights(values.reshape(self._plan.settings.models, -1))
 
@@ -101,3 +101,8 @@ class Client:
         """The parameters that the server needs."""
         params: Parameters = self._plan.params
         return bytes(params)
+
+    def _encrypted(self, slots: ArrayLike) -> hemera.Ciphertext:
+        """At the level where the first iteration begins: higher ones are of no use."""
+        encoded = self._context.encode(slots, level=self._plan.iterations[0].level)
+        return self._context.encrypt(encoded, self._secret_key)

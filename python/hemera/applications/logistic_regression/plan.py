@@ -77,13 +77,12 @@ class TrainingPlan:
         if settings.width * settings.batch > slots or settings.width < 2:
             raise ParameterError(
                 f"a mini-batch of {settings.batch} samples in rows of {settings.width} (1 + "
-                f"{settings.features} "
-                f"features, filled up) does not fit the {slots} slots of a ciphertext; take at most "
-                f"{slots // settings.width} samples, or parameters of a larger degree"
+                f"{settings.features} features, filled up) does not fit the {slots} slots of a "
+                f"ciphertext; take at most {slots // settings.width} samples, or parameters of a "
+                "larger degree"
             )
         real = not settings.is_accelerated
         self._bootstrap = Bootstrap(params, settings.width, real=real)
-        self._fresh_level = self._bootstrap.result_level
         depth, left = settings.depth, self._bootstrap.levels_left
         every = max(1, left // depth) if bootstrap_every is None else bootstrap_every
         if every < 1 or every * depth > left:
@@ -225,7 +224,7 @@ class TrainingPlan:
     @property
     def batch_bytes(self) -> int:
         """Bytes of a mini-batch's ciphertext as it comes."""
-        return 16 * len(self._params.primes[self._fresh_level]) * self._params.degree
+        return 16 * len(self._params.primes[self._iterations[0].level]) * self._params.degree
 
     def as_dict(self) -> dict[str, Any]:
         """What it tells, for programs."""
@@ -257,15 +256,13 @@ class TrainingPlan:
         own, boot = self._settings, self._bootstrap
         lines = [
             f"{own.method} on mini-batches of {own.batch} samples x {own.width} features, {self.rows} "
-            "samples a "
-            f"ciphertext of {self.slots} slots",
+            f"samples a ciphertext of {self.slots} slots",
             f"N = {self._params.degree}, {self._params.log_modulus:.0f} bits with special primes, security "
             f"{self._params.security}",
             f"sigmoid: degree {own.degree} on -{own.interval:g} to {own.interval:g}, {own.fit}, within "
             f"{own.sigmoid.error:.3f}",
             f"an iteration takes {own.depth} levels: 1 for z v, {own.sigmoid.depth} for the polynomial "
-            "with its "
-            "mask, 1 for the gradient with the learning rate",
+            "with its mask, 1 for the gradient with the learning rate",
             f"a bootstrap every {self.bootstrap_every} iterations, of {boot.slots} "
             f"{'real' if boot.real else 'complex'} slots: level {boot.input_level} to {boot.result_level}",
         ]
@@ -280,8 +277,7 @@ class TrainingPlan:
             "  bootstrap: "
             + ", ".join(f"{count} {OPERATIONS[kind]}" for kind, count in counts.items() if count),
             f"keys of {size_text(self.key_bytes)}, plaintexts of {size_text(self.plaintext_bytes)}, "
-            "workspace "
-            f"of {size_text(self.workspace_bytes)}, {size_text(self.batch_bytes)} a mini-batch",
+            f"workspace of {size_text(self.workspace_bytes)}, {size_text(self.batch_bytes)} a mini-batch",
         ]
         return "\n".join(lines)
 

@@ -43,8 +43,7 @@ class Preparation:
         if features.ndim != 2 or features.shape[1] != columns or columns >= width:
             raise MismatchError(
                 f"samples of shape {features.shape} are not of the {columns} columns that were prepared "
-                "for, in "
-                f"rows of {width}"
+                f"for, in rows of {width}"
             )
         rows = np.zeros((len(features), width))
         rows[:, 0] = 1

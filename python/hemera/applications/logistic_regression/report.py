@@ -60,18 +60,16 @@ def _lines(run: Run) -> list[Text]:
     if "bootstrap" in seconds:
         lines[-1] += (
             f"; with a bootstrap: {_time(seconds['iteration_with_bootstrap'])}; on average, with a "
-            "bootstrap every "
-            f"{run.plan.bootstrap_every}: {_time(seconds['iteration_on_average'])}"
+            f"bootstrap every {run.plan.bootstrap_every}: {_time(seconds['iteration_on_average'])}"
         )
     levels = ", ".join(str(one.level) for one in run.plan.iterations)
     lines.append(
-        f"levels: {own.depth} an iteration, which begin at {levels}; {run.plan.bootstraps} bootstraps to level "
-        f"{run.plan.bootstrap.result_level}"
+        f"levels: {own.depth} an iteration, which begin at {levels}; {run.plan.bootstraps} bootstraps to "
+        f"level {run.plan.bootstrap.result_level}"
     )
     lines.append(
         f"memory: keys {size_text(run.memory['keys'])}, in all {size_text(run.memory['device'])}; keys "
-        "made in "
-        f"{seconds['keys']:.1f} s, mini-batches encrypted in {seconds['encrypt']:.1f} s"
+        f"made in {seconds['keys']:.1f} s, mini-batches encrypted in {seconds['encrypt']:.1f} s"
     )
     lines.append(f"N = {run.plan.params.degree}, security {run.plan.params.security}; {run.description}")
     if run.plan.params.security_bits < 128:

@@ -10,7 +10,7 @@ import numpy as np
 
 import hemera
 from hemera.applications.logistic_regression.plan import Iteration, TrainingPlan
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import LevelError, MismatchError, ParameterError
 
 __all__ = ["Server"]
 
@@ -64,15 +64,21 @@ class Server:
         """Keep a mini-batch: a ciphertext of shape (), or (models,) where each model learns from its own.
 
         Raises:
+            LevelError: for one of a lower level than iterations begin at.
             MismatchError: for ciphertexts of other slots, or of another shape.
         """
         loaded = self._load(batch)
         models = self._plan.settings.models
         if loaded.slots != self._plan.slots or loaded.shape not in ((), (1,), (models,)):
             raise MismatchError(
-                f"a mini-batch of shape {loaded.shape} and {loaded.slots} slots does not fit the plan "
-                f"of {models} "
-                f"models and {self._plan.slots} slots; encrypt it by the Client of the same plan"
+                f"a mini-batch of shape {loaded.shape} and {loaded.slots} slots does not fit the plan of "
+                f"{models} models and {self._plan.slots} slots; encrypt it by the Client of the same plan"
+            )
+        lowest = self._plan.iterations[0].level
+        if loaded.level < lowest:
+            raise LevelError(
+                f"a mini-batch at level {loaded.level}, where iterations begin at {lowest}; encrypt it by "
+                "the Client of the same plan"
             )
         self._batches.append(loaded)
 

@@ -50,8 +50,7 @@ class Table:
         if wrong:
             raise ParameterError(
                 f"column {wrong[0]!r} of {self.name} has values that are missing or not finite; fill "
-                "them in, "
-                "or leave out these samples"
+                "them in, or leave out these samples"
             )
 
     def __len__(self) -> int:
@@ -251,8 +250,7 @@ def _require_complete(file: Path, frame: Any) -> None:
         if missing:
             raise ParameterError(
                 f"column {name!r} of {file} lacks {missing} of {len(frame)} values; fill them in, or "
-                "leave out "
-                "these samples"
+                "leave out these samples"
             )
 
 
