@@ -140,6 +140,8 @@ def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters:
 
 
 def make_table(options: argparse.Namespace) -> logistic.Table:
+    if options.rows is not None and (options.table is not None or options.data != "loans"):
+        raise ParameterError("--rows is of the made-up loans; other tables are taken whole")
     if options.table is not None:
         if options.label is None:
             raise ParameterError("--table needs --label COLUMN, the column of the two classes")

@@ -12,7 +12,7 @@ from hemera.applications import logistic_regression as logistic
 from hemera.cli import main
 
 pytest.importorskip("sklearn")
-QUICK = ["--device", "cpu", "--preset", "test-40", "--field", "levels=4", "--rows", "300", "--batch", "16"]
+QUICK = ["--device", "cpu", "--preset", "test-40", "--field", "levels=4", "--batch", "16"]
 
 
 def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,6 +94,7 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--small", "--batch", "65"], "at most 64 samples"),
         (["--small", "--degree", "2"], "odd degree"),
         (["--rows", "3"], "10 or more"),
+        (["--rows", "50", "--data", "breast-cancer"], "made-up loans"),
         (["--seed", "-1"], "--seed"),
     ],
 )
@@ -105,6 +106,17 @@ def test_mistakes_are_told(arguments: list[str], words: str, capsys: pytest.Capt
 
 
 def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--iterations", "4", "--rates", "40", "--interval", "2", "--weight-bound", "0.5"]
+    options = [
+        "--rows",
+        "300",
+        "--iterations",
+        "4",
+        "--rates",
+        "40",
+        "--interval",
+        "2",
+        "--weight-bound",
+        "0.5",
+    ]
     assert main(["train-logistic", *QUICK, *options]) == 1
     assert "weight" in capsys.readouterr().err

@@ -74,7 +74,7 @@ class TrainingPlan:
         self._params = params
         self._settings = settings
         slots = params.max_slots
-        if settings.width * settings.batch > slots or settings.width < 2:
+        if settings.width * settings.batch > slots:
             raise ParameterError(
                 f"a mini-batch of {settings.batch} samples in rows of {settings.width} (1 + "
                 f"{settings.features} features, filled up) does not fit the {slots} slots of a "
