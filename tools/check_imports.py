@@ -33,7 +33,7 @@ ROWS = (
     ("context",),
     ("interop",),
     ("hemera",),
-    ("demo", "bench"),
+    ("applications", "demo", "bench"),
     ("commands",),
     ("cli",),
     ("__main__",),

@@ -49,6 +49,7 @@ void bind_slot_circuits(nb::module_& m) {
                                       {.level = level, .fewest_keys = fewest_keys});
       },
       "parameters"_a, "slots"_a, "count"_a, "stride"_a, "everywhere"_a, "level"_a.none(), "fewest_keys"_a);
+  m.def("with_slots", &circuits::with_slots, "ciphertext"_a, "slots"_a, ReleaseGil());
   m.def(
       "replication",
       [](const rlwe::Parameters& parameters, std::size_t slots, std::size_t count, std::size_t stride,

@@ -12,6 +12,9 @@ from typing import Any
 
 from hemera.errors import FileError
 
+Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
+"""Where options are added."""
+
 
 def positive(text: str) -> int:
     """An argument that is an integer of at least 1."""
@@ -43,7 +46,7 @@ def field(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def add_bootstrap_fields(parser: argparse.ArgumentParser) -> None:
+def add_bootstrap_fields(parser: Arguments) -> None:
     """--field, for parameters beside the presets."""
     parser.add_argument(
         "--field",
@@ -56,7 +59,7 @@ def add_bootstrap_fields(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_machine(parser: argparse.ArgumentParser) -> None:
+def add_machine(parser: Arguments) -> None:
     """--device and --threads."""
     parser.add_argument("--device", default="auto", help='"cpu", "cuda", "cuda:1", or "auto" (default)')
     parser.add_argument("--threads", type=positive, help="threads of the CPU (default: all processors)")

@@ -444,6 +444,16 @@ class Ciphertext(NotAnArray, Stored):
         """CKKS: the same values at the highest level, by the plan of `Context.bind(bootstrap=)`."""
         return self._evaluator.bootstrap(self)
 
+    def with_slots(self, slots: int) -> Ciphertext:
+        """CKKS: the same ciphertext read with another number of slots, a power of two. With more of them the
+        values repeat; with fewer it is right where they repeat already (others are no longer told apart).
+
+        Raises:
+            ParameterError: for another number of slots.
+            MismatchError: for BFV and BGV, whose slots do not repeat.
+        """
+        return self._evaluator.with_slots(self, slots)
+
     def swap_rows(self) -> Ciphertext:
         """BFV and BGV: the two rows of N/2 slots exchanged. Needs generate_keys(..., swap_rows=True)."""
         return self._evaluator.swap_rows(self)

@@ -28,6 +28,7 @@ from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts
 from hemera.circuits import Bootstrap
 from hemera.graph import Circuit, Graph
 from hemera.keys import Keys, SwitchingKey
+from hemera.parameters import require_naturals
 
 if TYPE_CHECKING:
     from hemera.context import Context
@@ -370,6 +371,12 @@ class Evaluator(CircuitMethods):
         except _core.MissingKeyError:
             return False
         return params.scheme == "ckks" or self._keys.has_conjugation
+
+    def with_slots(self, a: Ciphertext, slots: int, *, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: the same ciphertext read with another number of slots: see `Ciphertext.with_slots`."""
+        require_naturals(slots=slots)
+        core = _core.with_slots(native_of("with_slots", a), slots)
+        return self._result("with_slots", core, out, (a,), None)
 
     def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
         """The same message under the secret that `key` ends at. The result is bound to no keys."""

@@ -66,6 +66,7 @@ class Setting:
             "index": 0,
             "shape": 2,
             "steps": 1,
+            "slots": 8,
             "level": 0,
             "exponent": 2,
             "terms": [x, x],

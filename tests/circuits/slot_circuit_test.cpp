@@ -232,5 +232,21 @@ TEST(SlotCircuit, RefusesWhatDoesNotFit) {
                MismatchError);
 }
 
+TEST(WithSlots, RepeatsValuesAndTakesThemBack) {
+  const ckks::Session client(parameters(), {.public_key = true});
+  const Values given = {{0.5, 0}, {-0.25, 1}, {1, 0}, {0.125, -0.5}};
+  const rlwe::Ciphertext x = client.encrypt(given);
+  const rlwe::Ciphertext wide = with_slots(x, slots);
+  const Values repeated = client.decrypt(wide);
+  ASSERT_EQ(repeated.size(), slots);
+  for (std::size_t i = 0; i < slots; ++i) EXPECT_LT(std::abs(repeated[i] - given[i % 4]), 1e-6) << i;
+  const Values back = client.decrypt(with_slots(wide, 4));
+  ASSERT_EQ(back.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_LT(std::abs(back[i] - given[i]), 1e-6) << i;
+  for (const std::size_t wrong : {std::size_t{0}, std::size_t{3}, 2 * parameters().max_slots()}) {
+    EXPECT_THROW(static_cast<void>(with_slots(x, wrong)), ParameterError) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace hemera::circuits

@@ -345,4 +345,21 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
   return result;
 }
 
+Ciphertext with_slots(const Ciphertext& x, std::size_t slots) {
+  rlwe::require_filled(x, "with_slots");
+  const rlwe::Parameters& parameters = x.context->parameters();
+  if (parameters.scheme() != rlwe::Scheme::ckks) {
+    throw MismatchError("with_slots is for CKKS, whose slots repeat, not for " +
+                        rlwe::name(parameters.scheme()));
+  }
+  if (!std::has_single_bit(slots) || slots > parameters.max_slots()) {
+    throw ParameterError("with_slots: " + std::to_string(slots) +
+                         " slots; their number must be a power of two up to " +
+                         std::to_string(parameters.max_slots()));
+  }
+  Ciphertext result = x.clone();
+  result.meta.slots = slots;
+  return result;
+}
+
 }  // namespace hemera::circuits

@@ -104,4 +104,10 @@ class PreparedSlotCircuit {
   std::shared_ptr<const rlwe::Plaintext> mask_;  // may be null
 };
 
+/// The same polynomials read with another number of slots, as a copy. n slots of a ring of degree N are N/2
+/// slots in which they repeat: so with more slots the values repeat, exactly. With fewer it is right where
+/// the values repeat already, up to noise; others are no longer told apart. No operation on residues.
+/// ParameterError unless the number is a power of two up to N/2; MismatchError for another scheme than CKKS.
+rlwe::Ciphertext with_slots(const rlwe::Ciphertext& x, std::size_t slots);
+
 }  // namespace hemera::circuits

@@ -1,0 +1,1 @@
+"""Finished programs on encrypted data, each a package of its own: docs/applications.md."""

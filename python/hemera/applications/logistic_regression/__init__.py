@@ -1,0 +1,42 @@
+"""Logistic regression trained on encrypted samples (CKKS, with bootstrapping): docs/applications.md.
+
+settings = Settings(features=25, batch=1024, iterations=30)
+plan = TrainingPlan(hm.ckks.Parameters.for_bootstrapping("n16-40"), settings)
+client, server = Client(plan), Server(plan, context, keys)
+"""
+
+from hemera.applications.logistic_regression.clear import train_clear
+from hemera.applications.logistic_regression.client import Client
+from hemera.applications.logistic_regression.measures import Quality, area_under_curve, loss, quality
+from hemera.applications.logistic_regression.plan import TrainingPlan
+from hemera.applications.logistic_regression.preparation import Preparation, make_batches, suggest_rate
+from hemera.applications.logistic_regression.server import Server
+from hemera.applications.logistic_regression.settings import Settings
+from hemera.applications.logistic_regression.sigmoid import Sigmoid, sigmoid
+from hemera.applications.logistic_regression.tables import (
+    Table,
+    breast_cancer,
+    loan_applications,
+    read_table,
+)
+
+__all__ = [
+    "Client",
+    "Preparation",
+    "Quality",
+    "Server",
+    "Settings",
+    "Sigmoid",
+    "Table",
+    "TrainingPlan",
+    "area_under_curve",
+    "breast_cancer",
+    "loan_applications",
+    "loss",
+    "make_batches",
+    "quality",
+    "read_table",
+    "sigmoid",
+    "suggest_rate",
+    "train_clear",
+]

@@ -1,0 +1,126 @@
+"""What came out, for people: a table, and the losses as a plot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hemera._options import size_text
+from hemera.applications.logistic_regression.run import Run
+from hemera.errors import FileError, ParameterError
+
+__all__ = ["draw", "make_report", "show"]
+
+
+def make_report(run: Run) -> RenderableType:
+    """Accuracy by epoch, then times and memory."""
+    own = run.plan.settings
+    marks = Table(
+        title=f"{run.table}: {run.samples} samples x {own.features} features, encrypted; {run.held_out} held "
+        "out",
+        title_justify="left",
+    )
+    several = own.models > 1
+    for name in ("iterations", *(["model"] if several else [])):
+        marks.add_column(name, justify="right")
+    for name in ("accuracy, encrypted", "clear", "AUC, encrypted", "clear", "largest difference of weights"):
+        marks.add_column(name, justify="right")
+    for mark in run.marks:
+        marks.add_row(
+            str(mark.iteration),
+            *([str(mark.model)] if several else []),
+            f"{mark.encrypted.accuracy:.2%}",
+            f"{mark.clear.accuracy:.2%}",
+            f"{mark.encrypted.auc:.4f}",
+            f"{mark.clear.auc:.4f}",
+            f"{mark.difference:.1e}",
+        )
+    marks.add_section()
+    for number, quality in enumerate(run.scikit_learn):
+        name = "sklearn" if len(run.scikit_learn) == 1 else f"sklearn {number}"
+        spare = [""] if several else []
+        marks.add_row(name, *spare, "", f"{quality.accuracy:.2%}", "", f"{quality.auc:.4f}", "")
+    return Group(marks, *_lines(run))
+
+
+def _lines(run: Run) -> list[Text]:
+    own, seconds = run.plan.settings, run.seconds
+    lines = []
+    if run.largest_logit > own.interval:
+        lines.append(
+            f"Logits went up to {run.largest_logit:.1f}, beyond the sigmoid's interval of "
+            f"{own.interval:g}: a wider "
+            "one is safer."
+        )
+    models = f" of {own.models} models" if own.models > 1 else ""
+    lines.append(f"iteration{models}: {_time(seconds['iteration'])}")
+    if "bootstrap" in seconds:
+        lines[-1] += (
+            f"; with a bootstrap: {_time(seconds['iteration_with_bootstrap'])}; on average, with a "
+            f"bootstrap every {run.plan.bootstrap_every}: {_time(seconds['iteration_on_average'])}"
+        )
+    levels = ", ".join(str(one.level) for one in run.plan.iterations)
+    lines.append(
+        f"levels: {own.depth} an iteration, which begin at {levels}; {run.plan.bootstraps} bootstraps to "
+        f"level {run.plan.bootstrap.result_level}"
+    )
+    lines.append(
+        f"memory: keys {size_text(run.memory['keys'])}, in all {size_text(run.memory['device'])}; keys "
+        f"made in {seconds['keys']:.1f} s, mini-batches encrypted in {seconds['encrypt']:.1f} s"
+    )
+    lines.append(f"N = {run.plan.params.degree}, security {run.plan.params.security}; {run.description}")
+    if run.plan.params.security_bits < 128:
+        lines.append("These parameters are NOT SECURE: they are for trying things out.")
+    return [Text(line) for line in lines]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def show(console: Console, run: Run) -> None:
+    """Print it."""
+    console.print(make_report(run))
+
+
+def draw(run: Run, path: str | Path) -> None:
+    """Losses on the training samples by iteration, encrypted and clear, to a file of the format that its
+    ending names.
+
+    Raises:
+        ParameterError: when matplotlib is not installed, or does not know the format.
+        FileError: when the file can not be written.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ParameterError("plots need matplotlib: pip install 'hemera[applications]'") from None
+    # The same file for the same numbers.
+    matplotlib.rcParams["svg.hashsalt"] = "hemera"
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot(title=f"{run.table}: loss on the training samples")
+    axes.set(xlabel="iteration", ylabel="loss")
+    iterations = range(1, len(run.losses["clear"]) + 1)
+    for model in range(run.plan.settings.models):
+        name = f", model {model}" if run.plan.settings.models > 1 else ""
+        color = f"C{model}"
+        encrypted = [losses[model] for losses in run.losses["encrypted"]]
+        axes.plot(iterations, encrypted, "o", color=color, markersize=4, label=f"encrypted{name}")
+        axes.plot(
+            iterations, [losses[model] for losses in run.losses["clear"]], color=color, label=f"clear{name}"
+        )
+    for number in range(run.batches, len(run.losses["clear"]), run.batches):
+        axes.axvline(number, color="0.8", linewidth=0.8)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    file = Path(path)
+    try:
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+    except OSError as error:
+        raise FileError(f"can not write {file}: {error.strerror}") from error
+    except ValueError as error:
+        raise ParameterError(f"can not draw {file}: {error}") from error

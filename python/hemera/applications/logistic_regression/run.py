@@ -1,0 +1,225 @@
+"""A whole training: table, client, server, and the comparison with clear ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.applications.logistic_regression.clear import train_clear
+from hemera.applications.logistic_regression.client import Client
+from hemera.applications.logistic_regression.measures import Quality, loss, quality
+from hemera.applications.logistic_regression.plan import TrainingPlan
+from hemera.applications.logistic_regression.preparation import Preparation, make_batches
+from hemera.applications.logistic_regression.server import Server
+from hemera.applications.logistic_regression.tables import Table, extra
+
+__all__ = ["Mark", "Run", "run"]
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, int], None]
+"""Called with the stage that begins and the iterations that are done."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How good one model is after some iterations, on the samples that were held out."""
+
+    iteration: int
+    model: int
+    encrypted: Quality
+    clear: Quality
+    difference: float
+    """The largest of the encrypted weights from the clear ones."""
+
+
+@dataclass
+class Run:
+    """What came out. `to_json` has the stable keys."""
+
+    plan: TrainingPlan
+    table: str
+    samples: int
+    held_out: int
+    batches: int
+    """Mini-batches of an epoch."""
+    device: str
+    description: str
+    marks: list[Mark] = field(default_factory=list)
+    """Of each model after each epoch, and at the end."""
+    losses: dict[str, list[list[float]]] = field(default_factory=lambda: {"encrypted": [], "clear": []})
+    """Of each iteration the loss of each model on the training samples."""
+    largest_logit: float = 0.0
+    """Of the training samples during training: within the sigmoid's interval, or it was too narrow."""
+    scikit_learn: list[Quality] = field(default_factory=list)
+    """Of LogisticRegression for each model's samples; one where they share them."""
+    weights: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    """Decrypted, of shape (models, width)."""
+    seconds: dict[str, Any] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> float:
+        """The largest of an encrypted weight from the clear one at the end."""
+        return max(mark.difference for mark in self.marks if mark.iteration == self.marks[-1].iteration)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "samples": self.samples,
+            "held_out": self.held_out,
+            "batches": self.batches,
+            "settings": self.plan.settings.as_dict(),
+            "plan": self.plan.as_dict(),
+            "security": self.plan.params.security,
+            "device": self.device,
+            "description": self.description,
+            "marks": [asdict(mark) for mark in self.marks],
+            "difference": self.difference,
+            "losses": self.losses,
+            "largest_logit": self.largest_logit,
+            "scikit_learn": [asdict(one) for one in self.scikit_learn],
+            "weights": self.weights.tolist(),
+            "seconds": self.seconds,
+            "memory": self.memory,
+        }
+
+
+def run(
+    plan: TrainingPlan,
+    tables: Sequence[Table],
+    held_out: Table,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Train encrypted and in the clear, on the same mini-batches.
+
+    Args:
+        plan: of the training.
+        tables: for training: one, or one for each model.
+        held_out: the samples to measure with.
+        seed: of the order of the samples.
+        device, threads: see `hemera.Context`.
+        progress: told what is being done.
+
+    Raises:
+        OutOfMemoryError: when keys, plaintexts and values in between do not fit.
+        NoiseError: when weights left their bound.
+    """
+    settings = plan.settings
+    tell: Progress = progress or (lambda *_: None)
+    preparation = Preparation.of(tables[0].features)
+    source = tables[0] if len(tables) == 1 else list(tables)
+    batches = make_batches(settings, preparation, source, seed)
+    seconds: dict[str, Any] = {}
+
+    @contextmanager
+    def stage(name: str, text: str) -> Iterator[None]:
+        tell(text, 0)
+        begin = time.perf_counter()
+        yield
+        seconds[name] = time.perf_counter() - begin
+
+    with stage("setup", "setting up"):
+        client = Client(plan, device=device, threads=threads)
+    context = client.context
+    result = Run(
+        plan,
+        tables[0].name,
+        len(tables[0]),
+        len(held_out),
+        batches.shape[-3],
+        context.device,
+        context.description,
+    )
+    with stage("keys", "making keys"):
+        keys = client.keys()
+        server = Server(plan, context, keys)
+        context.synchronize()
+    with stage("encrypt", "encrypting mini-batches"):
+        used = min(result.batches, settings.iterations)
+        for number in range(used):
+            server.add_batch(client.encrypt(batches[..., number, :, :]))
+        context.synchronize()
+
+    training = [_Samples(preparation, table, settings.width) for table in tables]
+    measured = _Samples(preparation, held_out, settings.width)
+    clear = train_clear(settings, batches)
+    largest_memory = 0
+    begin = time.perf_counter()
+    for done in server.train(client.start(), measure=True):
+        tell("training", done)
+        expected = next(clear)
+        weights = client.decrypt(server.weights())
+        largest_memory = max(largest_memory, context.memory_used)
+        ends = done % result.batches == 0 or done == settings.iterations
+        losses: dict[str, list[float]] = {"encrypted": [], "clear": []}
+        for model in range(settings.models):
+            own = training[model % len(training)]
+            logits = own.rows @ weights[model]
+            result.largest_logit = max(result.largest_logit, float(np.abs(logits).max()))
+            losses["encrypted"].append(loss(logits, own.labels))
+            losses["clear"].append(loss(own.rows @ expected[model], own.labels))
+            if ends:
+                result.marks.append(
+                    Mark(
+                        done,
+                        model,
+                        measured.quality(weights[model]),
+                        measured.quality(expected[model]),
+                        float(np.abs(weights[model] - expected[model]).max()),
+                    )
+                )
+        for kind, values in losses.items():
+            result.losses[kind].append(values)
+        result.weights = weights
+    seconds["training"] = time.perf_counter() - begin
+    seconds.update(_times(server, plan))
+    result.seconds = seconds
+    result.memory = {"keys": keys.memory_bytes, "device": largest_memory}
+    tell("scikit-learn", settings.iterations)
+    result.scikit_learn = [_scikit_learn(own, measured) for own in training]
+    return result
+
+
+class _Samples:
+    """Prepared rows with their labels."""
+
+    def __init__(self, preparation: Preparation, table: Table, width: int) -> None:
+        self.rows = preparation.apply(table.features, width)
+        self.labels = table.labels
+
+    def quality(self, weights: Floats) -> Quality:
+        return quality(self.rows @ weights, self.labels)
+
+
+def _scikit_learn(training: _Samples, measured: _Samples) -> Quality:
+    model = extra("sklearn.linear_model").LogisticRegression(max_iter=1000)
+    model.fit(training.rows[:, 1:], training.labels)
+    return quality(model.decision_function(measured.rows[:, 1:]), measured.labels)
+
+
+def _times(server: Server, plan: TrainingPlan) -> dict[str, Any]:
+    """Medians. The first of each kind encodes constants and captures graphs: it counts only if it is
+    alone."""
+    iterations, bootstraps = server.seconds["iterations"], server.seconds["bootstraps"]
+    every = plan.bootstrap_every
+    positions = [
+        float(np.median(own[1:] if len(own) > 1 else own))
+        for own in (iterations[position::every] for position in range(every))
+        if own
+    ]
+    told: dict[str, Any] = {"iteration": float(np.mean(positions)), "iteration_by_level": positions}
+    if bootstraps:
+        told["bootstrap"] = float(np.median(bootstraps[1:] if len(bootstraps) > 1 else bootstraps))
+        told["iteration_with_bootstrap"] = told["iteration"] + told["bootstrap"]
+        told["iteration_on_average"] = told["iteration"] + told["bootstrap"] / every
+    return told

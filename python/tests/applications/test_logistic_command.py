@@ -1,0 +1,122 @@
+"""`hemera train-logistic`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hemera.applications import logistic_regression as logistic
+from hemera.cli import main
+
+pytest.importorskip("sklearn")
+QUICK = ["--device", "cpu", "--preset", "test-40", "--field", "levels=4", "--batch", "16"]
+
+
+def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    file, figure = tmp_path / "run.json", tmp_path / "losses.svg"
+    command = ["train-logistic", "--small", "--device", "cpu", "--json", str(file), "--plot", str(figure)]
+    assert main(command) == 0
+    shown = capsys.readouterr()
+    for words in (
+        "sklearn",
+        "NOT SECURE",
+        "levels: 4 an iteration, which begin at 15, 11, 7; 9 bootstraps",
+        "with a bootstrap",
+        "1024 samples x 25 features",
+    ):
+        assert words in shown.out
+    assert "training" in shown.err
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["difference"] < 1e-4
+    assert [mark["iteration"] for mark in found["marks"]] == [16, 30]
+    for mark in found["marks"]:
+        assert mark["encrypted"]["accuracy"] == pytest.approx(mark["clear"]["accuracy"], abs=0.005)
+        assert mark["encrypted"]["auc"] == pytest.approx(mark["clear"]["auc"], abs=1e-3)
+        assert 0.68 < mark["encrypted"]["accuracy"] < 0.85
+    assert found["scikit_learn"][0]["accuracy"] > 0.7
+    losses = [losses[0] for losses in found["losses"]["encrypted"]]
+    assert len(losses) == 30
+    assert losses[-1] < losses[0] < 0.6932
+    assert found["plan"]["bootstrap_every"] == 3
+    assert found["plan"]["bootstraps"] == 9
+    seconds = found["seconds"]
+    assert 0 < seconds["iteration"] < seconds["iteration_on_average"] < seconds["iteration_with_bootstrap"]
+    assert len(seconds["iteration_by_level"]) == 3
+    assert found["memory"]["keys"] == found["plan"]["bytes"]["keys"] < found["memory"]["device"]
+    assert logistic.Settings(**found["settings"]).rates[0] > 0
+    assert len(found["weights"][0]) == 32
+    assert figure.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train-logistic", "--plan", "--rows", "6000", "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    plan = json.loads(shown.out)["plan"]
+    assert (plan["degree"], plan["rows"], plan["width"]) == (65536, 1024, 32)
+    assert plan["security"] == ">=128"
+    assert (plan["depth"], plan["levels"]) == (4, [15, 11, 7])
+    assert "an iteration takes 4 levels" in shown.err
+
+
+def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = logistic.loan_applications(300, 1)
+    frame = pandas.DataFrame(table.features[:, :6], columns=list("abcdef"))
+    frame["home"] = ["owns" if flag else "rents" for flag in table.features[:, 14]]
+    frame["approved"] = ["yes" if label else "no" for label in table.labels]
+    file, told = tmp_path / "loans.csv", tmp_path / "run.json"
+    frame.to_csv(file, index=False)
+    own = ["--table", str(file), "--label", "approved"]
+    length = ["--folds", "2", "--epochs", "1", "--method", "gradient"]
+    assert main(["train-logistic", *QUICK, *own, *length, "--json", str(told)]) == 0
+    found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    assert found["settings"]["models"] == 2
+    assert found["settings"]["features"] == 8
+    assert found["settings"]["iterations"] == found["batches"] == 8  # 120 samples of a fold, 16 at once
+    assert [mark["model"] for mark in found["marks"]] == [0, 1]
+    assert len(found["scikit_learn"]) == 2
+    assert found["difference"] < 1e-4
+    assert "model" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--table", "x.csv"], "--label"),
+        (["--label", "x"], "--table"),
+        (["--table", "nowhere.csv", "--label", "x"], "nowhere.csv"),
+        (["--preset", "n16"], "n16-40"),
+        (["--small", "--bootstrap-every", "4"], "bootstrap every 3 iterations or fewer"),
+        (["--small", "--batch", "65"], "at most 64 samples"),
+        (["--small", "--degree", "2"], "odd degree"),
+        (["--rows", "3"], "10 or more"),
+        (["--rows", "50", "--data", "breast-cancer"], "made-up loans"),
+        (["--seed", "-1"], "--seed"),
+    ],
+)
+def test_mistakes_are_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train-logistic", *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("hemera: ")
+    assert words in error
+
+
+def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    options = [
+        "--rows",
+        "300",
+        "--iterations",
+        "4",
+        "--rates",
+        "40",
+        "--interval",
+        "2",
+        "--weight-bound",
+        "0.5",
+    ]
+    assert main(["train-logistic", *QUICK, *options]) == 1
+    assert "weight" in capsys.readouterr().err

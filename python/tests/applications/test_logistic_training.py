@@ -1,0 +1,252 @@
+"""Logistic regression trained on ciphertexts of a small ring, beside the same in the clear."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.applications import logistic_regression as logistic
+from hemera.applications.logistic_regression import client, server
+from hemera.errors import LevelError, MismatchError, NoiseError, ParameterError
+
+SMALL = logistic.Settings(features=7, batch=64, iterations=7, rates=(0.6,))
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def params() -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_bootstrapping("test-40", levels=5)
+
+
+@pytest.fixture(scope="module")
+def table() -> logistic.Table:
+    whole = logistic.loan_applications(400, 2)
+    return logistic.Table(whole.name, whole.columns[:7], whole.features[:, :7], whole.labels)
+
+
+def batches_of(settings: logistic.Settings, *tables: logistic.Table) -> Floats:
+    preparation = logistic.Preparation.of(tables[0].features)
+    return logistic.make_batches(settings, preparation, tables if len(tables) > 1 else tables[0], 4)
+
+
+def trained(plan: logistic.TrainingPlan, batches: Floats, **options: Any) -> tuple[Floats, logistic.Server]:
+    """The decrypted weights after each iteration, of shape (iterations, models, width)."""
+    own = logistic.Client(plan, device="cpu")
+    far = logistic.Server(plan, own.context, own.keys(), **options)
+    for number in range(batches.shape[-3]):
+        far.add_batch(own.encrypt(batches[..., number, :, :]))
+    return np.stack([own.decrypt(far.weights()) for _ in far.train(own.start())]), far
+
+
+def test_weights_are_those_of_the_clear_algorithm_after_30_iterations() -> None:
+    table = logistic.loan_applications(400, 1)
+    settings = logistic.Settings(features=25, batch=32, iterations=30)
+    plan = logistic.TrainingPlan(hm.ckks.Parameters.for_bootstrapping("test-40"), settings)
+    assert (plan.bootstrap_every, plan.bootstraps) == (3, 9)
+    batches = batches_of(settings, table)
+    found, _ = trained(plan, batches)
+    expected = np.stack(list(logistic.train_clear(settings, batches)))
+    assert np.abs(expected[-1]).max() > 0.1
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)  # the goal is 1e-3
+    # The columns that fill up learn nothing.
+    np.testing.assert_allclose(found[-1, 0, 26:], 0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"method": "gradient"},
+        {"degree": 1, "interval": 4.0},
+        {"degree": 7, "fit": "chebyshev", "decay": 0.0},
+        {"momentum": 0.5, "weight_bound": 2.0},
+        {"batch": 60, "features": 7},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_each_way_of_training(
+    params: hm.ckks.Parameters, table: logistic.Table, fields: dict[str, Any]
+) -> None:
+    settings = replace(SMALL, **fields)
+    plan = logistic.TrainingPlan(params, settings)
+    assert plan.bootstraps > 0
+    batches = batches_of(settings, table)
+    found, _ = trained(plan, batches)
+    expected = np.stack(list(logistic.train_clear(settings, batches)))
+    assert np.abs(expected[-1]).max() > 0.1
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+def test_several_rates_and_several_tables_train_as_one_batch(
+    params: hm.ckks.Parameters, table: logistic.Table
+) -> None:
+    rates = replace(SMALL, rates=(0.2, 0.6, 1.0))
+    folds = replace(SMALL, models=3, iterations=6)
+    for settings, tables in ((rates, [table]), (folds, table.folds(3, 0))):
+        plan = logistic.TrainingPlan(params, settings)
+        batches = batches_of(settings, *tables)
+        found, _ = trained(plan, batches)
+        expected = np.stack(list(logistic.train_clear(settings, batches)))
+        assert found.shape == (settings.iterations, 3, 8)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+        # They do differ.
+        assert min(np.abs(expected[-1][i] - expected[-1][i - 1]).max() for i in range(3)) > 1e-2
+
+
+def test_captured_iterations_have_the_same_bits(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+    plan = logistic.TrainingPlan(params, SMALL)
+    own = logistic.Client(plan, device="cpu")
+    keys, start = own.keys(), own.start()
+    z = [own.encrypt(one) for one in batches_of(SMALL, table)]
+    answers = []
+    for capture in (False, True):
+        far = logistic.Server(plan, own.context, keys, capture=capture)
+        for batch in z:
+            far.add_batch(batch)
+        assert list(far.train(start)) == list(range(1, 8))
+        answers.append(bytes(far.weights()))
+    assert answers[0] == answers[1]
+
+
+def test_client_and_server_exchange_bytes(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+    plan = logistic.TrainingPlan(params, replace(SMALL, iterations=2))
+    batches = batches_of(SMALL, table)
+    own = logistic.Client(plan, device="cpu")
+    with pytest.warns(hm.errors.SecurityWarning):
+        far_params = hm.load_parameters(own.parameters())
+    fields = plan.settings.as_dict()
+    far_plan = logistic.TrainingPlan(far_params, logistic.Settings(**fields))
+    far = logistic.Server(far_plan, hm.Context(far_params, "cpu"), bytes(own.keys()))
+    for batch in batches:
+        far.add_batch(bytes(own.encrypt(batch)))
+    # From weights that are there already.
+    begin = np.zeros((1, 8))
+    begin[0, :3] = (0.5, -1, 0.25)
+    assert [*far.train(bytes(own.start(begin)), measure=True)] == [1, 2]
+    assert [len(far.seconds[kind]) for kind in ("iterations", "bootstraps")] == [2, 1]
+    answer = bytes(far.weights())
+    found = own.decrypt(answer)
+    # By hand: v and w both begin there.
+    ahead = weights = begin[0]
+    for t in range(2):
+        scores = plan.settings.sigmoid(-batches[t] @ ahead)
+        following = ahead + plan.settings.rates_at(t)[0] / 64 * (scores @ batches[t])
+        ahead = following + plan.settings.momentum_at(t) * (following - weights)
+        weights = following
+    np.testing.assert_allclose(found[0], weights, atol=1e-4)
+    # What goes back is small: one limb or few, and no secret or public key went there.
+    assert len(answer) < len(bytes(own.encrypt(batches[0])))
+    assert not far._evaluator.keys.has_public_key
+
+
+@pytest.mark.parametrize("module", [client, server])
+def test_sides_do_not_import_each_other(module: Any) -> None:
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not any(name.endswith((".client", ".server")) for name in imported)
+    if module is server:
+        assert "decrypt" not in {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
+def test_plans_tell_levels_keys_and_operations() -> None:
+    whole = hm.ckks.Parameters.for_bootstrapping("test-40")
+    plan = logistic.TrainingPlan(whole, SMALL)
+    assert [one.level for one in plan.iterations] == [15, 11, 7]
+    assert plan.bootstrap.merge_parts
+    assert plan.bootstrap.slots == 8
+    assert plan.bootstrap.levels_left == 12
+    # With four iterations' levels and not one more, the parts stay apart.
+    assert not logistic.TrainingPlan(
+        hm.ckks.Parameters.for_bootstrapping("test-40", levels=4), SMALL
+    ).bootstrap.merge_parts
+    operations = plan.operations()
+    assert operations["products"] == 4  # two with z, two of a polynomial of degree 3
+    log_steps = 3 + 3 + 7  # along rows of 8, back, and over 128 rows
+    assert log_steps < operations["rotations"] <= 2 * log_steps + 1
+    deeper = logistic.TrainingPlan(whole, replace(SMALL, degree=7))
+    assert (deeper.settings.depth, deeper.bootstrap_every) == (5, 2)
+    assert deeper.operations()["products"] > 4
+    own = logistic.Client(plan, device="cpu")
+    assert own.keys().memory_bytes == plan.key_bytes
+    text = plan.report()
+    for words in ("an iteration takes 4 levels", "level 3 to 15", "4 ciphertext products", "below 128"):
+        assert words in text
+    told = plan.as_dict()
+    assert told["levels"] == [15, 11, 7]
+    assert told["bytes"]["keys"] == plan.key_bytes
+    assert own.encrypt(np.zeros((64, 8))).memory_bytes == told["bytes"]["batch"]
+
+
+def test_plans_refuse_what_does_not_fit(params: hm.ckks.Parameters) -> None:
+    few = hm.ckks.Parameters.for_bootstrapping("test-40", levels=3)
+    with pytest.raises(LevelError, match=r"4 levels do not fit the 3 levels.*for_bootstrapping\(levels=\)"):
+        logistic.TrainingPlan(few, SMALL)
+    assert logistic.TrainingPlan(few, replace(SMALL, degree=1)).bootstrap_every == 1
+    with pytest.raises(
+        LevelError, match=r"2 iterations of 4 levels .* bootstrap every 1 iterations or fewer"
+    ):
+        logistic.TrainingPlan(params, SMALL, bootstrap_every=2)
+    with pytest.raises(LevelError, match="bootstrap every 1 iterations or fewer"):
+        logistic.TrainingPlan(params, SMALL, bootstrap_every=0)
+    with pytest.raises(
+        ParameterError, match=r"129 samples .* at most 128 samples, or parameters of a larger"
+    ):
+        logistic.TrainingPlan(params, replace(SMALL, batch=129))
+    with pytest.raises(ParameterError, match="for_bootstrapping"):
+        logistic.TrainingPlan(hm.ckks.Parameters.for_circuit(4), SMALL)
+
+
+def test_what_does_not_fit_the_plan_is_refused(params: hm.ckks.Parameters) -> None:
+    plan = logistic.TrainingPlan(params, SMALL)
+    own = logistic.Client(plan, device="cpu")
+    far = logistic.Server(plan, own.context, own.keys())
+    with pytest.raises(ParameterError, match="add_batch"):
+        next(far.train(own.start()))
+    with pytest.raises(ParameterError, match="train"):
+        far.weights()
+    with pytest.raises(MismatchError, match="Client of the same plan"):
+        far.add_batch(own.start())
+    low = far._evaluator.at_level(own.encrypt(np.zeros((64, 8))), plan.iterations[0].level - 1)
+    with pytest.raises(LevelError, match="at level 6, where iterations begin at 7"):
+        far.add_batch(low)
+    far.add_batch(own.encrypt(np.zeros((64, 8))))
+    with pytest.raises(MismatchError, match=r"Client\.start"):
+        next(far.train(own.encrypt(np.zeros((64, 8)))))
+    with pytest.raises(ParameterError, match=r"\(64, 8\)"):
+        own.encrypt(np.zeros((8, 64)))
+    with pytest.raises(ParameterError, match="at most 4"):
+        own.start(np.full((1, 8), 5.0))
+    with pytest.raises(ParameterError, match=r"\(1, 8\)"):
+        own.start(np.zeros((2, 8)))
+
+
+def test_weights_beyond_their_bound_are_told(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+    settings = replace(SMALL, iterations=1, rates=(4.0,), weight_bound=0.1)
+    plan = logistic.TrainingPlan(params, settings)
+    batches = batches_of(settings, table)
+    assert np.abs(next(logistic.train_clear(settings, batches))).max() > 0.2
+    with pytest.raises(NoiseError, match="larger weight_bound"):
+        trained(plan, batches)
+
+
+def test_with_slots(params: hm.ckks.Parameters) -> None:
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    values = np.array([0.5, -0.25, 1, 0.125])
+    x = ctx.encrypt(values, sk)
+    wide = x.with_slots(16)
+    assert (x.slots, wide.slots) == (4, 16)
+    np.testing.assert_allclose(ctx.decrypt(wide, sk), np.tile(values, 4), atol=2**-25)
+    np.testing.assert_allclose(ctx.decrypt(wide.with_slots(4), sk), values, atol=2**-25)
+    for wrong in (0, 3, 2048):
+        with pytest.raises(ParameterError, match="power of two up to 1024"):
+            x.with_slots(wrong)
+    integers = hm.Context(hm.bfv.Parameters.for_circuit(1), "cpu")
+    with pytest.raises(MismatchError, match="CKKS"):
+        integers.encrypt([1, 2], integers.generate_secret_key()).with_slots(4)
