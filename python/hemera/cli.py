@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from hemera import __version__
-from hemera.commands import bench, convert, demo, info, inspect, params, plan
+from hemera.commands import bench, convert, demo, info, inspect, params, plan, score_trees
 from hemera.errors import Error
 
-COMMANDS = (info, params, plan, inspect, convert, demo, bench)
+COMMANDS = (info, params, plan, inspect, convert, demo, score_trees, bench)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -21,7 +21,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hemera {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
-        name = command.__name__.rpartition(".")[2]
+        name = command.__name__.rpartition(".")[2].replace("_", "-")
         summary = (command.__doc__ or "").strip().splitlines()[0]
         child = subparsers.add_parser(name, help=summary, description=summary)
         command.add_arguments(child)
