@@ -26,6 +26,7 @@ EXPECTED = {
     "07_function": ["sigmoid: depth", "relinearizations", "alarms:"],
     "08_bootstrapping": ["security below 128", "13 levels left", "\n         7        92  2^-"],
     "09_encrypted_matrices": ["encrypted matrix of 5 x 12", "16 products", "scores:", "variance"],
+    "11_score_trees": ["'multiplications': 1", "scores of the first wine:", "accuracy:"],
 }
 
 

@@ -95,12 +95,7 @@ class Ensemble:
         if count == 0:
             raise ParameterError("the model has no trees; train it for at least one round")
         depth = max(1, *(tree.depth for own in trees for tree in own))
-        if depth > MAX_DEPTH:
-            raise ParameterError(
-                f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under "
-                "encryption; "
-                f"train it with max_depth={MAX_DEPTH} or less (2 is fastest), and more rounds"
-            )
+        _require_depth(depth)
         nodes, scores = (1 << depth) - 1, len(trees)
         features = np.zeros((scores, count, nodes), np.int64)
         thresholds = np.full((scores, count, nodes), np.inf)
@@ -124,6 +119,14 @@ class Ensemble:
             for index, tree in enumerate(own):
                 fill(tree, (score, index), 0, 0)
         return cls(features, thresholds, leaves, np.asarray(base, float), feature_count, single, classes)
+
+
+def _require_depth(depth: int) -> None:
+    if not 1 <= depth <= MAX_DEPTH:
+        raise ParameterError(
+            f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under encryption; "
+            f"train it with max_depth={MAX_DEPTH} or less (2 is fastest), and more rounds"
+        )
 
 
 def prepared(rows: NDArray[Any], single: bool) -> Floats:
@@ -165,6 +168,7 @@ def random_ensemble(
 ) -> Ensemble:
     """An ensemble of random comparisons with integer features from 0 to levels - 1, and random leaves: for
     measuring time, which does not depend on what a model says."""
+    _require_depth(depth)
     random = np.random.default_rng(seed)
     nodes = (1 << depth) - 1
     return Ensemble(

@@ -33,10 +33,9 @@ def read_model(model: object) -> Ensemble:
         return _from_file(Path(model))
     library = type(model).__module__.partition(".")[0]
     if library == "xgboost":
-        booster: Any = model.get_booster() if hasattr(model, "get_booster") else model
-        return from_xgboost(json.loads(bytes(booster.save_raw("json"))))
+        return from_xgboost(json.loads(bytes(_booster(model).save_raw("json"))))
     if library == "lightgbm":
-        booster = getattr(model, "booster_", model)
+        booster: Any = getattr(model, "booster_", model)
         return from_lightgbm(booster.dump_model())
     if library == "sklearn":
         return from_sklearn(model)
@@ -44,6 +43,16 @@ def read_model(model: object) -> Ensemble:
         "read_model takes a model of xgboost, LightGBM or scikit-learn, or the path of a JSON file, not "
         f"{type(model).__name__}"
     )
+
+
+def _booster(model: Any) -> Any:
+    """xgboost's booster of those rounds that the model predicts with."""
+    if not hasattr(model, "get_booster"):
+        return model
+    booster = model.get_booster()
+    # Only early stopping sets it; all rounds are kept, and `predict` leaves the later ones out.
+    best = getattr(model, "best_iteration", None)
+    return booster if best is None else booster[: best + 1]
 
 
 def _from_file(path: Path) -> Ensemble:
