@@ -161,6 +161,25 @@ def test_operations_of_the_packed_circuit() -> None:
     assert own.operations["multiplications"] == 2
 
 
+@pytest.mark.parametrize("workload", ["packed", "paper"])
+def test_captured_as_on_a_gpu(workload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request after the first goes through one graph, with the same scores and counts."""
+    model = random_ensemble(2, 5, 2, feature_count=6, levels=3, seed=1)
+    rows = np.random.default_rng(1).integers(0, 3, (37, 6))
+    own, asking, found = score(model, Quantiser.of_levels(6, 3), rows, workload=workload, parameters=small(5))
+    counted = own.operations
+    monkeypatch.setattr(hm.Context, "device", property(lambda _: "cuda:0"))
+    for _ in range(2):
+        np.testing.assert_array_equal(asking.scores(own.score(asking.request(rows)), 37), found)
+        assert own.operations == counted
+    assert list(own._graphs) == [(37,) if workload == "paper" else (1,)]
+    # Another client: other keys, another graph.
+    other = Client(own.offer, device="cpu")
+    own.accept(other.keys())
+    assert not own._graphs
+    np.testing.assert_array_equal(other.scores(own.score(other.request(rows)), 37), found)
+
+
 def test_no_slot_tells_a_part_of_a_sum() -> None:
     """The client sees final scores, or the score of an empty sample, in every slot of its answer."""
     model = random_ensemble(3, 40, 2, feature_count=12, levels=3, seed=3)

@@ -6,10 +6,10 @@ both 0, 1 or 2, which is what the paper's comparisons take. For each class:
 
 - genes mutate at a background rate that differs from tumour to tumour (log-normal: few samples have many
   mutations), and with effect 2 in a third of the cases;
-- `DRIVERS` driver genes mutate with a probability of 8 to 45 percent; a third of them are shared with another
+- `DRIVERS` driver genes mutate with a probability of 4 to 30 percent; a third of them are shared with another
   class;
 - copy numbers change in whole segments of neighbouring genes: each sample has some at random places, and each
-  class has `SEGMENTS` of its own, present with a probability of 15 to 60 percent, each a gain or loss of one
+  class has `SEGMENTS` of its own, present with a probability of 10 to 40 percent, each a gain or loss of one
   (1) or more (2).
 """
 
@@ -23,7 +23,7 @@ from hemera.errors import ParameterError
 CLASSES = 11
 LEVELS = 3
 DRIVERS = 12
-SEGMENTS = 6
+SEGMENTS = 4
 _SEGMENT_GENES = 16
 _BACKGROUND = 0.004
 
@@ -50,9 +50,9 @@ def generate(samples: int, genes: int, seed: int) -> tuple[Integers, Integers]:
     drivers = [random.choice(genes, DRIVERS, replace=False) for _ in range(CLASSES)]
     for kind in range(CLASSES):
         drivers[kind][: DRIVERS // 3] = drivers[(kind + 1) % CLASSES][-(DRIVERS // 3) :]
-    driven = random.uniform(0.08, 0.45, (CLASSES, DRIVERS))
+    driven = random.uniform(0.04, 0.30, (CLASSES, DRIVERS))
     starts = random.integers(0, genes - _SEGMENT_GENES + 1, (CLASSES, SEGMENTS))
-    present = random.uniform(0.15, 0.60, (CLASSES, SEGMENTS))
+    present = random.uniform(0.10, 0.40, (CLASSES, SEGMENTS))
     changes = random.integers(1, LEVELS, (CLASSES, SEGMENTS))
 
     labels = random.integers(0, CLASSES, samples)
