@@ -7,6 +7,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def _rows(degree: int, threads: int, options: argparse.Namespace) -> Iterator[di
     random = np.random.default_rng(degree)
     rows = random.integers(0, _LEVELS, (max(paper.SAMPLES, options.samples), _FEATURES))
     workers: SealWorkers | None = None
-    try:
+    with ExitStack() as stack:
         for workload, name, samples in cases:
             server = Server(
                 model,
@@ -95,7 +96,7 @@ def _rows(degree: int, threads: int, options: argparse.Namespace) -> Iterator[di
             if workers is None:
                 layout = paper.PaperLayout.choose(degree, server.model)
                 few = rows[:_SEAL_SAMPLES]
-                workers = SealWorkers(
+                side = SealWorkers(
                     threads,
                     degree,
                     server.params.plain_modulus,
@@ -109,6 +110,7 @@ def _rows(degree: int, threads: int, options: argparse.Namespace) -> Iterator[di
                         ]
                     ),
                 )
+                workers = stack.enter_context(side)
                 right = right and np.array_equal(layout.unpack(workers.slots()), wanted[:_SEAL_SAMPLES])
             pairs = []
             for _ in range(options.rounds):
@@ -140,9 +142,6 @@ def _rows(degree: int, threads: int, options: argparse.Namespace) -> Iterator[di
                 ),
                 "checked": right,
             }
-    finally:
-        if workers is not None:
-            workers.__exit__(None, None, None)
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

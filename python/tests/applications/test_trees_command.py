@@ -72,7 +72,6 @@ def test_breast_cancer(tmp_path: Path, capsys: Any) -> None:
 
 def test_genome_by_both_circuits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "GENES", 64)
-    monkeypatch.setattr(tables.load, "__defaults__", (64,))
     found = call(
         tmp_path / "a.json",
         *("--trainer", "random", "--trees", "80", "--samples", "3", "--parameters", "8192-214"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,9 +140,15 @@ def prepared(rows: NDArray[Any], single: bool) -> Floats:
     return np.asarray(values.astype(np.float32), dtype=np.float64) if single else values
 
 
-def descend(features: Integers, leaves: NDArray[Any], base: NDArray[Any], goes_right: Any) -> NDArray[Any]:
-    """The scores, shape (rows, K), of complete trees. `goes_right(f, nodes)` gives the comparisons, shape
-    (rows, K, T), of the features f, shape (K, T), in the nodes `nodes`, an index of arrays."""
+Comparisons = Callable[[Integers, tuple[Integers, Integers, Integers]], NDArray[np.bool_]]
+"""From features, shape (K, T), and the index of their nodes in arrays of shape (K, T, nodes) to which of the
+nodes go right, shape (rows, K, T)."""
+
+
+def descend(
+    features: Integers, leaves: NDArray[Any], base: NDArray[Any], goes_right: Comparisons
+) -> NDArray[Any]:
+    """The scores, shape (rows, K), of complete trees."""
     scores, trees, nodes = features.shape
     k, t = np.indices((scores, trees))
     everywhere = [goes_right(features[:, :, n], (k, t, np.full_like(k, n))) for n in range(nodes)]

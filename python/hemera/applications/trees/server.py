@@ -21,7 +21,7 @@ caches."""
 
 
 class Server:
-    """Scores encrypted samples with a clear model.
+    """Scores encrypted samples with a clear model, for one client and one request at a time.
 
     Args:
         model: the trees, as `read_model` gives them.
@@ -64,6 +64,7 @@ class Server:
         self._circuit: PackedCircuit | PaperCircuit | None = None
         self._graphs: dict[tuple[int, ...], hemera.Graph] = {}
         self._operations: dict[str, int] = {}
+        self._tally: Counter[str] = Counter()
 
     @property
     def offer(self) -> bytes:
@@ -143,7 +144,7 @@ class Server:
         Raises:
             NoiseError: when the parameters leave no noise budget that is certain.
         """
-        self._tally: Counter[str] = Counter()
+        self._tally.clear()
         samples = planes[0].shape[0]
         paper = isinstance(self.layout, PaperLayout)
         size = _PAPER_BATCH if paper and self._context.device == "cpu" else samples

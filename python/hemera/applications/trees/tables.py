@@ -41,7 +41,7 @@ class Table:
         return int(max(self.train_labels.max(), self.labels.max())) + 1
 
 
-def load(name: str, seed: int, genes: int = GENES) -> Table:
+def load(name: str, seed: int) -> Table:
     """A table by its name, or a CSV file by its path; `seed` splits it (and makes the genome).
 
     Raises:
@@ -50,7 +50,7 @@ def load(name: str, seed: int, genes: int = GENES) -> Table:
         FormatError: when it is no table of numbers with a label in the last column.
     """
     if name == "genome":
-        values, kinds = genome.generate(SAMPLES, genes, seed)
+        values, kinds = genome.generate(SAMPLES, GENES, seed)
         return _split(name, values, kinds, _HELD_OUT, genome.LEVELS, seed)
     if name in NAMES:
         data = getattr(sklearn("datasets"), f"load_{name.replace('-', '_')}")()
