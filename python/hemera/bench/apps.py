@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples",
         type=_options.positive,
-        default=32,
-        help=f"samples a round of the paper's circuit (default 32; the paper has {paper.SAMPLES})",
+        default=8,
+        help=f"samples a round of the paper's circuit (default 8; the paper has {paper.SAMPLES})",
     )
     parser.add_argument("--rounds", type=_options.positive, default=5, help="rounds to time (default 5)")
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
