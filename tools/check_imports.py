@@ -22,7 +22,17 @@ PACKAGE = "hemera"
 # Lowest first. "hemera" is the package's __init__: what a user imports.
 ROWS = (
     ("_core",),
-    ("errors", "multiply", "_arguments", "_array_protocols", "_device", "_encoding", "_machine", "_source"),
+    (
+        "errors",
+        "multiply",
+        "_arguments",
+        "_array_protocols",
+        "_device",
+        "_encoding",
+        "_machine",
+        "_progress",
+        "_source",
+    ),
     ("parameters", "_noise_warning", "_options", "_stored"),
     ("bfv", "bgv", "ckks", "_codec", "_plans", "keys", "ciphertext"),
     ("bootstrapping",),
@@ -33,7 +43,8 @@ ROWS = (
     ("context",),
     ("interop",),
     ("hemera",),
-    ("applications", "demo", "bench"),
+    ("demo", "applications"),
+    ("bench",),
     ("commands",),
     ("cli",),
     ("__main__",),

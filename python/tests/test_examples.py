@@ -27,6 +27,7 @@ EXPECTED = {
     "08_bootstrapping": ["security below 128", "13 levels left", "\n         7        92  2^-"],
     "09_encrypted_matrices": ["encrypted matrix of 5 x 12", "16 products", "scores:", "variance"],
     "10_train_logistic_regression": ["an iteration takes 4 levels", "3 bootstraps", "accuracy"],
+    "11_score_trees": ["'multiplications': 1", "scores of the first wine:", "accuracy:"],
 }
 
 

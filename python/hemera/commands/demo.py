@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from hemera import _machine, _options
+from hemera._progress import StageProgress
 from hemera.demo import model, pipeline, report
 from hemera.errors import NoiseError, ParameterError
 
@@ -26,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     # With the JSON on standard output, the table goes beside it.
     console = Console(stderr=options.json == "-")
     runs = []
-    with _Progress(len(pipeline.SCHEMES) * len(pipeline.STAGES) + 1) as progress:
+    with StageProgress(len(pipeline.SCHEMES) * len(pipeline.STAGES) + 1) as progress:
         progress("training in the clear")
         table = model.Table.load(options.seed)
         rows = _rows(options.rows, len(table.held_out))
@@ -52,37 +51,6 @@ def run(options: argparse.Namespace) -> int:
     if wrong:
         raise NoiseError(f"{' and '.join(wrong)} gave a score that differs from the clear one")
     return 0
-
-
-class _Progress:
-    """Tells the stage that begins: by a bar on a terminal, by a line elsewhere."""
-
-    def __init__(self, stages: int) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("", total=stages)
-        self._done = -1
-
-    def __call__(self, stage: str) -> None:
-        self._done += 1
-        if self._bar.disable:
-            print(stage, file=sys.stderr, flush=True)
-        self._bar.update(self._task, completed=self._done, description=stage)
-
-    def __enter__(self) -> _Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
 
 
 def _rows(wanted: int | None, available: int) -> int:

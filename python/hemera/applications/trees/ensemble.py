@@ -1,0 +1,188 @@
+"""Ensembles of boosted trees in the clear, each filled up to a complete tree of one depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.errors import ParameterError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_DEPTH = 4
+"""Deepest tree that is evaluated: its comparisons are multiplied depth - 1 times, one after the other."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a tree as its library has it: a leaf without `left` and `right`, or a comparison, which goes
+    left where feature < threshold."""
+
+    value: float = 0.0
+    feature: int = 0
+    threshold: float = np.inf
+    left: Node | None = None
+    right: Node | None = None
+
+    @property
+    def depth(self) -> int:
+        """Comparisons on the longest way to a leaf."""
+        if self.left is None or self.right is None:
+            return 0
+        return 1 + max(self.left.depth, self.right.depth)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """K scores (one for two classes or a regression, else one a class), each the sum of T trees and a base.
+
+    Trees are complete: node i has the children 2i + 1 and 2i + 2, and leaves are counted from the left. A
+    node that the model lacks compares its parent's feature with infinity, and goes left.
+    """
+
+    features: Integers
+    """Shape (K, T, 2^D - 1): the feature that each node compares."""
+    thresholds: Floats
+    """Shape (K, T, 2^D - 1): a node goes left where its feature is below."""
+    leaves: Floats
+    """Shape (K, T, 2^D)."""
+    base: Floats
+    """Shape (K,)."""
+    feature_count: int
+    single: bool
+    """Whether the library rounds features to single precision before it compares."""
+    classes: int
+    """How many classes the scores tell apart; 0: a regression."""
+
+    @property
+    def depth(self) -> int:
+        """D."""
+        return int(self.leaves.shape[2]).bit_length() - 1
+
+    @property
+    def trees(self) -> int:
+        """T."""
+        return int(self.leaves.shape[1])
+
+    def scores(self, rows: Floats) -> Floats:
+        """The scores in the clear, shape (rows, K)."""
+        exact = prepared(rows, self.single)
+        return descend(
+            self.features, self.leaves, self.base, lambda f, nodes: exact[:, f] >= self.thresholds[nodes]
+        )
+
+    @classmethod
+    def of(
+        cls,
+        trees: Sequence[Sequence[Node]],
+        base: Sequence[float],
+        *,
+        feature_count: int,
+        single: bool,
+        classes: int,
+    ) -> Ensemble:
+        """The ensemble of `trees`, a list for each score.
+
+        Raises:
+            ParameterError: without any tree, or for trees deeper than MAX_DEPTH.
+        """
+        count = max((len(own) for own in trees), default=0)
+        if count == 0:
+            raise ParameterError("the model has no trees; train it for at least one round")
+        depth = max(1, *(tree.depth for own in trees for tree in own))
+        _require_depth(depth)
+        nodes, scores = (1 << depth) - 1, len(trees)
+        features = np.zeros((scores, count, nodes), np.int64)
+        thresholds = np.full((scores, count, nodes), np.inf)
+        leaves = np.zeros((scores, count, nodes + 1))
+
+        def fill(tree: Node, place: tuple[int, int], at: int, inherited: int) -> None:
+            feature = inherited if tree.left is None else tree.feature
+            if at >= nodes:
+                leaves[place][at - nodes] = tree.value
+                return
+            features[place][at] = feature
+            if tree.left is None or tree.right is None:
+                fill(tree, place, 2 * at + 1, feature)
+                fill(tree, place, 2 * at + 2, feature)
+            else:
+                thresholds[place][at] = tree.threshold
+                fill(tree.left, place, 2 * at + 1, feature)
+                fill(tree.right, place, 2 * at + 2, feature)
+
+        for score, own in enumerate(trees):
+            for index, tree in enumerate(own):
+                fill(tree, (score, index), 0, 0)
+        return cls(features, thresholds, leaves, np.asarray(base, float), feature_count, single, classes)
+
+
+def _require_depth(depth: int) -> None:
+    if not 1 <= depth <= MAX_DEPTH:
+        raise ParameterError(
+            f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under encryption; "
+            f"train it with max_depth={MAX_DEPTH} or less (2 is fastest), and more rounds"
+        )
+
+
+def prepared(rows: NDArray[Any], single: bool) -> Floats:
+    """Rows as a library compares them. ParameterError for missing values."""
+    values = np.asarray(rows, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ParameterError(
+            "the rows have missing or infinite values, for which an encrypted comparison has no side; fill "
+            "them in (scikit-learn's SimpleImputer does) before training and scoring"
+        )
+    return np.asarray(values.astype(np.float32), dtype=np.float64) if single else values
+
+
+Comparisons = Callable[[Integers, tuple[Integers, Integers, Integers]], NDArray[np.bool_]]
+"""From features, shape (K, T), and the index of their nodes in arrays of shape (K, T, nodes) to which of the
+nodes go right, shape (rows, K, T)."""
+
+
+def descend(
+    features: Integers, leaves: NDArray[Any], base: NDArray[Any], goes_right: Comparisons
+) -> NDArray[Any]:
+    """The scores, shape (rows, K), of complete trees."""
+    scores, trees, nodes = features.shape
+    k, t = np.indices((scores, trees))
+    everywhere = [goes_right(features[:, :, n], (k, t, np.full_like(k, n))) for n in range(nodes)]
+    at = np.zeros_like(everywhere[0], dtype=np.int64)
+    right = np.stack(everywhere, axis=-1)
+    for _ in range((nodes + 1).bit_length() - 1):
+        at = 2 * at + 1 + np.take_along_axis(right, at[..., None], axis=-1)[..., 0]
+    chosen = leaves[k[None], t[None], at - nodes]
+    return np.asarray(chosen.sum(axis=2) + base)
+
+
+def predicted(scores: NDArray[Any], classes: int) -> Integers:
+    """The class that scores, shape (rows, K), stand for. ParameterError for a regression."""
+    if classes == 0:
+        raise ParameterError("a regression has scores and no classes")
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.int64)
+    return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+
+
+def random_ensemble(
+    scores: int, trees: int, depth: int, *, feature_count: int, levels: int, seed: int
+) -> Ensemble:
+    """An ensemble of random comparisons with integer features from 0 to levels - 1, and random leaves: for
+    measuring time, which does not depend on what a model says."""
+    _require_depth(depth)
+    random = np.random.default_rng(seed)
+    nodes = (1 << depth) - 1
+    return Ensemble(
+        features=random.integers(0, feature_count, (scores, trees, nodes)),
+        thresholds=random.integers(1, levels, (scores, trees, nodes)).astype(float),
+        leaves=random.normal(0, 0.1, (scores, trees, nodes + 1)),
+        base=np.zeros(scores),
+        feature_count=feature_count,
+        single=False,
+        classes=2 if scores == 1 else scores,
+    )

@@ -1,0 +1,74 @@
+"""LightGBM's models, from the dictionary of `Booster.dump_model()`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hemera.applications.trees.ensemble import Ensemble, Node
+from hemera.errors import FormatError, ParameterError
+
+
+def from_lightgbm(data: Mapping[str, Any]) -> Ensemble:
+    """The ensemble; its scores are the raw ones (`raw_score=True`).
+
+    Raises:
+        ParameterError: for categorical splits, zeros that count as missing, linear trees or averaged outputs;
+            the message says what to do.
+        FormatError: when something is missing.
+    """
+    try:
+        return _read(data)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise FormatError(f"not a model of LightGBM: {type(error).__name__}: {error}") from error
+
+
+def _read(data: Mapping[str, Any]) -> Ensemble:
+    objective = str(data["objective"]).split()[0]
+    if objective not in ("binary", "multiclass", "regression", "multiclassova"):
+        raise ParameterError(
+            f"the model's objective is {objective}; train with binary, multiclass, multiclassova or "
+            "regression"
+        )
+    if data["average_output"]:
+        raise ParameterError(
+            "the model averages its trees (a random forest); train with boosting_type='gbdt'"
+        )
+    scores = int(data["num_tree_per_iteration"])
+    trees: list[list[Node]] = [[] for _ in range(scores)]
+    for index, tree in enumerate(data["tree_info"]):
+        trees[index % scores].append(_node(tree["tree_structure"]))
+    classes = 0 if objective == "regression" else max(2, scores)
+    return Ensemble.of(
+        trees, [0.0] * scores, feature_count=int(data["max_feature_idx"]) + 1, single=False, classes=classes
+    )
+
+
+def _node(node: Mapping[str, Any]) -> Node:
+    if "split_feature" not in node:
+        if "leaf_coeff" in node:
+            raise ParameterError("the model has linear trees; train with linear_tree=False")
+        return Node(value=float(node["leaf_value"]))
+    if node["decision_type"] != "<=":
+        raise ParameterError(
+            "the model splits categorical features, which is not evaluated; encode them as numbers or "
+            "one-hot "
+            "columns, and train without categorical_feature"
+        )
+    if node["missing_type"] == "Zero":
+        raise ParameterError(
+            "the model takes zeros for missing values, for which an encrypted comparison has no side; train "
+            "with zero_as_missing=False"
+        )
+    return Node(
+        feature=int(node["split_feature"]),
+        # x <= t as x < the next number.
+        threshold=float(np.nextafter(float(node["threshold"]), math.inf)),
+        left=_node(node["left_child"]),
+        right=_node(node["right_child"]),
+    )

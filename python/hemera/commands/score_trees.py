@@ -1,0 +1,151 @@
+"""Gradient-boosted trees on encrypted samples: of xgboost, LightGBM or scikit-learn, exact, with BFV."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+
+from hemera import _machine, _options
+from hemera._progress import StageProgress
+from hemera.applications.trees import paper, pipeline, report, tables, training
+from hemera.applications.trees.ensemble import Ensemble, random_ensemble
+from hemera.applications.trees.offer import Workload
+from hemera.applications.trees.parameters import PARAMETERS
+from hemera.applications.trees.quantise import Quantiser
+from hemera.applications.trees.read import read_model
+from hemera.errors import MismatchError, NoiseError, ParameterError
+
+_WORKLOADS: tuple[Workload, ...] = ("packed", "paper")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        default="genome",
+        metavar="TABLE",
+        help=f"{', '.join(tables.NAMES)}, or a CSV file with the class in its last column (default: genome)",
+    )
+    parser.add_argument(
+        "--model", metavar="FILE", help="JSON of a trained model, of xgboost or LightGBM (default: train one)"
+    )
+    parser.add_argument(
+        "--trainer",
+        choices=("auto", *training.TRAINERS, "random"),
+        default="auto",
+        help='what trains (default: the first that is installed); "random": random comparisons, for timing',
+    )
+    parser.add_argument("--trees", type=_options.positive, default=paper.TREES, help="a score (default: 128)")
+    parser.add_argument("--depth", type=_options.positive, default=2, help="of the trees (default: 2)")
+    parser.add_argument("--bins", type=_options.positive, default=4, help="of a real feature (default: 4)")
+    parser.add_argument("--samples", type=_options.positive, help="held-out rows to score (default: all)")
+    parser.add_argument(
+        "--workload",
+        choices=_WORKLOADS,
+        action="append",
+        help='"packed" (default), or "paper": the circuit of the paper (repeatable)',
+    )
+    parser.add_argument(
+        "--parameters",
+        choices=PARAMETERS,
+        action="append",
+        help="the smallest for the model (auto, default), or degree and bits (repeatable)",
+    )
+    parser.add_argument(
+        "--rounds", type=_options.positive, default=pipeline.ROUNDS, help="evaluations to time"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the table and the training (default: 0)")
+    parser.add_argument("--json", metavar="FILE", help='also write JSON to FILE ("-": standard output)')
+    parser.add_argument("--plot", metavar="FILE", help="also draw times and operations to FILE (.svg, .png)")
+    _options.add_machine(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if not 0 <= options.seed < 1 << 32:
+        raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")
+    # With the JSON on standard output, the table goes beside it.
+    console = Console(stderr=options.json == "-")
+    workloads: list[Workload] = options.workload or ["packed"]
+    chosen: list[str] = options.parameters or ["auto"]
+    runs = []
+    with StageProgress(1 + len(workloads) * len(chosen) * len(pipeline.STAGES)) as progress:
+        progress("training in the clear")
+        table = tables.load(options.data, options.seed)
+        model, quantiser = _model(options, table)
+        if options.samples is not None and options.samples > len(table.held_out):
+            raise ParameterError(
+                f"{options.samples} samples were asked for, but {len(table.held_out)} are held out"
+            )
+        count = options.samples or len(table.held_out)
+        for parameters in chosen:
+            for workload in workloads:
+                runs.append(
+                    pipeline.run(
+                        model,
+                        quantiser,
+                        table.held_out[:count],
+                        table.labels[:count],
+                        workload=workload,
+                        parameters=parameters,
+                        device=options.device,
+                        threads=options.threads,
+                        progress=progress,
+                        rounds=options.rounds,
+                    )
+                )
+    report.show(console, runs)
+    if options.plot:
+        report.plot(options.plot, runs)
+    if options.json:
+        _options.write_json(
+            options.json,
+            {
+                "data": table.name,
+                "runs": [run.to_json() for run in runs],
+                "machine": _machine.describe(options.threads),
+            },
+        )
+    if not all(run.exact for run in runs):
+        raise NoiseError("an encrypted score differs from the clear integer score")
+    return 0
+
+
+def _model(options: argparse.Namespace, table: tables.Table) -> tuple[Ensemble, Quantiser]:
+    """The model on the table's values, and the bins that a client makes of them."""
+    features = table.train.shape[1]
+    if options.model:
+        model = read_model(options.model)
+        if model.feature_count != features:
+            raise MismatchError(
+                f"the model has {model.feature_count} features, and {options.data} has {features}; give the "
+                "table "
+                "that it was trained on with --data"
+            )
+        if table.levels:
+            return model, Quantiser.of_levels(features, table.levels)
+        return model, Quantiser.of_model(model)
+    if table.levels:
+        quantiser = Quantiser.of_levels(features, table.levels)
+    else:
+        quantiser = Quantiser.of_quantiles(table.train, options.bins)
+    if options.trainer == "random":
+        scores = table.classes if table.classes > 2 else 1
+        model = random_ensemble(
+            scores,
+            options.trees,
+            options.depth,
+            feature_count=features,
+            levels=1 + min(len(own) for own in quantiser.edges),
+            seed=options.seed,
+        )
+    else:
+        fitted = training.train(
+            options.trainer,
+            quantiser.bins(table.train),
+            table.train_labels,
+            trees=options.trees,
+            depth=options.depth,
+            seed=options.seed,
+        )
+        model = read_model(fitted)
+    return quantiser.of_values(model), quantiser

@@ -1,0 +1,180 @@
+"""`hemera score-trees` and `hemera bench apps` on small tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera.applications.trees import paper, server, tables
+from hemera.cli import main
+
+MODELS = Path(__file__).parent / "tree_models"
+STABLE = {
+    "workload",
+    "parameters",
+    "samples",
+    "exact",
+    "scale",
+    "largest_error",
+    "accuracy_float",
+    "accuracy_encrypted",
+    "agreement",
+    "model",
+    "operations",
+    "operations_per_sample",
+    "seconds",
+    "milliseconds_per_sample",
+    "bytes",
+    "degree",
+    "log_modulus",
+    "security",
+    "security_bits",
+    "fingerprint",
+    "device",
+}
+
+
+def call(path: Path, *arguments: str) -> dict[str, Any]:
+    assert main(["score-trees", "--device", "cpu", "--rounds", "1", "--json", str(path), *arguments]) == 0
+    contents: dict[str, Any] = json.loads(path.read_text())
+    return contents
+
+
+def test_breast_cancer(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("sklearn")
+    plot = tmp_path / "plot.svg"
+    pytest.importorskip("matplotlib")
+    found = call(
+        tmp_path / "a.json",
+        *("--data", "breast-cancer", "--trainer", "scikit-learn", "--trees", "12", "--plot", str(plot)),
+    )
+    (run,) = found["runs"]
+    assert set(run) == STABLE
+    assert found["data"] == "breast-cancer"
+    assert found["machine"]["processor"]
+    assert run["exact"] is True
+    assert run["samples"] == 284
+    assert run["accuracy_float"] > 0.85
+    assert abs(run["accuracy_encrypted"] - run["accuracy_float"]) <= 1 / 284
+    assert run["security_bits"] >= 128
+    assert run["bytes"]["request"] > 10 * run["bytes"]["response"] > 1000
+    assert run["model"] == {"scores": 1, "trees": 12, "depth": 2, "features": 30, "planes": 3}
+    shown = capsys.readouterr()
+    assert "all, exactly" in shown.out
+    assert "relinearizations" in shown.out
+    assert "training in the clear" in shown.err
+    assert "</svg>" in plot.read_text()
+
+
+def test_genome_by_both_circuits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "GENES", 64)
+    found = call(
+        tmp_path / "a.json",
+        *("--trainer", "random", "--trees", "80", "--samples", "3", "--parameters", "8192-214"),
+        *("--workload", "packed", "--workload", "paper"),
+    )
+    packed, paper_run = found["runs"]
+    assert (packed["workload"], paper_run["workload"]) == ("packed", "paper")
+    assert packed["exact"] is True
+    assert paper_run["exact"] is True
+    assert paper_run["operations_per_sample"] == paper.PER_SAMPLE
+    assert packed["operations"]["multiplications"] == 1
+    assert packed["accuracy_encrypted"] == paper_run["accuracy_encrypted"]
+    assert paper_run["model"]["scores"] == 11
+
+
+def test_a_model_of_xgboost_and_a_table_of_ones_own(tmp_path: Path) -> None:
+    """The model's scores decide as the library's do, on a CSV file with names for classes."""
+    contents = json.loads((MODELS / "xgboost-wine-2.json").read_text())
+    model, table = tmp_path / "model.json", tmp_path / "wine.csv"
+    model.write_text(json.dumps(contents["model"]))
+    decided = np.array(contents["margins"]).argmax(axis=1)
+    lines = [",".join(f"f{at}" for at in range(13)) + ",kind"]
+    for row, kind in zip(contents["rows"], decided, strict=True):
+        lines.append(",".join(map(repr, row)) + f",kind {'abc'[kind]}")
+    table.write_text("\n".join(lines) + "\n")
+    (run,) = call(tmp_path / "a.json", "--data", str(table), "--model", str(model))["runs"]
+    assert run["exact"] is True
+    assert run["accuracy_float"] == run["accuracy_encrypted"] == 1.0
+    assert run["samples"] == 20
+
+
+def test_json_on_standard_output(capsys: Any) -> None:
+    pytest.importorskip("sklearn")
+    arguments = ["--data", "breast-cancer", "--trainer", "random", "--trees", "2", "--samples", "2"]
+    assert main(["score-trees", "--device", "cpu", "--rounds", "1", "--json", "-", *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["exact"] is True
+
+
+def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    honest = server.Server.evaluate
+
+    def dishonest(self: server.Server, planes: Any) -> Any:
+        return honest(self, planes) + 1
+
+    monkeypatch.setattr(server.Server, "evaluate", dishonest)
+    arguments = ["--data", "breast-cancer", "--trainer", "random", "--trees", "2", "--samples", "2"]
+    pytest.importorskip("sklearn")
+    assert main(["score-trees", "--device", "cpu", "--rounds", "1", *arguments]) == 1
+    shown = capsys.readouterr()
+    assert "NOT EXACT" in shown.out
+    assert "differs from the clear integer score" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,x\n", "heading and four rows"),
+        ("a,b\n1,x\n2,y\n,x\n4,y\n", "no cell empty"),
+        ("a\nx\ny\nx\ny\n", "has no features"),
+    ],
+)
+def test_tables_that_are_refused(text: str, words: str, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    assert main(["score-trees", "--data", str(path)]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_wrong_usage(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("sklearn")
+    cases = [
+        (["--data", str(tmp_path / "absent.csv")], "can not read"),
+        (["--seed", "-1"], "--seed must be from 0"),
+        (["--data", "digits", "--trainer", "random", "--samples", "9999"], "898 are held out"),
+        (["--data", "digits", "--trainer", "random", "--workload", "paper"], "features 0, 1 and 2"),
+        (["--data", "digits", "--trainer", "random", "--depth", "5", "--trees", "1"], "depth"),
+        (["--data", "digits", "--model", str(tmp_path / "absent.json")], "can not read"),
+    ]
+    for arguments, words in cases:
+        assert main(["score-trees", "--device", "cpu", *arguments]) == 1, arguments
+        assert words in capsys.readouterr().err
+    contents = json.loads((MODELS / "xgboost-wine-2.json").read_text())
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(contents["model"]))
+    assert main(["score-trees", "--device", "cpu", "--data", "digits", "--model", str(path)]) == 1
+    assert "13 features, and digits has 64" in capsys.readouterr().err
+
+
+def test_beside_seal(tmp_path: Path) -> None:
+    pytest.importorskip("tenseal")
+    path = tmp_path / "apps.json"
+    arguments = ["--device", "cpu", "--n", "8192", "--samples", "2", "--rounds", "1", "--json", str(path)]
+    assert main(["bench", "apps", *arguments]) == 0
+    rows = json.loads(path.read_text())["rows"]
+    assert [(row["workload"], row["parameters"]) for row in rows] == [
+        ("paper", "8192-218"),
+        ("paper", "8192-214"),
+        ("packed", "8192-218"),
+        ("packed", "8192-214"),
+        ("packed", "auto"),
+    ]
+    for row in rows:
+        assert row["checked"] is True
+        assert row["hemera_ms"] > 0
+        assert row["seal_ms"] > 0
+    assert rows[0]["operations_per_sample"] == paper.PER_SAMPLE
