@@ -63,6 +63,11 @@ Split split_at(const Coefficients& p, std::size_t degree, std::size_t g, Basis b
 
 }  // namespace
 
+bool has_real_numbers(const FunctionStep& step) {
+  return std::all_of(step.terms.begin(), step.terms.end(),
+                     [](const auto& term) { return is_real_number(term.factor); });
+}
+
 StepCosts::StepCosts(const rlwe::Parameters& parameters) {
   for (std::size_t level = 0; level < parameters.levels(); ++level) {
     const rlwe::GadgetPrimes gadget = parameters.default_gadget(level);

@@ -9,6 +9,9 @@
 
 namespace hemera::circuits {
 
+/// Whether all terms of a step are multiples by real numbers, which need no plaintexts.
+bool has_real_numbers(const FunctionStep& step);
+
 /// What a key switch or a pass over a ciphertext costs at each level, in words of memory traffic.
 class StepCosts {
  public:

@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -109,8 +110,11 @@ class PreparedFunction {
 
   std::shared_ptr<const rlwe::Context> context_;
   FunctionPlan plan_;
-  std::map<std::pair<std::size_t, std::size_t>, rlwe::Plaintext> factors_;  // by step and term
-  std::map<std::size_t, rlwe::Plaintext> constants_;  // by step, of those that are not one real number
+  // By step: of its terms, residues where all are real numbers, else plaintexts; and constants that are not
+  // one real number.
+  std::map<std::size_t, std::vector<std::vector<std::uint64_t>>> numbers_;
+  std::map<std::size_t, std::vector<rlwe::Plaintext>> factors_;
+  std::map<std::size_t, rlwe::Plaintext> constants_;
 };
 
 }  // namespace hemera::circuits
