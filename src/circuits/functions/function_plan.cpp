@@ -112,7 +112,7 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
   cost_.scale = scale;
 
   const StepCosts costs(parameters);
-  Lowering lowering(scales, costs);
+  Lowering lowering(scales, costs, options.results_drift);
   std::vector<Value> lowered;  // by value of the function
   for (std::size_t i = 0; i < function_.inputs().size(); ++i) {
     lowered.push_back(lowering.add_input(level, scale));

@@ -14,6 +14,7 @@
 #include "circuits/bootstrap/dft_factors.hpp"
 #include "circuits/bootstrap/imaginary_unit.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
+#include "circuits/switch_extent.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
@@ -329,7 +330,6 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                                 .rescaled = rescaled,
                                 .gadget = parameters.default_gadget(context_->top_level()),
                                 .steps = std::move(stage.steps)});
-    cost_.add_operations(plan.cost());
     stages.emplace_back(context_, plan);
   };
 
@@ -350,7 +350,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
               i == 0 ? wanted / raised_factor_ : 1, level, true);
   }
 
-  const circuits::FunctionPlan plan(parameters, function, {.level = level, .scale = {}, .slots = 0});
+  const circuits::FunctionPlan plan(parameters, function, {.level = level, .results_drift = true});
   sine_ = std::make_unique<const circuits::PreparedFunction>(context_, plan);
 
   // SlotToCoeff, by q_0 over the scale that the input was brought to, into a product that is not rescaled.
@@ -378,6 +378,63 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     add_stage(decode_, decode_factors[i], split, i == 0 && is_sparse_ ? Parts::takes_parts : Parts::whole,
               read * (is_last ? q0 / input_scale_ : 1), level, !is_last);
   }
+  tell_needs(plan.level());
+}
+
+void Bootstrapper::tell_needs(std::size_t sine_level) {
+  const rlwe::Parameters& parameters = context_->parameters();
+  const rlwe::GadgetPrimes gadget = parameters.default_gadget(context_->top_level());
+  const auto add_need = [&](const rlwe::KeyRole& role, const rlwe::GadgetPrimes& primes) {
+    const circuits::KeyNeed need{role, primes};
+    if (std::find(needed_keys_.begin(), needed_keys_.end(), need) == needed_keys_.end()) {
+      needed_keys_.push_back(need);
+    }
+  };
+  const auto add_switch = [&](const rlwe::KeyRole& role, const rlwe::GadgetPrimes& primes,
+                              std::size_t level) {
+    add_need(role, primes);
+    circuits::SwitchExtent(parameters, primes, level).add_switches(cost_.work[level], 1);
+    ++cost_.key_products;
+    ++cost_.mod_ups;
+    ++cost_.divisions;
+  };
+  const auto rotation = [&](std::size_t step) {
+    return rlwe::KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(step)));
+  };
+  const std::size_t result_level = decode_level_ - (decode_.size() - 1);
+  const auto& scales = parameters.rescaling().scales;
+  cost_.result_level = result_level;
+  cost_.scale = scales[0].scale;
+  cost_.result_scale = scales[result_level].product_scale;
+  cost_.rescales = 1;  // of the input
+
+  // The last division of what is raised rescales it, too.
+  if (encapsulated_) {
+    const std::vector<std::uint64_t>& last = parameters.literal().levels.front();
+    const auto& special = parameters.literal().special_primes;
+    add_switch({.to = rlwe::ephemeral_secret},
+               {.base = last,
+                .special = {special.begin(), special.begin() + (special.empty() ? 0 : 1)},
+                .digits = {last}},
+               0);
+    add_switch({.from = rlwe::ephemeral_secret}, gadget, raised_level_);
+  } else {
+    ++cost_.divisions;
+  }
+  for (std::size_t step = slots_; step < parameters.max_slots(); step *= 2) {
+    add_switch(rotation(step), gadget, raised_level_);
+  }
+  for (const auto* stages : {&encode_, &decode_}) {
+    for (const auto& stage : *stages) {
+      cost_.add_operations(stage.plan().cost());
+      for (const circuits::KeyNeed& need : stage.plan().needed_keys()) add_need(need.role, gadget);
+    }
+  }
+  add_switch(rlwe::KeyRole::galois(parameters.conjugation_element()), gadget, sine_level);
+  add_need(rlwe::KeyRole::relinearization(), gadget);
+  for (std::size_t part = 0; part < (is_sparse_ ? 1 : 2); ++part) cost_.add_operations(sine_->plan().cost());
+  if (is_sparse_) add_switch(rotation(slots_), gadget, result_level);
+  cost_.key_bytes = circuits::key_bytes(parameters.degree(), needed_keys_);
 }
 
 // At the level below the top, slots of (m / q_0 + I) / 2K, with the subring's trace taken.

@@ -13,6 +13,7 @@
 
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
+#include "hemera/circuits/plan.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "interop/openfhe/objects.hpp"
 
@@ -26,6 +27,12 @@ class Bootstrapper {
   Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
                const BootstrapSettings& settings, std::uint32_t correction_factor);
 
+  /// The keys that it takes, as EvalBootstrapKeyGen makes them: all over the whole modulus, but for that to the
+  /// sparse secret.
+  [[nodiscard]] const std::vector<circuits::KeyNeed>& needed_keys() const { return needed_keys_; }
+  /// Of one evaluation, the real and imaginary parts together.
+  [[nodiscard]] const circuits::Cost& cost() const { return cost_; }
+
   /// The levels that the result lies below the top, and its noise-scale degree is 2. `in` itself if that is
   /// no level more. LevelError for one without a level to spare; MissingKeyError.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
@@ -35,10 +42,12 @@ class Bootstrapper {
                                        int precision) const;
 
  private:
+  void tell_needs(std::size_t sine_level);
   [[nodiscard]] rlwe::Ciphertext raised(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& low) const;
   [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
 
   std::shared_ptr<const rlwe::Context> context_;
+  std::vector<circuits::KeyNeed> needed_keys_;
   circuits::Cost cost_;
   std::size_t slots_;
   bool encapsulated_;

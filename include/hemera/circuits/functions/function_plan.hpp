@@ -24,6 +24,9 @@ struct FunctionPlanOptions {
   std::optional<double> scale = std::nullopt;
   /// Slots of the inputs, for the expected error; 0: the coefficients' number, or N/2.
   std::size_t slots = 0;
+  /// Whether results of sums may have other scales than their levels' (results() tells): then factors of
+  /// single products drop limbs as they are, where else each is brought to its level's scale by a division.
+  bool results_drift = false;
 };
 
 /// One step: factor (sum of products) + sum of terms + constant, relinearized once and rescaled once. Where
