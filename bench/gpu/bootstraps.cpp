@@ -253,13 +253,13 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
   const auto to_ephemeral = key({.to = rlwe::ephemeral_secret});
   const auto from_ephemeral = key({.from = rlwe::ephemeral_secret});
   const Ciphertext low = session.encrypt(small, chosen.batch, 0);
-  time(making(
-           [&] {
-             return rlwe::mod_down(
-                 circuits::mod_raise(low, *to_ephemeral, *from_ephemeral, layout.top_level));
-           },
-           right),
-       "mod_raise", layout.top_level, [] { return Fields{}; });
+  time(
+      making(
+          [&] {
+            return rlwe::mod_down(circuits::mod_raise(low, *to_ephemeral, *from_ephemeral, layout.top_level));
+          },
+          right),
+      "mod_raise", layout.top_level, [] { return Fields{}; });
   const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
   Values t(small.begin(), small.end());
   for (auto& value : t) value = value.real() / static_cast<double>(circuits::eval_mod_range);

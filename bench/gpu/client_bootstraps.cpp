@@ -31,39 +31,40 @@ constexpr std::uint64_t scale_bits = 59;
 constexpr std::uint32_t correction_factor = 9;
 constexpr double wanted_bits = 12;
 
-struct Fields {
+struct Sizes {
   std::size_t degree = std::size_t{1} << 16;
   std::size_t primes = 30;
   std::uint32_t digits = 3, budget = 3;
 };
 
-Fields fields_of(const BootstrapCase& chosen) {
-  Fields fields;
+Sizes sizes_of(const BootstrapCase& chosen) {
+  Sizes sizes;
   for (const auto& [name, value] : changes_of(chosen)) {
     if (name == "degree") {
-      fields.degree = value;
+      sizes.degree = value;
     } else if (name == "primes") {
-      fields.primes = value;
+      sizes.primes = value;
     } else if (name == "digits") {
-      fields.digits = static_cast<std::uint32_t>(value);
+      sizes.digits = static_cast<std::uint32_t>(value);
     } else if (name == "budget") {
-      fields.budget = static_cast<std::uint32_t>(value);
+      sizes.budget = static_cast<std::uint32_t>(value);
     } else {
       throw std::invalid_argument("a client's bootstrap has no field " + name + " here");
     }
   }
-  return fields;
+  return sizes;
 }
 
 // The first prime has one bit more than the scale.
-openfhe::CryptoContext context_of(const Fields& fields) {
-  const auto degree = static_cast<std::uint32_t>(fields.degree);
+openfhe::CryptoContext context_of(const Sizes& sizes) {
+  const auto degree = static_cast<std::uint32_t>(sizes.degree);
   auto elements = std::make_shared<openfhe::DcrtParameters>();
   elements->order = 2 * degree;
   elements->degree = degree;
-  std::vector<std::uint64_t> primes = arith::primes_below(std::uint64_t{1} << (scale_bits + 1), 2 * fields.degree, 1);
+  std::vector<std::uint64_t> primes =
+      arith::primes_below(std::uint64_t{1} << (scale_bits + 1), 2 * sizes.degree, 1);
   for (const std::uint64_t prime :
-       arith::primes_below(std::uint64_t{1} << scale_bits, 2 * fields.degree, fields.primes - 1)) {
+       arith::primes_below(std::uint64_t{1} << scale_bits, 2 * sizes.degree, sizes.primes - 1)) {
     primes.push_back(prime);
   }
   for (const std::uint64_t prime : primes) {
@@ -71,7 +72,7 @@ openfhe::CryptoContext context_of(const Fields& fields) {
     native->order = elements->order;
     native->degree = degree;
     native->modulus = prime;
-    native->root = arith::minimal_primitive_root(2 * fields.degree, arith::Modulus(prime));
+    native->root = arith::minimal_primitive_root(2 * sizes.degree, arith::Modulus(prime));
     elements->primes.push_back(std::move(native));
   }
   openfhe::CryptoContext context;
@@ -81,7 +82,7 @@ openfhe::CryptoContext context_of(const Fields& fields) {
   context.parameters->encoding->plain_modulus = scale_bits;
   context.parameters->deviation = 3.19F;
   context.parameters->secret = openfhe::SecretType::sparse_encapsulated;
-  context.parameters->digits = fields.digits;
+  context.parameters->digits = sizes.digits;
   context.scheme = std::make_shared<openfhe::SchemeObject>();
   return context;
 }
@@ -97,14 +98,14 @@ std::string fixed(double value) {
 
 std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, int device,
                                                    std::size_t repetitions) {
-  const Fields fields = fields_of(chosen);
-  const openfhe::CryptoContext client = context_of(fields);
+  const Sizes sizes = sizes_of(chosen);
+  const openfhe::CryptoContext client = context_of(sizes);
   const auto context =
       rlwe::Context::make(openfhe::parameters_of(client, {}), {runtime::Device::Kind::cuda, device});
-  const std::size_t slots = chosen.slots == 0 ? fields.degree / 2 : chosen.slots;
+  const std::size_t slots = chosen.slots == 0 ? sizes.degree / 2 : chosen.slots;
   const openfhe::BootstrapSettings settings{.slots = static_cast<std::uint32_t>(slots),
-                                            .budget_encode = fields.budget,
-                                            .budget_decode = fields.budget};
+                                            .budget_encode = sizes.budget,
+                                            .budget_decode = sizes.budget};
   const openfhe::Bootstrapper bootstrapper(context, client, settings, correction_factor);
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
   const ckks::Evaluator evaluator(context, circuits::generate_keys(secret, bootstrapper.needed_keys()));
@@ -118,7 +119,8 @@ std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, 
   circuits::Precision precision;
   const Call call = making([&] { return bootstrapper(evaluator, in); },
                            [&](const rlwe::Ciphertext& out) {
-                             precision = circuits::precision_of(encoder.decode(ckks::decrypt(out, secret)), values);
+                             precision =
+                                 circuits::precision_of(encoder.decode(ckks::decrypt(out, secret)), values);
                              return precision.worst_bits > wanted_bits;
                            });
 
@@ -129,13 +131,13 @@ std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, 
     const std::size_t top = context->top_level();
     rows.push_back({{{"scheme", "\"ckks\""},
                      {"operation", "\"client_bootstrap\""},
-                     {"n", std::to_string(fields.degree)},
+                     {"n", std::to_string(sizes.degree)},
                      {"preset", "\"" + chosen.preset + chosen.changes + "\""},
                      {"slots", std::to_string(slots)},
-                     {"limbs", std::to_string(fields.primes)},
+                     {"limbs", std::to_string(sizes.primes)},
                      {"special", std::to_string(context->parameters().literal().special_primes.size())},
-                     {"dnum", std::to_string(fields.digits)},
-                     {"budget", std::to_string(fields.budget)},
+                     {"dnum", std::to_string(sizes.digits)},
+                     {"budget", std::to_string(sizes.budget)},
                      {"level", std::to_string(top)},
                      {"levels_left", std::to_string(cost.result_level - 1)},
                      {"mean_bits", fixed(precision.mean_bits)},
@@ -149,8 +151,8 @@ std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, 
                     timing.median,
                     timing.spread,
                     timing.checked});
-    std::cerr << "  client_bootstrap  " << slots << " slots  " << mode << "  " << fixed(precision.mean_bits) << " / "
-              << fixed(precision.worst_bits) << " bits  " << fixed(timing.median) << " us +- "
+    std::cerr << "  client_bootstrap  " << slots << " slots  " << mode << "  " << fixed(precision.mean_bits)
+              << " / " << fixed(precision.worst_bits) << " bits  " << fixed(timing.median) << " us +- "
               << fixed(timing.spread) << (timing.checked ? "" : "   WRONG RESULT") << "\n";
   };
   add(timer.eager(call), "eager");

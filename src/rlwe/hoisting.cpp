@@ -288,9 +288,8 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
   // The second components that are switched are divided and extended together.
   poly::Poly digits;
   if (switched_batch != 0) {
-    digits = divided_digits(
-        context, *sums.gadget, level,
-        sums.poly.view().batches(unswitched * batch, switched_batch).components(1, 1));
+    digits = divided_digits(context, *sums.gadget, level,
+                            sums.poly.view().batches(unswitched * batch, switched_batch).components(1, 1));
   }
   ExtendedCiphertext sum{
       sums.context, sums.gadget, {}, context.make_poly(batch, 2, up.extended(), Form::evaluation)};
@@ -335,12 +334,11 @@ ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const Turn& tur
   ExtendedCiphertext sum{in.context, in.gadget, in.meta,
                          context.make_poly(view.shape.batch, 2, up.extended(), Form::evaluation)};
   join_sum(context, sum.meta, switched(context, *in.gadget, in.meta));
-  const std::vector<poly::Backend::HoistedTerm> terms = {
-      {.addend = view},
-      {.digits = digits.view(),
-       .key = turn.key->poly.view(),
-       .addend = view.components(0, 1),
-       .galois_element = turn.galois_element}};
+  const std::vector<poly::Backend::HoistedTerm> terms = {{.addend = view},
+                                                         {.digits = digits.view(),
+                                                          .key = turn.key->poly.view(),
+                                                          .addend = view.components(0, 1),
+                                                          .galois_element = turn.galois_element}};
   const poly::PolyView out = sum.poly.view();
   auto workspace = context.make_workspace();
   context.backend().hoisted_products(context.queue(), std::span(&out, 1), terms, up,

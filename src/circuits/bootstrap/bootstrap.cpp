@@ -300,10 +300,9 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
 
 Ciphertext PreparedBootstrap::raised(const ckks::Evaluator& evaluator, const Ciphertext& low) const {
   const rlwe::EvaluationKeys& keys = evaluator.keys();
-  Ciphertext x =
-      rlwe::mod_down(mod_raise(low, *require_key(keys, {to_ephemeral_role, plan_.to_ephemeral_}),
-                               *require_key(keys, {from_ephemeral_role, plan_.from_ephemeral_}),
-                               plan_.top_level_));
+  Ciphertext x = rlwe::mod_down(mod_raise(low, *require_key(keys, {to_ephemeral_role, plan_.to_ephemeral_}),
+                                          *require_key(keys, {from_ephemeral_role, plan_.from_ephemeral_}),
+                                          plan_.top_level_));
   x.meta.scale = last_modulus(context_->parameters());  // slots are those of m / q_0 + I
   // I fills all coefficients: the trace keeps those that the slots' polynomial has.
   for (const std::size_t step : plan_.trace_) {

@@ -32,7 +32,8 @@ Ciphertext joined_parts(const Ciphertext& parts, const rlwe::Plaintext& i) {
   Ciphertext result = rlwe::make_ciphertext(parts.context, std::move(meta), parts.size());
   const poly::PolyView out = result.poly.view();
   const std::size_t half = out.shape.batch;
-  context.backend().multiply(context.queue(), out, parts.poly.view().batches(half, half), i.poly.view(), base);
+  context.backend().multiply(context.queue(), out, parts.poly.view().batches(half, half), i.poly.view(),
+                             base);
   context.backend().add(context.queue(), out, out, parts.poly.view().batches(0, half), base);
   return result;
 }

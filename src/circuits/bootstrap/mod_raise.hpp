@@ -10,8 +10,8 @@
 namespace hemera::circuits {
 
 /// The centred residues of `in`, of size 2 at level 0, as ones over `level`'s base: the message becomes m +
-/// q_0 I. (J. H. Cheon, K. Han, A. Kim, M. Kim, Y. Song, 2018/153.) The scale stays. MismatchError for another
-/// level or size.
+/// q_0 I. (J. H. Cheon, K. Han, A. Kim, M. Kim, Y. Song, 2018/153.) The scale stays. MismatchError for
+/// another level or size.
 rlwe::Ciphertext raise_modulus(const rlwe::Ciphertext& in, std::size_t level);
 
 /// Switches `in` to the ephemeral secret, raises that, and switches back, not yet divided by P: |I| is small

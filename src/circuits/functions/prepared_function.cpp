@@ -20,7 +20,6 @@ using Value = Function::Value;
 
 constexpr const char* operation = "function";
 
-
 // The residues of an integer factor, which must fit.
 std::vector<std::uint64_t> scaled_number(double value, double scale, const poly::RnsBase& base) {
   if (std::log2(std::abs(value)) + std::log2(scale) + 1 > base.log2()) {
@@ -257,7 +256,8 @@ class PreparedFunction::Evaluation {
     }
     if (!step.terms.empty()) {
       std::vector<poly::ConstPolyView> factors;
-      for (const rlwe::Plaintext& factor : prepared_.factors_.at(number)) factors.push_back(factor.poly.view());
+      for (const rlwe::Plaintext& factor : prepared_.factors_.at(number))
+        factors.push_back(factor.poly.view());
       if (has_products) {
         for (std::size_t i = 0; i < values.size(); ++i) {
           backend.multiply_add(context_.queue(), out, values[i], factors[i], base);
@@ -270,8 +270,7 @@ class PreparedFunction::Evaluation {
   }
 
   Ciphertext sum(const FunctionStep& step, std::size_t number) {
-    Ciphertext sum =
-        rlwe::make_ciphertext(prepared_.context_, metadata(step), step.products.empty() ? 2 : 3);
+    Ciphertext sum = rlwe::make_ciphertext(prepared_.context_, metadata(step), step.products.empty() ? 2 : 3);
     if (!step.products.empty()) multiply(sum.poly.view(), step);
     add_terms(sum, step, number);
     return evaluator_.relinearize_rescale(sum);

@@ -345,8 +345,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     const bool is_last = i + 1 == encode_factors.size();
     const Split split = split_of(encode_stages[i], std::int64_t{1} << left, settings.baby_steps_encode,
                                  is_last && encode.rest != 0, true);
-    add_stage(encode_, encode_factors[i], split,
-              is_last && is_sparse_ ? Parts::makes_parts : Parts::whole,
+    add_stage(encode_, encode_factors[i], split, is_last && is_sparse_ ? Parts::makes_parts : Parts::whole,
               i == 0 ? wanted / raised_factor_ : 1, level, true);
   }
 

@@ -27,8 +27,8 @@ class Bootstrapper {
   Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
                const BootstrapSettings& settings, std::uint32_t correction_factor);
 
-  /// The keys that it takes, as EvalBootstrapKeyGen makes them: all over the whole modulus, but for that to the
-  /// sparse secret.
+  /// The keys that it takes, as EvalBootstrapKeyGen makes them: all over the whole modulus, but for that to
+  /// the sparse secret.
   [[nodiscard]] const std::vector<circuits::KeyNeed>& needed_keys() const { return needed_keys_; }
   /// Of one evaluation, the real and imaginary parts together.
   [[nodiscard]] const circuits::Cost& cost() const { return cost_; }
@@ -51,7 +51,7 @@ class Bootstrapper {
   circuits::Cost cost_;
   std::size_t slots_;
   bool encapsulated_;
-  bool is_sparse_ = false;  // real and imaginary parts lie side by side in between, else in a batch
+  bool is_sparse_ = false;        // real and imaginary parts lie side by side in between, else in a batch
   std::size_t raised_level_ = 0;  // the top, less the further modulus of FLEXIBLEAUTOEXT
   double input_scale_ = 1;        // that inputs are brought to at level 0: the level's less the correction
   double raised_scale_ = 1;       // at which raised ones hold (m / q_0 + I) / 2K

@@ -1,4 +1,6 @@
 // OpenFHE's bootstrapping with keys as EvalBootstrapKeyGen makes them, for settings of all kinds.
+#include "interop/openfhe/bootstrap.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +12,6 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
-#include "interop/openfhe/bootstrap.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
 #include "interop/openfhe/parameters.hpp"
@@ -152,10 +153,11 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   EXPECT_EQ(session.dump_ciphertext(session.bootstrap(out)), session.dump_ciphertext(out));
 }
 
-// Rotations of one ciphertext share a ModUp, those of sums have one each, and a matrix has one division at its
-// end: what is rotated and rescaled one by one takes several times as many.
+// Rotations of one ciphertext share a ModUp, those of sums have one each, and a matrix has one division at
+// its end: what is rotated and rescaled one by one takes several times as many.
 TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
-  const auto object = read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
+  const auto object =
+      read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
   object->parameters->secret = SecretType::sparse_encapsulated;
   const auto context = rlwe::Context::make(parameters_of(*object, {}));
   const auto cost_of = [&](std::uint32_t slots, std::uint32_t budget) {
@@ -165,7 +167,8 @@ TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
     for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
       rotations += need.role.galois_element != 1 ? 1 : 0;
     }
-    EXPECT_EQ(bootstrapper.cost().key_bytes, circuits::key_bytes(context->degree(), bootstrapper.needed_keys()));
+    EXPECT_EQ(bootstrapper.cost().key_bytes,
+              circuits::key_bytes(context->degree(), bootstrapper.needed_keys()));
     return std::pair(bootstrapper.cost(), rotations);
   };
   const auto [full, rotations] = cost_of(512, 3);
