@@ -323,9 +323,10 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
   return sum;
 }
 
-ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const Turn& turn) {
-  require_same_context(*in.context, *turn.key->context, "sum_with_turned");
-  require_gadget(*in.gadget, *turn.key->gadget, "sum_with_turned");
+ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const SwitchingKey& key,
+                                   std::uint64_t galois_element) {
+  require_same_context(*in.context, *key.context, "sum_with_turned");
+  require_gadget(*in.gadget, *key.gadget, "sum_with_turned");
   const Context& context = *in.context;
   const std::size_t level = in.meta.level;
   const poly::ModUp& up = in.gadget->mod_up(level);
@@ -336,9 +337,9 @@ ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const Turn& tur
   join_sum(context, sum.meta, switched(context, *in.gadget, in.meta));
   const std::vector<poly::Backend::HoistedTerm> terms = {{.addend = view},
                                                          {.digits = digits.view(),
-                                                          .key = turn.key->poly.view(),
+                                                          .key = key.poly.view(),
                                                           .addend = view.components(0, 1),
-                                                          .galois_element = turn.galois_element}};
+                                                          .galois_element = galois_element}};
   const poly::PolyView out = sum.poly.view();
   auto workspace = context.make_workspace();
   context.backend().hoisted_products(context.queue(), std::span(&out, 1), terms, up,

@@ -87,9 +87,10 @@ struct Turn {
 /// without a key first.
 ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns);
 
-/// The sum of `in` and the same turned by a key, in one pass: a step of a trace. Only the second component is
+/// The sum of `in` and switch_extended of it, in one pass: a step of a trace. Only the second component is
 /// divided by P on the way.
-ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const Turn& turn);
+ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const SwitchingKey& key,
+                                   std::uint64_t galois_element);
 
 /// The division by P.
 Ciphertext mod_down(const ExtendedCiphertext& extended);

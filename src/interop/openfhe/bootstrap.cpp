@@ -461,7 +461,7 @@ Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Cipherte
       throw MissingKeyError("bootstrap: the key of the rotation by " + std::to_string(step) +
                             " is missing; load those of EvalBootstrapKeyGen");
     }
-    x = rlwe::sum_with_turned(x, {.key = key.get(), .galois_element = element});
+    x = rlwe::sum_with_turned(x, *key, element);
   }
   const poly::PolyView view = x.poly.view();
   const poly::RnsBase base = x.poly.base();
