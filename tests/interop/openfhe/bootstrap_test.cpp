@@ -173,7 +173,7 @@ TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
   };
   const auto [full, rotations] = cost_of(512, 3);
   EXPECT_EQ(rotations, 23U);
-  // Of them eleven products of each part's sine.
+  // Of them fifteen are products of each part's sine.
   EXPECT_EQ(full.key_products, 79U);
   EXPECT_EQ(full.mod_ups, 43U);
   EXPECT_EQ(full.divisions, 43U);
