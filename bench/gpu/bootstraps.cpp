@@ -16,6 +16,7 @@
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
+#include "gpu/client_bootstraps.hpp"
 #include "gpu/timer.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
@@ -55,12 +56,7 @@ Values uniform_values(std::size_t count, bool real) {
 // The preset's with what the case changes; a security of 0 stands for any.
 circuits::BootstrapSettings settings_of(const BootstrapCase& chosen) {
   circuits::BootstrapSettings settings = circuits::bootstrap_preset(chosen.preset);
-  std::istringstream stream(chosen.changes);
-  for (std::string part; std::getline(stream, part, ':');) {
-    if (part.empty()) continue;
-    const std::size_t equals = part.find('=');
-    const std::string name = part.substr(0, equals);
-    const std::size_t value = std::stoul(part.substr(equals + 1));
+  for (const auto& [name, value] : changes_of(chosen)) {
     if (name == "degree") {
       settings.degree = value;
     } else if (name == "levels") {
@@ -106,6 +102,8 @@ struct Session {
   }
 };
 
+}  // namespace
+
 Call making(std::function<Ciphertext()> make, std::function<bool(const Ciphertext&)> check) {
   auto output = std::make_shared<std::optional<Ciphertext>>();
   return {.run = [output, make = std::move(make)] { output->emplace(make()); },
@@ -113,7 +111,16 @@ Call making(std::function<Ciphertext()> make, std::function<bool(const Ciphertex
           .check = [output, check = std::move(check)] { return output->has_value() && check(**output); }};
 }
 
-}  // namespace
+std::map<std::string, std::size_t> changes_of(const BootstrapCase& chosen) {
+  std::map<std::string, std::size_t> changes;
+  std::istringstream stream(chosen.changes);
+  for (std::string part; std::getline(stream, part, ':');) {
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    changes[part.substr(0, equals)] = std::stoul(part.substr(equals + 1));
+  }
+  return changes;
+}
 
 BootstrapCase read_bootstrap(const std::string& text) {
   std::istringstream stream(text);
@@ -139,6 +146,7 @@ BootstrapCase read_bootstrap(const std::string& text) {
 
 std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int device,
                                             std::size_t repetitions) {
+  if (chosen.preset == "openfhe") return time_client_bootstrap(chosen, device, repetitions);
   const Session session(chosen, device);
   const Bootstrap& plan = session.plan;
   const Timer timer(*session.context, repetitions);
@@ -245,9 +253,13 @@ std::vector<BootstrapTiming> time_bootstrap(const BootstrapCase& chosen, int dev
   const auto to_ephemeral = key({.to = rlwe::ephemeral_secret});
   const auto from_ephemeral = key({.from = rlwe::ephemeral_secret});
   const Ciphertext low = session.encrypt(small, chosen.batch, 0);
-  time(making([&] { return circuits::mod_raise(low, *to_ephemeral, *from_ephemeral, layout.top_level); },
-              right),
-       "mod_raise", layout.top_level, [] { return Fields{}; });
+  time(
+      making(
+          [&] {
+            return rlwe::mod_down(circuits::mod_raise(low, *to_ephemeral, *from_ephemeral, layout.top_level));
+          },
+          right),
+      "mod_raise", layout.top_level, [] { return Fields{}; });
   const std::size_t parts = plan.is_real() || plan.merges_parts() ? 1 : 2;
   Values t(small.begin(), small.end());
   for (auto& value : t) value = value.real() / static_cast<double>(circuits::eval_mod_range);

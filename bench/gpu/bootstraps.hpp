@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "gpu/timer.hpp"
+#include "hemera/rlwe/ciphertext.hpp"
 
 namespace hemera::gpu_bench {
 
@@ -24,7 +29,13 @@ struct BootstrapCase {
 /// "n16-40", "n16-40:1024", "n16-40:real", "n16-40:1024:x8", "n16-40:1024:merged", "n16-59:i2"; with fields
 /// of its own (degree, levels, digits, special_primes, security): "n16-59:64:levels=16:digits=4:security=0".
 /// std::invalid_argument for another form.
+/// The preset "openfhe" is a client's bootstrap (gpu/client_bootstraps.hpp).
 BootstrapCase read_bootstrap(const std::string& text);
+/// Its fields by name.
+std::map<std::string, std::size_t> changes_of(const BootstrapCase& chosen);
+
+/// A call that makes a ciphertext.
+Call making(std::function<rlwe::Ciphertext()> make, std::function<bool(const rlwe::Ciphertext&)> check);
 
 struct BootstrapTiming {
   Fields fields;

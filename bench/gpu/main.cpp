@@ -31,6 +31,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --batches 1,8,32    batches for multiply_relinearize, rotate and copies (others: batch 1); default: 1
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
   --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS][:FIELD=NUMBER]
+                      or those of a client's keys: openfhe[:SLOTS][:degree=N][:primes=N][:digits=N][:budget=N]
   --repetitions N     timed calls, of which the median counts; default: 50
   --device N          index of the GPU; default: 0
   --output FILE       default: standard output

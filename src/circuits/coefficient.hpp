@@ -17,6 +17,11 @@ inline bool is_zero(const std::vector<std::complex<double>>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](const auto& number) { return number == 0.0; });
 }
 
+/// One real number for all slots.
+inline bool is_real_number(const std::vector<std::complex<double>>& numbers) {
+  return numbers.size() == 1 && numbers.front().imag() == 0;
+}
+
 /// The shortest row, of a power of two, that the numbers repeat; there are as many as a power of two.
 inline std::span<const std::complex<double>> period_of(std::span<const std::complex<double>> numbers) {
   while (numbers.size() > 1) {

@@ -31,6 +31,17 @@ poly::Poly extended_digits(const Context& context, const poly::ConstPolyView& in
   return digits;
 }
 
+// The same of components over Q u P, which are divided by P first.
+poly::Poly divided_digits(const Context& context, const Gadget& gadget, std::size_t level,
+                          const poly::ConstPolyView& in) {
+  const poly::Division* down = gadget.mod_down(level);
+  if (down == nullptr) return extended_digits(context, in, gadget.mod_up(level));
+  poly::Poly divided = context.make_poly(in.shape.batch, 1, context.base(level), Form::evaluation);
+  auto workspace = context.make_workspace();
+  context.backend().divide_and_round(context.queue(), divided.view(), in, *down, Form::evaluation, workspace);
+  return extended_digits(context, std::as_const(divided).view(), gadget.mod_up(level));
+}
+
 poly::Poly key_sums(const Context& context, const poly::Poly& digits, const SwitchingKey& key,
                     const poly::ModUp& up) {
   poly::Poly sums = context.make_poly(digits.shape().batch, 2, up.extended(), Form::evaluation);
@@ -159,19 +170,9 @@ ExtendedCiphertext switch_extended(const ExtendedCiphertext& in, const Switching
   const poly::Backend& backend = context.backend();
   const std::size_t level = in.meta.level;
   const poly::ModUp& up = key.gadget->mod_up(level);
-  const std::size_t batch = in.poly.shape().batch;
   const poly::ConstPolyView view = in.poly.view();
-
-  poly::Poly divided_second;
-  poly::ConstPolyView second = view.components(1, 1);
-  if (const poly::Division* down = key.gadget->mod_down(level)) {
-    divided_second = context.make_poly(batch, 1, context.base(level), Form::evaluation);
-    auto workspace = context.make_workspace();
-    backend.divide_and_round(context.queue(), divided_second.view(), second, *down, Form::evaluation,
-                             workspace);
-    second = std::as_const(divided_second).view();
-  }
-  poly::Poly sums = key_sums(context, extended_digits(context, second, up), key, up);
+  poly::Poly sums =
+      key_sums(context, divided_digits(context, *key.gadget, level, view.components(1, 1)), key, up);
   const poly::PolyView first = sums.view().components(0, 1);
   backend.add(context.queue(), first, first, view.components(0, 1), up.extended());
   return turned(in.context, in.gadget, in.meta, std::move(sums), galois_element);
@@ -280,24 +281,15 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
   const poly::Backend& backend = context.backend();
   const std::size_t level = sums.meta.front().level, batch = sums.poly.shape().batch / turns.size();
   const poly::ModUp& up = sums.gadget->mod_up(level);
-  const poly::Division* down = sums.gadget->mod_down(level);
   const auto is_switched = [](const Turn& turn) { return turn.key != nullptr; };
   const auto unswitched =
       static_cast<std::size_t>(std::find_if(turns.begin(), turns.end(), is_switched) - turns.begin());
   const std::size_t switched_batch = (turns.size() - unswitched) * batch;
   // The second components that are switched are divided and extended together.
-  poly::Poly digits, divided_seconds;
+  poly::Poly digits;
   if (switched_batch != 0) {
-    poly::ConstPolyView seconds =
-        sums.poly.view().batches(unswitched * batch, switched_batch).components(1, 1);
-    if (down != nullptr) {
-      divided_seconds = context.make_poly(switched_batch, 1, context.base(level), Form::evaluation);
-      auto workspace = context.make_workspace();
-      backend.divide_and_round(context.queue(), divided_seconds.view(), seconds, *down, Form::evaluation,
-                               workspace);
-      seconds = std::as_const(divided_seconds).view();
-    }
-    digits = extended_digits(context, seconds, up);
+    digits = divided_digits(context, *sums.gadget, level,
+                            sums.poly.view().batches(unswitched * batch, switched_batch).components(1, 1));
   }
   ExtendedCiphertext sum{
       sums.context, sums.gadget, {}, context.make_poly(batch, 2, up.extended(), Form::evaluation)};
@@ -328,6 +320,30 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
   auto workspace = context.make_workspace();
   backend.hoisted_products(context.queue(), std::span(&out, 1), products, up,
                            sums.gadget->special_residues(level), workspace);
+  return sum;
+}
+
+ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const SwitchingKey& key,
+                                   std::uint64_t galois_element) {
+  require_same_context(*in.context, *key.context, "sum_with_turned");
+  require_gadget(*in.gadget, *key.gadget, "sum_with_turned");
+  const Context& context = *in.context;
+  const std::size_t level = in.meta.level;
+  const poly::ModUp& up = in.gadget->mod_up(level);
+  const poly::ConstPolyView view = in.poly.view();
+  const poly::Poly digits = divided_digits(context, *in.gadget, level, view.components(1, 1));
+  ExtendedCiphertext sum{in.context, in.gadget, in.meta,
+                         context.make_poly(view.shape.batch, 2, up.extended(), Form::evaluation)};
+  join_sum(context, sum.meta, switched(context, *in.gadget, in.meta));
+  const std::vector<poly::Backend::HoistedTerm> terms = {{.addend = view},
+                                                         {.digits = digits.view(),
+                                                          .key = key.poly.view(),
+                                                          .addend = view.components(0, 1),
+                                                          .galois_element = galois_element}};
+  const poly::PolyView out = sum.poly.view();
+  auto workspace = context.make_workspace();
+  context.backend().hoisted_products(context.queue(), std::span(&out, 1), terms, up,
+                                     in.gadget->special_residues(level), workspace);
   return sum;
 }
 

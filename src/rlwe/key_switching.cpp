@@ -30,6 +30,27 @@ Ciphertext switched_ciphertext(const Ciphertext& source, poly::Poly switched, co
   return {source.context, std::move(meta), std::move(switched), {}};
 }
 
+// A ciphertext of size 3 relinearized, at the level of `meta`.
+Ciphertext relinearized(const Ciphertext& in, const SwitchingKey& key, Metadata meta) {
+  if (in.size() != 3) {
+    throw MismatchError("relinearize: a ciphertext of size " + std::to_string(in.size()) +
+                        " cannot be relinearized; relinearize each product before the next multiplication");
+  }
+  const Context& context = *in.context;
+  const std::size_t level = in.meta.level;
+  require_key(context, level, key, "relinearize");
+  meta.noise_log2 =
+      sum_noise_log2(context, meta.noise_log2, switching_noise_log2(context, *key.gadget, level));
+  Ciphertext result = make_ciphertext(in.context, std::move(meta), 2);
+  const poly::ConstPolyView c = in.poly.view();
+  auto workspace = context.make_workspace();
+  const poly::Backend::KeySwitch only{result.poly.view(), key.poly.view()};
+  context.backend().switch_keys(context.queue(), std::span(&only, 1), c.components(2, 1),
+                                key.gadget->mod_up(level), key.gadget->mod_down(level, result.meta.level),
+                                c.components(0, 2), workspace);
+  return result;
+}
+
 }  // namespace
 
 poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std::size_t level,
@@ -64,17 +85,11 @@ Ciphertext multiply_relinearize(const std::shared_ptr<const Context>& context, c
 
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key) {
   if (ciphertext.size() == 2) return;
-  if (ciphertext.size() != 3) {
-    throw MismatchError("relinearize: a ciphertext of size " + std::to_string(ciphertext.size()) +
-                        " cannot be relinearized; relinearize each product before the next multiplication");
-  }
-  const Context& context = *ciphertext.context;
-  const std::size_t level = ciphertext.meta.level;
-  const poly::ConstPolyView in = ciphertext.poly.view();
-  poly::Poly switched = switch_key(context, in.components(2, 1), level, key, in.components(0, 2));
-  ciphertext.meta.noise_log2 =
-      sum_noise_log2(context, ciphertext.meta.noise_log2, switching_noise_log2(context, *key.gadget, level));
-  ciphertext.poly = std::move(switched);
+  ciphertext = relinearized(ciphertext, key, ciphertext.meta);
+}
+
+Ciphertext relinearize_rescaled(const Ciphertext& ciphertext, const SwitchingKey& key) {
+  return relinearized(ciphertext, key, ciphertext.context->scales().rescaled(ciphertext.meta));
 }
 
 Ciphertext apply_galois(const Ciphertext& ciphertext, std::uint64_t galois_element, const SwitchingKey& key) {

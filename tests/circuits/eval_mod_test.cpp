@@ -63,8 +63,9 @@ TEST_F(EvalModTest, IntegersAreAsRareAsTheModelSays) {
   const Values values = ckks::random_values(batch * plan.slots(), 10);
   const rlwe::Ciphertext low = ckks::encrypt(client.encoder->encode(values, {batch}, 0), client.secret);
   const auto key = [&](const rlwe::KeyRole& role) { return keys.switching.at(role).begin()->second; };
-  const rlwe::Ciphertext raised = mod_raise(low, *key({.to = rlwe::ephemeral_secret}),
-                                            *key({.from = rlwe::ephemeral_secret}), layout.top_level);
+  rlwe::Ciphertext raised = rlwe::mod_down(mod_raise(
+      low, *key({.to = rlwe::ephemeral_secret}), *key({.from = rlwe::ephemeral_secret}), layout.top_level));
+  raised.meta.scale = last_modulus(parameters);
   const Values slots = client.decrypt(raised);
 
   const auto stages = coefficients_to_slots_factors(plan.slots(), std::vector<std::size_t>(10, 1));

@@ -84,6 +84,31 @@ TEST(LinearTransform, StridesShortenTheSteps) {
             ckks::tolerance);
 }
 
+// Keys of somebody else's choice, and a result that is not rescaled.
+TEST(LinearTransform, TakesGivenStepsAndMayWaitForItsRescale) {
+  Diagonals diagonals;
+  for (const std::size_t number : {0, 1, 2, 30, 31}) diagonals[number] = ckks::random_values(slots, number + 1);
+  const LinearTransformOptions options{.rescaled = false, .steps = RotationSteps{{30, 31, 0}, {0, 3, 6}}};
+  const LinearTransform plan(parameters(), diagonals, slots, options);
+  EXPECT_EQ(plan.rotations(), (std::vector<std::size_t>{3, 30, 31}));
+  EXPECT_EQ(plan.cost().mod_ups, 2U);
+  EXPECT_EQ(plan.cost().divisions, 2U);
+  EXPECT_EQ(plan.cost().depth(), 0U);
+  const Session session(plan);
+  const Values x = ckks::random_values(slots, 80);
+  const rlwe::Ciphertext y = session.prepared(session.evaluator, session.client.encrypt(x));
+  EXPECT_EQ(y.meta.level, plan.level());
+  EXPECT_EQ(y.meta.noise_scale_degree, 2);
+  const double product_scale = parameters().rescaling().scales[plan.level()].product_scale;
+  EXPECT_TRUE(session.client.context->scales().close(y.meta.scale, product_scale));
+  const Values expected = plan.evaluate_clear(x);
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), expected), ckks::tolerance);
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(session.evaluator.rescale(y)), expected),
+            ckks::tolerance);
+  EXPECT_THROW(LinearTransform(parameters(), diagonals, slots, {.steps = RotationSteps{{30, 31, 0}, {0}}}),
+               ParameterError);
+}
+
 // Products wait for their rescale, and are three components long.
 TEST(LinearTransform, TakesWhatOtherOperationsLeave) {
   const Values matrix = ckks::random_values(slots * slots, 74);

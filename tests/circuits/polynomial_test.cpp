@@ -420,5 +420,23 @@ TEST(Function, IsASumOfProducts) {
   EXPECT_EQ(found[0].meta.scale, session.client.context->scales().level_scale(1));
 }
 
+// A factor of a higher level has another scale there, which its product keeps.
+TEST(Function, MayKeepTheScalesOfSingleProducts) {
+  Function function(std::vector<Interval>{{-1, 1}});
+  const auto square = function.add({.products = {{0, 0}}});
+  const auto cube = function.add({.products = {{square, 0}}, .terms = {{0, {-0.5}}}, .constant = {0.25}});
+  function.set_outputs({cube});
+  const rlwe::Parameters own = parameters(4);
+  const FunctionPlan exact(own, function), drifting(own, function, {.results_drift = true});
+  EXPECT_EQ(exact.cost().rescales, 1U);
+  EXPECT_EQ(drifting.cost().rescales, 0U);
+  const FunctionSession session(own);
+  const Values x = spread({-1, 1});
+  const Ciphertext found = session.run(drifting, session.client.encrypt(x));
+  EXPECT_EQ(found.meta.scale, drifting.results().front().scale);
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(found), function.evaluate(Rows{x})[0]),
+            ckks::tolerance);
+}
+
 }  // namespace
 }  // namespace hemera::circuits

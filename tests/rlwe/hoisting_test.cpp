@@ -69,6 +69,20 @@ TEST_P(Hoisting, ExtendedCiphertextsComeDownAsTheyWere) {
   expect_equal(mod_down(switch_extended(extended, key, element)), apply_galois(x, element, key));
 }
 
+TEST_P(Hoisting, SumsWithTurnedOnesAreThoseOfTheParts) {
+  const auto gadget = context_->gadget(context_->top_level());
+  for (std::size_t level = 0; level <= context_->top_level(); ++level) {
+    const ExtendedCiphertext x = extend(encrypted(level), gadget);
+    const std::uint64_t element = context_->galois_element(3);
+    const SwitchingKey key = generate_galois_key(secret_, element, gadget);
+    ExtendedCiphertext expected = switch_extended(x, key, element);
+    add_inplace(expected, x);
+    const ExtendedCiphertext sum = sum_with_turned(x, key, element);
+    EXPECT_EQ(host_words(*context_, sum.poly), host_words(*context_, expected.poly));
+    EXPECT_DOUBLE_EQ(sum.meta.noise_log2, expected.meta.noise_log2);
+  }
+}
+
 // Whichever of both is the noisier one.
 TEST_P(Hoisting, SumsHaveTheNoiseOfBoth) {
   const auto gadget = context_->gadget(context_->top_level());
@@ -109,6 +123,7 @@ TEST_P(Hoisting, MistakesAreNamed) {
   EXPECT_THROW(static_cast<void>(decompose(Ciphertext{}, gadget)), MismatchError);
   const SwitchingKey key = generate_galois_key(secret_, 5, low);
   EXPECT_THROW(static_cast<void>(switch_extended(decompose(x, gadget), key, 5)), MismatchError);
+  EXPECT_THROW(static_cast<void>(sum_with_turned(extend(x, gadget), key, 5)), MismatchError);
   ExtendedCiphertext sum = extend(x, gadget);
   const ExtendedCiphertext lower = extend(encrypted(0), gadget);
   EXPECT_THROW(add_inplace(sum, lower), MismatchError);

@@ -87,6 +87,11 @@ struct Turn {
 /// without a key first.
 ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns);
 
+/// The sum of `in` and switch_extended of it, in one pass: a step of a trace. Only the second component is
+/// divided by P on the way.
+ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const SwitchingKey& key,
+                                   std::uint64_t galois_element);
+
 /// The division by P.
 Ciphertext mod_down(const ExtendedCiphertext& extended);
 /// The division by P and the rescale (modulus switch) to the next lower level, as one.

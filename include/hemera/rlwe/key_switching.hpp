@@ -23,6 +23,8 @@ poly::Poly switch_key(const Context& context, const poly::ConstPolyView& c, std:
 /// Size 3 and more to size 2 (the components above 2 need keys of their own and are not supported:
 /// MismatchError).
 void relinearize(Ciphertext& ciphertext, const SwitchingKey& key);
+/// CKKS: size 3 to size 2 and one level down, by one division.
+Ciphertext relinearize_rescaled(const Ciphertext& ciphertext, const SwitchingKey& key);
 
 /// The product of two ciphertexts of size 2, at the level of its metadata `meta`, relinearized; the key
 /// switch's noise is added to the metadata. By the backend's transforms: Context::multiplier() is not asked.

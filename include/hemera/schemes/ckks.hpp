@@ -212,6 +212,8 @@ class Evaluator final : public rlwe::Evaluator {
   /// the modulus.
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b) const override;
   [[nodiscard]] rlwe::Ciphertext rescale(const rlwe::Ciphertext& a) const override;
+  /// The same of a product of size 3, which is relinearized by the same division.
+  [[nodiscard]] rlwe::Ciphertext relinearize_rescale(const rlwe::Ciphertext& a) const;
   /// The product by a number whose scale is chosen so that one rescale leaves `target_scale`: the operand is
   /// multiplied as it is. LevelError at level 0; ScaleError if the number's scale would be below 1.
   void multiply_scalar_inplace(rlwe::Ciphertext& a, const rlwe::Scalar& b, double target_scale) const;

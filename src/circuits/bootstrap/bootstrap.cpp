@@ -11,6 +11,7 @@
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/dft_factors.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
+#include "circuits/bootstrap/imaginary_unit.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
 #include "circuits/bootstrap/precision_model.hpp"
 #include "circuits/bootstrap/refinement.hpp"
@@ -46,22 +47,6 @@ std::vector<LinearTransform> transforms(const rlwe::Parameters& parameters, std:
                         });
     --level;
   }
-  return result;
-}
-
-// X^(N/2), which is i in every slot, without a scale.
-rlwe::Plaintext imaginary_unit(const std::shared_ptr<const rlwe::Context>& context, std::size_t level) {
-  const std::complex<double> i(0, 1);
-  return ckks::Encoder(context).encode_over(context->base(level), std::span(&i, 1), {}, level, 1,
-                                            ckks::Stored::one_period);
-}
-
-// i x, exactly.
-Ciphertext times_i(const Ciphertext& x, const rlwe::Plaintext& i) {
-  const rlwe::Context& context = *x.context;
-  Ciphertext result = rlwe::make_ciphertext(x.context, x.meta, x.size());
-  context.backend().multiply(context.queue(), result.poly.view(), x.poly.view(), i.poly.view(),
-                             context.base(x.meta.level));
   return result;
 }
 
@@ -315,9 +300,10 @@ Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Cip
 
 Ciphertext PreparedBootstrap::raised(const ckks::Evaluator& evaluator, const Ciphertext& low) const {
   const rlwe::EvaluationKeys& keys = evaluator.keys();
-  Ciphertext x =
-      mod_raise(low, *require_key(keys, {to_ephemeral_role, plan_.to_ephemeral_}),
-                *require_key(keys, {from_ephemeral_role, plan_.from_ephemeral_}), plan_.top_level_);
+  Ciphertext x = rlwe::mod_down(mod_raise(low, *require_key(keys, {to_ephemeral_role, plan_.to_ephemeral_}),
+                                          *require_key(keys, {from_ephemeral_role, plan_.from_ephemeral_}),
+                                          plan_.top_level_));
+  x.meta.scale = last_modulus(context_->parameters());  // slots are those of m / q_0 + I
   // I fills all coefficients: the trace keeps those that the slots' polynomial has.
   for (const std::size_t step : plan_.trace_) {
     const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(step));

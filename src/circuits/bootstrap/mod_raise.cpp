@@ -3,8 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "circuits/bootstrap/bootstrap_layout.hpp"
-#include "hemera/rlwe/hoisting.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -13,40 +11,61 @@ namespace {
 
 using poly::Form;
 
-// The centred residues of one component, in coefficient form over `from`, in evaluation form over `to`.
-poly::Poly lifted(const rlwe::Context& context, const poly::ConstPolyView& in, const poly::RnsBase& from,
-                  const poly::RnsBase& to) {
-  poly::Poly out = context.make_poly(in.shape.batch, 1, to, Form::evaluation);
-  context.backend().convert(context.queue(), out.view(), in, context.exact_conversion(from, to));
-  context.backend().forward_transform(context.queue(), out.view(), std::as_const(out).view(), to);
-  return out;
+// The centred residues of components over `from`, in coefficient form, as ones over `to` in evaluation form.
+void lift(const rlwe::Context& context, const poly::PolyView& out, const poly::ConstPolyView& in,
+          const poly::RnsBase& from, const poly::RnsBase& to) {
+  context.backend().convert(context.queue(), out, in, context.exact_conversion(from, to));
+  context.backend().forward_transform(context.queue(), out, out, to);
 }
 
-}  // namespace
-
-rlwe::Ciphertext mod_raise(const rlwe::Ciphertext& in, const rlwe::SwitchingKey& to_ephemeral,
-                           const rlwe::SwitchingKey& from_ephemeral, std::size_t level) {
+// Residues at level 0 in coefficient form.
+poly::Poly coefficients(const rlwe::Ciphertext& in) {
   if (in.meta.level != 0 || in.size() != 2) {
     throw MismatchError("raising the modulus: needs a ciphertext of size 2 at level 0, not of size " +
                         std::to_string(in.size()) + " at level " + std::to_string(in.meta.level));
   }
   const rlwe::Context& context = *in.context;
-  rlwe::Ciphertext sparse = rlwe::reencrypt(in, to_ephemeral);
-  const poly::RnsBase& low = context.base(0);
-  const poly::PolyView view = sparse.poly.view();
-  context.backend().inverse_transform(context.queue(), view, view, low);
+  const poly::RnsBase& base = context.base(0);
+  poly::Poly result = context.make_poly(in.poly.shape().batch, 2, base, Form::coefficient);
+  context.backend().inverse_transform(context.queue(), result.view(), in.poly.view(), base);
+  return result;
+}
 
-  rlwe::Metadata meta = in.meta;
+rlwe::Metadata raised(rlwe::Metadata meta, std::size_t level) {
   meta.level = level;
-  meta.scale = last_modulus(context.parameters());
-  const poly::RnsBase& extended = from_ephemeral.gadget->mod_up(level).extended();
-  const poly::ConstPolyView c = std::as_const(sparse.poly).view();
+  return meta;
+}
+
+}  // namespace
+
+rlwe::Ciphertext raise_modulus(const rlwe::Ciphertext& in, std::size_t level) {
+  const poly::Poly low = coefficients(in);
+  const rlwe::Context& context = *in.context;
+  rlwe::Ciphertext result = rlwe::make_ciphertext(in.context, raised(in.meta, level), 2);
+  lift(context, result.poly.view(), low.view(), context.base(0), context.base(level));
+  return result;
+}
+
+rlwe::ExtendedCiphertext mod_raise(const rlwe::Ciphertext& in, const rlwe::SwitchingKey& to_ephemeral,
+                                   const rlwe::SwitchingKey& from_ephemeral, std::size_t level) {
+  const rlwe::Ciphertext sparse = rlwe::reencrypt(in, to_ephemeral);
+  const rlwe::Context& context = *in.context;
+  const poly::ModUp& up = from_ephemeral.gadget->mod_up(level);
+  if (up.digits().size() > 1) {
+    return rlwe::switch_extended(rlwe::decompose(raise_modulus(sparse, level), from_ephemeral.gadget),
+                                 from_ephemeral);
+  }
+  const poly::Poly low = coefficients(sparse);
+  const std::size_t batch = low.shape().batch;
+  const poly::RnsBase &base = context.base(level), &extended = up.extended();
   rlwe::Digits digits{.context = in.context,
                       .gadget = from_ephemeral.gadget,
-                      .meta = std::move(meta),
-                      .first = lifted(context, c.components(0, 1), low, context.base(level)),
-                      .digits = lifted(context, c.components(1, 1), low, extended)};
-  return rlwe::mod_down(rlwe::switch_extended(digits, from_ephemeral));
+                      .meta = raised(in.meta, level),
+                      .first = context.make_poly(batch, 1, base, Form::evaluation),
+                      .digits = context.make_poly(batch, 1, extended, Form::evaluation)};
+  lift(context, digits.first.view(), low.view().components(0, 1), context.base(0), base);
+  lift(context, digits.digits.view(), low.view().components(1, 1), context.base(0), extended);
+  return rlwe::switch_extended(digits, from_ephemeral);
 }
 
 }  // namespace hemera::circuits

@@ -112,7 +112,7 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
   cost_.scale = scale;
 
   const StepCosts costs(parameters);
-  Lowering lowering(scales, costs);
+  Lowering lowering(scales, costs, options.results_drift);
   std::vector<Value> lowered;  // by value of the function
   for (std::size_t i = 0; i < function_.inputs().size(); ++i) {
     lowered.push_back(lowering.add_input(level, scale));
@@ -194,7 +194,7 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
       highest_product = std::max(highest_product.value_or(0), step.level);
     }
     cost_.products += step.products.size();
-    cost_.rescales += step.rescaled ? 1 : 0;
+    cost_.rescales += step.rescaled && step.products.empty() ? 1 : 0;
     // Of a product, its relinearization and the scratch of that.
     std::size_t used = 2 * limbs(step.level);
     if (!step.products.empty()) {
@@ -203,8 +203,7 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
       work.products += step.products.size() * 3 * extent.base;
       used = 6 * extent.base + 2 * extent.extended;
     }
-    work.divisions += step.rescaled ? 2 * limbs(step.level) : 0;
-    if (!step.terms.empty()) used += 2 * limbs(step.level);
+    work.divisions += step.rescaled && step.products.empty() ? 2 * limbs(step.level) : 0;
     for (const auto& [a, b] : step.products) {
       copy_to(a, step.level);
       copy_to(b, step.level);
@@ -216,11 +215,12 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
       cost_.plain_products += step.terms.size();
       work.products += step.terms.size() * 2 * limbs(step.level);
       for (const auto& term : step.terms) {
+        if (has_real_numbers(step)) break;  // their residues alone
         const std::size_t entries = std::min(parameters.degree(), ckks::period_entries(term.factor.size()));
         cost_.plaintext_bytes += limbs(step.level) * entries * sizeof(std::uint64_t);
       }
     }
-    if (step.constant.size() > 1 || step.constant.front().imag() != 0) {
+    if (!is_real_number(step.constant)) {
       const std::size_t entries = std::min(parameters.degree(), ckks::period_entries(step.constant.size()));
       cost_.plaintext_bytes += limbs(step.level) * entries * sizeof(std::uint64_t);
     }

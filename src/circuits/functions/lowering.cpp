@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -15,6 +16,9 @@ using Complex = std::complex<double>;
 using Value = Function::Value;
 /// By power; those without numbers are zero.
 using Coefficients = std::vector<Coefficient>;
+
+// By which a factor's scale may differ from its level's, which then doubles with each product.
+constexpr double most_drift = 0x1p-10;
 
 // a += factor b.
 void add_multiple(Coefficient& a, const Coefficient& b, double factor) {
@@ -62,6 +66,11 @@ Split split_at(const Coefficients& p, std::size_t degree, std::size_t g, Basis b
 }
 
 }  // namespace
+
+bool has_real_numbers(const FunctionStep& step) {
+  return std::all_of(step.terms.begin(), step.terms.end(),
+                     [](const auto& term) { return is_real_number(term.factor); });
+}
 
 StepCosts::StepCosts(const rlwe::Parameters& parameters) {
   for (std::size_t level = 0; level < parameters.levels(); ++level) {
@@ -131,8 +140,13 @@ Value Lowering::add(const Function::Sum& sum) {
   for (const auto& [a, b] : sum.products) level = std::min({level, values_[a].level, values_[b].level});
   for (const auto& term : sum.terms) level = std::min(level, values_[term.value].level);
   FunctionStep step{.level = level, .factor = sum.factor, .terms = sum.terms, .constant = sum.constant};
+  // All products of a sum must have one scale. One alone may have another, as long as that does not run away.
+  const auto is_near = [&](Value value) {
+    return std::abs(scale_at(value, level) / scales_->level_scale(level) - 1) < most_drift;
+  };
   std::map<Value, Value> fitted;
   const auto fit = [&](Value value) {
+    if (drifts_ && sum.products.size() == 1 && is_near(value)) return value;
     const auto [place, is_new] = fitted.try_emplace(value, value);
     if (is_new) place->second = lowered(value, level);
     return place->second;
@@ -143,7 +157,7 @@ Value Lowering::add(const Function::Sum& sum) {
   }
   step.scale = step.products.empty()
                    ? scales_->level_scale(level - 1) * divisor(level)
-                   : values_[step.products.front().a].scale * values_[step.products.front().b].scale;
+                   : scale_at(step.products.front().a, level) * scale_at(step.products.front().b, level);
   return add_step(std::move(step));
 }
 

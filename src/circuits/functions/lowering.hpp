@@ -9,6 +9,9 @@
 
 namespace hemera::circuits {
 
+/// Whether all terms of a step are multiples by real numbers, which need no plaintexts.
+bool has_real_numbers(const FunctionStep& step);
+
 /// What a key switch or a pass over a ciphertext costs at each level, in words of memory traffic.
 class StepCosts {
  public:
@@ -22,8 +25,9 @@ class StepCosts {
 /// Steps, and the level and scale of each value.
 class Lowering {
  public:
-  /// The arguments must outlive this.
-  Lowering(const rlwe::ScalePolicy& scales, const StepCosts& costs) : scales_(&scales), costs_(&costs) {}
+  /// The arguments must outlive this. `drifts`: FunctionPlanOptions::results_drift.
+  Lowering(const rlwe::ScalePolicy& scales, const StepCosts& costs, bool drifts)
+      : scales_(&scales), costs_(&costs), drifts_(drifts) {}
 
   Function::Value add_input(std::size_t level, double scale);
   /// Value of a sum. Terms have as many levels to go as the products, or more.
@@ -50,6 +54,7 @@ class Lowering {
 
   const rlwe::ScalePolicy* scales_;
   const StepCosts* costs_;
+  bool drifts_;
   std::vector<rlwe::PlainOperand> values_;
   std::vector<FunctionStep> steps_;
 };

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <string>
-#include <tuple>
 #include <utility>
 
+#include "circuits/coefficient.hpp"
+#include "circuits/functions/lowering.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -16,8 +20,14 @@ using Value = Function::Value;
 
 constexpr const char* operation = "function";
 
-bool is_one_real_number(const Coefficient& coefficient) {
-  return coefficient.size() == 1 && coefficient.front().imag() == 0;
+// The residues of an integer factor, which must fit.
+std::vector<std::uint64_t> scaled_number(double value, double scale, const poly::RnsBase& base) {
+  if (std::log2(std::abs(value)) + std::log2(scale) + 1 > base.log2()) {
+    throw ParameterError("function: its coefficient " + std::to_string(value) + " at scale 2^" +
+                         std::to_string(std::log2(scale)) + " does not fit a level of " +
+                         std::to_string(base.log2()) + " bits; plan it for a higher level");
+  }
+  return ckks::scaled_residues(value, scale, base);
 }
 
 rlwe::Plaintext encode(const ckks::Encoder& encoder, const poly::RnsBase& base,
@@ -38,17 +48,21 @@ PreparedFunction::PreparedFunction(std::shared_ptr<const rlwe::Context> context,
   for (std::size_t i = 0; i < plan_.steps_.size(); ++i) {
     const FunctionStep& step = plan_.steps_[i];
     const poly::RnsBase& base = context_->base(step.level);
-    if (!is_one_real_number(step.constant)) {
+    if (!is_real_number(step.constant)) {
       constants_.emplace(i, encode(encoder, base, step.constant, step.level, step.scale));
     }
     if (!step.rescaled) continue;
-    for (std::size_t term = 0; term < step.terms.size(); ++term) {
-      const auto& [value, factor] = step.terms[term];
+    const bool has_numbers = has_real_numbers(step);
+    for (const auto& [value, factor] : step.terms) {
       rlwe::Metadata meta;
       meta.level = value < inputs ? plan_.level() : plan_.steps_[value - inputs].result_level;
       meta.scale = value < inputs ? plan_.scale() : plan_.steps_[value - inputs].result_scale;
       const double scale = step.scale / scales.dropped(meta, step.level).meta.scale;
-      factors_.emplace(std::pair(i, term), encode(encoder, base, factor, step.level, scale));
+      if (has_numbers) {
+        numbers_[i].push_back(scaled_number(factor.front().real(), scale, base));
+      } else {
+        factors_[i].push_back(encode(encoder, base, factor, step.level, scale));
+      }
     }
   }
 }
@@ -175,8 +189,20 @@ class PreparedFunction::Evaluation {
     return at(value, level).poly.view();
   }
 
-  // Products and terms carry no bounds: those of the results are the plan's.
-  [[nodiscard]] rlwe::Metadata unbounded(rlwe::Metadata meta, const FunctionStep& step) const {
+  // Sums carry no bounds: those of the results are the plan's.
+  [[nodiscard]] rlwe::Metadata metadata(const FunctionStep& step) const {
+    std::vector<Value> values;
+    for (const auto& [a, b] : step.products) values.insert(values.end(), {a, b});
+    for (const auto& term : step.terms) values.push_back(term.value);
+    rlwe::Metadata meta = own(values.front()).meta;
+    for (const Value value : values) {
+      const rlwe::Metadata& other = own(value).meta;
+      meta.batch = rlwe::broadcast(meta.batch, other.batch, operation);
+      meta.slots = std::max(meta.slots, other.slots);
+    }
+    return waiting(std::move(meta), step);
+  }
+  [[nodiscard]] static rlwe::Metadata waiting(rlwe::Metadata meta, const FunctionStep& step) {
     meta.level = step.level;
     meta.scale = step.scale;
     meta.noise_scale_degree = 2;
@@ -192,56 +218,67 @@ class PreparedFunction::Evaluation {
     }
   }
 
-  Ciphertext products(const FunctionStep& step) {
-    std::vector<const Ciphertext*> a, b;
-    for (const auto& product : step.products) {
-      a.push_back(&at(product.a, step.level));
-      b.push_back(&at(product.b, step.level));
-    }
-    Ciphertext sum = a.size() == 1 ? evaluator_.multiply(*a[0], *b[0]) : evaluator_.dot(a, b);
-    evaluator_.relinearize_inplace(sum);
-    if (step.factor == 2) evaluator_.add_inplace(sum, sum);
-    if (step.factor == -1) evaluator_.negate_inplace(sum);
-    return sum;
-  }
-
-  Ciphertext terms(const FunctionStep& step, std::size_t number) {
+  // The products' factor is that of a product taken once or twice, so that nothing else goes over the sum.
+  void multiply(const poly::PolyView& out, const FunctionStep& step) {
     std::vector<poly::ConstPolyView> a, b;
-    rlwe::Metadata meta = own(step.terms.front().value).meta;
-    for (std::size_t term = 0; term < step.terms.size(); ++term) {
-      const Value value = step.terms[term].value;
-      a.push_back(view(value, step.level));
-      b.push_back(prepared_.factors_.at({number, term}).poly.view());
-      const rlwe::Metadata& other = own(value).meta;
-      meta.batch = rlwe::broadcast(meta.batch, other.batch, operation);
-      meta.slots = std::max(meta.slots, other.slots);
+    for (int time = 0; time < std::abs(step.factor); ++time) {
+      for (const auto& product : step.products) {
+        a.push_back(view(product.a, step.level));
+        b.push_back(view(product.b, step.level));
+      }
     }
-    Ciphertext sum = rlwe::make_ciphertext(prepared_.context_, unbounded(std::move(meta), step), 2);
-    context_.backend().inner_product(context_.queue(), sum.poly.view(), a, b, context_.base(step.level));
-    return sum;
+    const poly::RnsBase& base = context_.base(step.level);
+    context_.inner_product(out, a, b, base);
+    if (step.factor < 0) context_.backend().negate(context_.queue(), out, out, base);
   }
 
-  Ciphertext sum(const FunctionStep& step, std::size_t number) {
-    Ciphertext sum;
-    if (!step.products.empty()) {
-      sum = products(step);
-      sum.meta = unbounded(std::move(sum.meta), step);
+  // Adds the terms to products, or makes their sum. Numbers go along with the constant in one pass.
+  void add_terms(Ciphertext& sum, const FunctionStep& step, std::size_t number) {
+    const poly::Backend& backend = context_.backend();
+    const poly::RnsBase& base = context_.base(step.level);
+    const poly::PolyView out = sum.poly.view().components(0, 2);
+    const bool has_products = !step.products.empty();
+    std::vector<poly::ConstPolyView> values;
+    for (const auto& term : step.terms) values.push_back(view(term.value, step.level));
+    if (const auto numbers = prepared_.numbers_.find(number); numbers != prepared_.numbers_.end()) {
+      auto scalars = numbers->second;
+      if (has_products) {
+        values.insert(values.begin(), out);
+        scalars.insert(scalars.begin(), std::vector<std::uint64_t>(base.size(), 1));
+      }
+      const bool adds_number = !prepared_.constants_.contains(number) && step.constant.front() != 0.0;
+      std::vector<std::uint64_t> constant;
+      if (adds_number) constant = ckks::scaled_residues(step.constant.front().real(), step.scale, base);
+      auto workspace = context_.make_workspace();
+      backend.combine(context_.queue(), out, values, scalars, constant, base, workspace);
+      if (prepared_.constants_.contains(number)) add_constant(sum, step, number);
+      return;
     }
     if (!step.terms.empty()) {
-      Ciphertext linear = terms(step, number);
-      if (sum.context) {
-        evaluator_.add_inplace(sum, linear);
+      std::vector<poly::ConstPolyView> factors;
+      for (const rlwe::Plaintext& factor : prepared_.factors_.at(number))
+        factors.push_back(factor.poly.view());
+      if (has_products) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          backend.multiply_add(context_.queue(), out, values[i], factors[i], base);
+        }
       } else {
-        sum = std::move(linear);
+        backend.inner_product(context_.queue(), out, values, factors, base);
       }
     }
     add_constant(sum, step, number);
-    return evaluator_.rescale(sum);
+  }
+
+  Ciphertext sum(const FunctionStep& step, std::size_t number) {
+    Ciphertext sum = rlwe::make_ciphertext(prepared_.context_, metadata(step), step.products.empty() ? 2 : 3);
+    if (!step.products.empty()) multiply(sum.poly.view(), step);
+    add_terms(sum, step, number);
+    return evaluator_.relinearize_rescale(sum);
   }
 
   Ciphertext mapped(const FunctionStep& step, std::size_t number) {
     Ciphertext result = own(step.terms.front().value).clone();
-    result.meta = unbounded(std::move(result.meta), step);
+    result.meta = waiting(std::move(result.meta), step);
     add_constant(result, step, number);
     return result;
   }

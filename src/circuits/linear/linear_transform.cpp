@@ -82,7 +82,8 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
       diagonals_(std::move(diagonals)),
       slots_(slots),
       level_(options.level.value_or(parameters.highest_user_level())),
-      fewest_keys_(options.fewest_keys) {
+      fewest_keys_(options.fewest_keys),
+      rescaled_(options.rescaled) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a linear transform is for CKKS, not for " + rlwe::name(parameters.scheme()));
   }
@@ -120,6 +121,7 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
 
 void LinearTransform::choose_groups(const rlwe::Parameters& parameters,
                                     const LinearTransformOptions& options) {
+  if (options.steps) return take_steps(*options.steps);
   stride_ = slots_;
   for (const auto& [number, diagonal] : diagonals_) stride_ = std::gcd(stride_, number);
   if (fewest_keys_) return choose_steps(options);
@@ -175,6 +177,21 @@ void LinearTransform::choose_steps(const LinearTransformOptions& options) {
   }
 }
 
+void LinearTransform::take_steps(const RotationSteps& steps) {
+  std::set<std::size_t> left;
+  for (const auto& [number, diagonal] : diagonals_) left.insert(number);
+  for (const std::size_t giant : steps.giant) {
+    for (const std::size_t baby : steps.baby) {
+      const std::size_t number = (giant + baby) % slots_;
+      if (left.erase(number) != 0) groups_[giant][baby] = number;
+    }
+  }
+  if (left.empty()) return;
+  throw ParameterError("a linear transform whose diagonal " + std::to_string(*left.begin()) +
+                       " is no sum of one of its " + std::to_string(steps.baby.size()) + " baby and " +
+                       std::to_string(steps.giant.size()) + " giant steps; give more of them");
+}
+
 std::map<std::size_t, LinearTransform::Group> LinearTransform::split(std::size_t start,
                                                                      std::size_t steps) const {
   std::map<std::size_t, Group> groups;
@@ -193,7 +210,8 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
   const auto turns = [](const std::set<std::size_t>& steps) { return steps.size() - steps.count(0); };
   const std::size_t giant_stride = baby_steps_ * stride_;
   std::set<std::size_t> rotations;
-  cost_ = {.level = level_, .result_level = level_ - 1, .plain_products = diagonals_.size()};
+  cost_ = {
+      .level = level_, .result_level = level_ - (rescaled_ ? 1 : 0), .plain_products = diagonals_.size()};
   if (fewest_keys_) {
     // One step after the other, from the farthest one that is there.
     const std::size_t baby_turns = *babies.rbegin() / stride_, giant_turns = *giants.rbegin() / giant_stride;
@@ -230,8 +248,9 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
 
   const rlwe::ScalePolicy scales(parameters);
   cost_.scale = scales.level_scale(level_);
-  cost_.result_scale = scales.level_scale(level_ - 1);
-  plaintext_scale_ = cost_.result_scale * (scales.policy().scales[level_].divisor / cost_.scale);
+  const rlwe::LevelScale& own = scales.policy().scales[level_];
+  cost_.result_scale = rescaled_ ? scales.level_scale(level_ - 1) : own.product_scale;
+  plaintext_scale_ = cost_.result_scale * ((rescaled_ ? own.divisor : 1) / cost_.scale);
   rounding_ = division_error(parameters, slots_);
   switching_ = switching_error(parameters, gadget_, slots_);
 }
@@ -305,7 +324,6 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   const std::size_t level = plan_.level_;
   gadget_ = context_->gadget(plan_.gadget_);
   const poly::RnsBase& extended = gadget_->mod_up(level).extended();
-  // The product has exactly the next level's scale once it is rescaled.
   const double scale = plan_.plaintext_scale_;
   for (const auto& [giant, group] : plan_.groups_) {
     for (const auto& [baby, number] : group) {
@@ -379,7 +397,8 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
                      "; make it for that level");
   }
 
-  return rlwe::mod_down_rescaled(plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x));
+  const ExtendedCiphertext product = plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x);
+  return plan_.rescaled_ ? rlwe::mod_down_rescaled(product) : rlwe::mod_down(product);
 }
 
 // All baby steps and their products in one pass, then all giant steps in one.

@@ -6,17 +6,24 @@
 #include <functional>
 #include <map>
 #include <numbers>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "circuits/bootstrap/dft_factors.hpp"
-#include "hemera/rlwe/key_switching.hpp"
+#include "circuits/bootstrap/imaginary_unit.hpp"
+#include "circuits/bootstrap/mod_raise.hpp"
+#include "circuits/switch_extent.hpp"
+#include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
+#include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
 
 using Number = std::complex<double>;
+using circuits::LinearTransform;
 using rlwe::Ciphertext;
 
 // What a distribution of secrets asks of the sine: the range of the multiples of q_0, double angles, and the
@@ -26,8 +33,13 @@ struct Sine {
   std::size_t degree;
 };
 
-Sine sine_of(SecretType secret) {
+// The multiples of q_0 that a uniform secret makes have a deviation of sqrt(N / 18). OpenFHE takes 8.49 of
+// them at N = 2^16, and as large a bound in smaller rings, where results would be less precise by it.
+Sine sine_of(SecretType secret, std::size_t degree) {
+  const int bound = std::min(512, static_cast<int>(std::ceil(512 * std::sqrt(std::ldexp(degree, -16)))));
   switch (secret) {
+    case SecretType::uniform:
+      return {.bound = bound, .angles = 6, .degree = 88};
     case SecretType::sparse:
       return {.bound = 28, .angles = 3, .degree = 44};
     case SecretType::sparse_encapsulated:
@@ -172,6 +184,67 @@ std::int64_t baby_steps(std::size_t layers) {
   return std::int64_t{1} << (layers / 2 + 1 + (many ? 1 : 0));
 }
 
+// A stage's rotations: (first + j) stride for j < count, modulo the number of slots or not, and outer ones by
+// multiples of count stride.
+struct Split {
+  std::int64_t first = 0;
+  std::int64_t count = 1;
+  std::int64_t outer = 1;
+  std::int64_t stride = 1;
+  bool is_reduced = false;
+};
+
+std::size_t modulo(std::int64_t a, std::size_t m) {
+  const auto modulus = static_cast<std::int64_t>(m);
+  return static_cast<std::size_t>((a % modulus + modulus) % modulus);
+}
+
+// How the values that a stage reads lie: `slots` of them, or real and imaginary parts one after the other,
+// which it takes together or makes.
+enum class Parts : std::uint8_t { whole, makes_parts, takes_parts };
+
+// A stage over all slots of the ring, where what repeats may be turned by either of several numbers.
+struct Stage {
+  circuits::Diagonals matrix;
+  circuits::RotationSteps steps;
+};
+
+Stage make_stage(const circuits::Diagonals& matrix, std::size_t slots, std::size_t ring_slots,
+                 const Split& split, Parts parts, double factor) {
+  const std::size_t width = parts == Parts::whole ? slots : 2 * slots;
+  Stage stage;
+  std::vector<std::int64_t> inner;
+  for (std::int64_t j = 0; j < split.count; ++j) {
+    const std::int64_t rotation = (split.first + j) * split.stride;
+    inner.push_back(split.is_reduced ? static_cast<std::int64_t>(modulo(rotation, slots)) : rotation);
+    stage.steps.baby.push_back(modulo(inner.back(), ring_slots));
+  }
+  std::set<std::size_t> taken;
+  for (std::int64_t o = 0; o < split.outer; ++o) {
+    const std::int64_t outer = o * split.count * split.stride;
+    stage.steps.giant.push_back(modulo(outer, ring_slots));
+    for (const std::int64_t j : inner) {
+      const std::int64_t rotation = outer + j;
+      const auto diagonal = matrix.find(modulo(rotation, slots));
+      if (diagonal == matrix.end() || !taken.insert(diagonal->first).second) continue;
+      std::vector<Number> values(ring_slots);
+      for (std::size_t k = 0; k < ring_slots; ++k) {
+        values[k] = factor * diagonal->second[k % slots];
+        // The second half of the rows makes imaginary parts; the second half of the columns holds them.
+        if (parts == Parts::makes_parts && k % width >= slots) values[k] *= Number(0, -1);
+        if (parts == Parts::takes_parts && modulo(static_cast<std::int64_t>(k) + rotation, width) >= slots) {
+          values[k] *= Number(0, 1);
+        }
+      }
+      stage.matrix[modulo(rotation, ring_slots)] = std::move(values);
+    }
+  }
+  if (taken.size() != matrix.size()) {
+    throw ParameterError("bootstrap: the settings have too few baby steps for their budgets");
+  }
+  return stage;
+}
+
 // The values times 2^bits, at the same scale.
 Ciphertext magnified(const ckks::Evaluator& evaluator, Ciphertext x, int bits) {
   for (int i = 0; i < bits; ++i) x = evaluator.add(x, x);
@@ -195,9 +268,8 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
   }
   const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
-  width_ = std::min(2 * slots_, parameters.max_slots());
-  const bool is_sparse = width_ != slots_;
-  const Sine sine = sine_of(client.parameters->secret);
+  is_sparse_ = slots_ != parameters.max_slots();
+  const Sine sine = sine_of(client.parameters->secret, parameters.degree());
   const double q0 = static_cast<double>(context_->base(0).modulus(0).value());
   const auto bits = static_cast<double>(client.parameters->encoding->plain_modulus);
   const double given_correction = correction_factor - std::round(std::log2(q0) - bits);
@@ -225,7 +297,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
   raised_scale_ = q0 * 2 * sine.bound * static_cast<double>(parameters.max_slots() / slots_);
   // An integer brings them to the next level's scale, but for its rounding.
   const double wanted = scales[top - 1].scale * (scales[top].divisor / raised_scale_);
-  const double rounding = std::nearbyint(wanted) / wanted;
+  raised_factor_ = std::nearbyint(wanted);
 
   // Rotations: those of one dense matrix, or of collapsed layers, whose diagonals lie around number 0.
   const bool dense = encode_budget == 1 && decode_budget == 1;
@@ -249,6 +321,18 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                  .is_reduced = is_reduced};
   };
 
+  const auto add_stage = [&](std::vector<circuits::PreparedLinearTransform>& stages,
+                             const circuits::Diagonals& matrix, const Split& split, Parts parts,
+                             double factor, std::size_t level, bool rescaled) {
+    Stage stage = make_stage(matrix, slots_, parameters.max_slots(), split, parts, factor);
+    const LinearTransform plan(parameters, std::move(stage.matrix), parameters.max_slots(),
+                               {.level = level,
+                                .rescaled = rescaled,
+                                .gadget = parameters.default_gadget(context_->top_level()),
+                                .steps = std::move(stage.steps)});
+    stages.emplace_back(context_, plan);
+  };
+
   // CoeffToSlot, from slots of (m / q_0 + I) / 2K to coefficients k + i (slots + k), of which real parts are
   // taken by adding the conjugate.
   const Layers encode(log_slots, encode_budget);
@@ -261,27 +345,26 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     const bool is_last = i + 1 == encode_factors.size();
     const Split split = split_of(encode_stages[i], std::int64_t{1} << left, settings.baby_steps_encode,
                                  is_last && encode.rest != 0, true);
-    const double scale =
-        scales[level - 1].scale * (scales[level].divisor / scales[level].scale) / (i == 0 ? rounding : 1);
-    const Parts parts = is_last && is_sparse ? Parts::makes_parts : Parts::whole;
-    encode_.push_back(make_layer(encode_factors[i], split, parts, 1, {level, scale}));
-    if (is_last && !is_sparse) {
-      encode_imaginary_.push_back(make_layer(encode_factors[i], split, parts, {0, -1}, {level, scale}));
-    }
+    add_stage(encode_, encode_factors[i], split, is_last && is_sparse_ ? Parts::makes_parts : Parts::whole,
+              i == 0 ? wanted / raised_factor_ : 1, level, true);
   }
 
-  const circuits::FunctionPlan plan(parameters, function, {.level = level, .scale = {}, .slots = 0});
+  const circuits::FunctionPlan plan(parameters, function, {.level = level, .results_drift = true});
   sine_ = std::make_unique<const circuits::PreparedFunction>(context_, plan);
 
   // SlotToCoeff, by q_0 over the scale that the input was brought to, into a product that is not rescaled.
   decode_level_ = top - levels + decode_budget - 1;
-  if (plan.results().front().level < decode_level_) {
+  const rlwe::PlainOperand result = plan.results().front();
+  if (result.level < decode_level_) {
     throw ParameterError("bootstrap: the sine takes more levels than OpenFHE gives it");
+  }
+  if (!is_sparse_) {
+    parts_unit_ = circuits::imaginary_unit(context_, level);
+    joining_unit_ = circuits::imaginary_unit(context_, decode_level_);
   }
   const Layers decode(log_slots, decode_budget);
   const std::vector<std::size_t> decode_stages = decode.stages();
   const auto decode_factors = circuits::slots_to_coefficients_factors(slots_, decode_stages);
-  double in_scale = plan.results().front().scale;
   level = decode_level_;
   std::size_t done = 0;
   for (std::size_t i = 0; i < decode_factors.size(); ++i, --level) {
@@ -289,131 +372,136 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     const Split split = split_of(decode_stages[i], std::int64_t{1} << done, settings.baby_steps_decode,
                                  is_last && decode.rest != 0, false);
     done += decode_stages[i];
-    const double target =
-        is_last ? scales[level].product_scale : scales[level - 1].scale * scales[level].divisor;
-    const Number factor = is_last ? q0 / input_scale_ : 1;
-    const Parts parts = i == 0 && is_sparse ? Parts::takes_parts : Parts::whole;
-    const rlwe::PlainOperand at{level, target / in_scale};
-    decode_.push_back(make_layer(decode_factors[i], split, parts, factor, at));
-    if (i == 0 && !is_sparse) {
-      decode_imaginary_.push_back(make_layer(decode_factors[i], split, parts, factor * Number(0, 1), at));
-    }
-    if (!is_last) in_scale = scales[level - 1].scale;
+    // The first one reads the sine at another scale than its level's.
+    const double read = i == 0 ? scales[level].scale / result.scale : 1;
+    add_stage(decode_, decode_factors[i], split, i == 0 && is_sparse_ ? Parts::takes_parts : Parts::whole,
+              read * (is_last ? q0 / input_scale_ : 1), level, !is_last);
   }
+  tell_needs(plan.level());
 }
 
-Bootstrapper::Layer Bootstrapper::make_layer(const circuits::Diagonals& matrix, const Split& split,
-                                             Parts parts, std::complex<double> factor,
-                                             const rlwe::PlainOperand& at) const {
-  const auto slots = static_cast<std::int64_t>(slots_);
-  const auto width = static_cast<std::int64_t>(width_);
-  const auto modulo = [](std::int64_t a, std::int64_t m) {
-    return static_cast<std::size_t>((a % m + m) % m);
+void Bootstrapper::tell_needs(std::size_t sine_level) {
+  const rlwe::Parameters& parameters = context_->parameters();
+  const rlwe::GadgetPrimes gadget = parameters.default_gadget(context_->top_level());
+  const auto add_need = [&](const rlwe::KeyRole& role, const rlwe::GadgetPrimes& primes) {
+    const circuits::KeyNeed need{role, primes};
+    if (std::find(needed_keys_.begin(), needed_keys_.end(), need) == needed_keys_.end()) {
+      needed_keys_.push_back(need);
+    }
   };
-  const ckks::Encoder encoder(context_);
-  Layer layer;
-  for (std::int64_t j = 0; j < split.count; ++j) {
-    const std::int64_t rotation = (split.first + j) * split.stride;
-    layer.rotations.push_back(split.is_reduced ? static_cast<std::int64_t>(modulo(rotation, slots))
-                                               : rotation);
+  const auto add_switch = [&](const rlwe::KeyRole& role, const rlwe::GadgetPrimes& primes,
+                              std::size_t level) {
+    add_need(role, primes);
+    circuits::SwitchExtent(parameters, primes, level).add_switches(cost_.work[level], 1);
+    ++cost_.key_products;
+    ++cost_.mod_ups;
+    ++cost_.divisions;
+  };
+  const auto rotation = [&](std::size_t step) {
+    return rlwe::KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(step)));
+  };
+  const std::size_t result_level = decode_level_ - (decode_.size() - 1);
+  const auto& scales = parameters.rescaling().scales;
+  cost_.result_level = result_level;
+  cost_.scale = scales[0].scale;
+  cost_.result_scale = scales[result_level].product_scale;
+  cost_.rescales = 1;  // of the input
+
+  // The last division of what is raised rescales it, too.
+  if (encapsulated_) {
+    const std::vector<std::uint64_t>& last = parameters.literal().levels.front();
+    const auto& special = parameters.literal().special_primes;
+    add_switch({.to = rlwe::ephemeral_secret},
+               {.base = last,
+                .special = {special.begin(), special.begin() + (special.empty() ? 0 : 1)},
+                .digits = {last}},
+               0);
+    add_switch({.from = rlwe::ephemeral_secret}, gadget, raised_level_);
+  } else {
+    ++cost_.divisions;
   }
-  std::map<std::size_t, bool> taken;
-  for (std::int64_t o = 0; o < split.outer; ++o) {
-    Layer::Group group{.rotation = o * split.count * split.stride, .inner = {}, .factors = {}};
-    for (std::size_t j = 0; j < layer.rotations.size(); ++j) {
-      const std::int64_t rotation = group.rotation + layer.rotations[j];
-      const std::size_t number = modulo(rotation, slots);
-      const auto diagonal = matrix.find(number);
-      if (diagonal == matrix.end() || std::exchange(taken[number], true)) continue;
-      std::vector<Number> values(width_);
-      for (std::int64_t k = 0; k < width; ++k) {
-        Number value = factor * diagonal->second[modulo(k, slots)];
-        // The second half of the rows makes imaginary parts; the second half of the columns holds them.
-        if (parts == Parts::makes_parts && k >= slots) value *= Number(0, -1);
-        if (parts == Parts::takes_parts && modulo(k + rotation, width) >= slots_) value *= Number(0, 1);
-        values[modulo(k + group.rotation, width)] = value;
-      }
-      group.inner.push_back(j);
-      group.factors.push_back(encoder.encode(values, {}, at.level, at.scale));
-      group.factors.back().meta.slots = context_->parameters().max_slots();  // it repeats in them
+  for (std::size_t step = slots_; step < parameters.max_slots(); step *= 2) {
+    add_switch(rotation(step), gadget, raised_level_);
+  }
+  for (const auto* stages : {&encode_, &decode_}) {
+    for (const auto& stage : *stages) {
+      cost_.add_operations(stage.plan().cost());
+      for (const circuits::KeyNeed& need : stage.plan().needed_keys()) add_need(need.role, gadget);
     }
-    if (!group.inner.empty()) layer.groups.push_back(std::move(group));
   }
-  if (taken.size() != matrix.size()) {
-    throw ParameterError("bootstrap: the settings have too few baby steps for their budgets");
-  }
-  return layer;
+  add_switch(rlwe::KeyRole::galois(parameters.conjugation_element()), gadget, sine_level);
+  add_need(rlwe::KeyRole::relinearization(), gadget);
+  for (std::size_t part = 0; part < (is_sparse_ ? 1 : 2); ++part) cost_.add_operations(sine_->plan().cost());
+  if (is_sparse_) add_switch(rotation(slots_), gadget, result_level);
+  cost_.key_bytes = circuits::key_bytes(parameters.degree(), needed_keys_);
 }
 
-// The sum of products, not rescaled.
-Ciphertext Bootstrapper::apply(const ckks::Evaluator& evaluator, const Layer& layer,
-                               const Ciphertext& x) const {
-  std::vector<Ciphertext> turned;
-  std::vector<std::int64_t> steps;
-  for (const std::int64_t rotation : layer.rotations) {
-    if (rotation != 0) steps.push_back(rotation);
-  }
-  std::vector<Ciphertext> others;
-  if (!steps.empty()) others = evaluator.rotate_hoisted(x, steps);
-  std::size_t next = 0;
-  for (const std::int64_t rotation : layer.rotations) {
-    turned.push_back(rotation == 0 ? x.clone() : std::move(others[next++]));
-  }
-  std::vector<Ciphertext> sums;
-  for (const Layer::Group& group : layer.groups) {
-    std::vector<const Ciphertext*> vectors;
-    std::vector<const rlwe::Plaintext*> factors;
-    for (std::size_t i = 0; i < group.inner.size(); ++i) {
-      vectors.push_back(&turned[group.inner[i]]);
-      factors.push_back(&group.factors[i]);
-    }
-    Ciphertext sum = evaluator.dot(vectors, factors);
-    if (group.rotation != 0) sum = evaluator.rotate(sum, group.rotation);
-    sums.push_back(std::move(sum));
-  }
-  std::vector<const Ciphertext*> terms;
-  for (const Ciphertext& sum : sums) terms.push_back(&sum);
-  return evaluator.add_many(terms);
-}
-
-// At the top level, slots of (m / q_0 + I) / 2K, with the subring's trace taken.
-Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+// At the level below the top, slots of (m / q_0 + I) / 2K, with the subring's trace taken.
+Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Ciphertext& low) const {
   const rlwe::Context& ctx = *context_;
-  const auto key_of = [&](const rlwe::KeyRole& role, std::size_t level) {
-    auto key = evaluator.keys().find(role, level);
-    if (key == nullptr) {
+  const std::size_t top = raised_level_;
+  const rlwe::EvaluationKeys& keys = evaluator.keys();
+  rlwe::ExtendedCiphertext x;
+  if (encapsulated_) {
+    const auto to = keys.find({.to = rlwe::ephemeral_secret}, 0);
+    const auto from = keys.find({.from = rlwe::ephemeral_secret}, top);
+    if (to == nullptr || from == nullptr) {
       throw MissingKeyError(
           "bootstrap: the keys to and from the sparse secret are missing; load those of EvalBootstrapKeyGen");
     }
-    return key;
-  };
-  const std::size_t top = raised_level_;
-  Ciphertext low = in.clone();
-  if (encapsulated_) low = rlwe::reencrypt(low, *key_of({.to = rlwe::ephemeral_secret}, 0));
-  const poly::PolyView view = low.poly.view();
-  ctx.backend().inverse_transform(ctx.queue(), view, view, ctx.base(0));
-  rlwe::Metadata meta = low.meta;
-  meta.level = top;
-  Ciphertext high = rlwe::make_ciphertext(context_, meta, 2);
-  ctx.backend().convert(ctx.queue(), high.poly.view(), std::as_const(low.poly).view(),
-                        ctx.exact_conversion(ctx.base(0), ctx.base(top)));
-  ctx.backend().forward_transform(ctx.queue(), high.poly.view(), std::as_const(high.poly).view(),
-                                  ctx.base(top));
-  if (encapsulated_) high = rlwe::reencrypt(high, *key_of({.from = rlwe::ephemeral_secret}, top));
-  // Rotations are told apart in all slots, however many hold values.
-  const std::size_t half = ctx.degree() / 2;
-  high.meta.scale = raised_scale_;
-  high.meta.slots = half;
-  for (std::size_t step = slots_; step < half; step *= 2) {
-    evaluator.add_inplace(high, evaluator.rotate(high, static_cast<std::int64_t>(step)));
+    x = circuits::mod_raise(low, *to, *from, top);
+  } else {
+    x = rlwe::extend(circuits::raise_modulus(low, top),
+                     ctx.gadget(ctx.parameters().default_gadget(ctx.top_level())));
   }
-  return high;
+  for (std::size_t step = slots_; step < ctx.parameters().max_slots(); step *= 2) {
+    const std::uint64_t element = ctx.galois_element(static_cast<std::int64_t>(step));
+    const auto key = keys.find(rlwe::KeyRole::galois(element), top);
+    if (key == nullptr) {
+      throw MissingKeyError("bootstrap: the key of the rotation by " + std::to_string(step) +
+                            " is missing; load those of EvalBootstrapKeyGen");
+    }
+    x = rlwe::sum_with_turned(x, *key, element);
+  }
+  const poly::PolyView view = x.poly.view();
+  const poly::RnsBase base = x.poly.base();
+  ctx.backend().multiply_scalar(ctx.queue(), view, std::as_const(x.poly).view(),
+                                ckks::scaled_residues(1, raised_factor_, base), base);
+  x.meta.scale = raised_scale_ * raised_factor_;
+  x.meta.noise_scale_degree = 2;
+  Ciphertext result = rlwe::mod_down_rescaled(x);
+  result.meta.scale = ctx.scales().level_scale(top - 1);
+  // Rotations are told apart in all slots, however many hold values.
+  result.meta.slots = ctx.parameters().max_slots();
+  return result;
+}
+
+// The sine of all coefficients, at the level and scale that SlotToCoeff begins with.
+Ciphertext Bootstrapper::reduced(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
+  const Ciphertext conjugate = evaluator.conjugate(x);
+  const Ciphertext real = evaluator.add(x, conjugate);
+  const auto sine = [&](const Ciphertext& in) {
+    const Ciphertext* const input = &in;
+    Ciphertext result = std::move((*sine_)(evaluator, std::span(&input, 1)).front());
+    evaluator.drop_to_level_inplace(result, decode_level_);
+    return result;
+  };
+  Ciphertext result;
+  if (is_sparse_) {
+    result = sine(real);
+  } else {
+    const Ciphertext imaginary = circuits::times_i(evaluator.subtract(conjugate, x), parts_unit_);
+    result = circuits::joined_parts(sine(rlwe::stack({&real, &imaginary})), joining_unit_);
+  }
+  result.meta.scale = context_->scales().level_scale(decode_level_);  // SlotToCoeff has the rest
+  return result;
 }
 
 Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
-  if (x.meta.level >= decode_level_ - (decode_.size() - 1)) return x;
+  const std::size_t result_level = decode_level_ - (decode_.size() - 1);
+  if (x.meta.level >= result_level) return x;
   if (x.meta.slots != slots_) {
     throw MismatchError("bootstrap: the ciphertext has " + std::to_string(x.meta.slots) +
                         " slots, the settings are for " + std::to_string(slots_));
@@ -421,33 +509,11 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
   evaluator.adjust_to_level_inplace(x, 0, input_scale_);
   x = raised(evaluator, x);
-  evaluator.adjust_to_level_inplace(x, raised_level_ - 1);
-  std::vector<Ciphertext> parts;
-  for (std::size_t i = 0; i < encode_.size(); ++i) {
-    const bool is_last = i + 1 == encode_.size();
-    std::vector<const Layer*> layers = {&encode_[i]};
-    if (is_last && !encode_imaginary_.empty()) layers.push_back(&encode_imaginary_.front());
-    for (const Layer* layer : layers) parts.push_back(evaluator.rescale(apply(evaluator, *layer, x)));
-    if (!is_last) {
-      x = std::move(parts.front());
-      parts.clear();
-    }
-  }
-  for (Ciphertext& part : parts) {
-    evaluator.add_inplace(part, evaluator.conjugate(part));
-    const Ciphertext* const input = &part;
-    part = std::move((*sine_)(evaluator, std::span(&input, 1)).front());
-    evaluator.drop_to_level_inplace(part, decode_level_);
-  }
-  x = apply(evaluator, decode_.front(), parts.front());
-  if (parts.size() == 2) evaluator.add_inplace(x, apply(evaluator, decode_imaginary_.front(), parts[1]));
-  for (std::size_t i = 1; i < decode_.size(); ++i) {
-    evaluator.rescale_inplace(x);
-    x = apply(evaluator, decode_[i], x);
-  }
-  if (width_ != slots_) {
-    evaluator.add_inplace(x, evaluator.rotate(x, static_cast<std::int64_t>(slots_)));
-  }
+  for (const auto& stage : encode_) x = stage(evaluator, x);
+  x = reduced(evaluator, x);
+  for (const auto& stage : decode_) x = stage(evaluator, x);
+  if (is_sparse_) evaluator.add_inplace(x, evaluator.rotate(x, static_cast<std::int64_t>(slots_)));
+  x.meta.scale = context_->parameters().rescaling().scales[result_level].product_scale;
   x.meta.slots = slots_;
   x.meta.largest = in.meta.largest;
   return x;

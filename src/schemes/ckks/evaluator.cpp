@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hemera/arith/big_integer.hpp"
+#include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -120,6 +121,12 @@ Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   ctx.backend().divide_and_round(ctx.queue(), result.poly.view(), a.poly.view(), plan, poly::Form::evaluation,
                                  workspace);
   return result;
+}
+
+Ciphertext Evaluator::relinearize_rescale(const Ciphertext& a) const {
+  require(a, "relinearize_rescale");
+  if (a.size() == 2) return rescale(a);
+  return rlwe::relinearize_rescaled(a, relinearization_key(a.meta.level));
 }
 
 void Evaluator::multiply_by_factor(Ciphertext& a, const ScaleStep& step) const {

@@ -1,4 +1,6 @@
 // OpenFHE's bootstrapping with keys as EvalBootstrapKeyGen makes them, for settings of all kinds.
+#include "interop/openfhe/bootstrap.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +14,7 @@
 #include "hemera/schemes/ckks.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
+#include "interop/openfhe/parameters.hpp"
 #include "interop/openfhe/vectors.hpp"
 
 namespace hemera::interop::openfhe {
@@ -110,6 +113,10 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
     keys.add({.from = rlwe::ephemeral_secret}, made.from_ephemeral);
   }
   session.load_keys(session.dump_keys(keys).sources());
+  const Bootstrapper bootstrapper(context, *object, *settings, 11);
+  for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
+    EXPECT_NE(session.keys().find(need.role, need.gadget), nullptr) << need.role.galois_element;
+  }
 
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -144,6 +151,39 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   }
   // What has as many levels already comes back as it is.
   EXPECT_EQ(session.dump_ciphertext(session.bootstrap(out)), session.dump_ciphertext(out));
+}
+
+// Rotations of one ciphertext share a ModUp, those of sums have one each, and a matrix has one division at
+// its end: what is rotated and rescaled one by one takes several times as many.
+TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
+  const auto object =
+      read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
+  object->parameters->secret = SecretType::sparse_encapsulated;
+  const auto context = rlwe::Context::make(parameters_of(*object, {}));
+  const auto cost_of = [&](std::uint32_t slots, std::uint32_t budget) {
+    const BootstrapSettings settings{.slots = slots, .budget_encode = budget, .budget_decode = budget};
+    const Bootstrapper bootstrapper(context, *object, settings, 11);
+    std::size_t rotations = 0;
+    for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
+      rotations += need.role.galois_element != 1 ? 1 : 0;
+    }
+    EXPECT_EQ(bootstrapper.cost().key_bytes,
+              circuits::key_bytes(context->degree(), bootstrapper.needed_keys()));
+    return std::pair(bootstrapper.cost(), rotations);
+  };
+  const auto [full, rotations] = cost_of(512, 3);
+  EXPECT_EQ(rotations, 23U);
+  // Of them fifteen are products of each part's sine.
+  EXPECT_EQ(full.key_products, 79U);
+  EXPECT_EQ(full.mod_ups, 43U);
+  EXPECT_EQ(full.divisions, 43U);
+  EXPECT_EQ(full.rescales, 7U);
+  const auto [sparse, few] = cost_of(64, 1);
+  EXPECT_EQ(few, 36U);
+  EXPECT_EQ(sparse.key_products, 86U);
+  EXPECT_EQ(sparse.mod_ups, 26U);
+  EXPECT_EQ(sparse.divisions, 26U);
+  EXPECT_EQ(sparse.rescales, 4U);
 }
 
 TEST(OpenFheBootstrapErrors, SayWhatIsMissing) {

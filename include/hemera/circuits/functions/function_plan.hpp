@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +24,9 @@ struct FunctionPlanOptions {
   std::optional<double> scale = std::nullopt;
   /// Slots of the inputs, for the expected error; 0: the coefficients' number, or N/2.
   std::size_t slots = 0;
+  /// Whether results of sums may have other scales than their levels' (results() tells): then factors of
+  /// single products drop limbs as they are, where else each is brought to its level's scale by a division.
+  bool results_drift = false;
 };
 
 /// One step: factor (sum of products) + sum of terms + constant, relinearized once and rescaled once. Where
@@ -109,8 +113,11 @@ class PreparedFunction {
 
   std::shared_ptr<const rlwe::Context> context_;
   FunctionPlan plan_;
-  std::map<std::pair<std::size_t, std::size_t>, rlwe::Plaintext> factors_;  // by step and term
-  std::map<std::size_t, rlwe::Plaintext> constants_;  // by step, of those that are not one real number
+  // By step: of its terms, residues where all are real numbers, else plaintexts; and constants that are not
+  // one real number.
+  std::map<std::size_t, std::vector<std::vector<std::uint64_t>>> numbers_;
+  std::map<std::size_t, std::vector<rlwe::Plaintext>> factors_;
+  std::map<std::size_t, rlwe::Plaintext> constants_;
 };
 
 }  // namespace hemera::circuits

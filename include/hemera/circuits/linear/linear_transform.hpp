@@ -27,9 +27,18 @@ using Diagonals = std::map<std::size_t, std::vector<std::complex<double>>>;
 Diagonals diagonals_of(std::span<const std::complex<double>> matrix, std::size_t rows, std::size_t columns,
                        std::size_t slots);
 
+/// Rotations that there are keys for, where somebody else has chosen them.
+struct RotationSteps {
+  /// Both with 0 where that is a step; below the number of slots. Each diagonal is taken by the first giant
+  /// and baby step whose sum, modulo the number of slots, is its number.
+  std::vector<std::size_t> baby, giant;
+};
+
 struct LinearTransformOptions {
   /// Level of the vectors; default: the user's highest. The result is one lower, with that level's scale.
   std::optional<std::size_t> level = std::nullopt;
+  /// Whether the result is rescaled. If not, it is at the vectors' level with the scale of a product there.
+  bool rescaled = true;
   /// Of its keys; default: the parameters' for the level. A level above the user's needs one.
   std::optional<rlwe::GadgetPrimes> gadget = std::nullopt;
   /// Rotations that share one ModUp; a power of two. 0: as many as cost least.
@@ -37,6 +46,8 @@ struct LinearTransformOptions {
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
   /// and noise. A third one where the diagonals lie around number 0, as those of -1 and 1.
   bool fewest_keys = false;
+  /// In place of steps of the transform's own choice.
+  std::optional<RotationSteps> steps = std::nullopt;
 };
 
 /// A plan: a matrix, and how its product with an encrypted vector is taken. Baby steps are rotations with one
@@ -46,8 +57,9 @@ struct LinearTransformOptions {
 class LinearTransform : public Plan {
  public:
   /// `slots`: of the vectors, a power of two up to N/2. ParameterError for another number, diagonals of
-  /// another length or index, entries that are not finite, or no diagonal at all; LevelError for level 0, one
-  /// that is not there, or one above the user's without a gadget; MismatchError for another scheme than CKKS.
+  /// another length or index, entries that are not finite, no diagonal at all, or one that is no sum of the
+  /// given steps; LevelError for level 0, one that is not there, or one above the user's without a gadget;
+  /// MismatchError for another scheme than CKKS.
   LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
                   const LinearTransformOptions& options = {});
 
@@ -69,6 +81,7 @@ class LinearTransform : public Plan {
 
   void choose_groups(const rlwe::Parameters& parameters, const LinearTransformOptions& options);
   void choose_steps(const LinearTransformOptions& options);
+  void take_steps(const RotationSteps& steps);
   [[nodiscard]] std::map<std::size_t, Group> split(std::size_t start, std::size_t steps) const;
   void tell_needs(const rlwe::Parameters& parameters);
   void tell_workspace(const SwitchExtent& extent, std::size_t babies, std::size_t turned);
@@ -80,6 +93,7 @@ class LinearTransform : public Plan {
   std::size_t slots_;
   std::size_t level_;
   bool fewest_keys_;
+  bool rescaled_;
   std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
   std::size_t baby_steps_ = 1;  // in strides
   std::size_t start_ = 0;       // of which the sum is turned at the end, with few keys
@@ -102,7 +116,7 @@ class PreparedLinearTransform {
   ~PreparedLinearTransform() = default;
 
   [[nodiscard]] const LinearTransform& plan() const { return plan_; }
-  /// The product with each vector of the batch, rescaled. The vector may be at a higher level, and wait for
+  /// The product with each vector of the batch. The vector may be at a higher level, and wait for
   /// its rescale. Keys of another gadget will do if it has the same special primes and serves the level.
   /// MissingKeyError names the rotations that lack a key, MismatchError other slots, LevelError a lower
   /// level.

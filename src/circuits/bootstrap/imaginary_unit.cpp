@@ -1,0 +1,41 @@
+#include "circuits/bootstrap/imaginary_unit.hpp"
+
+#include <complex>
+#include <span>
+#include <utility>
+
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::circuits {
+
+using rlwe::Ciphertext;
+
+rlwe::Plaintext imaginary_unit(const std::shared_ptr<const rlwe::Context>& context, std::size_t level) {
+  const std::complex<double> i(0, 1);
+  return ckks::Encoder(context).encode_over(context->base(level), std::span(&i, 1), {}, level, 1,
+                                            ckks::Stored::one_period);
+}
+
+Ciphertext times_i(const Ciphertext& x, const rlwe::Plaintext& i) {
+  const rlwe::Context& context = *x.context;
+  Ciphertext result = rlwe::make_ciphertext(x.context, x.meta, x.size());
+  context.backend().multiply(context.queue(), result.poly.view(), x.poly.view(), i.poly.view(),
+                             context.base(x.meta.level));
+  return result;
+}
+
+Ciphertext joined_parts(const Ciphertext& parts, const rlwe::Plaintext& i) {
+  const rlwe::Context& context = *parts.context;
+  const poly::RnsBase& base = context.base(parts.meta.level);
+  rlwe::Metadata meta = parts.meta;
+  meta.batch.erase(meta.batch.begin());
+  Ciphertext result = rlwe::make_ciphertext(parts.context, std::move(meta), parts.size());
+  const poly::PolyView out = result.poly.view();
+  const std::size_t half = out.shape.batch;
+  context.backend().multiply(context.queue(), out, parts.poly.view().batches(half, half), i.poly.view(),
+                             base);
+  context.backend().add(context.queue(), out, out, parts.poly.view().batches(0, half), base);
+  return result;
+}
+
+}  // namespace hemera::circuits

@@ -1,0 +1,20 @@
+// Products by i, which cost no level and no noise.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "hemera/rlwe/ciphertext.hpp"
+
+namespace hemera::circuits {
+
+/// X^(N/2), which is i in every slot, without a scale.
+rlwe::Plaintext imaginary_unit(const std::shared_ptr<const rlwe::Context>& context, std::size_t level);
+
+/// i x, exactly, by the unit of x's level.
+rlwe::Ciphertext times_i(const rlwe::Ciphertext& x, const rlwe::Plaintext& i);
+
+/// a + i b of a batch's halves (a, b) along the first axis, which has two elements and goes.
+rlwe::Ciphertext joined_parts(const rlwe::Ciphertext& parts, const rlwe::Plaintext& i);
+
+}  // namespace hemera::circuits
