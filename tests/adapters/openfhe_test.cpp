@@ -183,11 +183,12 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const Host& x, const Hos
     add(evaluator->EvalSub(y, product));
   }
   add(evaluator->EvalAdd(product, m));
-  add(evaluator->EvalMult(product, m));
-  const Ciphertext low = add(manual ? Ciphertext(evaluator->Rescale(product)) : product);
-  const Ciphertext deep = add(evaluator->EvalMult(evaluator->EvalSquare(low), y));
+  const Ciphertext low = evaluator->Rescale(product);
+  Ciphertext square = evaluator->EvalSquare(low);
+  evaluator->ModReduceInPlace(square);
+  const Ciphertext deep = add(evaluator->EvalMult(square, y));
   if (!manual) add(evaluator->EvalAdd(deep, x));
-  add(evaluator->EvalMult(deep, m));
+  add(evaluator->EvalMult(evaluator->Rescale(deep), m));
   add(evaluator->EvalAdd(evaluator->EvalMult(low, m), m));
   // In place, which changes what other pointers of OpenFHE's see.
   Ciphertext places = evaluator->EvalNegate(x);
@@ -195,7 +196,6 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const Host& x, const Hos
   evaluator->EvalSubInPlace(places, m);
   evaluator->EvalNegateInPlace(places);
   evaluator->EvalSquareInPlace(places);
-  evaluator->ModReduceInPlace(places);
   evaluator->RescaleInPlace(places);
   if (ckks) evaluator->EvalMultInPlace(places, 0.5);
   if (setting.scheme != lib::BFVRNS_SCHEME) {
