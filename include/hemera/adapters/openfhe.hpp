@@ -182,8 +182,8 @@ class OpenFheParty {
 /// A result, which stays where it was computed. It becomes OpenFHE's ciphertext wherever one is needed.
 class OpenFheCiphertext {
  public:
-  OpenFheCiphertext(std::shared_ptr<const OpenFheParty> party, rlwe::Ciphertext value)
-      : party_(std::move(party)), value_(std::make_shared<const rlwe::Ciphertext>(std::move(value))) {}
+  OpenFheCiphertext(std::shared_ptr<const OpenFheParty> party, std::shared_ptr<const rlwe::Ciphertext> value)
+      : party_(std::move(party)), value_(std::move(value)) {}
 
   /// A copy in the host's memory, at each conversion.
   operator lbcrypto::Ciphertext<lbcrypto::DCRTPoly>() const {  // NOLINT(google-explicit-constructor)
@@ -248,9 +248,7 @@ class OpenFheEvaluator {
   };
 
   /// To the device, once for several operations.
-  [[nodiscard]] Ciphertext Upload(const Operand& ciphertext) const {
-    return {party_, get(ciphertext)->clone()};
-  }
+  [[nodiscard]] Ciphertext Upload(const Operand& ciphertext) const { return {party_, get(ciphertext)}; }
 
   // --- Sums. ---
   [[nodiscard]] Ciphertext EvalNegate(const Operand& ciphertext) const {
@@ -447,7 +445,9 @@ class OpenFheEvaluator {
     const lbcrypto::Ciphertext<lbcrypto::DCRTPoly> host = value;
     *target = std::move(*host);
   }
-  [[nodiscard]] Ciphertext result(rlwe::Ciphertext value) const { return {party_, std::move(value)}; }
+  [[nodiscard]] Ciphertext result(rlwe::Ciphertext value) const {
+    return {party_, std::make_shared<const rlwe::Ciphertext>(std::move(value))};
+  }
 
   [[nodiscard]] rlwe::Scheme scheme() const { return evaluator_->context()->scheme(); }
   [[nodiscard]] bool is_manual() const {
