@@ -9,7 +9,6 @@
 #include <openfhe.h>
 // What writes a crypto context, for each scheme.
 #include <cryptocontext-ser.h>
-#include <key/key-ser.h>
 #include <scheme/bfvrns/bfvrns-ser.h>
 #include <scheme/bgvrns/bgvrns-ser.h>
 #include <scheme/ckksrns/ckksrns-ser.h>

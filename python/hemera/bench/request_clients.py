@@ -42,11 +42,11 @@ _SEAL_BITS = {
     32768: [60, *[40] * 18, 60],
     65536: [60, *[40] * 18, 60],
 }
-# OpenFHE: the depth and the digits of key switching, about the most that it allows at 128-bit security.
+# OpenFHE: the depth and the digits of key switching, which it allows at 128-bit security.
 _OPENFHE_DEPTHS = {
     "ckks": {8192: (2, 3), 16384: (6, 4), 32768: (14, 3), 65536: (30, 3)},
     "bgv": {8192: (2, 3), 16384: (5, 3), 32768: (11, 3), 65536: (25, 3)},
-    "bfv": {8192: (3, 3), 16384: (9, 3), 32768: (20, 3), 65536: (20, 3)},
+    "bfv": {8192: (2, 2), 16384: (5, 2), 32768: (13, 2), 65536: (20, 2)},
 }
 
 
@@ -232,6 +232,7 @@ class OpenFheClient(LiveClient):
         parameters.SetSecurityLevel(library.HEStd_128_classic)
         parameters.SetRingDim(case.degree)
         parameters.SetMultiplicativeDepth(depth)
+        parameters.SetKeySwitchTechnique(library.HYBRID)
         parameters.SetNumLargeDigits(digits)
         if case.scheme != "bfv":
             parameters.SetScalingTechnique(library.FLEXIBLEAUTO)
