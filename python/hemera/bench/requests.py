@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prepare",
         metavar="FOLDER",
         type=Path,
-        help="time nothing, but leave in FOLDER what --files needs, about 70 MB for all of a library",
+        help="time nothing, but leave in FOLDER what --files needs, about 50 MB for all of a library",
     )
     parser.add_argument(
         "--files",
