@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +36,44 @@ struct Metadata {
   std::size_t slots = 0;
   std::size_t components = 0;
   std::size_t limbs = 0;
+  /// Not of BFV's products that were not relinearized.
+  bool is_evaluation = true;
+};
+
+/// A prime with the 2N-th root of unity that its transform is by.
+struct RootedPrime {
+  std::uint64_t prime = 0;
+  std::uint64_t root = 0;
+};
+
+/// A limb in OpenFHE's memory: N residues.
+struct LimbView {
+  std::uint64_t modulus = 0;
+  std::uint64_t root = 0;
+  std::span<const std::uint64_t> words;
+};
+
+/// A DCRTPoly in OpenFHE's memory.
+struct PolynomialView {
+  bool is_evaluation = true;
+  std::vector<LimbView> limbs;
+};
+
+/// A ciphertext in OpenFHE's memory.
+struct CiphertextView {
+  std::string key_tag;
+  std::size_t noise_scale_degree = 1;
+  double scaling_factor = 1;
+  std::uint64_t scaling_factor_int = 1;
+  std::size_t slots = 0;
+  /// A number of OpenFHE's PlaintextEncodings.
+  std::int32_t encoding = 0;
+  std::vector<PolynomialView> components;
+};
+
+/// An EvalKey in OpenFHE's memory: one polynomial a digit in each half.
+struct SwitchingKeyView {
+  std::vector<PolynomialView> a, b;
 };
 
 /// Hemera's parameters that reproduce the crypto context in any file of OpenFHE. The rescaling policy is the
@@ -54,6 +93,11 @@ class Session {
   /// `source`: a crypto context, or any object, whose key pair is then the session's. Throws what
   /// load_parameters and Context::make throw.
   explicit Session(const Source& source, runtime::Device device = {}, rlwe::ContextOptions options = {});
+  /// For a key pair that a crypto context does not tell: its tag, and the special primes of its keys, which
+  /// follow from the context if there are none.
+  Session(const Source& crypto_context, const std::string& key_tag,
+          std::span<const RootedPrime> special_primes, runtime::Device device = {},
+          rlwe::ContextOptions options = {});
   /// In a context of load_parameters(source); MismatchError for one of other parameters.
   Session(const Source& source, std::shared_ptr<const rlwe::Context> context);
   ~Session();
@@ -97,6 +141,19 @@ class Session {
   /// Secret: keep the bytes from others, and zero them (runtime::secure_zero) after use.
   [[nodiscard]] std::vector<std::byte> dump_secret_key(const rlwe::SecretKey& key,
                                                        Format format = Format::binary) const;
+
+  /// From and to OpenFHE's memory without a file, for programs that are compiled with OpenFHE
+  /// (hemera/adapters/openfhe.hpp). Checked as files are, with the same errors. The words may change when a
+  /// call returns.
+  [[nodiscard]] rlwe::Ciphertext import_ciphertext(const CiphertextView& view) const;
+  /// Keys of s^2, s^3, ..., as GetEvalMultKeyVector has them.
+  void import_relinearization(std::span<const SwitchingKeyView> powers);
+  /// By automorphism index, as GetEvalAutomorphismKeyMap has them.
+  void import_galois(const std::map<std::uint32_t, SwitchingKeyView>& keys);
+  /// The residues that go with `metadata`, a span of N words for each limb of each component; MismatchError
+  /// for other numbers of them.
+  void export_ciphertext(const rlwe::Ciphertext& ciphertext,
+                         std::span<const std::span<std::uint64_t>> limbs) const;
 
   /// What dump_ciphertext writes beside residues.
   [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;

@@ -3,7 +3,9 @@ technique, results have the metadata that OpenFHE gives, and OpenFHE decrypts th
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.cli import main
 from hemera.interop import openfhe
 
 lib = pytest.importorskip("openfhe", reason="OpenFHE has wheels for CPython 3.10 and 3.12 alone")
@@ -426,3 +429,15 @@ def test_bootstraps_are_openfhes(name: str) -> None:
     further = cc.Rescale(back) if setting["scaling"] == "FIXEDMANUAL" else back
     assert worst(cc.EvalMult(further, further), clear * clear) < bound
     assert worst(cc.EvalAdd(back, theirs), 2 * clear) < bound
+
+
+def test_the_benchmark_of_a_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It runs beside OpenFHE and from the files that one left, and its answers are right."""
+    command = ["bench", "requests", "--library", "openfhe", "--n", "8192"]
+    timed = [*command, "--seconds", "0.05", "--device", "cpu", "--json", "-"]
+    assert main([*command, "--prepare", str(tmp_path)]) == 0
+    for beside, arguments in ((True, timed), (False, [*timed, "--files", str(tmp_path)])):
+        assert main(arguments) == 0
+        rows = json.loads(capsys.readouterr().out)["rows"]
+        assert {row["scheme"] for row in rows} == {"bfv", "bgv", "ckks"}
+        assert all(row["checked"] and (row["library_ms"] is not None) == beside for row in rows)

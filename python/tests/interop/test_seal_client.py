@@ -317,3 +317,16 @@ def test_the_benchmark_of_a_request(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["scheme"] for row in rows} == set(SCHEMES)
     assert all(row["checked"] and row["hemera_ms"] > 0 and row["library_ms"] > 0 for row in rows)
+
+
+def test_the_benchmark_of_a_request_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What one machine leaves is enough for another without the library."""
+    folder, command = str(tmp_path), ["bench", "requests", "--n", "8192"]
+    assert main([*command, "--prepare", folder]) == 0
+    timed = [*command, "--files", folder, "--seconds", "0.05", "--device", "cpu", "--json", "-"]
+    assert main(timed) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["scheme"] for row in rows} == set(SCHEMES)
+    assert all(row["checked"] and row["hemera_ms"] > 0 and row["library_ms"] is None for row in rows)
+    assert main([*timed, "--library", "openfhe"]) != 0
+    assert "--prepare" in capsys.readouterr().err

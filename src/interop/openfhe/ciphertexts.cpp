@@ -24,58 +24,58 @@ constexpr double scale_rounding = 0x1p-16;
   throw FormatError("OpenFHE ciphertext: " + problem);
 }
 
-rlwe::Encoding encoding_of(EncodingType encoding, const rlwe::Parameters& parameters) {
+rlwe::Encoding encoding_of(std::int32_t number, const rlwe::Parameters& parameters) {
+  const auto encoding = static_cast<EncodingType>(number);
   const bool ckks = parameters.scheme() == rlwe::Scheme::ckks;
   if (ckks && encoding == EncodingType::ckks_packed) return rlwe::Encoding::slots;
   if (!ckks && encoding == EncodingType::packed && parameters.has_slots()) return rlwe::Encoding::slots;
   if (!ckks && encoding == EncodingType::coefficients) return rlwe::Encoding::coefficients;
-  refuse_ciphertext("encoding " + std::to_string(static_cast<int>(encoding)) +
-                    " is none that Hemera has of its scheme");
+  refuse_ciphertext("encoding " + std::to_string(number) + " is none that Hemera has of its scheme");
 }
 
-rlwe::Metadata to_metadata(const CiphertextObject& object, const rlwe::Parameters& parameters) {
+rlwe::Metadata to_metadata(const CiphertextView& view, const rlwe::Parameters& parameters) {
   const bool ckks = parameters.scheme() == rlwe::Scheme::ckks;
-  const std::size_t limbs = object.components.front().limbs.size();
+  const std::size_t limbs = view.components.front().limbs.size();
   rlwe::Metadata meta;
   if (limbs < least_limbs(parameters)) {
     refuse_ciphertext("it has " + std::to_string(limbs) +
                       " moduli, which its plaintext modulus does not fit under");
   }
   meta.level = limbs - least_limbs(parameters);
-  if (object.noise_scale_degree > highest_degree) {
-    refuse_ciphertext("a noise-scale degree of " + std::to_string(object.noise_scale_degree));
+  if (view.noise_scale_degree > highest_degree) {
+    refuse_ciphertext("a noise-scale degree of " + std::to_string(view.noise_scale_degree));
   }
-  meta.noise_scale_degree = static_cast<int>(object.noise_scale_degree);
-  meta.encoding = encoding_of(object.encoding, parameters);
+  meta.noise_scale_degree = static_cast<int>(view.noise_scale_degree);
+  meta.encoding = encoding_of(view.encoding, parameters);
   if (ckks) {
-    if (!(object.scaling_factor > 0 && object.scaling_factor <= largest_scale)) {
-      refuse_ciphertext("a scaling factor of " + std::to_string(object.scaling_factor));
+    if (!(view.scaling_factor > 0 && view.scaling_factor <= largest_scale)) {
+      refuse_ciphertext("a scaling factor of " + std::to_string(view.scaling_factor));
     }
-    if (!std::has_single_bit(object.slots) || object.slots > parameters.max_slots()) {
-      refuse_ciphertext(std::to_string(object.slots) + " slots, which is no power of two up to " +
+    if (!std::has_single_bit(view.slots) || view.slots > parameters.max_slots()) {
+      refuse_ciphertext(std::to_string(view.slots) + " slots, which is no power of two up to " +
                         std::to_string(parameters.max_slots()));
     }
-    meta.scale = object.scaling_factor;
-    meta.slots = object.slots;
+    meta.scale = view.scaling_factor;
+    meta.slots = view.slots;
   } else {
     meta.slots = parameters.degree();
     meta.noise_log2 = rlwe::unknown_noise;
   }
   if (parameters.scheme() == rlwe::Scheme::bgv) {
     const std::uint64_t t = parameters.plain_modulus();
-    if (object.scaling_factor_int >= t || std::gcd(object.scaling_factor_int, t) != 1) {
-      refuse_ciphertext("the scaling factor " + std::to_string(object.scaling_factor_int) +
+    if (view.scaling_factor_int >= t || std::gcd(view.scaling_factor_int, t) != 1) {
+      refuse_ciphertext("the scaling factor " + std::to_string(view.scaling_factor_int) +
                         " is no unit modulo " + std::to_string(t));
     }
-    meta.correction = object.scaling_factor_int;
+    meta.correction = view.scaling_factor_int;
   }
   return meta;
 }
 
-void require_same_shape(const CiphertextObject& a, const CiphertextObject& b) {
+void require_same_shape(const CiphertextView& a, const CiphertextView& b) {
   if (a.components.size() != b.components.size() ||
       a.components.front().limbs.size() != b.components.front().limbs.size() ||
-      a.components.front().form != b.components.front().form ||
+      a.components.front().is_evaluation != b.components.front().is_evaluation ||
       a.noise_scale_degree != b.noise_scale_degree || a.scaling_factor != b.scaling_factor ||
       a.scaling_factor_int != b.scaling_factor_int || a.slots != b.slots || a.encoding != b.encoding) {
     throw MismatchError(
@@ -89,12 +89,34 @@ bool is_in_coefficients(const rlwe::Ciphertext& ciphertext) {
   return ciphertext.context->scheme() == rlwe::Scheme::bfv && ciphertext.size() > 2;
 }
 
+// One element of a batch in the form that OpenFHE has it in; empty if that is the ciphertext's own.
+poly::Poly transformed(const rlwe::Ciphertext& ciphertext, std::size_t element) {
+  if (!is_in_coefficients(ciphertext)) return {};
+  const rlwe::Context& context = *ciphertext.context;
+  const poly::RnsBase& base = ciphertext.poly.base();
+  poly::Poly result = context.make_poly(1, ciphertext.size(), base, poly::Form::coefficient);
+  context.backend().inverse_transform(context.queue(), result.view(),
+                                      ciphertext.poly.view().batches(element, 1), base);
+  return result;
+}
+
 }  // namespace
 
+CiphertextView view_of(const CiphertextObject& object) {
+  CiphertextView view{.key_tag = object.header.tag,
+                      .noise_scale_degree = object.noise_scale_degree,
+                      .scaling_factor = object.scaling_factor,
+                      .scaling_factor_int = object.scaling_factor_int,
+                      .slots = object.slots,
+                      .encoding = static_cast<std::int32_t>(object.encoding),
+                      .components = {}};
+  for (const DcrtPolynomial& component : object.components) view.components.push_back(view_of(component));
+  return view;
+}
+
 rlwe::Ciphertext to_ciphertext(const std::shared_ptr<const rlwe::Context>& context,
-                               std::span<const std::shared_ptr<CiphertextObject>> objects,
-                               rlwe::BatchShape shape) {
-  const CiphertextObject& first = *objects.front();
+                               std::span<const CiphertextView> views, rlwe::BatchShape shape) {
+  const CiphertextView& first = views.front();
   if (first.components.size() < 2) {
     refuse_ciphertext("it has " + std::to_string(first.components.size()) + " components, not 2 or more");
   }
@@ -102,19 +124,17 @@ rlwe::Ciphertext to_ciphertext(const std::shared_ptr<const rlwe::Context>& conte
   meta.batch = std::move(shape);
   rlwe::Ciphertext result = rlwe::make_ciphertext(context, std::move(meta), first.components.size());
   const poly::RnsBase& base = context->base(result.meta.level);
-  const PolynomialForm form = first.components.front().form;
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    require_same_shape(first, *objects[i]);
-    std::vector<const DcrtPolynomial*> components;
-    for (const DcrtPolynomial& component : objects[i]->components) {
-      if (component.form != form || base_of(*context, component) != base) {
+  const bool is_evaluation = first.components.front().is_evaluation;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    require_same_shape(first, views[i]);
+    for (const PolynomialView& component : views[i].components) {
+      if (component.is_evaluation != is_evaluation || base_of(*context, component) != base) {
         refuse_ciphertext("its components differ in form or moduli, or have not the moduli of a level");
       }
-      components.push_back(&component);
     }
-    upload(*context, result.poly, i, components);
+    upload(*context, result.poly, i, views[i].components);
   }
-  if (form == PolynomialForm::coefficient) {
+  if (!is_evaluation) {
     const poly::PolyView view = result.poly.view();
     context->backend().forward_transform(context->queue(), view, view, base);
   }
@@ -130,7 +150,8 @@ Metadata metadata_of(const rlwe::Ciphertext& ciphertext) {
                   .scaling_factor = meta.scale,
                   .scaling_factor_int = meta.correction,
                   .components = ciphertext.size(),
-                  .limbs = ciphertext.poly.base().size()};
+                  .limbs = ciphertext.poly.base().size(),
+                  .is_evaluation = !is_in_coefficients(ciphertext)};
   if (context.scheme() == rlwe::Scheme::ckks) {
     result.slots = meta.slots;
     // Alignment multiplies by integers, whose rounding OpenFHE's scales do not show.
@@ -141,6 +162,16 @@ Metadata metadata_of(const rlwe::Ciphertext& ciphertext) {
     if (std::abs(meta.scale / exact - 1) < scale_rounding) result.scaling_factor = exact;
   }
   return result;
+}
+
+void download(const rlwe::Ciphertext& ciphertext, std::span<const std::span<std::uint64_t>> limbs) {
+  const rlwe::Context& context = *ciphertext.context;
+  const poly::Poly other = transformed(ciphertext, 0);
+  const std::size_t count = ciphertext.poly.base().size();
+  for (std::size_t c = 0; c < ciphertext.size(); ++c) {
+    download(context, other ? other : ciphertext.poly, 0, c, limbs.subspan(c * count, count));
+  }
+  context.queue().synchronize();
 }
 
 std::shared_ptr<CiphertextObject> from_ciphertext(const rlwe::Ciphertext& ciphertext, std::size_t element,
@@ -159,17 +190,10 @@ std::shared_ptr<CiphertextObject> from_ciphertext(const rlwe::Ciphertext& cipher
                                                                          : EncodingType::coefficients;
   object->metadata = std::make_shared<CiphertextObject::Metadata>();
   BaseParameters parameters(*object->header.context);
-  poly::Poly transformed;
-  std::size_t row = element;
-  if (is_in_coefficients(ciphertext)) {
-    transformed = context.make_poly(1, ciphertext.size(), ciphertext.poly.base(), poly::Form::coefficient);
-    context.backend().inverse_transform(context.queue(), transformed.view(),
-                                        ciphertext.poly.view().batches(element, 1), ciphertext.poly.base());
-    row = 0;
-  }
-  const poly::Poly& array = transformed ? transformed : ciphertext.poly;
+  const poly::Poly other = transformed(ciphertext, element);
   for (std::size_t c = 0; c < ciphertext.size(); ++c) {
-    object->components.push_back(download(context, array, row, c, parameters));
+    object->components.push_back(
+        download(context, other ? other : ciphertext.poly, other ? 0 : element, c, parameters));
   }
   context.queue().synchronize();
   return object;

@@ -1,6 +1,7 @@
 // Ciphertexts of OpenFHE and of Hemera.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -9,13 +10,18 @@
 
 namespace hemera::interop::openfhe {
 
+/// What a file holds of a ciphertext, which must outlive the view.
+CiphertextView view_of(const CiphertextObject& object);
+
 /// A batch of this shape of ciphertexts that agree in everything but their residues (MismatchError).
 /// FormatError for metadata that no ciphertext has.
 rlwe::Ciphertext to_ciphertext(const std::shared_ptr<const rlwe::Context>& context,
-                               std::span<const std::shared_ptr<CiphertextObject>> objects,
-                               rlwe::BatchShape shape);
+                               std::span<const CiphertextView> views, rlwe::BatchShape shape);
 
 Metadata metadata_of(const rlwe::Ciphertext& ciphertext);
+
+/// The residues of one ciphertext, a span a limb of each component.
+void download(const rlwe::Ciphertext& ciphertext, std::span<const std::span<std::uint64_t>> limbs);
 
 /// One element of a batch.
 std::shared_ptr<CiphertextObject> from_ciphertext(const rlwe::Ciphertext& ciphertext, std::size_t element,

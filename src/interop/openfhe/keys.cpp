@@ -17,8 +17,8 @@ constexpr std::uint64_t largest_secret = 127;
 
 [[noreturn]] void refuse_key(const std::string& problem) { throw FormatError("OpenFHE key: " + problem); }
 
-void require_evaluation_form(const DcrtPolynomial& polynomial) {
-  if (polynomial.form != PolynomialForm::evaluation) refuse_key("its polynomials are not in evaluation form");
+void require_evaluation_form(const PolynomialView& polynomial) {
+  if (!polynomial.is_evaluation) refuse_key("its polynomials are not in evaluation form");
 }
 
 // The limbs over a part of the base of a key, in evaluation form.
@@ -58,14 +58,14 @@ rlwe::PublicKey to_public_key(const std::shared_ptr<const rlwe::Context>& contex
   if (object.polynomials.size() != 2) {
     refuse_key("a public key has " + std::to_string(object.polynomials.size()) + " polynomials, not 2");
   }
-  const DcrtPolynomial& b = object.polynomials[0];
-  const DcrtPolynomial& a = object.polynomials[1];
+  const PolynomialView b = view_of(object.polynomials[0]);
+  const PolynomialView a = view_of(object.polynomials[1]);
   require_evaluation_form(b);
   require_evaluation_form(a);
   const poly::RnsBase base = base_of(*context, b);
   if (base_of(*context, a) != base) refuse_key("the halves of a public key have different moduli");
   poly::Poly poly = context->make_poly(1, 2, base, poly::Form::evaluation);
-  upload(*context, poly, 0, std::array{&b, &a});
+  upload(*context, poly, 0, std::array{b, a});
   return {context, std::move(poly), {}};
 }
 
@@ -73,11 +73,11 @@ rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& contex
                               const PrivateKeyObject& object) {
   using runtime::Secrecy;
   const rlwe::Context& ctx = *context;
-  const DcrtPolynomial& polynomial = object.polynomial;
+  const PolynomialView polynomial = view_of(object.polynomial);
   const poly::RnsBase base = base_of(ctx, polynomial);
   if (base.size() < context->chain().all().size()) refuse_key("a secret key lacks moduli of its context");
   poly::Poly given = ctx.make_poly(1, 1, base, poly::Form::evaluation, Secrecy::secret);
-  upload(ctx, given, 0, std::array{&polynomial});
+  upload(ctx, given, 0, std::array{polynomial});
 
   // Its coefficients, from one limb.
   const poly::RnsBase one(base.ring(), {base.index(0)});
@@ -85,8 +85,7 @@ rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& contex
   std::vector<std::uint64_t> coefficients(ctx.degree());
   const runtime::ZeroedAtEnd zeroed{std::span(coefficients)};
   poly::Poly limb = ctx.make_poly(1, 1, one, poly::Form::coefficient, Secrecy::secret);
-  const bool evaluation = polynomial.form == PolynomialForm::evaluation;
-  if (evaluation) {
+  if (polynomial.is_evaluation) {
     ctx.backend().inverse_transform(ctx.queue(), limb.view(), std::as_const(given).view().limbs(0, 1), one);
   } else {
     ctx.backend().copy(ctx.queue(), limb.view(), std::as_const(given).view().limbs(0, 1));
@@ -119,29 +118,36 @@ rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& contex
 }
 
 rlwe::SwitchingKey to_switching_key(const std::shared_ptr<const rlwe::Context>& context,
-                                    const EvaluationKeyObject& object) {
-  if (object.a.empty() || object.a.size() != object.b.size()) {
-    refuse_key("a switching key has " + std::to_string(object.a.size()) + " and " +
-               std::to_string(object.b.size()) + " polynomials, which are no two halves");
+                                    const CryptoParameters& parameters, const SwitchingKeyView& key) {
+  if (key.a.empty() || key.a.size() != key.b.size()) {
+    refuse_key("a switching key has " + std::to_string(key.a.size()) + " and " +
+               std::to_string(key.b.size()) + " polynomials, which are no two halves");
   }
-  const poly::RnsBase base = base_of(*context, object.a.front());
-  auto gadget = gadget_of(*context, *object.header.context->parameters, base.values());
+  const poly::RnsBase base = base_of(*context, key.a.front());
+  auto gadget = gadget_of(*context, parameters, base.values());
   const std::size_t digits = gadget->digits().size();
-  if (digits != object.a.size()) {
-    refuse_key("a switching key has " + std::to_string(object.a.size()) + " digits, where its context has " +
+  if (digits != key.a.size()) {
+    refuse_key("a switching key has " + std::to_string(key.a.size()) + " digits, where its context has " +
                std::to_string(digits));
   }
   if (gadget->modulus() != base)
     refuse_key("the moduli of a switching key are not in the order of its context");
   poly::Poly poly = context->make_poly(digits, 2, base, poly::Form::evaluation);
   for (std::size_t d = 0; d < digits; ++d) {
-    for (const DcrtPolynomial* half : {&object.a[d], &object.b[d]}) {
+    for (const PolynomialView* half : {&key.a[d], &key.b[d]}) {
       require_evaluation_form(*half);
       if (base_of(*context, *half) != base) refuse_key("the digits of a switching key have different moduli");
     }
-    upload(*context, poly, d, std::array{&object.b[d], &object.a[d]});
+    upload(*context, poly, d, std::array{key.b[d], key.a[d]});
   }
   return {context, std::move(gadget), std::move(poly), {}};
+}
+
+SwitchingKeyView view_of(const EvaluationKeyObject& object) {
+  SwitchingKeyView view;
+  for (const DcrtPolynomial& half : object.a) view.a.push_back(view_of(half));
+  for (const DcrtPolynomial& half : object.b) view.b.push_back(view_of(half));
+  return view;
 }
 
 rlwe::KeyRole role_of(std::uint32_t index, std::size_t degree) {

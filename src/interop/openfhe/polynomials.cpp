@@ -11,8 +11,8 @@
 namespace hemera::interop::openfhe {
 namespace {
 
-poly::Form form_of(const DcrtPolynomial& polynomial) {
-  return polynomial.form == PolynomialForm::evaluation ? poly::Form::evaluation : poly::Form::coefficient;
+poly::Form form_of(const PolynomialView& polynomial) {
+  return polynomial.is_evaluation ? poly::Form::evaluation : poly::Form::coefficient;
 }
 
 BigInteger to_big_integer(const arith::BigInteger& value) {
@@ -25,25 +25,34 @@ BigInteger to_big_integer(const arith::BigInteger& value) {
 
 }  // namespace
 
-poly::RnsBase base_of(const rlwe::Context& context, const DcrtPolynomial& polynomial) {
+PolynomialView view_of(const DcrtPolynomial& polynomial) {
+  PolynomialView view{.is_evaluation = polynomial.form == PolynomialForm::evaluation, .limbs = {}};
+  for (std::size_t l = 0; l < polynomial.limbs.size(); ++l) {
+    const NativeParameters& prime = *polynomial.parameters->primes[l];
+    view.limbs.push_back({.modulus = prime.modulus, .root = prime.root, .words = polynomial.limbs[l].words});
+  }
+  return view;
+}
+
+poly::RnsBase base_of(const rlwe::Context& context, const PolynomialView& polynomial) {
   const poly::RnsBase& all = context.key_base();
   std::vector<std::uint32_t> indices;
-  for (const auto& prime : polynomial.parameters->primes) {
+  for (const LimbView& given : polynomial.limbs) {
     std::size_t limb = 0;
-    while (limb < all.size() && all.modulus(limb).value() != prime->modulus) ++limb;
+    while (limb < all.size() && all.modulus(limb).value() != given.modulus) ++limb;
     if (limb == all.size()) {
       throw MismatchError(
-          "the object has the modulus " + std::to_string(prime->modulus) +
+          "the object has the modulus " + std::to_string(given.modulus) +
           ", which its session does not have; open the session from a file of the object's "
           "context, or from a key if its special primes are others than OpenFHE's rule gives");
     }
     const std::uint32_t index = all.index(limb);
-    if ((*all.ring())[index].root != prime->root || prime->degree != context.degree()) {
+    if ((*all.ring())[index].root != given.root || given.words.size() != context.degree()) {
       throw MismatchError("the object has another degree, or another root modulo " +
-                          std::to_string(prime->modulus) + ", than its session");
+                          std::to_string(given.modulus) + ", than its session");
     }
     if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
-      throw FormatError("OpenFHE archive: a polynomial with the modulus " + std::to_string(prime->modulus) +
+      throw FormatError("OpenFHE archive: a polynomial with the modulus " + std::to_string(given.modulus) +
                         " twice");
     }
     indices.push_back(index);
@@ -52,15 +61,26 @@ poly::RnsBase base_of(const rlwe::Context& context, const DcrtPolynomial& polyno
 }
 
 void upload(const rlwe::Context& context, poly::Poly& out, std::size_t batch,
-            std::span<const DcrtPolynomial* const> components) {
+            std::span<const PolynomialView> components) {
   const poly::PolyView row = out.view().batches(batch, 1);
   for (std::size_t c = 0; c < components.size(); ++c) {
-    for (std::size_t l = 0; l < components[c]->limbs.size(); ++l) {
+    for (std::size_t l = 0; l < components[c].limbs.size(); ++l) {
       context.backend().upload(context.queue(), row.components(c, 1).limbs(l, 1),
-                               components[c]->limbs[l].words, form_of(*components[c]));
+                               components[c].limbs[l].words, form_of(components[c]));
     }
   }
   context.queue().synchronize();
+}
+
+void require_reduced(const PolynomialView& polynomial) {
+  for (const LimbView& limb : polynomial.limbs) {
+    std::uint64_t above = 0;
+    for (const std::uint64_t word : limb.words) above |= static_cast<std::uint64_t>(word >= limb.modulus);
+    if (above != 0) {
+      throw FormatError("OpenFHE polynomial: a residue is not below its modulus " +
+                        std::to_string(limb.modulus));
+    }
+  }
 }
 
 const std::shared_ptr<DcrtParameters>& BaseParameters::of(const rlwe::Context& context,
@@ -95,21 +115,31 @@ const std::shared_ptr<DcrtParameters>& BaseParameters::of(const rlwe::Context& c
   return last_;
 }
 
+void download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch, std::size_t component,
+              std::span<const std::span<std::uint64_t>> limbs) {
+  const poly::ConstPolyView view = array.view().batches(batch, 1).components(component, 1);
+  for (std::size_t l = 0; l < limbs.size(); ++l) {
+    context.backend().download(context.queue(), limbs[l], view.limbs(l, 1), array.form());
+  }
+}
+
 DcrtPolynomial download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch,
                         std::size_t component, BaseParameters& parameters) {
   DcrtPolynomial polynomial;
   const bool evaluation = array.form() == poly::Form::evaluation;
   polynomial.form = evaluation ? PolynomialForm::evaluation : PolynomialForm::coefficient;
   polynomial.parameters = parameters.of(context, array.base());
-  const poly::ConstPolyView view = array.view().batches(batch, 1).components(component, 1);
-  for (std::size_t l = 0; l < array.base().size(); ++l) {
-    NativePolynomial& limb = polynomial.limbs.emplace_back();
+  std::vector<std::span<std::uint64_t>> words;
+  polynomial.limbs.resize(array.base().size());
+  for (std::size_t l = 0; l < polynomial.limbs.size(); ++l) {
+    NativePolynomial& limb = polynomial.limbs[l];
     limb.form = polynomial.form;
     limb.parameters = polynomial.parameters->primes[l];
     limb.modulus = limb.parameters->modulus;
     limb.words.resize(context.degree());
-    context.backend().download(context.queue(), limb.words, view.limbs(l, 1), array.form());
+    words.emplace_back(limb.words);
   }
+  download(context, array, batch, component, words);
   return polynomial;
 }
 

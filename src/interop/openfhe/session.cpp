@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -48,6 +49,24 @@ Session::Session(const Source& source, runtime::Device device, rlwe::ContextOpti
   keys_.context = context_;
 }
 
+Session::Session(const Source& crypto_context, const std::string& key_tag,
+                 std::span<const RootedPrime> special_primes, runtime::Device device,
+                 rlwe::ContextOptions options) {
+  Opening opening{read_file<std::shared_ptr<CryptoContext>>(crypto_context.bytes()), key_tag, {}};
+  if (!special_primes.empty()) {
+    RootedPrimes& special = opening.special.emplace();
+    for (const RootedPrime& given : special_primes) {
+      NativeParameters& prime = special.emplace_back();
+      prime.modulus = given.prime;
+      prime.root = given.root;
+    }
+  }
+  context_ =
+      rlwe::Context::make(parameters_of(*opening.context, opening.special), device, std::move(options));
+  client_ = make_client(std::move(opening));
+  keys_.context = context_;
+}
+
 Session::Session(const Source& source, std::shared_ptr<const rlwe::Context> context)
     : context_(std::move(context)) {
   Opening opening = open_source(source);
@@ -76,7 +95,8 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
   }
   const auto add = [&](const rlwe::KeyRole& role, const EvaluationKeyObject& object) {
     client_->require_context(*object.header.context, "load_keys");
-    added.add(role, std::make_shared<const rlwe::SwitchingKey>(to_switching_key(context_, object)));
+    added.add(role, std::make_shared<const rlwe::SwitchingKey>(
+                        to_switching_key(context_, *client_->context->parameters, view_of(object))));
   };
   if (sources.relinearization) {
     auto file = read_file<MultiplicationKeys>(sources.relinearization->bytes());
@@ -109,19 +129,22 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
 }
 
 rlwe::Ciphertext Session::load_ciphertext(const Source& source) const {
-  auto object = read_file<std::shared_ptr<CiphertextObject>>(source.bytes());
+  const auto object = read_file<std::shared_ptr<CiphertextObject>>(source.bytes());
   client_->require(object->header, "load_ciphertext");
-  return to_ciphertext(context_, std::span(&object, 1), {});
+  const CiphertextView view = view_of(*object);
+  return to_ciphertext(context_, std::span(&view, 1), {});
 }
 
 rlwe::Ciphertext Session::load_ciphertexts(std::span<const Source> sources) const {
   if (sources.empty()) throw ParameterError("load_ciphertext: a batch needs one source at least");
   std::vector<std::shared_ptr<CiphertextObject>> objects;
+  std::vector<CiphertextView> views;
   for (const Source& source : sources) {
     objects.push_back(read_file<std::shared_ptr<CiphertextObject>>(source.bytes()));
     client_->require(objects.back()->header, "load_ciphertext");
+    views.push_back(view_of(*objects.back()));
   }
-  return to_ciphertext(context_, objects, {sources.size()});
+  return to_ciphertext(context_, views, {sources.size()});
 }
 
 rlwe::SecretKey Session::load_secret_key(const Source& source) const {
@@ -220,6 +243,57 @@ std::vector<std::byte> Session::dump_secret_key(const rlwe::SecretKey& key, Form
   require_own(*context_, *key.context, "dump_secret_key");
   auto object = from_secret_key(key, client_->header());
   return write_file(object, format);
+}
+
+rlwe::Ciphertext Session::import_ciphertext(const CiphertextView& view) const {
+  client_->require_tag(view.key_tag, "import_ciphertext");
+  for (const PolynomialView& component : view.components) require_reduced(component);
+  return to_ciphertext(context_, std::span(&view, 1), {});
+}
+
+namespace {
+
+rlwe::SwitchingKey take_key(const std::shared_ptr<const rlwe::Context>& context, const Client& client,
+                            const SwitchingKeyView& key) {
+  for (const PolynomialView& half : key.a) require_reduced(half);
+  for (const PolynomialView& half : key.b) require_reduced(half);
+  return to_switching_key(context, *client.context->parameters, key);
+}
+
+}  // namespace
+
+void Session::import_relinearization(std::span<const SwitchingKeyView> powers) {
+  rlwe::EvaluationKeys all = keys_;
+  std::uint32_t power = 2;
+  for (const SwitchingKeyView& key : powers) {
+    all.add({.power = power++},
+            std::make_shared<const rlwe::SwitchingKey>(take_key(context_, *client_, key)));
+  }
+  keys_ = std::move(all);
+}
+
+void Session::import_galois(const std::map<std::uint32_t, SwitchingKeyView>& keys) {
+  rlwe::EvaluationKeys all = keys_;
+  for (const auto& [index, key] : keys) {
+    all.add(role_of(index, context_->degree()),
+            std::make_shared<const rlwe::SwitchingKey>(take_key(context_, *client_, key)));
+  }
+  keys_ = std::move(all);
+}
+
+void Session::export_ciphertext(const rlwe::Ciphertext& ciphertext,
+                                std::span<const std::span<std::uint64_t>> limbs) const {
+  require_own(*context_, *ciphertext.context, "export_ciphertext");
+  const bool fits = ciphertext.poly.shape().batch == 1 &&
+                    limbs.size() == ciphertext.size() * ciphertext.poly.base().size() &&
+                    std::all_of(limbs.begin(), limbs.end(),
+                                [&](const auto& limb) { return limb.size() == context_->degree(); });
+  if (!fits) {
+    throw MismatchError("export_ciphertext: a ciphertext of " + std::to_string(ciphertext.size()) +
+                        " components of " + std::to_string(ciphertext.poly.base().size()) +
+                        " limbs needs a span of N words for each limb");
+  }
+  download(ciphertext, limbs);
 }
 
 Metadata Session::metadata(const rlwe::Ciphertext& ciphertext) const {
