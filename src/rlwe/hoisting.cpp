@@ -114,6 +114,42 @@ Ciphertext divided(const ExtendedCiphertext& extended, Metadata meta) {
   return result;
 }
 
+// The sum of what `view` holds, turned by each; its second component has these digits.
+ExtendedCiphertext turned_sum_of(const std::shared_ptr<const Context>& context, GadgetPointer gadget,
+                                 const Metadata& meta, const poly::ConstPolyView& view,
+                                 const poly::Poly& digits, std::span<const Turn> turns) {
+  if (turns.empty()) throw MismatchError("turned_sum: there is nothing to add up; give a turn or more");
+  const poly::ModUp& up = gadget->mod_up(meta.level);
+  std::optional<Metadata> total;
+  std::vector<poly::Backend::HoistedTerm> terms;
+  for (const Turn& turn : turns) {
+    poly::Backend::HoistedTerm term{.addend = view};
+    Metadata own = meta;
+    if (turn.key != nullptr) {
+      require_same_context(*context, *turn.key->context, "turned_sum");
+      require_gadget(*gadget, *turn.key->gadget, "turned_sum");
+      term = {.digits = digits.view(),
+              .key = turn.key->poly.view(),
+              .addend = view.components(0, 1),
+              .galois_element = turn.galois_element};
+      own = switched(*context, *gadget, own);
+    }
+    if (total) {
+      join_sum(*context, *total, own);
+    } else {
+      total = std::move(own);
+    }
+    terms.push_back(std::move(term));
+  }
+  ExtendedCiphertext sum{context, std::move(gadget), std::move(*total),
+                         context->make_poly(view.shape.batch, 2, up.extended(), Form::evaluation)};
+  const poly::PolyView out = sum.poly.view();
+  auto workspace = context->make_workspace();
+  context->backend().hoisted_products(context->queue(), std::span(&out, 1), terms, up,
+                                      sum.gadget->special_residues(meta.level), workspace);
+  return sum;
+}
+
 }  // namespace
 
 Digits decompose(const Ciphertext& ciphertext, GadgetPointer gadget) {
@@ -323,28 +359,18 @@ ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> tu
   return sum;
 }
 
-ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const SwitchingKey& key,
-                                   std::uint64_t galois_element) {
-  require_same_context(*in.context, *key.context, "sum_with_turned");
-  require_gadget(*in.gadget, *key.gadget, "sum_with_turned");
-  const Context& context = *in.context;
-  const std::size_t level = in.meta.level;
-  const poly::ModUp& up = in.gadget->mod_up(level);
+ExtendedCiphertext turned_sum(const Ciphertext& in, GadgetPointer gadget, std::span<const Turn> turns) {
+  require_size_two(in, "turned_sum");
   const poly::ConstPolyView view = in.poly.view();
-  const poly::Poly digits = divided_digits(context, *in.gadget, level, view.components(1, 1));
-  ExtendedCiphertext sum{in.context, in.gadget, in.meta,
-                         context.make_poly(view.shape.batch, 2, up.extended(), Form::evaluation)};
-  join_sum(context, sum.meta, switched(context, *in.gadget, in.meta));
-  const std::vector<poly::Backend::HoistedTerm> terms = {{.addend = view},
-                                                         {.digits = digits.view(),
-                                                          .key = key.poly.view(),
-                                                          .addend = view.components(0, 1),
-                                                          .galois_element = galois_element}};
-  const poly::PolyView out = sum.poly.view();
-  auto workspace = context.make_workspace();
-  context.backend().hoisted_products(context.queue(), std::span(&out, 1), terms, up,
-                                     in.gadget->special_residues(level), workspace);
-  return sum;
+  const poly::Poly digits =
+      extended_digits(*in.context, view.components(1, 1), gadget->mod_up(in.meta.level));
+  return turned_sum_of(in.context, std::move(gadget), in.meta, view, digits, turns);
+}
+
+ExtendedCiphertext turned_sum(const ExtendedCiphertext& in, std::span<const Turn> turns) {
+  const poly::ConstPolyView view = in.poly.view();
+  const poly::Poly digits = divided_digits(*in.context, *in.gadget, in.meta.level, view.components(1, 1));
+  return turned_sum_of(in.context, in.gadget, in.meta, view, digits, turns);
 }
 
 Ciphertext mod_down(const ExtendedCiphertext& extended) { return divided(extended, extended.meta); }

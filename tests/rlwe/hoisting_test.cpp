@@ -77,9 +77,18 @@ TEST_P(Hoisting, SumsWithTurnedOnesAreThoseOfTheParts) {
     const SwitchingKey key = generate_galois_key(secret_, element, gadget);
     ExtendedCiphertext expected = switch_extended(x, key, element);
     add_inplace(expected, x);
-    const ExtendedCiphertext sum = sum_with_turned(x, key, element);
+    std::vector<Turn> turns = {{}, {.key = &key, .galois_element = element}};
+    const ExtendedCiphertext sum = turned_sum(x, turns);
     EXPECT_EQ(host_words(*context_, sum.poly), host_words(*context_, expected.poly));
     EXPECT_DOUBLE_EQ(sum.meta.noise_log2, expected.meta.noise_log2);
+    // Of a ciphertext, by several keys.
+    const std::uint64_t other = context_->galois_element(5);
+    const SwitchingKey other_key = generate_galois_key(secret_, other, gadget);
+    turns.push_back({.key = &other_key, .galois_element = other});
+    add_inplace(expected, switch_extended(x, other_key, other));
+    const ExtendedCiphertext three = turned_sum(mod_down(x), gadget, turns);
+    EXPECT_EQ(host_words(*context_, three.poly), host_words(*context_, expected.poly));
+    EXPECT_DOUBLE_EQ(three.meta.noise_log2, expected.meta.noise_log2);
   }
 }
 
@@ -123,7 +132,10 @@ TEST_P(Hoisting, MistakesAreNamed) {
   EXPECT_THROW(static_cast<void>(decompose(Ciphertext{}, gadget)), MismatchError);
   const SwitchingKey key = generate_galois_key(secret_, 5, low);
   EXPECT_THROW(static_cast<void>(switch_extended(decompose(x, gadget), key, 5)), MismatchError);
-  EXPECT_THROW(static_cast<void>(sum_with_turned(extend(x, gadget), key, 5)), MismatchError);
+  const Turn turn{.key = &key, .galois_element = 5};
+  EXPECT_THROW(static_cast<void>(turned_sum(extend(x, gadget), std::span(&turn, 1))), MismatchError);
+  EXPECT_THROW(static_cast<void>(turned_sum(x, gadget, std::span(&turn, 1))), MismatchError);
+  EXPECT_THROW(static_cast<void>(turned_sum(x, gadget, {})), MismatchError);
   ExtendedCiphertext sum = extend(x, gadget);
   const ExtendedCiphertext lower = extend(encrypted(0), gadget);
   EXPECT_THROW(add_inplace(sum, lower), MismatchError);

@@ -78,7 +78,7 @@ struct ExtendedSums {
 ExtendedSums hoisted_products(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
                               std::span<const HoistedTerm> terms, std::size_t count);
 
-/// The key of the automorphism that turns a sum (null: none).
+/// The key of the automorphism that turns a ciphertext or a sum (null: none).
 struct Turn {
   const SwitchingKey* key = nullptr;
   std::uint64_t galois_element = 1;
@@ -87,10 +87,12 @@ struct Turn {
 /// without a key first.
 ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns);
 
-/// The sum of `in` and switch_extended of it, in one pass: a step of a trace. Only the second component is
-/// divided by P on the way.
-ExtendedCiphertext sum_with_turned(const ExtendedCiphertext& in, const SwitchingKey& key,
-                                   std::uint64_t galois_element);
+/// The sum of one ciphertext turned by each (no key: as it is), in one pass over the keys: a step of a trace
+/// or of an inner sum. All keys have this gadget.
+ExtendedCiphertext turned_sum(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
+                              std::span<const Turn> turns);
+/// The same of what is over Q u P, of which the second component alone is divided by P on the way.
+ExtendedCiphertext turned_sum(const ExtendedCiphertext& in, std::span<const Turn> turns);
 
 /// The division by P.
 Ciphertext mod_down(const ExtendedCiphertext& extended);

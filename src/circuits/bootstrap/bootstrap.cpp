@@ -146,7 +146,12 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   }
   model_ = std::make_shared<const PrecisionModel>(parameters, layout, eval_mod_->series(),
                                                   PrecisionModel::Slots{slots_, real_, merges_parts_});
-  for (std::size_t step = slots_; step < parameters.max_slots(); step *= 2) trace_.push_back(step);
+  // Two doublings a step: a third rotation costs less than a second ModUp.
+  for (std::size_t step = slots_; step < parameters.max_slots();) {
+    const bool is_last = 2 * step == parameters.max_slots();
+    trace_.push_back(is_last ? std::vector{step} : std::vector{step, 2 * step, 3 * step});
+    step *= is_last ? 2 : 4;
+  }
   top_gadget_ = rotation_gadget(parameters, top_level_, most_special_primes);
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
@@ -187,8 +192,10 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
       for (const KeyNeed& need : transform.needed_keys()) add(need);
     }
   }
-  for (const std::size_t step : trace_) {
-    add({KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(step))), top_gadget_});
+  for (const auto& step : trace_) {
+    for (const std::size_t rotation : step) {
+      add({KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(rotation))), top_gadget_});
+    }
   }
   add({KeyRole::galois(parameters.conjugation_element()),
        rotation_gadget(parameters, eval_mod_level_, most_special_primes)});
@@ -305,12 +312,18 @@ Ciphertext PreparedBootstrap::raised(const ckks::Evaluator& evaluator, const Cip
                                           plan_.top_level_));
   x.meta.scale = last_modulus(context_->parameters());  // slots are those of m / q_0 + I
   // I fills all coefficients: the trace keeps those that the slots' polynomial has.
-  for (const std::size_t step : plan_.trace_) {
-    const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(step));
-    const auto key = require_key(keys, {KeyRole::galois(element), plan_.top_gadget_});
-    evaluator.add_inplace(x, rlwe::apply_galois(x, element, *key));
+  std::optional<rlwe::ExtendedCiphertext> sum;
+  for (const auto& step : plan_.trace_) {
+    std::vector<std::shared_ptr<const rlwe::SwitchingKey>> used;
+    std::vector<rlwe::Turn> turns(1);
+    for (const std::size_t rotation : step) {
+      const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
+      used.push_back(require_key(keys, {KeyRole::galois(element), plan_.top_gadget_}));
+      turns.push_back({.key = used.back().get(), .galois_element = element});
+    }
+    sum = sum ? rlwe::turned_sum(*sum, turns) : rlwe::turned_sum(x, used.front()->gadget, turns);
   }
-  return x;
+  return sum ? rlwe::mod_down(*sum) : std::move(x);
 }
 
 // EvalMod of real and imaginary parts.

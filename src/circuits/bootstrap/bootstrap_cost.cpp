@@ -47,18 +47,31 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
   cost_.divisions += 2;
   most = std::max(most, (2 * up.base + 3 * up.extended) * limb_bytes);
 
-  // The trace and the conjugate: the ciphertext, the switched one and what is switched, twice with the
-  // automorphism.
-  const auto add_rotations = [&](const rlwe::GadgetPrimes& gadget, std::size_t level, std::size_t count) {
-    const SwitchExtent extent(parameters, gadget, level);
-    extent.add_switches(cost_.work[level], count);
-    cost_.key_products += count;
-    cost_.mod_ups += count;
-    cost_.divisions += count;
-    if (count != 0) most = std::max(most, (7 * extent.base + 2 * extent.extended) * limb_bytes);
+  // The trace: in a step the sum so far and the next, the digits and what they are of. A division is that of
+  // one component, but for the last.
+  const SwitchExtent gathered(parameters, top_gadget_, top_level_);
+  for (const auto& step : trace_) {
+    Work& work = cost_.work[top_level_];
+    work.mod_ups += gathered.digits * gathered.extended;
+    work.key_products += step.size() * 2 * gathered.digits * gathered.extended;
+    work.divisions += gathered.extended;
+    cost_.key_products += step.size();
+    cost_.mod_ups += 1;
+    cost_.divisions += 1;
+    most = std::max(most, (2 * gathered.base + (4 + gathered.digits) * gathered.extended) * limb_bytes);
+  }
+  if (!trace_.empty()) cost_.work[top_level_].divisions += gathered.extended;
+
+  // A conjugate: the ciphertext, the switched one and what is switched, twice with the automorphism.
+  const auto add_conjugate = [&](std::size_t level) {
+    const SwitchExtent extent(parameters, rotation_gadget(parameters, level, most_special_primes), level);
+    extent.add_switches(cost_.work[level], 1);
+    cost_.key_products += 1;
+    cost_.mod_ups += 1;
+    cost_.divisions += 1;
+    most = std::max(most, (7 * extent.base + 2 * extent.extended) * limb_bytes);
   };
-  add_rotations(top_gadget_, top_level_, trace_.size());
-  add_rotations(rotation_gadget(parameters, eval_mod_level_, most_special_primes), eval_mod_level_, 1);
+  add_conjugate(eval_mod_level_);
 
   // Beside EvalMod of both parts as a batch: the slots, their conjugates and each part.
   const bool is_one = real_ || merges_parts_;
@@ -77,7 +90,7 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
     cost_.divisions += divisions;
     cost_.work[fresh_level_].divisions += divisions * 2 * limbs(fresh_level_);
     for (const std::size_t level : {input_level_, fresh_level_}) {
-      if (real_) add_rotations(rotation_gadget(parameters, level, most_special_primes), level, 1);
+      if (real_) add_conjugate(level);
     }
     // What is bootstrapped and what the iterations before made of it.
     most += 2 * (limbs(input_level_) + limbs(fresh_level_)) * limb_bytes;
@@ -117,9 +130,11 @@ void Bootstrap::fit_keys(const rlwe::Parameters& parameters, std::size_t limit) 
   };
   // What is needed whatever the matrices are.
   std::vector<KeyNeed> others;
-  for (const std::size_t step : trace_) {
-    others.push_back(
-        {rlwe::KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(step))), top_gadget_});
+  for (const auto& step : trace_) {
+    for (const std::size_t rotation : step) {
+      others.push_back({rlwe::KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(rotation))),
+                        top_gadget_});
+    }
   }
   for (const KeyNeed& need : needed_keys_) {
     const bool is_of_a_matrix = std::any_of(all_keys.begin(), all_keys.end(), [&](const auto& matrix) {

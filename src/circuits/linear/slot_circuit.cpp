@@ -275,34 +275,23 @@ PreparedSlotCircuit::PreparedSlotCircuit(std::shared_ptr<const rlwe::Context> co
 // x and its rotations by the step, added up before they are divided.
 Ciphertext PreparedSlotCircuit::summed(const ckks::Evaluator& evaluator, const Ciphertext& x,
                                        const SlotCircuit::Step& step) const {
-  struct Part {
-    rlwe::Digits digits;
-    rlwe::ExtendedCiphertext sum;
-  };
-  // By gadget: those of the plan's keys are one, other keys may have several.
-  std::map<const rlwe::Gadget*, Part> parts;
+  // By gadget: those of the plan's keys are one, other keys may have several. x itself is a part of the
+  // first.
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> keys;
+  std::map<std::shared_ptr<const rlwe::Gadget>, std::vector<rlwe::Turn>> turns;
   for (const std::size_t rotation : step) {
     const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(rotation));
-    const auto key = evaluator.keys().find(rlwe::KeyRole::galois(element), x.meta.level);
-    Part& part = parts[key->gadget.get()];
-    const bool is_first = !part.digits.context;
-    if (is_first) part.digits = rlwe::decompose(x, key->gadget);
-    rlwe::ExtendedCiphertext turned = rlwe::switch_extended(part.digits, *key, element);
-    if (!is_first) {
-      rlwe::add_inplace(part.sum, turned);
-    } else if (parts.size() == 1) {
-      part.sum = rlwe::extend(x, key->gadget);
-      rlwe::add_inplace(part.sum, turned);
-    } else {
-      part.sum = std::move(turned);
-    }
+    keys.push_back(evaluator.keys().find(rlwe::KeyRole::galois(element), x.meta.level));
+    turns[keys.back()->gadget].push_back({.key = keys.back().get(), .galois_element = element});
   }
+  turns.begin()->second.push_back({});
   Ciphertext sum;
-  for (const auto& [gadget, part] : parts) {
+  for (const auto& [gadget, of_gadget] : turns) {
+    Ciphertext part = rlwe::mod_down(rlwe::turned_sum(x, gadget, of_gadget));
     if (sum.context) {
-      evaluator.add_inplace(sum, rlwe::mod_down(part.sum));
+      evaluator.add_inplace(sum, part);
     } else {
-      sum = rlwe::mod_down(part.sum);
+      sum = std::move(part);
     }
   }
   return sum;

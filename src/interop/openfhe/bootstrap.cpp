@@ -461,7 +461,8 @@ Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Cipherte
       throw MissingKeyError("bootstrap: the key of the rotation by " + std::to_string(step) +
                             " is missing; load those of EvalBootstrapKeyGen");
     }
-    x = rlwe::sum_with_turned(x, *key, element);
+    const std::vector<rlwe::Turn> turns = {{}, {.key = key.get(), .galois_element = element}};
+    x = rlwe::turned_sum(x, turns);
   }
   const poly::PolyView view = x.poly.view();
   const poly::RnsBase base = x.poly.base();

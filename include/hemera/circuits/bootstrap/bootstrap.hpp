@@ -98,8 +98,9 @@ class Bootstrap : public Plan {
   std::shared_ptr<const PrecisionModel> model_;
   std::vector<LinearTransform> join_;  // of merged parts, slots first: one, or none
   std::vector<int> factors_log2_;
-  std::vector<std::size_t> trace_;  // rotations that gather the slots' repetitions
-  rlwe::GadgetPrimes top_gadget_;   // of the trace's keys
+  std::vector<std::vector<std::size_t>>
+      trace_;                      // rotations that each step adds up, of the slots' repetitions
+  rlwe::GadgetPrimes top_gadget_;  // of the trace's keys
   rlwe::GadgetPrimes to_ephemeral_, from_ephemeral_;
   double failure_log2_;
 };
