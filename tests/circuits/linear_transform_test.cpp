@@ -87,7 +87,8 @@ TEST(LinearTransform, StridesShortenTheSteps) {
 // Keys of somebody else's choice, and a result that is not rescaled.
 TEST(LinearTransform, TakesGivenStepsAndMayWaitForItsRescale) {
   Diagonals diagonals;
-  for (const std::size_t number : {0, 1, 2, 30, 31}) diagonals[number] = ckks::random_values(slots, number + 1);
+  for (const std::size_t number : {0, 1, 2, 30, 31})
+    diagonals[number] = ckks::random_values(slots, number + 1);
   const LinearTransformOptions options{.rescaled = false, .steps = RotationSteps{{30, 31, 0}, {0, 3, 6}}};
   const LinearTransform plan(parameters(), diagonals, slots, options);
   EXPECT_EQ(plan.rotations(), (std::vector<std::size_t>{3, 30, 31}));
