@@ -26,8 +26,7 @@ namespace {
 namespace openfhe = interop::openfhe;
 
 constexpr std::uint64_t scale_bits = 59;
-// What OpenFHE chooses for scales of 59 bits and few slots; and bits of the worst slot that a result has at
-// least, with all slots of the largest ring.
+// Of those from 7 to 14 that OpenFHE chooses from; and bits of the worst slot that a result has at least.
 constexpr std::uint32_t correction_factor = 9;
 constexpr double wanted_bits = 12;
 

@@ -420,6 +420,26 @@ TEST(Function, IsASumOfProducts) {
   EXPECT_EQ(found[0].meta.scale, session.client.context->scales().level_scale(1));
 }
 
+// Products of one sum come to one scale by that of a factor's coefficients.
+TEST(Function, FitsProductsByTheScalesOfCoefficients) {
+  Function function(std::vector<Interval>{{-1, 1}});
+  const auto square = function.add({.products = {{0, 0}}});
+  const auto cube = function.add({.products = {{square, 0}}});
+  const auto left = function.add({.terms = {{0, {0.5}}}, .constant = {0.25}});
+  const auto inner = function.add({.products = {{left, 0}}, .terms = {{square, {-0.75}}}});
+  const auto sum = function.add({.products = {{cube, square}, {inner, cube}}, .constant = {-0.5}});
+  function.set_outputs({sum});
+  const rlwe::Parameters own = parameters(4);
+  const FunctionPlan exact(own, function), drifting(own, function, {.results_drift = true});
+  EXPECT_EQ(drifting.cost().rescales, 1U);
+  EXPECT_GT(exact.cost().rescales, 3U);
+  const FunctionSession session(own);
+  const Values x = spread({-1, 1});
+  const Ciphertext found = session.run(drifting, session.client.encrypt(x));
+  EXPECT_LT(ckks::largest_difference(session.client.decrypt(found), function.evaluate(Rows{x})[0]),
+            ckks::tolerance);
+}
+
 // A factor of a higher level has another scale there, which its product keeps.
 TEST(Function, MayKeepTheScalesOfSingleProducts) {
   Function function(std::vector<Interval>{{-1, 1}});

@@ -135,18 +135,61 @@ Value Lowering::mapped(Value x, const AffineMap& map) {
   return values_.size() - 1;
 }
 
+// All products of a sum must have one scale: that of the first, to which the first factors of the others are
+// brought by the scales that their own coefficients are encoded at.
+bool Lowering::fits_by_leaves(const Function::Sum& sum, std::size_t level) {
+  const auto is_near = [&](Value value) {
+    return std::abs(scale_at(value, level) / scales_->level_scale(level) - 1) < most_drift;
+  };
+  for (const auto& product : sum.products) {
+    const bool is_first = &product == &sum.products.front();
+    if (!is_near(product.b) || !(is_first ? is_near(product.a) : is_adjustable(product.a, 0))) {
+      return false;
+    }
+  }
+  for (const auto& product : sum.products) {
+    const auto& [a, b] = sum.products.front();
+    const double wanted = scale_at(a, level) * scale_at(b, level) / scale_at(product.b, level);
+    if (&product != &sum.products.front()) adjust(product.a, wanted / scale_at(product.a, level));
+  }
+  return true;
+}
+
+// Sums of terms that so many steps take, and of products that begin with a sum which nothing else takes.
+bool Lowering::is_adjustable(Value value, std::ptrdiff_t takers) const {
+  const std::size_t inputs = values_.size() - steps_.size();
+  if (value < inputs) return false;
+  const FunctionStep& step = steps_[value - inputs];
+  const auto takes = [&](const FunctionStep& other) {
+    return std::any_of(other.products.begin(), other.products.end(),
+                       [&](const auto& product) { return product.a == value || product.b == value; }) ||
+           std::any_of(other.terms.begin(), other.terms.end(),
+                       [&](const auto& term) { return term.value == value; });
+  };
+  return step.rescaled && std::count_if(steps_.begin(), steps_.end(), takes) == takers &&
+         std::all_of(step.products.begin(), step.products.end(), [&](const auto& product) {
+           return product.a != product.b && is_adjustable(product.a, 1);
+         });
+}
+
+void Lowering::adjust(Value value, double ratio) {
+  const std::size_t inputs = values_.size() - steps_.size();
+  FunctionStep& step = steps_[value - inputs];
+  for (const auto& product : step.products) adjust(product.a, ratio);
+  step.scale *= ratio;
+  step.result_scale *= ratio;
+  values_[value].scale *= ratio;
+}
+
 Value Lowering::add(const Function::Sum& sum) {
   std::size_t level = std::numeric_limits<std::size_t>::max();
   for (const auto& [a, b] : sum.products) level = std::min({level, values_[a].level, values_[b].level});
   for (const auto& term : sum.terms) level = std::min(level, values_[term.value].level);
   FunctionStep step{.level = level, .factor = sum.factor, .terms = sum.terms, .constant = sum.constant};
-  // All products of a sum must have one scale. One alone may have another, as long as that does not run away.
-  const auto is_near = [&](Value value) {
-    return std::abs(scale_at(value, level) / scales_->level_scale(level) - 1) < most_drift;
-  };
+  const bool drops = drifts_ && fits_by_leaves(sum, level);
   std::map<Value, Value> fitted;
   const auto fit = [&](Value value) {
-    if (drifts_ && sum.products.size() == 1 && is_near(value)) return value;
+    if (drops) return value;
     const auto [place, is_new] = fitted.try_emplace(value, value);
     if (is_new) place->second = lowered(value, level);
     return place->second;

@@ -42,6 +42,9 @@ class Lowering {
   class Splitting;
 
   /// The scale of a value after limbs are dropped.
+  bool fits_by_leaves(const Function::Sum& sum, std::size_t level);
+  [[nodiscard]] bool is_adjustable(Function::Value value, std::ptrdiff_t takers) const;
+  void adjust(Function::Value value, double ratio);
   [[nodiscard]] double scale_at(Function::Value value, std::size_t level) const;
   [[nodiscard]] double divisor(std::size_t level) const { return scales_->policy().scales[level].divisor; }
   [[nodiscard]] double cost_from(std::size_t first) const;

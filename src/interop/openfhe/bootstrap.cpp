@@ -67,9 +67,9 @@ std::vector<double> chebyshev_coefficients(const std::function<long double(long 
   return coefficients;
 }
 
-// A polynomial of input 0 in the Chebyshev basis, by T_m, T_2m and T_4m for an odd m. (M. Paterson, L.
-// Stockmeyer, 1973.) Values are near 0, where the noise of T_2 is doubled twice by each further doubling: so
-// there are few.
+// A polynomial of input 0 in the Chebyshev basis, by T_m, T_2m and T_4m for an odd m, and T_1 to T_m. (M.
+// Paterson, L. Stockmeyer, 1973.) Values are near 0, where the noise of T_2 is doubled twice by each further
+// doubling: so there are few.
 class OddSteps {
  public:
   OddSteps(circuits::Function& function, const std::vector<double>& coefficients)
@@ -78,11 +78,11 @@ class OddSteps {
     const auto [high, low] = divided(coefficients, 4 * base_);
     const auto [high_high, high_low] = divided(high, 2 * base_);
     const auto [low_high, low_low] = divided(low, 2 * base_);
-    circuits::Function::Sum first = leaf(high_low);
-    first.products = {{function_.add(leaf(high_high)), chebyshev(2 * base_)}};
-    circuits::Function::Sum last = leaf(low_low);
-    last.products = {{function_.add(std::move(first)), chebyshev(4 * base_)},
-                     {function_.add(leaf(low_high)), chebyshev(2 * base_)}};
+    circuits::Function::Sum first = part(high_low);
+    first.products.insert(first.products.begin(), {function_.add(part(high_high)), chebyshev(2 * base_)});
+    circuits::Function::Sum last = part(low_low);
+    last.products.insert(last.products.begin(), {{function_.add(std::move(first)), chebyshev(4 * base_)},
+                                                 {function_.add(part(low_high)), chebyshev(2 * base_)}});
     value_ = function_.add(std::move(last));
   }
 
@@ -116,6 +116,16 @@ class OddSteps {
       sum.terms.push_back({chebyshev(1), {-1}});
     }
     return chebyshev_[power] = function_.add(std::move(sum));
+  }
+
+  // By T_m, of a degree below 2m.
+  circuits::Function::Sum part(const std::vector<double>& coefficients) {
+    if (coefficients.size() <= base_ + 1) return leaf(coefficients);
+    const auto [quotient, rest] = divided(coefficients, base_);
+    const std::size_t factor = function_.add(leaf(quotient));
+    circuits::Function::Sum sum = leaf(rest);
+    sum.products = {{factor, chebyshev(base_)}};
+    return sum;
   }
 
   circuits::Function::Sum leaf(const std::vector<double>& coefficients) {

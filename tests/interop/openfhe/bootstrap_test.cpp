@@ -173,17 +173,17 @@ TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
   };
   const auto [full, rotations] = cost_of(512, 3);
   EXPECT_EQ(rotations, 23U);
-  // Of them fifteen are products of each part's sine.
-  EXPECT_EQ(full.key_products, 79U);
-  EXPECT_EQ(full.mod_ups, 43U);
-  EXPECT_EQ(full.divisions, 43U);
-  EXPECT_EQ(full.rescales, 7U);
+  // Of them twelve are products of each part's sine.
+  EXPECT_EQ(full.key_products, 73U);
+  EXPECT_EQ(full.mod_ups, 37U);
+  EXPECT_EQ(full.divisions, 37U);
+  EXPECT_EQ(full.rescales, 9U);
   const auto [sparse, few] = cost_of(64, 1);
   EXPECT_EQ(few, 36U);
-  EXPECT_EQ(sparse.key_products, 86U);
-  EXPECT_EQ(sparse.mod_ups, 26U);
-  EXPECT_EQ(sparse.divisions, 26U);
-  EXPECT_EQ(sparse.rescales, 4U);
+  EXPECT_EQ(sparse.key_products, 83U);
+  EXPECT_EQ(sparse.mod_ups, 23U);
+  EXPECT_EQ(sparse.divisions, 23U);
+  EXPECT_EQ(sparse.rescales, 5U);
 }
 
 TEST(OpenFheBootstrapErrors, SayWhatIsMissing) {

@@ -25,7 +25,8 @@ struct FunctionPlanOptions {
   /// Slots of the inputs, for the expected error; 0: the coefficients' number, or N/2.
   std::size_t slots = 0;
   /// Whether results of sums may have other scales than their levels' (results() tells): then factors of
-  /// single products drop limbs as they are, where else each is brought to its level's scale by a division.
+  /// products drop limbs as they are, where else each is brought to its level's scale by a division. In a sum
+  /// of several, the first factors of all but one are then to be sums of terms, or to begin with such.
   bool results_drift = false;
 };
 
