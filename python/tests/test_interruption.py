@@ -12,6 +12,8 @@ SETUP = """
 import os, signal, threading, time
 import numpy as np
 import hemera as hm
+# A shell lets what it runs in the background ignore Ctrl-C, and this would be inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 PARAMETERS
 ctx = hm.Context(p, "cpu", threads=THREADS)
 sk = ctx.generate_secret_key()
