@@ -24,11 +24,14 @@ class StageProgress:
         )
         self._task = self._bar.add_task("", total=stages)
         self._done = -1
+        self._stage = ""
 
-    def __call__(self, stage: str) -> None:
-        self._done += 1
-        if self._bar.disable:
+    def __call__(self, stage: str, done: int | None = None) -> None:
+        """The stage that is worked on, and how many are done: one more at each call unless that is given."""
+        self._done = self._done + 1 if done is None else done
+        if self._bar.disable and (done is None or stage != self._stage):
             print(stage, file=sys.stderr, flush=True)
+        self._stage = stage
         self._bar.update(self._task, completed=self._done, description=stage)
 
     def __enter__(self) -> StageProgress:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import hemera
 from hemera import _machine, _options
+from hemera._progress import StageProgress
 from hemera.applications import logistic_regression as logistic
 from hemera.applications.logistic_regression import report
 from hemera.applications.logistic_regression import run as whole
@@ -108,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             _options.write_json(options.json, {"plan": plan.as_dict(), "machine": _machine.describe()})
         return 0
-    with _Progress(plan.settings.iterations) as progress:
+    with StageProgress(plan.settings.iterations) as progress:
         result = whole.run(
             plan,
             tables,
@@ -180,34 +179,3 @@ def make_settings(
         weight_bound=options.weight_bound,
         **fields,
     )
-
-
-class _Progress:
-    """Tells what is being done: by a bar on a terminal, by a line for each stage elsewhere."""
-
-    def __init__(self, iterations: int) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("", total=iterations)
-        self._stage = ""
-
-    def __call__(self, stage: str, done: int) -> None:
-        if self._bar.disable and stage != self._stage:
-            print(stage, file=sys.stderr, flush=True)
-        self._stage = stage
-        self._bar.update(self._task, completed=done, description=stage)
-
-    def __enter__(self) -> _Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
