@@ -53,7 +53,8 @@ Values uniform_values(std::size_t count, bool real) {
   return values;
 }
 
-// The preset's with what the case changes; a security of 0 stands for any.
+// The preset's with what the case changes; a security of 0 stands for any, and matrices are given by their
+// number.
 circuits::BootstrapSettings settings_of(const BootstrapCase& chosen) {
   circuits::BootstrapSettings settings = circuits::bootstrap_preset(chosen.preset);
   for (const auto& [name, value] : changes_of(chosen)) {
@@ -65,6 +66,10 @@ circuits::BootstrapSettings settings_of(const BootstrapCase& chosen) {
       settings.digits = value;
     } else if (name == "special_primes") {
       settings.special_primes = value;
+    } else if (name == "slots_to_coefficients") {
+      settings.slots_to_coefficients.resize(value, settings.slots_to_coefficients.back());
+    } else if (name == "coefficients_to_slots") {
+      settings.coefficients_to_slots.resize(value, settings.coefficients_to_slots.back());
     } else if (name == "security") {
       settings.security = value == 0 ? std::nullopt : std::optional(static_cast<int>(value));
     } else {

@@ -114,6 +114,7 @@ def test_bootstraps_are_drawn_by_their_steps(tmp_path: Path) -> None:
         bootstrap_row("bootstrap", 3, microseconds=7000.0, merges_parts=True),
         bootstrap_row("polynomial", 16, microseconds=800.0, merges_parts=True),
         bootstrap_row("eval_mod", 24, microseconds=3000.0, merges_parts=True),
+        {"operation": "client_bootstrap", "preset": "openfhe", "slots": 64, "microseconds": 14000.0},
     ]
     results = gpu.load(write(tmp_path / "r.json", rows))
     assert gpu._bootstrap_steps(results) == {

@@ -86,7 +86,7 @@ def load(path: str) -> Results:
         bootstraps = [
             BootstrapRow(**{name: row[name] for name in wanted if name in row})
             for row in data["rows"]
-            if "preset" in row
+            if "preset" in row and row["operation"] != "client_bootstrap"  # which has no steps
         ]
         about = {name: str(data[name]) for name in ("gpu", "driver", "commit", "date")}
         return Results(**about, rows=rows, bootstraps=bootstraps)
