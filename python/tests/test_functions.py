@@ -137,7 +137,9 @@ def test_plans_tell_what_they_need(client, params, values):
     assert plan.depth == p.depth == 3
     assert plan.result_level == plan.level - 3
     assert plan.relinearizations == 4
-    assert min(plan.key_bytes, plan.plaintext_bytes, plan.workspace_bytes) > 0
+    assert min(plan.key_bytes, plan.workspace_bytes) > 0
+    assert plan.plaintext_bytes == 0  # real coefficients are numbers
+    assert hm.circuits.Polynomial([1, 1j]).plan(params, slots=SLOTS).plaintext_bytes > 0
     assert math.isclose(plan.result_scale, 2**40, rel_tol=1e-3)
     (key,) = plan.needed_keys
     assert (key.power, len(key.primes)) == (2, params.levels + 1)
