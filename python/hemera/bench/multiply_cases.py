@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.errors import Error
+from hemera.bench.seal_api import SCHEMES, accepted, seal_api
 
 __all__ = ["Case", "HemeraProducts", "SealProduct", "cases"]
 
@@ -21,7 +21,6 @@ _LARGEST_PRIME = 49  # Hemera's primes stay below 2^49, where its transforms are
 _SEAL_LARGEST_PRIME = 60
 _SEAL_LEAST_PRIMES = 3  # fewer leave BFV at 2^12 no room for a product
 _PLAIN_MODULUS = 3 * 2**18 + 1  # has slots at every degree
-_SEAL_SCHEMES = {"bfv": 1, "ckks": 2, "bgv": 3}
 
 
 @dataclass(frozen=True)
@@ -111,24 +110,17 @@ class SealProduct:
     """The same in SEAL (one thread); a call multiplies."""
 
     def __init__(self, case: Case) -> None:
-        try:
-            import tenseal.sealapi as seal
-        except ImportError as error:
-            raise Error(
-                "comparing with SEAL needs the tenseal package: pip install 'hemera[bench]'"
-            ) from error
+        seal = seal_api()
         self._seal = seal
         self._ckks = case.scheme == "ckks"
-        parameters = seal.EncryptionParameters(_SEAL_SCHEMES[case.scheme])
+        parameters = seal.EncryptionParameters(SCHEMES[case.scheme])
         parameters.set_poly_modulus_degree(case.n)
         parameters.set_coeff_modulus(seal.CoeffModulus.Create(case.n, case.seal_bits))
         if not self._ckks:
             parameters.set_plain_modulus(_PLAIN_MODULUS)
         # SEAL's table of secure parameters ends at 2^15, so the check is off; the moduli are those above. No
         # chain of lower levels: its tables would take many gigabytes at 2^17.
-        context = seal.SEALContext(parameters, False, seal.SEC_LEVEL_TYPE.NONE)
-        if not context.parameters_set():
-            raise Error(f"SEAL refuses its parameters: {context.parameters_error_message()}")
+        context = accepted(seal.SEALContext(parameters, False, seal.SEC_LEVEL_TYPE.NONE))
         generator = seal.KeyGenerator(context)
         public = seal.PublicKey()
         generator.create_public_key(public)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.bench.seal_api import SCHEMES, accepted, seal_api
 from hemera.errors import Error
 from hemera.interop import openfhe, seal
 
@@ -33,9 +34,7 @@ _PLAIN_MODULUS = 786433  # prime, 1 modulo 2 N for N up to 2^17
 # Which errors count as right.
 _TOLERANCE = 2.0**-12
 
-# SEAL: bits of the primes, of which it allows so many at 128-bit security; at 2^16 it has no table. The
-# wheel's SCHEME_TYPE names BFV and CKKS only; SEAL 4 numbers its schemes 1, 2 and 3.
-_SEAL_SCHEMES = {"bfv": 1, "ckks": 2, "bgv": 3}
+# SEAL: bits of the primes, of which it allows so many at 128-bit security; at 2^16 it has no table.
 _SEAL_BITS = {
     8192: [60, 40, 40, 60],
     16384: [60, *[40] * 7, 60],
@@ -88,7 +87,7 @@ class Case:
 CASES = [
     Case(library, scheme, degree)
     for library in LIBRARIES
-    for scheme in sorted(_SEAL_SCHEMES)
+    for scheme in sorted(SCHEMES)
     for degree in _SEAL_BITS
 ]
 
@@ -147,20 +146,15 @@ class SealClient(LiveClient):
 
     def __init__(self, case: Case, folder: Path) -> None:
         super().__init__(case, folder)
-        try:
-            import tenseal.sealapi as library
-        except ImportError as error:
-            raise Error("a request of SEAL needs the tenseal package: pip install 'hemera[bench]'") from error
+        library = seal_api("a request of SEAL")
         self._library = library
-        parms = library.EncryptionParameters(_SEAL_SCHEMES[case.scheme])
+        parms = library.EncryptionParameters(SCHEMES[case.scheme])
         parms.set_poly_modulus_degree(case.degree)
         parms.set_coeff_modulus(library.CoeffModulus.Create(case.degree, _SEAL_BITS[case.degree]))
         if not case.ckks:
             parms.set_plain_modulus(_PLAIN_MODULUS)
         secure = library.SEC_LEVEL_TYPE.TC128 if case.degree <= 32768 else library.SEC_LEVEL_TYPE.NONE
-        self._context = library.SEALContext(parms, True, secure)
-        if not self._context.parameters_set():
-            raise Error(f"SEAL refuses its parameters: {self._context.parameters_error_message()}")
+        self._context = accepted(library.SEALContext(parms, True, secure))
         generator = library.KeyGenerator(self._context)
         public, self._relin, self._galois = library.PublicKey(), library.RelinKeys(), library.GaloisKeys()
         generator.create_public_key(public)

@@ -9,37 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.bench.cases import Case
+from hemera.bench.seal_api import SCHEMES, accepted, seal_api
 from hemera.errors import Error
 
 __all__ = ["SealSide"]
-
-# The wheel's SCHEME_TYPE names BFV and CKKS only; SEAL 4 numbers its schemes 1, 2 and 3.
-_SCHEMES = {"bfv": 1, "ckks": 2, "bgv": 3}
 
 
 class SealSide:
     """Keys and operands of one case. `operations` maps an operation's name to a call of it."""
 
     def __init__(self, case: Case, a: NDArray[Any], b: NDArray[Any]) -> None:
-        try:
-            import tenseal.sealapi as seal
-        except ImportError as error:
-            raise Error(
-                "comparing with SEAL needs the tenseal package: pip install 'hemera[bench]'"
-            ) from error
+        seal = seal_api()
         self._seal = seal
         self._ckks = case.scheme == "ckks"
         self._scale = case.scale
-        parameters = seal.EncryptionParameters(_SCHEMES[case.scheme])
+        parameters = seal.EncryptionParameters(SCHEMES[case.scheme])
         parameters.set_poly_modulus_degree(case.n)
         if self._ckks:
             parameters.set_coeff_modulus(seal.CoeffModulus.Create(case.n, case.seal_bits))
         else:
             parameters.set_coeff_modulus(seal.CoeffModulus.BFVDefault(case.n, seal.SEC_LEVEL_TYPE.TC128))
             parameters.set_plain_modulus(case.plain_modulus)
-        context = seal.SEALContext(parameters, True, seal.SEC_LEVEL_TYPE.TC128)
-        if not context.parameters_set():
-            raise Error(f"SEAL refuses its parameters: {context.parameters_error_message()}")
+        context = accepted(seal.SEALContext(parameters, True, seal.SEC_LEVEL_TYPE.TC128))
         self._context = context
         generator = seal.KeyGenerator(context)
         public, self._relinearization, self._galois = seal.PublicKey(), seal.RelinKeys(), seal.GaloisKeys()

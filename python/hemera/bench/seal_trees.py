@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.applications.trees.paper import PaperModel
+from hemera.bench.seal_api import SCHEMES, accepted, seal_api
 from hemera.errors import Error
 
 __all__ = ["SealTrees", "SealWorkers"]
-
-_BFV = 1
 
 
 class SealTrees:
@@ -32,20 +31,13 @@ class SealTrees:
         planes: NDArray[np.int64],
     ) -> None:
         """`planes` are slots of shape (6, samples, N)."""
-        try:
-            import tenseal.sealapi as seal
-        except ImportError as error:
-            raise Error(
-                "comparing with SEAL needs the tenseal package: pip install 'hemera[bench]'"
-            ) from error
+        seal = seal_api()
         self._seal = seal
-        parameters = seal.EncryptionParameters(_BFV)
+        parameters = seal.EncryptionParameters(SCHEMES["bfv"])
         parameters.set_poly_modulus_degree(degree)
         parameters.set_coeff_modulus(seal.CoeffModulus.BFVDefault(degree, seal.SEC_LEVEL_TYPE.TC128))
         parameters.set_plain_modulus(plain_modulus)
-        context = seal.SEALContext(parameters, True, seal.SEC_LEVEL_TYPE.TC128)
-        if not context.parameters_set():
-            raise Error(f"SEAL refuses its parameters: {context.parameters_error_message()}")
+        context = accepted(seal.SEALContext(parameters, True, seal.SEC_LEVEL_TYPE.TC128))
         generator = seal.KeyGenerator(context)
         public, self._relin, self._galois = seal.PublicKey(), seal.RelinKeys(), seal.GaloisKeys()
         generator.create_public_key(public)
