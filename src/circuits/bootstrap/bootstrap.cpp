@@ -184,6 +184,17 @@ void Bootstrap::plan_iterations(std::size_t iterations) {
   }
 }
 
+std::vector<KeyNeed> Bootstrap::trace_needs(const rlwe::Parameters& parameters) const {
+  std::vector<KeyNeed> needs;
+  for (const auto& step : trace_) {
+    for (const std::size_t rotation : step) {
+      needs.push_back(
+          {KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(rotation))), top_gadget_});
+    }
+  }
+  return needs;
+}
+
 void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
   const auto add = [&](KeyNeed need) { add_need(std::move(need)); };
   needed_keys_.clear();
@@ -192,11 +203,7 @@ void Bootstrap::tell_needs(const rlwe::Parameters& parameters) {
       for (const KeyNeed& need : transform.needed_keys()) add(need);
     }
   }
-  for (const auto& step : trace_) {
-    for (const std::size_t rotation : step) {
-      add({KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(rotation))), top_gadget_});
-    }
-  }
+  for (KeyNeed& need : trace_needs(parameters)) add(std::move(need));
   add({KeyRole::galois(parameters.conjugation_element()),
        rotation_gadget(parameters, eval_mod_level_, most_special_primes)});
   for (const std::size_t level : eval_mod_->product_levels()) {

@@ -129,13 +129,7 @@ void Bootstrap::fit_keys(const rlwe::Parameters& parameters, std::size_t limit) 
     return work.key_products + 3 * (work.mod_ups + work.divisions);
   };
   // What is needed whatever the matrices are.
-  std::vector<KeyNeed> others;
-  for (const auto& step : trace_) {
-    for (const std::size_t rotation : step) {
-      others.push_back({rlwe::KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(rotation))),
-                        top_gadget_});
-    }
-  }
+  std::vector<KeyNeed> others = trace_needs(parameters);
   for (const KeyNeed& need : needed_keys_) {
     const bool is_of_a_matrix = std::any_of(all_keys.begin(), all_keys.end(), [&](const auto& matrix) {
       return is_one_of(need, matrix.needed_keys());

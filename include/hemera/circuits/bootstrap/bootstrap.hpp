@@ -82,6 +82,7 @@ class Bootstrap : public Plan {
   friend class PreparedBootstrap;
 
   void plan_iterations(std::size_t iterations);
+  [[nodiscard]] std::vector<KeyNeed> trace_needs(const rlwe::Parameters& parameters) const;
   void tell_needs(const rlwe::Parameters& parameters);
   void tell_cost(const rlwe::Parameters& parameters);
   void fit_keys(const rlwe::Parameters& parameters, std::size_t limit);
