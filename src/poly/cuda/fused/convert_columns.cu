@@ -95,8 +95,9 @@ __device__ __forceinline__ std::uint64_t fraction(std::uint64_t y, std::uint64_t
   return static_cast<std::uint64_t>((static_cast<uint128>(y) * factor) >> shift);
 }
 
-// Grid [tile of 8 columns, polynomial, job]. Thread g 4 + t of a warp has column g of target t. No steps: a
-// single source, whose weight is 1. A quotient counts -(product of the sources) for each target.
+// Grid [tile of 8 columns, job, polynomial]: the jobs of a polynomial find its sources in the cache, in a
+// batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
+// A quotient counts -(product of the sources) for each target.
 template <class A, int log_rows, int steps, Quotient from>
 __global__ void __launch_bounds__(threads, 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
@@ -105,7 +106,8 @@ __global__ void __launch_bounds__(threads, 2)
   using Twiddle = typename A::Twiddle;
   constexpr unsigned radix = S::radix;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
-  const ColumnJob& job = pass.jobs[blockIdx.z];
+  const unsigned job_index = blockIdx.y, polynomial = blockIdx.z;
+  const ColumnJob& job = pass.jobs[job_index];
   const ColumnJob::Target target = job.target[t];
   const typename A::Modulus m = pass.moduli[target.ring_index];
   const typename A::Fold fold = pass.folds[target.ring_index];
@@ -113,7 +115,7 @@ __global__ void __launch_bounds__(threads, 2)
   std::uint32_t weights[steps + 1][4][2];
 #pragma unroll
   for (int i = 0; i < steps * 8; ++i) {
-    weights[i / 8][i / 2 % 4][i % 2] = __ldg(pass.fragments + (blockIdx.z * (steps * 8) + i) * 32 + lane);
+    weights[i / 8][i / 2 % 4][i % 2] = __ldg(pass.fragments + (job_index * (steps * 8) + i) * 32 + lane);
   }
   constexpr bool computes = from == Quotient::computed || from == Quotient::chained;
   constexpr bool chains = from == Quotient::chained;
@@ -137,7 +139,7 @@ __global__ void __launch_bounds__(threads, 2)
     link_fold = pass.folds[link.ring_index];
 #pragma unroll
     for (int i = 0; i < 8; ++i)
-      link_weights[i / 2][i % 2] = __ldg(pass.links + (blockIdx.z * 8 + i) * 32 + lane);
+      link_weights[i / 2][i % 2] = __ldg(pass.links + (job_index * 8 + i) * 32 + lane);
   }
   auto* values = dynamic_shared<Value>() + t * S::values;
   auto* factors =
@@ -155,7 +157,7 @@ __global__ void __launch_bounds__(threads, 2)
     begin_kernel_beside();
   }
 
-  const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
+  const unsigned batch = polynomial / pass.components, component = polynomial % pass.components;
   const ulonglong2* sources[steps == 0 ? 1 : steps];
 #pragma unroll
   for (int s = 0; s < (steps == 0 ? 1 : steps); ++s) {
@@ -309,7 +311,7 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
           }
         }();
         launch("convert and transform", launcher.stream, kernel,
-               {row_size / tile_columns, static_cast<unsigned>(part.batches) * components, columns.job_count},
+               {row_size / tile_columns, columns.job_count, static_cast<unsigned>(part.batches) * components},
                {threads}, Shared<A, log_rows>::bytes, pass);
       });
     });
