@@ -179,7 +179,7 @@ TEST_P(BootstrapTest, HasThePrecisionOfTheModel) {
     const Precision found = pooled([&](std::size_t) { return session.bootstrapped(values); }, values, runs);
     const Precision expected = pooled([&](std::size_t i) { return plan.simulate(values, i); }, values, runs);
     EXPECT_NEAR(found.mean_bits, expected.mean_bits, 1);
-    EXPECT_NEAR(found.worst_bits, expected.worst_bits, 1.5);  // of one slot of thousands
+    EXPECT_NEAR(found.worst_bits, expected.worst_bits, 1);
   }
 }
 

@@ -130,7 +130,7 @@ TEST(Plan, FewerKeysFitALimitAndArePrecise) {
                              .decode(ckks::decrypt(prepared(session.evaluator, session.x), session.secret));
     const Precision precision = precision_of(found, values), expected = plan->expected_precision();
     EXPECT_NEAR(precision.mean_bits, expected.mean_bits, 0.7);
-    EXPECT_NEAR(precision.worst_bits, expected.worst_bits, 1.5);
+    EXPECT_NEAR(precision.worst_bits, expected.worst_bits, 1);
   }
 }
 
