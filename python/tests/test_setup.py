@@ -26,7 +26,7 @@ PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 LOCKS = sorted((REPOSITORY / "requirements").glob("*.txt"))
 GROUPS = {
     "demo": ("build", "run", "demo"),
-    "test": ("build", "run", "demo", "dev"),
+    "test": ("build", "run", "demo", "serving", "dev"),
     "bench": ("bench",),
 }
 
