@@ -44,6 +44,7 @@ ROWS = (
     ("interop",),
     ("hemera",),
     ("demo", "applications"),
+    ("serving",),
     ("bench",),
     ("commands",),
     ("cli",),

@@ -11,7 +11,9 @@ y = (x * x + 0.5).rotate(1)
 ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
 """
 
+import importlib
 from importlib.metadata import version
+from typing import Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
 from hemera._device import DeviceArray
@@ -55,5 +57,15 @@ __all__ = [
     "multiply_many",
     "rotations_for_sum",
     "rotations_needed",
+    "serving",
     "stack",
 ]
+
+_WHEN_ASKED_FOR = ("serving",)
+"""Modules that are imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHEN_ASKED_FOR:
+        return importlib.import_module(f"hemera.{name}")
+    raise AttributeError(f"module 'hemera' has no attribute {name!r}")

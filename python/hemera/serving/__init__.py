@@ -1,0 +1,15 @@
+"""Models as files, and their server and clients.
+
+import hemera as hm
+
+package = hm.serving.export(lambda x: x @ weights + 1, inputs=8, name="scores")
+package.save("scores.hemera-model")
+
+docs/serving.md describes them.
+"""
+
+from hemera.serving.interface import InputSpec, Interface, OutputSpec
+from hemera.serving.package import Package, PreparedModel, export
+from hemera.serving.tracing import Symbol, dot
+
+__all__ = ["InputSpec", "Interface", "OutputSpec", "Package", "PreparedModel", "Symbol", "dot", "export"]
