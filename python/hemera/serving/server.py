@@ -1,0 +1,74 @@
+"""The server's process: uvicorn around the application."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+from hemera.errors import DeviceError, ParameterError
+from hemera.serving.app import make_app
+from hemera.serving.logs import to_lines_of_json
+from hemera.serving.service import Service
+
+__all__ = ["serve"]
+
+
+def serve(
+    service: Service,
+    *,
+    host: str,
+    port: int,
+    certificate: Path | None = None,
+    certificate_key: Path | None = None,
+) -> int:
+    """Serve until the process gets SIGINT or SIGTERM; requests that run are answered before it ends.
+
+    Args:
+        service: what is served.
+        host: address to listen at.
+        port: 0: any that is free; the log's line "listening" tells it.
+        certificate: PEM file with the certificate and those that it rests on, for TLS.
+        certificate_key: PEM file with its key.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        DeviceError: when the address can not be listened at.
+        ParameterError: for one of the two TLS files alone.
+    """
+    import uvicorn
+
+    from hemera.serving.logs import log
+
+    if (certificate is None) != (certificate_key is None):
+        raise ParameterError("TLS needs both files: --tls-certificate and --tls-key")
+    settings = service.settings
+    to_lines_of_json()
+    options: dict[str, Any] = {}
+    if certificate is not None:
+        options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
+    config = uvicorn.Config(
+        make_app(service),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        limit_concurrency=settings.connections,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+        **options,
+    )
+    try:
+        listener = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
+        )
+    except OSError as error:
+        raise DeviceError(f"cannot listen at {host}, port {port}: {error.strerror}") from None
+    with listener:
+        log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
+        server = uvicorn.Server(config)
+        server.run(sockets=[listener])
+    return 0 if server.started else 1
