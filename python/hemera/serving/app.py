@@ -26,7 +26,7 @@ from hemera.serving.metrics import CONTENT_TYPE
 from hemera.serving.problems import Refused, refusal_of
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.service import Service
-from hemera.serving.uploads import OWN, UploadSink
+from hemera.serving.uploads import OWN, UploadSink, library_of
 from hemera.serving.wire import OCTETS, BodyReader, Memory, write_body
 
 __all__ = ["make_app"]
@@ -221,7 +221,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 await receive(request, collect, limit=settings.key_bytes, seconds=settings.body_seconds)
                 await write()
                 await asyncio.to_thread(reader.close)
-                library = await asyncio.to_thread(service.library_of, upload)
+                library = await asyncio.to_thread(library_of, upload.files)
                 session = await asyncio.wrap_future(
                     service.scheduler.call(functools.partial(service.load_upload, package, library, upload))
                 )
@@ -305,7 +305,8 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 [answer, gone], timeout=settings.request_seconds, return_when=asyncio.FIRST_COMPLETED
             )
             if answer.done():
-                return answer.result()
+                files: dict[str, bytes] = answer.result()
+                return files
             if gone.done():
                 raise ClientDisconnect
             raise Refused(
@@ -338,7 +339,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
     request.state.code = error.code
     headers = error.headers
-    if not request.scope.get("hemera.received"):
+    if request.method in ("POST", "PUT") and not request.scope.get("hemera.received"):
         # What is left of the body is not read.
         headers["Connection"] = "close"
     return JSONResponse(error.body, error.status, headers)

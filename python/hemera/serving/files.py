@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
+from hemera._source import read_bytes
 from hemera.errors import FileError
 
-__all__ = ["sync_folder", "write_atomically"]
+__all__ = ["read_files", "sync_folder", "write_atomically", "write_files"]
 
 
 def sync_folder(folder: Path) -> None:
@@ -18,6 +20,23 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def read_files(path: Path, single: str) -> dict[str, bytes]:
+    """The files of a request or an answer: those of a folder, by their names without what follows the point,
+    or one file, which gets the name `single`. FileError."""
+    if not path.is_dir():
+        return {single: read_bytes(path)}
+    return {each.stem: read_bytes(each) for each in sorted(path.iterdir())}
+
+
+def write_files(path: Path, files: Mapping[str, bytes]) -> None:
+    """What `read_files` reads. FileError."""
+    if len(files) == 1:
+        write_atomically(path, next(iter(files.values())))
+        return
+    for name, data in files.items():
+        write_atomically(path / f"{name}.hemera", data)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

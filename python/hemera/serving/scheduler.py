@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import threading
 import time
 from collections import OrderedDict, deque
@@ -14,6 +15,7 @@ from typing import Any
 
 from hemera.ciphertext import Ciphertext
 from hemera.errors import Error, OutOfMemoryError
+from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused
 from hemera.serving.sessions import Answer, Inputs, Session, SessionCache
@@ -141,7 +143,10 @@ class Scheduler:
 
     def _work(self) -> None:
         while (step := self._next()) is not None:
-            step()
+            try:
+                step()
+            except Exception as error:  # of this code: requests got theirs
+                log("failure", level=logging.ERROR, error=error)
 
     def _next(self) -> Callable[[], None] | None:
         """What is to be done next, when there is something; None: nothing any more."""

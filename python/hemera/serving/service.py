@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -19,7 +21,6 @@ from hemera.serving.sessions import Loader, Session, SessionCache
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
 from hemera.serving.tokens import Clients, require_name
-from hemera.serving.uploads import require_files
 
 __all__ = ["Home", "Service"]
 
@@ -69,6 +70,23 @@ class Home:
         """Removes a client's token and its keys. MismatchError where it is not there."""
         owner = self.clients.remove(name)
         shutil.rmtree(self.keys / owner, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Within it, no other server has the folder. FileError where one has it."""
+        path = self.root / "lock"
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise errors.FileError(f"cannot open {path}: {error.strerror}") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise errors.FileError(f"another server runs on {self.root}") from None
+        finally:
+            os.close(handle)
 
     def models(self) -> dict[str, Package]:
         """All models by name. FormatError where one is damaged."""
@@ -140,8 +158,6 @@ class Service:
         except errors.OutOfMemoryError:
             self.cache.drop_others("", "")
             return self.loader.load(package, library, upload.files)
-
-    library_of = staticmethod(require_files)
 
     def accept(self, upload: Upload, client: str, package: Package, library: str, session: Session) -> KeySet:
         """Checked keys become the client's; they are on disk when this returns."""

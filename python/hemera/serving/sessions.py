@@ -22,6 +22,9 @@ from hemera.serving.uploads import FOREIGN, OWN, refuse_secret
 
 __all__ = ["Answer", "Inputs", "Loader", "Session", "SessionCache"]
 
+_LARGER = 4
+"""Times the model's own degree that another library's client may have: what it costs grows with it."""
+
 Answer = dict[str, bytes]
 """The outputs of one request by name, each a file."""
 
@@ -201,6 +204,11 @@ class Loader:
             raise MismatchError(
                 f"the model {package.name!r} computes with {package.scheme.upper()}, and these keys are of "
                 f"{session.params.scheme.upper()}"
+            )
+        if session.params.degree > _LARGER * package.params.degree:
+            raise MismatchError(
+                f"these keys have the degree {session.params.degree}, and the model {package.name!r} is for "
+                f"{package.params.degree}: make smaller parameters"
             )
         session.load_keys(**{name: str(files[name]) for name in FOREIGN[1:] if name in files})
         return _ForeignSession(package, session)

@@ -50,3 +50,8 @@ class Settings:
             value = getattr(self, field.name)
             if isinstance(value, (int, float)) and not value > 0:
                 raise ParameterError(f"{field.name} must be above 0, not {value}")
+        if self.request_bytes > self.waiting_bytes:
+            raise ParameterError(
+                f"no request of {self.request_bytes} bytes would ever be taken where all that wait may have "
+                f"{self.waiting_bytes} together"
+            )

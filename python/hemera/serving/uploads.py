@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 
 from hemera._load import MAGIC, inspect
 from hemera.errors import Error
 from hemera.serving.problems import Refused
 from hemera.serving.store import Upload
 
-__all__ = ["FOREIGN", "OWN", "UploadSink", "refuse_secret", "require_files"]
+__all__ = ["FOREIGN", "OWN", "UploadSink", "library_of", "refuse_secret"]
 
 OWN = "keys"
 """The one file of Hemera's clients."""
@@ -98,14 +100,16 @@ class UploadSink:
         self._head = None
 
 
-def require_files(upload: Upload) -> str:
-    """The library whose files an upload holds: "Hemera", "SEAL" or "OpenFHE".
+def library_of(files: Mapping[str, Path]) -> str:
+    """The library whose files these are, by name: "Hemera", "SEAL" or "OpenFHE".
 
     Raises:
         Refused: (422) when they are not a client's keys, or one is a secret key.
     """
-    names = set(upload.files)
+    names = set(files)
     if names == {OWN}:
+        with files[OWN].open("rb") as file:
+            refuse_secret(file.read(_HEAD))
         return "Hemera"
     if OWN in names or FOREIGN[0] not in names or len(names) < 2:
         raise Refused(
@@ -114,9 +118,9 @@ def require_files(upload: Upload) -> str:
             "an upload is one file of Hemera's keys, or a context and keys of SEAL or OpenFHE, each a part",
         )
     try:
-        library = inspect(upload.files[FOREIGN[0]]).library
-        parms = upload.files[FOREIGN[0]] if library == "SEAL" else None
-        kinds = {name: inspect(path, parms=parms).kind for name, path in upload.files.items()}
+        library = inspect(files[FOREIGN[0]]).library
+        parms = files[FOREIGN[0]] if library == "SEAL" else None
+        kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
     except Error as error:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", str(error)) from error
     if any("secret" in kind for kind in kinds.values()):
