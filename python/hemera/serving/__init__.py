@@ -9,7 +9,21 @@ docs/serving.md describes them.
 """
 
 from hemera.serving.interface import InputSpec, Interface, OutputSpec
+from hemera.serving.linear import LinearModel, export_linear
 from hemera.serving.package import Package, PreparedModel, export
 from hemera.serving.tracing import Symbol, dot
+from hemera.serving.trees import export_trees
 
-__all__ = ["InputSpec", "Interface", "OutputSpec", "Package", "PreparedModel", "Symbol", "dot", "export"]
+__all__ = [
+    "InputSpec",
+    "Interface",
+    "LinearModel",
+    "OutputSpec",
+    "Package",
+    "PreparedModel",
+    "Symbol",
+    "dot",
+    "export",
+    "export_linear",
+    "export_trees",
+]

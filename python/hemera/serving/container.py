@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Union
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -32,7 +32,7 @@ _MAX_AXES = 8
 _DIGEST = 32
 _TYPES = ("<i1", "<i2", "<i4", "<i8", "<f8", "<c16")
 
-AnySource = Union[Source, BinaryIO]
+AnySource = Source | BinaryIO
 
 
 def read_all(source: AnySource, limit: int) -> bytes:
@@ -98,8 +98,8 @@ def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
         header = json.loads(data[begin : begin + length], parse_constant=_no_constant)
         if header["version"] != VERSION:
             raise FormatError(
-                f"the model is of version {header['version']!r} of the format, and this reads {VERSION}; take "
-                "a newer Hemera"
+                f"the model is of version {header['version']!r} of the format, and this reads {VERSION}; "
+                "take a newer Hemera"
             )
         content, order = header["content"], header["order"]
         found = _arrays(header["arrays"], memoryview(data)[begin + length : -_DIGEST])

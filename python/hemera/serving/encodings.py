@@ -63,8 +63,8 @@ def _require_range(values: Array, spec: InputSpec) -> None:
     high = np.inf if spec.high is None else spec.high
     if not (np.isfinite(values).all() and (values >= low).all() and (values <= high).all()):
         raise ParameterError(
-            f"{spec.name}: the model is for values from {low} to {high}, and these are from {values.min()} to "
-            f"{values.max()}"
+            f"{spec.name}: the model is for values from {low} to {high}, and these are from {values.min()} "
+            f"to {values.max()}"
         )
 
 
@@ -90,8 +90,9 @@ class Vectors(Encoding):
             array = np.asarray(values)
             own = (*spec.shape, spec.width)
             if array.shape[-len(own) :] != own:
+                wanted = ", ".join(map(str, own))
                 raise MismatchError(
-                    f"{spec.name}: an array of shape (..., {', '.join(map(str, own))}) is needed, not {array.shape}"
+                    f"{spec.name}: an array of shape (..., {wanted}) is needed, not {array.shape}"
                 )
             _require_range(array, spec)
             padded = np.zeros((*array.shape[:-1], spec.slots), array.dtype)
@@ -109,8 +110,8 @@ class Vectors(Encoding):
 
 @dataclass(frozen=True)
 class Rows(Encoding):
-    """Rows of a table, several in a ciphertext: each standardised, clipped, and filled up to a block of slots.
-    The result of a row is in the first slot of its block."""
+    """Rows of a table, several in a ciphertext: each standardised, clipped, and filled up to a block of
+    slots. The result of a row is in the first slot of its block."""
 
     kind: ClassVar[str] = "rows"
     mean: tuple[float, ...]
@@ -133,13 +134,13 @@ class Rows(Encoding):
         values = np.asarray(rows, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.features or len(values) == 0:
             raise MismatchError(
-                f"rows of shape {values.shape} were given to a model of {self.features} features; give (rows, "
-                f"{self.features})"
+                f"rows of shape {values.shape} were given to a model of {self.features} features; give "
+                f"(rows, {self.features})"
             )
         if not np.isfinite(values).all():
             raise ParameterError("the rows have missing or infinite values; fill them in before")
         scaled = (values - np.asarray(self.mean)) / np.asarray(self.deviation)
-        return np.clip(scaled, -self.clip, self.clip)
+        return np.asarray(np.clip(scaled, -self.clip, self.clip), np.float64)
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         values = self.prepared(rows)
@@ -180,7 +181,7 @@ class Rows(Encoding):
 @dataclass(frozen=True)
 class TreeRows(Encoding):
     """Rows of a table for boosted trees: the bits of each node's comparisons, laid out as
-    `hemera.applications.trees` does. The server learns nothing of them, the client neither splits nor leaves."""
+    `hemera.applications.trees` does. Splits and leaves are not in it."""
 
     kind: ClassVar[str] = "trees"
     quantiser: Quantiser
@@ -193,6 +194,7 @@ class TreeRows(Encoding):
     """0: a regression."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        del inputs
         bins = self.quantiser.bins(np.asarray(rows))
         each = self.layout.samples
         parts = [self._planes(bins[at : at + each]) for at in range(0, len(bins), each)]
@@ -207,7 +209,7 @@ class TreeRows(Encoding):
                 self.layout.pack((compared >= c).astype(np.int64))
                 for c in range(1, self.quantiser.planes + 1)
             ]
-        return np.stack(found).swapaxes(0, 1).reshape(-1, self.layout.degree)
+        return np.asarray(np.stack(found).swapaxes(0, 1).reshape(-1, self.layout.degree))
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         chunks = values[0].reshape(-1, 1, values[0].shape[-1])

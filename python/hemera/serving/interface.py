@@ -89,13 +89,12 @@ class Interface:
         """
         if ctx.params != self.params:
             raise MismatchError(
-                f"generate_keys: the model is for {self.params!r}, and the context has {ctx.params!r}; make a "
-                "Context of the model's params"
+                f"generate_keys: the model is for {self.params!r}, and the context has {ctx.params!r}; make "
+                "a Context of the model's params"
             )
         by_level: dict[int, list[int]] = {}
         for steps, level in self.keys.rotations.items():
             by_level.setdefault(level, []).append(steps)
-        own = {"conjugation": True} if self.scheme == "ckks" else {"swap_rows": True}
         plans = [circuits.Bootstrap(ctx.params, **settings) for settings in self.keys.bootstraps]
         keys = ctx.generate_keys(
             secret_key, public_key=False, relinearization=self.keys.relinearization, plan=plans
@@ -105,12 +104,13 @@ class Interface:
                 secret_key,
                 public_key=False,
                 relinearization=False,
+                conjugation=self.scheme == "ckks",
+                swap_rows=self.scheme != "ckks",
                 galois_level=self.keys.conjugation,
-                **own,
             )
-        for level, steps in sorted(by_level.items()):
+        for level, rotations in sorted(by_level.items()):
             keys = keys | ctx.generate_keys(
-                secret_key, public_key=False, relinearization=False, rotations=steps, galois_level=level
+                secret_key, public_key=False, relinearization=False, rotations=rotations, galois_level=level
             )
         return keys
 
@@ -167,8 +167,8 @@ class Interface:
                 + int(self.keys.conjugation is not None)
             )
             + sum(plan.key_bytes for plan in plans),
-            "inputs": [asdict(spec) for spec in self.inputs],
-            "outputs": [asdict(spec) for spec in self.outputs],
+            "inputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.inputs],
+            "outputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.outputs],
             "encoding": self.encoding.to_data(),
             "parameters": base64.b64encode(bytes(params)).decode(),
         }

@@ -19,6 +19,7 @@ from hemera.evaluator import Evaluator
 from hemera.parameters import Parameters
 from hemera.serving.values import (
     MAX_SLOTS,
+    SCHEME_NAMES,
     Array,
     Form,
     SchemeName,
@@ -71,13 +72,35 @@ class Encoded:
         return plain
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where an operation stands: what it is planned for."""
+
+    params: Parameters
+    """That rescale by themselves."""
+    level: int
+    """Of its operands."""
+    form: Form
+    """Of its first operand."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """What an operation runs with."""
+
+    ev: Evaluator
+    plan: Any
+    """What `Operation.plan` made."""
+
+
 class Operation(ABC):
     """One step of a program. Its fields are what the file keeps: numbers, text and arrays."""
 
     name: ClassVar[str]
     operands: ClassVar[int] = 1
     """How many values it takes; 0: one or more."""
-    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks", "bfv", "bgv")
+    schemes: ClassVar[tuple[SchemeName, ...]] = SCHEME_NAMES
+    relinearizes: ClassVar[bool] = False
 
     def validated(self, scheme: SchemeName) -> Operation:
         """The operation with its fields as they are kept. ParameterError or TypeError for wrong ones."""
@@ -88,24 +111,25 @@ class Operation(ABC):
     def form(self, forms: list[Form]) -> Form:
         """Of the result. MismatchError where the operands do not fit."""
 
-    def depth(self, scheme: SchemeName) -> int:
+    @property
+    def depth(self) -> int:
         """Multiplications one after the other: with CKKS the levels that it takes."""
-        del scheme
         return 0
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        """Adds the keys that it needs at a level, with operands of this form."""
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        """Adds the rotations, conjugations and bootstraps that it does."""
+        del keys, place
 
-    def plan(self, params: Parameters, level: int, form: Form) -> Any:
+    def plan(self, place: Place) -> Any:
         """What is made once for each context."""
-        del params, level, form
+        del place
 
     @abstractmethod
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         """The result, of operands with equally many axes."""
 
     @abstractmethod
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         """The result of values in the clear, of shape (..., slots)."""
 
 
@@ -128,53 +152,53 @@ class Add(_SlotBySlot):
     name = "add"
     operands = 2
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.add(xs[0], xs[1])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.add(xs[0], xs[1])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
-        return cast(Array, xs[0] + xs[1])
+    def clear(self, *xs: Array) -> Array:
+        return xs[0] + xs[1]
 
 
 class Subtract(_SlotBySlot):
     name = "subtract"
     operands = 2
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.subtract(xs[0], xs[1])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.subtract(xs[0], xs[1])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
-        return cast(Array, xs[0] - xs[1])
+    def clear(self, *xs: Array) -> Array:
+        return xs[0] - xs[1]
 
 
 class Negate(_SlotBySlot):
     name = "negate"
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.negate(xs[0])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.negate(xs[0])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return -xs[0]
 
 
 class _Product(_SlotBySlot):
     """Takes a multiplication, and relinearizes."""
 
-    def depth(self, scheme: SchemeName) -> int:
-        return 1
+    relinearizes = True
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        keys.relinearization = True
+    @property
+    def depth(self) -> int:
+        return 1
 
 
 class Multiply(_Product):
     name = "multiply"
     operands = 2
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.multiply(xs[0], xs[1])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.multiply(xs[0], xs[1])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
-        return cast(Array, xs[0] * xs[1])
+    def clear(self, *xs: Array) -> Array:
+        return xs[0] * xs[1]
 
 
 @dataclass(frozen=True)
@@ -183,16 +207,18 @@ class Power(_Product):
     exponent: int
 
     def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
         return Power(integer(self.exponent, "the exponent of a power", 2, 1 << 20))
 
-    def depth(self, scheme: SchemeName) -> int:
+    @property
+    def depth(self) -> int:
         return (self.exponent - 1).bit_length()
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.square(xs[0]) if self.exponent == 2 else ev.power(xs[0], self.exponent)
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.square(xs[0]) if self.exponent == 2 else at.ev.power(xs[0], self.exponent)
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
-        return cast(Array, xs[0] ** self.exponent)
+    def clear(self, *xs: Array) -> Array:
+        return xs[0] ** self.exponent
 
 
 class Dot(_Product):
@@ -206,11 +232,11 @@ class Dot(_Product):
             raise MismatchError(f"dot: {len(forms)} operands are no pairs")
         return super().form(forms)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         half = len(xs) // 2
-        return ev.dot(xs[:half], xs[half:])
+        return at.ev.dot(xs[:half], xs[half:])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         half = len(xs) // 2
         return cast(Array, sum(a * b for a, b in zip(xs[:half], xs[half:], strict=True)))
 
@@ -233,10 +259,10 @@ class AddNumber(_SlotBySlot):
     def validated(self, scheme: SchemeName) -> Operation:
         return AddNumber(_number(self.number, scheme, "a summand"))
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.add(xs[0], self.number)
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.add(xs[0], self.number)
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return cast(Array, xs[0] + self.number)
 
 
@@ -248,13 +274,14 @@ class MultiplyNumber(_SlotBySlot):
     def validated(self, scheme: SchemeName) -> Operation:
         return MultiplyNumber(_number(self.number, scheme, "a factor"))
 
-    def depth(self, scheme: SchemeName) -> int:
-        return int(scheme == "ckks" and not isinstance(self.number, int))
+    @property
+    def depth(self) -> int:
+        return int(not isinstance(self.number, int))
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.multiply(xs[0], self.number)
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.multiply(xs[0], self.number)
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return cast(Array, xs[0] * self.number)
 
 
@@ -276,14 +303,15 @@ class AddArray(Operation):
     def form(self, forms: list[Form]) -> Form:
         return form_with_array(self.name, forms[0], self.values)
 
-    def plan(self, params: Parameters, level: int, form: Form) -> Any:
+    def plan(self, place: Place) -> Encoded:
+        del place
         return Encoded(self.values, product=False)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.add(xs[0], plan.for_operand(ev, xs[0]))
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.add(xs[0], at.plan.for_operand(at.ev, xs[0]))
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
-        return cast(Array, xs[0] + _filled(self.values, xs[0].shape[-1]))
+    def clear(self, *xs: Array) -> Array:
+        return xs[0] + _filled(self.values, xs[0].shape[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,17 +325,19 @@ class MultiplyArray(Operation):
     def form(self, forms: list[Form]) -> Form:
         return form_with_array(self.name, forms[0], self.values)
 
-    def depth(self, scheme: SchemeName) -> int:
+    @property
+    def depth(self) -> int:
         return 1
 
-    def plan(self, params: Parameters, level: int, form: Form) -> Any:
+    def plan(self, place: Place) -> Encoded:
+        del place
         return Encoded(self.values, product=True)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.multiply(xs[0], plan.for_operand(ev, xs[0]))
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.multiply(xs[0], at.plan.for_operand(at.ev, xs[0]))
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
-        return cast(Array, xs[0] * _filled(self.values, xs[0].shape[-1]))
+    def clear(self, *xs: Array) -> Array:
+        return xs[0] * _filled(self.values, xs[0].shape[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,16 +357,18 @@ class DotArrays(Operation):
         pairs = zip(forms, self.values, strict=True)
         return common_form(self.name, [form_with_array(self.name, x, array) for x, array in pairs])
 
-    def depth(self, scheme: SchemeName) -> int:
+    @property
+    def depth(self) -> int:
         return 1
 
-    def plan(self, params: Parameters, level: int, form: Form) -> Any:
+    def plan(self, place: Place) -> list[Encoded]:
+        del place
         return [Encoded(array, product=True) for array in self.values]
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.dot(xs, [each.for_operand(ev, x) for each, x in zip(plan, xs, strict=True)])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.dot(xs, [each.for_operand(at.ev, x) for each, x in zip(at.plan, xs, strict=True)])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         pairs = zip(xs, self.values, strict=True)
         return cast(Array, sum(x * _filled(array, x.shape[-1]) for x, array in pairs))
 
@@ -346,21 +378,33 @@ class DotArrays(Operation):
 
 @dataclass(frozen=True)
 class Rotate(_SlotBySlot):
+    """Slots turned left."""
+
     name: ClassVar[str] = "rotate"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
     steps: int
 
     def validated(self, scheme: SchemeName) -> Operation:
-        return Rotate(integer(self.steps, "the steps of a rotation", 1 - MAX_SLOTS, MAX_SLOTS - 1))
+        del scheme
+        return type(self)(integer(self.steps, "the steps of a rotation", 1 - MAX_SLOTS, MAX_SLOTS - 1))
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        keys.rotate(self.steps, level)
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        keys.rotate(self.steps, place.level)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.rotate(xs[0], self.steps)
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.rotate(xs[0], self.steps)
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
-        if scheme == "ckks":
-            return np.roll(xs[0], -self.steps, axis=-1)
+    def clear(self, *xs: Array) -> Array:
+        return np.roll(xs[0], -self.steps, axis=-1)
+
+
+class RotateRows(Rotate):
+    """Each of the two rows of slots turned left."""
+
+    name = "rotate rows"
+    schemes = ("bfv", "bgv")
+
+    def clear(self, *xs: Array) -> Array:
         return np.roll(_rows(xs[0]), -self.steps, axis=-1).reshape(xs[0].shape)
 
 
@@ -373,13 +417,13 @@ class Conjugate(_SlotBySlot):
     name = "conjugate"
     schemes = ("ckks",)
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        keys.conjugate(level)
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        keys.conjugate(place.level)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.conjugate(xs[0])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.conjugate(xs[0])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return np.conj(xs[0])
 
 
@@ -387,29 +431,29 @@ class SwapRows(_SlotBySlot):
     name = "swap rows"
     schemes = ("bfv", "bgv")
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        keys.conjugate(level)
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        keys.conjugate(place.level)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.swap_rows(xs[0])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.swap_rows(xs[0])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return _rows(xs[0])[..., ::-1, :].reshape(xs[0].shape)
 
 
 class Sum(_SlotBySlot):
     name = "sum"
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        for steps in hemera.rotations_for_sum(params, form.slots):
-            keys.rotate(steps, level)
-        if params.scheme != "ckks":
-            keys.conjugate(level)
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        for steps in hemera.rotations_for_sum(place.params, place.form.slots):
+            keys.rotate(steps, place.level)
+        if place.params.scheme != "ckks":
+            keys.conjugate(place.level)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.sum(xs[0])
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.sum(xs[0])
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return cast(Array, xs[0].sum(axis=-1, keepdims=True) + np.zeros_like(xs[0]))
 
 
@@ -421,6 +465,7 @@ class Take(Operation):
     index: int
 
     def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
         return Take(integer(self.index, "an index", 0, MAX_SLOTS))
 
     def form(self, forms: list[Form]) -> Form:
@@ -429,13 +474,13 @@ class Take(Operation):
             raise MismatchError(f"index {self.index} of a batch of shape {shape} for each request")
         return Form(forms[0].slots, shape[1:])
 
-    def plan(self, params: Parameters, level: int, form: Form) -> Any:
-        return len(form.shape)
+    def plan(self, place: Place) -> Any:
+        return len(place.form.shape)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return xs[0][(slice(None),) * (xs[0].ndim - plan) + (self.index,)]
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return xs[0][(slice(None),) * (xs[0].ndim - at.plan) + (self.index,)]
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         raise NotImplementedError  # `Program.evaluate_clear` knows the axes
 
 
@@ -461,38 +506,43 @@ class Matmul(Operation):
     def form(self, forms: list[Form]) -> Form:
         if max(self.matrix.shape) > forms[0].slots:
             raise MismatchError(
-                f"a matrix of shape {self.matrix.shape} and values of {forms[0].slots} slots do not fit; give "
-                "the input more: Input(..., slots=)"
+                f"a matrix of shape {self.matrix.shape} and values of {forms[0].slots} slots do not fit; "
+                "give the input more: InputSpec(..., slots=)"
             )
         return forms[0]
 
-    def depth(self, scheme: SchemeName) -> int:
+    @property
+    def depth(self) -> int:
         return 1
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        for steps in self.plan(params, level, form).rotations:
-            keys.rotate(steps, level)
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        for steps in self.plan(place).rotations:
+            keys.rotate(steps, place.level)
 
-    def plan(self, params: Parameters, level: int, form: Form) -> LinearTransform:
+    def plan(self, place: Place) -> LinearTransform:
         return LinearTransform(
-            self.matrix.T, params, slots=form.slots, level=level, baby_steps=self.baby_steps
+            self.matrix.T,
+            place.params,
+            slots=place.form.slots,
+            level=place.level,
+            baby_steps=self.baby_steps,
         )
 
-    def decided(self, params: Parameters, level: int, form: Form) -> Matmul:
+    def decided(self, place: Place) -> Matmul:
         """The same with the baby steps that cost least for these parameters."""
-        wanted = self.plan(params, level, form).rotations
+        wanted = self.plan(place).rotations
         steps = 1
-        while steps < form.slots:
+        while steps < place.form.slots:
             found = dataclasses.replace(self, baby_steps=steps)
-            if found.plan(params, level, form).rotations == wanted:
+            if found.plan(place).rotations == wanted:
                 return found
             steps *= 2
         return dataclasses.replace(self, baby_steps=steps)
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.transform(xs[0], plan)
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.transform(xs[0], at.plan)
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         rows, columns = self.matrix.shape
         result = np.zeros((*xs[0].shape[:-1], xs[0].shape[-1]), np.result_type(xs[0], self.matrix))
         result[..., :columns] = xs[0][..., :rows] @ self.matrix
@@ -508,16 +558,18 @@ class _OfFunction(_Product):
     @abstractmethod
     def function(self) -> Function: ...
 
-    def depth(self, scheme: SchemeName) -> int:
+    @property
+    def depth(self) -> int:
         return self.function.depth
 
-    def plan(self, params: Parameters, level: int, form: Form) -> Function:
+    def plan(self, place: Place) -> Function:
+        del place
         return self.function
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.apply(plan, *xs)
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.apply(at.plan, *xs)
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return self.function.evaluate_clear(*xs)
 
 
@@ -592,6 +644,7 @@ class OfNamedFunction(_OfFunction):
     numbers: dict[str, float]
 
     def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
         if not isinstance(self.of, str) or not isinstance(self.numbers, dict):
             raise TypeError("a function is given by its name and numbers")
         numbers = {str(key): real(value, key) for key, value in self.numbers.items()}
@@ -627,6 +680,7 @@ class Bootstraps(_SlotBySlot):
     merge_parts: bool = False
 
     def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
         iterations = integer(self.iterations, "iterations", 1, 8)
         return Bootstraps(bool(self.real), iterations, bool(self.merge_parts))
 
@@ -634,18 +688,18 @@ class Bootstraps(_SlotBySlot):
         """Arguments of `hemera.circuits.Bootstrap`."""
         return {"slots": form.slots, **parts_of(self)}
 
-    def use_keys(self, keys: KeysOf, params: Parameters, level: int, form: Form) -> None:
-        settings = self.settings(form)
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        settings = self.settings(place.form)
         if settings not in keys.bootstraps:
             keys.bootstraps.append(settings)
 
-    def plan(self, params: Parameters, level: int, form: Form) -> Bootstrap:
-        return Bootstrap(params, **self.settings(form))
+    def plan(self, place: Place) -> Bootstrap:
+        return Bootstrap(place.params, **self.settings(place.form))
 
-    def run(self, ev: Evaluator, plan: Any, *xs: Ciphertext) -> Ciphertext:
-        return ev.bootstrap(xs[0], plan)
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.bootstrap(xs[0], at.plan)
 
-    def clear(self, scheme: SchemeName, *xs: Array) -> Array:
+    def clear(self, *xs: Array) -> Array:
         return np.real(xs[0]) if self.real else xs[0]
 
 
@@ -664,6 +718,7 @@ OPERATIONS: dict[str, type[Operation]] = {
         MultiplyArray,
         DotArrays,
         Rotate,
+        RotateRows,
         Conjugate,
         SwapRows,
         Sum,

@@ -1,4 +1,4 @@
-"""A packaged model: one file with the program, its weights, the parameters, and what its clients must know."""
+"""A packaged model: one file with the program, its weights, the parameters, and what clients must know."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hemera import _core, circuits
+from hemera import _core, circuits, ckks
 from hemera.ciphertext import Ciphertext
 from hemera.context import Context, rotations_needed
 from hemera.errors import (
@@ -28,12 +28,12 @@ from hemera.parameters import IntegerParameters, Parameters
 from hemera.serving import container
 from hemera.serving.encodings import READINGS, Encoding, Vectors
 from hemera.serving.interface import InputSpec, Interface, OutputSpec
-from hemera.serving.operations import Conjugate, Matmul, Operation, Rotate, Sum
+from hemera.serving.operations import Bootstraps, Conjugate, Matmul, Operation, Rotate, Running, Sum
 from hemera.serving.program import Program
 from hemera.serving.tracing import record
 from hemera.serving.values import Array, Form, SchemeName
 
-__all__ = ["Package", "PreparedModel", "export"]
+__all__ = ["Package", "PreparedModel", "export", "package"]
 
 
 class Package:
@@ -179,7 +179,8 @@ class Package:
         params = ctx.params
         if params.scheme != self.scheme:
             raise MismatchError(
-                f"the model {self.name!r} is of {self.scheme.upper()}, and the keys of {params.scheme.upper()}"
+                f"the model {self.name!r} is of {self.scheme.upper()}, and the keys are of "
+                f"{params.scheme.upper()}"
             )
         if keys.context.params != params:
             raise MismatchError(f"the keys belong to {keys.context!r}, not to {ctx!r}")
@@ -187,8 +188,8 @@ class Package:
         if isinstance(params, IntegerParameters) and isinstance(self.params, IntegerParameters):
             if (params.max_slots, params.plain_modulus) != (slots, self.params.plain_modulus):
                 raise MismatchError(
-                    f"the model {self.name!r} is for {slots} slots modulo {self.params.plain_modulus}, and the "
-                    f"parameters have {params.max_slots} modulo {params.plain_modulus}"
+                    f"the model {self.name!r} is for {slots} slots modulo {self.params.plain_modulus}, and "
+                    f"the parameters have {params.max_slots} modulo {params.plain_modulus}"
                 )
         elif params.max_slots < slots:
             raise MismatchError(
@@ -204,9 +205,7 @@ class Package:
             steps
             for node in self._program.nodes
             if isinstance(node.operation, Matmul)
-            for steps in node.operation.plan(
-                own, levels[node.operands[0]], self._program.forms[node.operands[0]]
-            ).rotations
+            for steps in node.operation.plan(self._program.place(node, own, levels)).rotations
         }
         rotations = [
             steps
@@ -258,10 +257,7 @@ class PreparedModel:
         program = package.program
         self._levels = program.levels(params, package._input_levels(params))
         self._plans = [
-            node.operation.plan(
-                params, min(self._levels[at] for at in node.operands), program.forms[node.operands[0]]
-            )
-            for node in program.nodes
+            node.operation.plan(program.place(node, params, self._levels)) for node in program.nodes
         ]
         self._settled = _before_rotations(program) if program.scheme == "ckks" else set()
         self._last_use = _last_uses(program)
@@ -307,7 +303,8 @@ class PreparedModel:
         values: list[Ciphertext | None] = list(self._taken(ev, inputs))
         for number, node in enumerate(program.nodes):
             at = len(values)
-            result = node.operation.run(ev, self._plans[number], *self._operands(values, node.operands))
+            running = Running(ev, self._plans[number])
+            result = node.operation.run(running, *self._operands(values, node.operands))
             values.append(_settled(ev, result) if at in self._settled else result)
             for used in node.operands:
                 if self._last_use[used] <= number:
@@ -326,9 +323,10 @@ class PreparedModel:
         for number, (x, spec) in enumerate(zip(inputs, specs, strict=True)):
             axes = x.ndim - len(spec.shape)
             if axes < 0 or x.shape[axes:] != spec.shape or x.slots != spec.slots or x.size != 2:
+                wanted = "".join(f", {extent}" for extent in spec.shape)
                 raise MismatchError(
-                    f"input {spec.name!r} has shape (..., {', '.join(map(str, spec.shape))}) and {spec.slots} "
-                    f"slots, and ciphertexts of shape {x.shape} and {x.slots} slots came"
+                    f"input {spec.name!r} has shape (...{wanted}) and {spec.slots} slots, and ciphertexts of "
+                    f"shape {x.shape}, {x.slots} slots and {x.size} components came"
                 )
             if requests not in (None, x.shape[:axes]):
                 raise MismatchError(f"inputs of {requests} and of {x.shape[:axes]} requests came together")
@@ -356,17 +354,21 @@ class PreparedModel:
         return found
 
     def _given(self, ev: Evaluator, value: Ciphertext | None) -> Ciphertext:
+        """An output, as it is sent."""
         assert value is not None
-        if self._inner is not self._context:
-            return _settled(ev, value).to(self._context)
         if self._context.params != self._package.params:  # how much noise there is, nobody knows
-            return _settled(ev, value)
-        if self._package.scheme != "ckks" and not value.guaranteed_noise_budget > 0:
+            result = _settled(ev, value)
+        elif self._package.scheme != "ckks" and not value.guaranteed_noise_budget > 0:
             raise NoiseError(
-                f"the parameters of {self._package.name!r} leave no noise budget that is certain; export it with "
-                "larger ones"
+                f"the parameters of {self._package.name!r} leave no noise budget that is certain; export it "
+                "with larger ones"
             )
-        return value.shrink()
+        else:
+            result = value.shrink()
+        if self._inner is not self._context:
+            result = result.to(self._context)
+        result._filled = None  # the package says how many slots have values
+        return result
 
 
 def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:
@@ -377,8 +379,9 @@ def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:
 
 
 def _before_rotations(program: Program) -> set[int]:
-    """Values that are rotated: at the level that they have after their rescale, where keys are smaller."""
-    moves: tuple[type[Operation], ...] = (Rotate, Conjugate, Sum)
+    """Values that are rotated or bootstrapped: at the level that they have after their rescale, where keys
+    are smaller."""
+    moves: tuple[type[Operation], ...] = (Rotate, Conjugate, Sum, Bootstraps)
     return {at for node in program.nodes if isinstance(node.operation, moves) for at in node.operands}
 
 
@@ -459,28 +462,42 @@ def export(
     scheme: SchemeName = "ckks" if params is None else params.scheme
     program, names = record(function, scheme, [spec.form for spec in specs])
     if params is None:
-        import hemera.ckks
-
         slots = max(form.slots for form in program.forms)
-        params = hemera.ckks.Parameters.for_circuit(
+        params = ckks.Parameters.for_circuit(
             max(1, program.depth), scale_bits=scale_bits, slots=slots, largest=largest, security=security
         )
-    own = _automatic(params)
-    levels = program.levels(own, [spec.level for spec in specs])
-    program.decide(own, levels)
-    if scheme == "ckks":
-        specs = [replace(spec, level=level) for spec, level in zip(specs, levels, strict=False)]
-    elif any(form.slots != params.max_slots for form in program.inputs):
-        raise ParameterError(f"inputs of {scheme.upper()} have all {params.max_slots} slots")
-    interface = Interface(
-        name,
-        description,
-        own,
-        tuple(specs),
+    return package(
+        program,
+        specs,
         _outputs(names, [program.forms[at] for at in program.outputs], outputs or {}),
-        program.keys(own, levels),
-        program.depth,
-        encoding or Vectors(),
+        params,
+        name=name,
+        description=description,
+        encoding=encoding or Vectors(),
+    )
+
+
+def package(
+    program: Program,
+    inputs: Sequence[InputSpec],
+    outputs: Sequence[OutputSpec],
+    params: Parameters,
+    *,
+    name: str,
+    description: str,
+    encoding: Encoding,
+) -> Package:
+    """The package of a recorded program. Raises as `export`."""
+    own = _automatic(params)
+    levels = program.levels(own, [spec.level for spec in inputs])
+    program.decide(own, levels)
+    if program.scheme == "ckks":
+        inputs = [replace(spec, level=level) for spec, level in zip(inputs, levels, strict=False)]
+    elif any(form.slots != params.max_slots for form in program.inputs):
+        raise ParameterError(f"inputs of {program.scheme.upper()} have all {params.max_slots} slots")
+    keys = program.keys(own, levels)
+    interface = Interface(
+        name, description, own, tuple(inputs), tuple(outputs), keys, program.depth, encoding
     )
     return Package(interface, program)
 
@@ -505,8 +522,8 @@ def _specs(given: int | InputSpec | Sequence[int | InputSpec], params: Parameter
     for spec in specs:
         if spec.width > spec.slots or spec.slots & (spec.slots - 1):
             raise ParameterError(
-                f"input {spec.name!r}: {spec.width} values in {spec.slots} slots; slots are a power of two that is "
-                "not below the width"
+                f"input {spec.name!r}: {spec.width} values in {spec.slots} slots; slots are a power of two "
+                "that is not below the width"
             )
     return specs
 
@@ -524,7 +541,8 @@ def _outputs(
         read = told if isinstance(told, str) else told[1] if isinstance(told, tuple) else "values"
         if not 1 <= width <= form.slots or read not in READINGS:
             raise ParameterError(
-                f"output {name!r}: 1 to {form.slots} values, read as one of {', '.join(READINGS)}, not {told!r}"
+                f"output {name!r}: 1 to {form.slots} values, read as one of {', '.join(READINGS)}, not "
+                f"{told!r}"
             )
         found.append(OutputSpec(name, width, form.shape, read))
     return tuple(found)

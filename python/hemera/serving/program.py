@@ -11,7 +11,16 @@ import numpy as np
 from hemera import circuits
 from hemera.errors import Error, FormatError, LevelError, ParameterError
 from hemera.parameters import Parameters
-from hemera.serving.operations import OPERATIONS, Bootstraps, KeysOf, Matmul, Operation, Take, parts_of
+from hemera.serving.operations import (
+    OPERATIONS,
+    Bootstraps,
+    KeysOf,
+    Matmul,
+    Operation,
+    Place,
+    Take,
+    parts_of,
+)
 from hemera.serving.values import Array, Form, SchemeName, integer
 
 MAX_NODES = 100_000
@@ -76,7 +85,7 @@ class Program:
         told."""
         found = [0] * len(self.inputs)
         for node in self.nodes:
-            own = node.operation.depth(self.scheme)
+            own = node.operation.depth
             before = 0 if isinstance(node.operation, Bootstraps) else max(found[at] for at in node.operands)
             found.append(before + own)
         return max(found)
@@ -102,11 +111,11 @@ class Program:
         plans: dict[int, circuits.Bootstrap] = {}
         for number, node in enumerate(self.nodes):
             if isinstance(node.operation, Bootstraps):
-                plans[number] = node.operation.plan(params, 0, self.forms[node.operands[0]])
+                plans[number] = node.operation.plan(Place(params, 0, self.forms[node.operands[0]]))
                 lowest = max(lowest, plans[number].input_level)
         for number, node in enumerate(self.nodes):
             before = min(found[at] for at in node.operands)
-            after = before - node.operation.depth(self.scheme)
+            after = before - node.operation.depth
             if number in plans:
                 after = plans[number].result_level
             if after < lowest:
@@ -118,20 +127,23 @@ class Program:
             found.append(after)
         return found
 
+    def place(self, node: Node, params: Parameters, levels: Sequence[int]) -> Place:
+        """Where a node stands, with parameters and at levels of the program's values."""
+        return Place(params, min(levels[at] for at in node.operands), self.forms[node.operands[0]])
+
     def keys(self, params: Parameters, levels: Sequence[int]) -> KeysOf:
         """The keys that it needs with these parameters, at these levels of its values."""
         keys = KeysOf()
         for node in self.nodes:
-            form = self.forms[node.operands[0]]
-            node.operation.use_keys(keys, params, max(levels[at] for at in node.operands), form)
+            keys.relinearization |= node.operation.relinearizes
+            node.operation.use_keys(keys, self.place(node, params, levels))
         return keys
 
     def decide(self, params: Parameters, levels: Sequence[int]) -> None:
         """Fix what would be chosen by parameters, so that the keys are the same for any."""
         for number, node in enumerate(self.nodes):
             if isinstance(node.operation, Matmul) and node.operation.baby_steps == 0:
-                at = node.operands[0]
-                chosen = node.operation.decided(params, levels[at], self.forms[at])
+                chosen = node.operation.decided(self.place(node, params, levels))
                 self.nodes[number] = Node(chosen, node.operands)
 
     # --- In the clear. ---
@@ -146,7 +158,7 @@ class Program:
                 axis = xs[0].ndim - 1 - len(self.forms[node.operands[0]].shape)
                 result = np.take(xs[0], node.operation.index, axis=axis)
             else:
-                result = node.operation.clear(self.scheme, *xs)
+                result = node.operation.clear(*xs)
             values.append(result % modulus if modulus else result)
         found = [values[at] for at in self.outputs]
         if not modulus:

@@ -20,8 +20,8 @@ from hemera.serving.values import Array, Form, SchemeName, constant
 __all__ = ["Recorder", "Symbol", "record"]
 
 _DATA = (
-    "its value is encrypted when the model runs, so a program can not depend on it: {what}. Compute both sides and "
-    "select with an encrypted 0 or 1 (hm.circuits.compare is one), or decide at the client"
+    "its value is encrypted when the model runs, so a program can not depend on it: {what}. Compute both "
+    "sides and select with an encrypted 0 or 1 (hm.circuits.compare is one), or decide at the client"
 )
 
 
@@ -114,7 +114,7 @@ class Symbol(NotAnArray, Recorded):
         return self._note(op.AddArray(-_array(other)))
 
     def __rsub__(self, other: object) -> Symbol:
-        return -self + other
+        return (-self).__add__(other)
 
     def __mul__(self, other: object) -> Symbol:
         if isinstance(other, Symbol):
@@ -131,7 +131,8 @@ class Symbol(NotAnArray, Recorded):
             raise TypeError("a ciphertext can only be divided by plain numbers; hm.circuits.inverse is 1 / x")
         if self._recorder.program.scheme != "ckks":
             raise TypeError("BFV and BGV have no division")
-        return self * (1 / np.asarray(other, float))
+        inverse: Array = 1 / np.asarray(other, np.float64)
+        return self.__mul__(inverse)
 
     def __matmul__(self, matrix: ArrayLike) -> Symbol:
         """CKKS: each vector as a row times a plain matrix of shape (values, columns)."""
@@ -140,7 +141,7 @@ class Symbol(NotAnArray, Recorded):
         return self._note(op.Matmul(np.asarray(matrix)))
 
     def __rmatmul__(self, matrix: ArrayLike) -> Symbol:
-        return self @ np.asarray(matrix).T
+        return self.__matmul__(np.asarray(matrix).T)
 
     def __neg__(self) -> Symbol:
         return self._note(op.Negate())
@@ -180,7 +181,8 @@ class Symbol(NotAnArray, Recorded):
 
     def rotate(self, steps: int) -> Symbol:
         """Slots turned left by `steps`."""
-        return self._note(op.Rotate(steps)) if steps else self
+        ckks = self._recorder.program.scheme == "ckks"
+        return self._note(op.Rotate(steps) if ckks else op.RotateRows(steps)) if steps else self
 
     def conjugate(self) -> Symbol:
         """CKKS: the complex conjugate."""
@@ -221,7 +223,7 @@ class Symbol(NotAnArray, Recorded):
     def _no_comparison(self, _: object) -> NoReturn:
         raise TypeError(_DATA.format(what="comparisons, min and max ask for it"))
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_comparison  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_comparison
 
 
 def _plain(number: complex) -> Any:
@@ -269,6 +271,14 @@ class Recorder:
                 raise TypeError("the value belongs to another program")
         return Symbol(self, self.program.add(operation, *(x._number for x in operands)))
 
+    def give(self, value: object) -> None:
+        """Make a value an output. TypeError for anything else than a value of this program."""
+        if not isinstance(value, Symbol) or value._recorder is not self:
+            raise TypeError(
+                f"the function returns {type(value).__name__}; return values that come of its arguments"
+            )
+        self.program.give(value._number)
+
     def encode(self, values: ArrayLike) -> Constant:
         """As of an evaluator."""
         array = constant(values, self.program.scheme, "a constant")
@@ -277,12 +287,12 @@ class Recorder:
     def add(self, a: Symbol, b: Any, *, out: None = None) -> Symbol:
         """As of an evaluator."""
         del out
-        return a + b
+        return a.__add__(b)
 
     def subtract(self, a: Symbol, b: Any, *, out: None = None) -> Symbol:
         """As of an evaluator."""
         del out
-        return a - b
+        return a.__sub__(b)
 
     def negate(self, a: Symbol) -> Symbol:
         """As of an evaluator."""
@@ -334,9 +344,5 @@ def record(
     if not values:
         raise TypeError("the function returns nothing; return the model's outputs")
     for value in values:
-        if not isinstance(value, Symbol) or value._recorder is not recorder:
-            raise TypeError(
-                f"the function returns {type(value).__name__}; return values that come of its arguments"
-            )
-        recorder.program.give(value._number)
+        recorder.give(value)
     return recorder.program, names

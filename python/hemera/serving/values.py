@@ -1,4 +1,4 @@
-"""Values of a program before there are any: their slots and batches, checked as they are recorded and loaded."""
+"""Values of a program before there are any: their slots and batches, and the constants beside them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def integer(value: object, what: str, low: int, high: int) -> int:
     """An integer in a range. TypeError or ParameterError."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be an integer, not {type(value).__name__}")
-    number = operator.index(value)  # type: ignore[arg-type]
+    number = operator.index(value)
     if not low <= number <= high:
         raise ParameterError(f"{what} must be from {low} to {high}, not {number}")
     return number
