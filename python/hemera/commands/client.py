@@ -48,20 +48,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     child = action("encrypt", "By files: encrypts rows.")
     _add_description(child)
     child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
-    child.add_argument("request", metavar="REQUEST", type=Path, help="file to write; of several inputs a folder")
+    child.add_argument(
+        "request", metavar="REQUEST", type=Path, help="file to write; of several inputs a folder"
+    )
     child = action("decrypt", "By files: reads the server's answer.")
     _add_description(child)
     child.add_argument("answer", metavar="ANSWER", type=Path, help="file, or folder, of the server")
     _add_results(child)
     child.add_argument(
-        "--rows", dest="count", type=_options.positive, help="how many rows were encrypted (default: all there is)"
+        "--rows",
+        dest="count",
+        type=_options.positive,
+        help="how many rows were encrypted (default: all there is)",
     )
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="of the server")
     parser.add_argument(
-        "--token-file", metavar="FILE", type=Path, help="with the token (default: HEMERA_TOKEN in the environment)"
+        "--token-file",
+        metavar="FILE",
+        type=Path,
+        help="with the token (default: HEMERA_TOKEN in the environment)",
     )
     parser.add_argument("--certificates", metavar="PEM", help="to trust in place of the usual ones")
     parser.add_argument("--json", metavar="FILE", default="-", help='write JSON to FILE (default "-")')
@@ -88,7 +96,11 @@ def _add_folder(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "results", metavar="RESULTS", nargs="?", type=Path, help="table to write, .csv or .npy (default: JSON)"
+        "results",
+        metavar="RESULTS",
+        nargs="?",
+        type=Path,
+        help="table to write, .csv or .npy (default: JSON)",
     )
 
 
@@ -185,7 +197,9 @@ def _write_table(path: Path, results: Any) -> None:
         if path.suffix == ".npy":
             np.save(path, table)
         else:
-            np.savetxt(path, table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1), delimiter=",")
+            np.savetxt(
+                path, table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1), delimiter=","
+            )
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}") from None
 

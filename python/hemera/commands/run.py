@@ -20,7 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "keys", metavar="KEYS", nargs="?", type=Path, help="the client's file; of SEAL or OpenFHE a folder"
     )
     parser.add_argument(
-        "request", metavar="REQUEST", nargs="?", type=Path, help="the client's file; of several inputs a folder"
+        "request",
+        metavar="REQUEST",
+        nargs="?",
+        type=Path,
+        help="the client's file; of several inputs a folder",
     )
     parser.add_argument(
         "answer", metavar="ANSWER", nargs="?", type=Path, help="file to write; of several outputs a folder"

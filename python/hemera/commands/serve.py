@@ -36,11 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="0: any that is free (default 8000)")
-    parser.add_argument("--tls-certificate", metavar="PEM", type=Path, help="serve https with this certificate")
+    parser.add_argument(
+        "--tls-certificate", metavar="PEM", type=Path, help="serve https with this certificate"
+    )
     parser.add_argument("--tls-key", metavar="PEM", type=Path, help="the certificate's key")
     _options.add_machine(parser)
     _add_limits(parser.add_argument_group("limits"))
-    changes = parser.add_argument_group("changes of HOME (each ends the command)").add_mutually_exclusive_group()
+    changes = parser.add_argument_group(
+        "changes of HOME (each ends the command)"
+    ).add_mutually_exclusive_group()
     changes.add_argument("--add-model", metavar="FILE", type=Path, help="copy a packaged model into HOME")
     changes.add_argument("--remove-model", metavar="NAME", help="remove a model")
     changes.add_argument("--add-client", metavar="NAME", help="print a new client's token, which is not kept")
