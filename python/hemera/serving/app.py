@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import secrets
@@ -340,15 +341,29 @@ async def _refuse(request: Request, error: Exception) -> Response:
     request.state.code = error.code
     headers = error.headers
     if request.method in ("POST", "PUT") and not request.scope.get("hemera.received"):
-        # What is left of the body is not read.
         headers["Connection"] = "close"
+        if error.status not in (HTTPStatus.REQUEST_TIMEOUT, _CLOSED_BY_CLIENT):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(_read_on(request), 1.0)
     return JSONResponse(error.body, error.status, headers)
+
+
+async def _read_on(request: Request) -> None:
+    """Reads what is left of a body, if it is short: a connection that is closed with bytes unread may lose
+    the answer."""
+    left = _PIECE
+    while left > 0 and not request.scope.get("hemera.received"):
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            return
+        left -= len(message.get("body", b""))
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = {404: "unknown_address", 405: "unknown_method"}.get(error.status_code, "format")
-    return await _refuse(request, Refused(error.status_code, code, str(error.detail)))
+    message = f"{error.detail}: /openapi.json tells what there is"
+    return await _refuse(request, Refused(error.status_code, code, message))
 
 
 class _Log:

@@ -38,6 +38,7 @@ Progress = Callable[[str, int, int], None]
 
 _PIECE = 1 << 20
 _LONGEST_PAUSE = 30.0
+_NOTED = 1000
 
 
 class LocalModel:
@@ -266,8 +267,8 @@ class Client:
         with model.lock:
             if model.uploaded:
                 return
-            note = self._note(name)
-            if note is None or note != self._digest_there(name):
+            noted = self._noted(model)
+            if not noted or self._digest_there(name) not in noted:
                 keys = model.local.generate_keys()
                 limit = model.limits.get("key_bytes")
                 if limit is not None and len(keys) > limit:
@@ -277,7 +278,7 @@ class Client:
                         "too_large",
                     )
                 self._request("PUT", f"{_path(name)}/keys", keys, progress="upload")
-                self._write_note(name, model, _digest_of(keys))
+                self._note(model, [*noted, _digest_of(keys)])
             model.uploaded = True
 
     def _digest_there(self, name: str) -> str | None:
@@ -288,26 +289,25 @@ class Client:
                 return None
             raise
 
-    def _note_path(self, name: str) -> Path | None:
-        """Where it is noted which keys the server has: of this server, by its address."""
+    def _note_path(self, model: _Model) -> Path | None:
+        """Where it is noted which keys were sent, of the secret key that is there."""
         if self._folder is None:
             return None
-        place = hashlib.sha256(f"{self._url} {name}".encode()).hexdigest()[:16]
-        return self._folder / f"uploaded-{place}.json"
+        secret = hashlib.sha256(bytes(model.local.secret_key)).hexdigest()
+        return self._folder / f"sent-{secret[:16]}.json"
 
-    def _note(self, name: str) -> str | None:
-        path = self._note_path(name)
+    def _noted(self, model: _Model) -> list[str]:
+        """Digests of all keys of this secret key that some server was sent."""
+        path = self._note_path(model)
         try:
-            return None if path is None else str(json.loads(path.read_bytes())["digest"])
+            return [] if path is None else list(map(str, json.loads(path.read_bytes())["digests"]))
         except (OSError, ValueError, KeyError, TypeError):
-            return None  # then they are sent again
+            return []  # then they are sent again
 
-    def _write_note(self, name: str, model: _Model, digest: str) -> None:
-        path = self._note_path(name)
+    def _note(self, model: _Model, digests: list[str]) -> None:
+        path = self._note_path(model)
         if path is not None:
-            fingerprint = model.local.interface.params.fingerprint
-            told = {"url": self._url, "model": name, "digest": digest, "fingerprint": fingerprint}
-            write_atomically(path, json.dumps(told).encode())
+            write_atomically(path, json.dumps({"digests": digests[-_NOTED:]}).encode())
 
     # --- Requests. ---
 

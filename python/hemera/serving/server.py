@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from pathlib import Path
 from typing import Any
 
+import uvicorn
+
 from hemera.errors import DeviceError, ParameterError
 from hemera.serving.app import make_app
-from hemera.serving.logs import to_lines_of_json
+from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
 
 __all__ = ["serve"]
@@ -38,10 +41,6 @@ def serve(
         DeviceError: when the address can not be listened at.
         ParameterError: for one of the two TLS files alone.
     """
-    import uvicorn
-
-    from hemera.serving.logs import log
-
     if (certificate is None) != (certificate_key is None):
         raise ParameterError("TLS needs both files: --tls-certificate and --tls-key")
     settings = service.settings
@@ -70,5 +69,12 @@ def serve(
     with listener:
         log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
         server = uvicorn.Server(config)
+
+        def stop(*_: object) -> None:
+            server.should_exit = True
+
+        # uvicorn ends on these by itself, and gives them on when it has: that is no failure.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
         server.run(sockets=[listener])
     return 0 if server.started else 1
