@@ -13,7 +13,7 @@ ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
 
 import importlib
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
 from hemera._device import DeviceArray
@@ -26,6 +26,9 @@ from hemera.evaluator import Evaluator
 from hemera.graph import Graph
 from hemera.keys import Keys, SecretKey, SwitchingKey
 from hemera.parameters import Parameters
+
+if TYPE_CHECKING:
+    from hemera import serving
 
 __version__ = version("hemera")
 

@@ -7,10 +7,21 @@ import sys
 from collections.abc import Sequence
 
 from hemera import __version__
-from hemera.commands import bench, convert, demo, info, inspect, params, plan, score_trees, train_logistic
+from hemera.commands import (
+    bench,
+    convert,
+    demo,
+    export,
+    info,
+    inspect,
+    params,
+    plan,
+    score_trees,
+    train_logistic,
+)
 from hemera.errors import Error
 
-COMMANDS = (info, params, plan, inspect, convert, demo, train_logistic, score_trees, bench)
+COMMANDS = (info, params, plan, inspect, convert, demo, train_logistic, score_trees, export, bench)
 
 
 def make_parser() -> argparse.ArgumentParser:
