@@ -6,7 +6,7 @@ import math
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,9 @@ class Recorded(ABC):
     @abstractmethod
     def apply(self, function: Function, *others: Any) -> Any:
         """The function of this value and others."""
+
+
+RecordedT = TypeVar("RecordedT", bound=Recorded)
 
 
 class Function:
@@ -154,6 +157,8 @@ class Function:
     def __call__(  # type: ignore[overload-overlap]
         self, x: Ciphertext, /, *others: Ciphertext, out: Ciphertext | None = None
     ) -> Ciphertext: ...
+    @overload
+    def __call__(self, x: RecordedT, /, *others: RecordedT) -> RecordedT: ...
     @overload
     def __call__(self, x: ArrayLike, /, *others: ArrayLike) -> Values: ...
     def __call__(self, x: Any, /, *others: Any, out: Ciphertext | None = None) -> Any:

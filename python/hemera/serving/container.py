@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -33,6 +34,15 @@ _DIGEST = 32
 _TYPES = ("<i1", "<i2", "<i4", "<i8", "<f8", "<c16")
 
 AnySource = Source | BinaryIO
+
+
+def is_model(path: str) -> bool:
+    """Whether a file begins as a packaged model does; False for one that can not be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def read_all(source: AnySource, limit: int) -> bytes:

@@ -204,7 +204,15 @@ class Interface:
             )
         except FormatError:
             raise
-        except (Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (
+            Error,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise FormatError(f"not a description of a model: {error}") from error
 
 

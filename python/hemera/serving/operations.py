@@ -632,6 +632,14 @@ class OfPolynomial(_OfFunction):
 
 _MAX_TITLE = 200
 _MAX_BITS = 50
+MAX_FUNCTIONS = 32
+"""Different functions of a program by name: each is approximated anew when a file is loaded, in up to some
+seconds."""
+
+
+@functools.lru_cache(maxsize=4 * MAX_FUNCTIONS)
+def _made(name: str, numbers: tuple[tuple[str, float], ...]) -> Function:
+    return circuits.from_recipe(name, dict(numbers))
 
 
 @dataclass(frozen=True)
@@ -656,7 +664,7 @@ class OfNamedFunction(_OfFunction):
 
     @functools.cached_property
     def function(self) -> Function:
-        return circuits.from_recipe(self.of, self.numbers)
+        return _made(self.of, tuple(sorted(self.numbers.items())))
 
     @property
     def arity(self) -> int:

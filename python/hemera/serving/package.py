@@ -195,7 +195,7 @@ class Package:
             raise MismatchError(
                 f"the model {self.name!r} needs {slots} slots, and the parameters have {params.max_slots}"
             )
-        own = _automatic(params)
+        own = _rules(params, self.params)
         levels = self._program.levels(own, self._input_levels(params))
         needed = self._program.keys(own, levels)
         missing = []
@@ -251,9 +251,9 @@ class PreparedModel:
             raise MismatchError(f"the model is of {package.scheme.upper()}, not {ctx.params.scheme.upper()}")
         self._package, self._context = package, ctx
         # Other libraries leave rescaling to the caller; a program needs it done by itself.
-        params = _automatic(ctx.params)
-        own = params.rescaling != ctx.params.rescaling
-        self._inner = Context(params, ctx.device) if own else ctx
+        params = _rules(ctx.params, package.params)
+        same = params.rescaling == ctx.params.rescaling
+        self._inner = ctx if same else Context(params, ctx.device)
         program = package.program
         self._levels = program.levels(params, package._input_levels(params))
         self._plans = [
@@ -394,11 +394,12 @@ def _last_uses(program: Program) -> dict[int, int]:
     return found
 
 
-def _automatic(params: Parameters) -> Parameters:
-    """The same parameters, with which evaluators rescale by themselves."""
-    if params.scheme != "ckks" or params.rescaling == "automatic":
-        return params
-    return params.with_rescaling("automatic")
+def _rules(params: Parameters, own: Parameters) -> Parameters:
+    """The parameters of a context with rules by which evaluators rescale by themselves: the package's `own`
+    ones, or the usual ones in place of another library's."""
+    if params == own:
+        return own
+    return params.with_rescaling("automatic") if params.scheme == "ckks" else params
 
 
 def _require_fitting(interface: Interface, program: Program) -> None:
@@ -488,7 +489,7 @@ def package(
     encoding: Encoding,
 ) -> Package:
     """The package of a recorded program. Raises as `export`."""
-    own = _automatic(params)
+    own = params.with_rescaling("automatic") if params.rescaling == "manual" else params
     levels = program.levels(own, [spec.level for spec in inputs])
     program.decide(own, levels)
     if program.scheme == "ckks":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +13,12 @@ from hemera import circuits
 from hemera.errors import Error, FormatError, LevelError, ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.operations import (
+    MAX_FUNCTIONS,
     OPERATIONS,
     Bootstraps,
     KeysOf,
     Matmul,
+    OfNamedFunction,
     Operation,
     Place,
     Take,
@@ -49,6 +52,7 @@ class Program:
         self.outputs: list[int] = []
         self.forms: list[Form] = list(inputs)
         """Of each value."""
+        self._functions: set[tuple[str, tuple[tuple[str, float], ...]]] = set()
 
     def add(self, operation: Operation, *operands: int) -> int:
         """Append an operation.
@@ -66,6 +70,10 @@ class Program:
             raise ParameterError(f"{self.scheme.upper()} has no operation {operation.name!r}")
         if not operands or operation.operands not in (0, len(operands)):
             raise ParameterError(f"{operation.name} takes {operation.operands} values, not {len(operands)}")
+        if isinstance(operation, OfNamedFunction):
+            self._functions.add((operation.of, tuple(sorted(operation.numbers.items()))))
+            if len(self._functions) > MAX_FUNCTIONS:
+                raise ParameterError(f"a program has at most {MAX_FUNCTIONS} different functions by name")
         known = [integer(at, "a value's number", 0, len(self.forms) - 1) for at in operands]
         checked = operation.validated(self.scheme)
         form = checked.form([self.forms[at] for at in known])
@@ -89,6 +97,11 @@ class Program:
             before = 0 if isinstance(node.operation, Bootstraps) else max(found[at] for at in node.operands)
             found.append(before + own)
         return max(found)
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """How many operations there are of each kind, by name."""
+        return dict(Counter(node.operation.name for node in self.nodes))
 
     def levels(self, params: Parameters, inputs: Sequence[int | None] = ()) -> list[int]:
         """The level of each value (BFV and BGV: the highest).
@@ -231,7 +244,15 @@ class Program:
                 raise FormatError("a program without outputs")
         except FormatError:
             raise
-        except (Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (
+            Error,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             where = f"operation {number}" if number >= 0 else "the inputs"
             raise FormatError(f"not a program, at {where}: {error}") from error
         return program

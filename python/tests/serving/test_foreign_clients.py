@@ -1,7 +1,8 @@
-"""SEAL's clients run packaged models: their keys and ciphertexts in, files of theirs out."""
+"""Clients of SEAL and OpenFHE run packaged models: their keys and ciphertexts in, files of theirs out."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ import pytest
 
 import hemera as hm
 from hemera import serving
-from hemera.interop import seal
+from hemera.interop import openfhe, seal
 
-sealapi = pytest.importorskip("tenseal.sealapi", reason="tenseal has no wheel for this Python")
+try:
+    from tenseal import sealapi
+except ImportError:  # tenseal has no wheel for this Python
+    sealapi = None
+with_seal = pytest.mark.skipif(sealapi is None, reason="tenseal has no wheel for this Python")
+VECTORS = Path(__file__).parents[3] / "tests" / "vectors" / "openfhe"
 
 DEGREE = 8192
 SCALE = 2.0**40
@@ -74,6 +80,7 @@ class SealClient:
         return np.where(values > PLAIN_MODULUS // 2, values - PLAIN_MODULUS, values)
 
 
+@with_seal
 def test_ckks(tmp_path: Path) -> None:
     slots = DEGREE // 2
     matrix = np.random.default_rng(1).normal(size=(8, 8)) / 4
@@ -105,6 +112,7 @@ def test_ckks(tmp_path: Path) -> None:
         deep.check(client.session.context, client.session.keys)
 
 
+@with_seal
 def test_bfv(tmp_path: Path) -> None:
     params = hm.bfv.Parameters.for_circuit(2, plain_modulus=PLAIN_MODULUS, slots=DEGREE)
     assert params.max_slots == DEGREE
@@ -124,3 +132,54 @@ def test_bfv(tmp_path: Path) -> None:
     wrong = serving.export(lambda x: x + 1, inputs=DEGREE, name="other", params=other)
     with pytest.raises(hm.errors.MismatchError, match="modulo 65537"):
         wrong.check(client.session.context, client.session.keys)
+
+
+class OpenFheFiles:
+    """The objects of one context that OpenFHE wrote."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = VECTORS / folder
+        self.session = openfhe.Session(self.bytes_of("cryptocontext.bin"), device="cpu")
+        self.secret = self.session.load_secret_key(self.bytes_of("secret_key.bin"))
+
+    def bytes_of(self, name: str) -> bytes:
+        packed = self.folder / f"{name}.gz"
+        return gzip.decompress(packed.read_bytes()) if packed.exists() else (self.folder / name).read_bytes()
+
+    def answered(self, package: serving.Package) -> tuple[Any, Any]:
+        """What comes out of OpenFHE's ciphertext a, and what should."""
+        x = self.session.load_ciphertext(self.bytes_of("ct_a.bin"))
+        package.check(self.session.context, self.session.keys)
+        (y,) = package.prepare(self.session.context).run(self.session.keys, [x])
+        back = self.session.load_ciphertext(self.session.dump_ciphertext(y))
+        context = self.session.context
+        return context.decrypt(back, self.secret), package.evaluate_clear(context.decrypt(x, self.secret))
+
+
+def test_ckks_of_openfhe() -> None:
+    files = OpenFheFiles("ckks-flexibleauto")
+    files.session.load_keys(
+        relinearization=files.bytes_of("eval_mult_key.bin"),
+        galois=files.bytes_of("eval_automorphism_keys.bin"),
+    )
+    found, expected = files.answered(
+        serving.export(lambda x: (x * x + 0.5).rotate(1) * 0.5, inputs=64, name="model")
+    )
+    np.testing.assert_allclose(found, expected, atol=2**-25)
+
+
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+def test_integers_of_openfhe(scheme: str) -> None:
+    files = OpenFheFiles(scheme)
+    files.session.load_keys(relinearization=files.bytes_of("eval_mult_key.bin"))
+    kind = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}[scheme]
+    params = kind.from_bits(
+        degree=4096, plain_modulus=PLAIN_MODULUS, prime_bits=[40] * 3, special_bits=[40], security=None
+    )
+    weights = np.arange(params.max_slots) % 5
+    found, expected = files.answered(
+        serving.export(
+            lambda x: (x + 1) * (x - weights) + 7, inputs=params.max_slots, name="model", params=params
+        )
+    )
+    np.testing.assert_array_equal(found, expected)
