@@ -65,7 +65,6 @@ TYPES = {
     "_circuit_methods": ("context", "evaluator"),
     "ciphertext": ("_functions", "context", "evaluator"),
     "evaluator": ("context",),
-    "hemera": ("serving",),  # imported when it is first used
 }
 
 

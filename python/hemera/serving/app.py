@@ -133,7 +133,12 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         """Whether requests are computed."""
         if not service.scheduler.alive:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "stopping", "the server stops", retry_after=10)
-        return {"status": "ok", "version": hemera.__version__, "models": sorted(service.models)}
+        return {
+            "status": "ok",
+            "version": hemera.__version__,
+            "device": service.device,
+            "models": sorted(service.models),
+        }
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:

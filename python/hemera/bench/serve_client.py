@@ -1,0 +1,68 @@
+"""One client's process in a load test: sends a request over and over, and notes how long answers take."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+__all__ = ["Job", "Measured", "work"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a client sends, and where."""
+
+    host: str
+    port: int
+    path: str
+    token: str
+    body: bytes
+
+
+@dataclass
+class Measured:
+    """What one client saw."""
+
+    began: float = 0.0
+    ended: float = 0.0
+    """By the clock of `time.monotonic`, which all processes share."""
+    seconds: list[float] = field(default_factory=list)
+    """Of each request."""
+    batches: list[int] = field(default_factory=list)
+    """Requests that each ran with."""
+    answers: set[bytes] = field(default_factory=set)
+    """All different ones."""
+    refused: list[int] = field(default_factory=list)
+    """Statuses other than 200."""
+
+
+def work(job: Job, orders: Connection) -> None:
+    """Takes numbers of seconds from the other end, asks for that long, and gives a `Measured` back; until the
+    other end closes."""
+    connection = http.client.HTTPConnection(job.host, job.port, timeout=600)
+    try:
+        while True:
+            orders.send(_ask(connection, job, orders.recv()))
+    except EOFError:
+        connection.close()
+
+
+def _ask(connection: http.client.HTTPConnection, job: Job, seconds: float) -> Measured:
+    headers = {"Authorization": f"Bearer {job.token}", "Content-Type": "application/octet-stream"}
+    found = Measured(began=time.monotonic())
+    while True:
+        began = time.monotonic()
+        connection.request("POST", job.path, job.body, headers)
+        response = connection.getresponse()
+        answer = response.read()
+        found.ended = time.monotonic()
+        found.seconds.append(found.ended - began)
+        if response.status == 200:
+            found.batches.append(int(response.headers["Hemera-Batch"]))
+            found.answers.add(answer)
+        else:
+            found.refused.append(response.status)
+        if found.ended >= found.began + seconds:
+            return found
