@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import os
@@ -36,6 +37,7 @@ __all__ = ["add_arguments", "run"]
 
 MODELS = ("linear", "network")
 CLIENTS = [1, 2, 4, 8, 16]
+CONNECTIONS = [1, 4]
 _TOLERANCE = 1e-3
 
 
@@ -53,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=CLIENTS,
         help="at once, each with its own keys (default 1,2,4,8,16)",
     )
+    parser.add_argument(
+        "--connections",
+        type=_options.integers,
+        default=CONNECTIONS,
+        help="of each client, which sends a request on each, one after the other (default 1,4)",
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="to measure each number (default 5)")
     parser.add_argument("--small", action="store_true", help="small rings: not secure, for tests")
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
@@ -67,11 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the suite; 1 if any answer was wrong or missing."""
-    if not options.clients or min(options.clients) < 1 or max(options.clients) > 256:
-        raise ParameterError("--clients takes numbers from 1 to 256")
+    for name, numbers in (("clients", options.clients), ("connections", options.connections)):
+        if not numbers or min(numbers) < 1 or max(numbers) > 256:
+            raise ParameterError(f"--{name} takes numbers from 1 to 256")
     chosen = options.model or list(MODELS)
     rows = []
-    with StageProgress(len(chosen) * (1 + len(options.clients))) as progress:
+    cases = len(options.clients) * len(options.connections)
+    with StageProgress(len(chosen) * (1 + cases)) as progress:
         for name in chosen:
             rows += list(_measure(_workload(name, options.small), options, progress))
     machine = _machine.describe(options.threads)
@@ -131,11 +141,11 @@ def _measure(
         _hemera("serve", home / "home", "--add-model", home / "model")
         url = stack.enter_context(_server(home / "home", options))
         crowd = stack.enter_context(_Crowd(workload, url, home / "home", max(options.clients)))
-        for clients in options.clients:
-            progress(f"{package.name}: {clients} clients")
-            crowd.run(clients, 0.0)  # loads the keys of each
+        for connections, clients in itertools.product(options.connections, options.clients):
+            progress(f"{package.name}: {clients} clients, {connections} connections each")
+            crowd.run(clients, connections, 0.0)  # loads the keys of each
             before = _metrics(url, package.name)
-            found = crowd.run(clients, options.seconds)
+            found = crowd.run(clients, connections, options.seconds)
             after = _metrics(url, package.name)
             yield {
                 "model": package.name,
@@ -144,20 +154,17 @@ def _measure(
                 "security": package.params.security,
                 "device": crowd.device,
                 "clients": clients,
-                **_summary(found),
-                "compute_ms": round((after - before) / max(len(_seconds(found)), 1) * 1e3, 3),
+                "connections": connections,
+                **_summary(found, after - before),
                 "request_bytes": len(crowd.jobs[0].body),
                 "key_bytes": crowd.key_bytes,
                 "checked": crowd.check(found),
             }
 
 
-def _seconds(found: list[Measured]) -> list[float]:
-    return [seconds for each in found for seconds in each.seconds]
-
-
-def _summary(found: list[Measured]) -> dict[str, Any]:
-    seconds = np.array(_seconds(found))
+def _summary(clients: list[list[Measured]], computed: float) -> dict[str, Any]:
+    found = [each for own in clients for each in own]
+    seconds = np.array([seconds for each in found for seconds in each.seconds])
     elapsed = max(each.ended for each in found) - min(each.began for each in found)
     return {
         "requests": len(seconds),
@@ -166,6 +173,7 @@ def _summary(found: list[Measured]) -> dict[str, Any]:
         "median_ms": round(float(np.median(seconds)) * 1e3, 3),
         "p99_ms": round(float(np.percentile(seconds, 99)) * 1e3, 3),
         "longest_ms": round(float(seconds.max()) * 1e3, 3),
+        "compute_ms": round(computed / len(seconds) * 1e3, 3),
         "mean_batch": round(float(np.mean([batch for each in found for batch in each.batches] or [0])), 2),
     }
 
@@ -217,18 +225,19 @@ class _Crowd:
         for process in self._processes:
             process.join(60)
 
-    def run(self, clients: int, seconds: float) -> list[Measured]:
-        """The first of the clients ask for so long, each one request at least."""
+    def run(self, clients: int, connections: int, seconds: float) -> list[list[Measured]]:
+        """The first of the clients ask for so long, at least one request on each connection: for each client
+        what it saw on each."""
         for orders in self._orders[:clients]:
-            orders.send(seconds)
+            orders.send((connections, seconds))
         return [orders.recv() for orders in self._orders[:clients]]
 
-    def check(self, found: list[Measured]) -> bool:
+    def check(self, found: list[list[Measured]]) -> bool:
         """Whether each answer came, and is right."""
-        for each, local in zip(found, self._clients, strict=False):
-            if each.refused or not each.answers:
+        for own, local in zip(found, self._clients, strict=False):
+            if any(each.refused or not each.answers for each in own):
                 return False
-            for answer in each.answers:
+            for answer in set[bytes]().union(*(each.answers for each in own)):
                 values = local.decode(local.decrypt({"output": answer}), True, None)
                 if np.abs(values - self._expected).max() > _TOLERANCE:
                     return False
@@ -289,10 +298,18 @@ def _metrics(url: str, model: str) -> float:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="Requests on loopback, each client one after the other")
+    table = Table(title="Requests on loopback")
     for heading in ("model", "N", "device"):
         table.add_column(heading)
-    for heading in ("clients", "requests/s", "median ms", "99 % ms", "mean batch", "computing ms"):
+    for heading in (
+        "clients",
+        "connections",
+        "requests/s",
+        "median ms",
+        "99 % ms",
+        "mean batch",
+        "computing ms",
+    ):
         table.add_column(heading, justify="right")
     table.add_column("right")
     for row in rows:
@@ -301,6 +318,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             str(row["n"]),
             row["device"],
             str(row["clients"]),
+            str(row["connections"]),
             f"{row['requests_per_second']:.1f}",
             f"{row['median_ms']:.1f}",
             f"{row['p99_ms']:.1f}",
@@ -319,8 +337,9 @@ def _plot(path: str, rows: list[dict[str, Any]]) -> None:
         raise ParameterError('plots need matplotlib: pip install "hemera[bench]"') from None
     figure = Figure(figsize=(10, 4), layout="constrained")
     throughput, latency = figure.subplots(1, 2)
-    for name in dict.fromkeys(row["model"] for row in rows):
-        own = [row for row in rows if row["model"] == name]
+    for model, connections in dict.fromkeys((row["model"], row["connections"]) for row in rows):
+        own = [row for row in rows if (row["model"], row["connections"]) == (model, connections)]
+        name = f"{model}, {connections} connections each"
         clients = [row["clients"] for row in own]
         throughput.plot(clients, [row["requests_per_second"] for row in own], "o-", label=name)
         (line,) = latency.plot(clients, [row["median_ms"] for row in own], "o-", label=f"{name}, median")
@@ -332,7 +351,7 @@ def _plot(path: str, rows: list[dict[str, Any]]) -> None:
         axis.set_xlabel("clients at once")
         axis.set_title(title)
         axis.grid(True, alpha=0.3)
-        axis.legend()
+        axis.legend(fontsize=7)
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:

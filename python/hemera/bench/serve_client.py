@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
@@ -23,7 +24,7 @@ class Job:
 
 @dataclass
 class Measured:
-    """What one client saw."""
+    """What was seen over one connection."""
 
     began: float = 0.0
     ended: float = 0.0
@@ -39,14 +40,20 @@ class Measured:
 
 
 def work(job: Job, orders: Connection) -> None:
-    """Takes numbers of seconds from the other end, asks for that long, and gives a `Measured` back; until the
-    other end closes."""
-    connection = http.client.HTTPConnection(job.host, job.port, timeout=600)
+    """Takes pairs of connections and seconds from the other end, asks for that long over each of so many
+    connections at once, and gives a list of `Measured` back; until the other end closes."""
+    opened: list[http.client.HTTPConnection] = []
     try:
         while True:
-            orders.send(_ask(connection, job, orders.recv()))
+            connections, seconds = orders.recv()
+            while len(opened) < connections:
+                opened.append(http.client.HTTPConnection(job.host, job.port, timeout=600))
+            with ThreadPoolExecutor(connections) as pool:
+                asked = [pool.submit(_ask, each, job, seconds) for each in opened[:connections]]
+                orders.send([each.result() for each in asked])
     except EOFError:
-        connection.close()
+        for connection in opened:
+            connection.close()
 
 
 def _ask(connection: http.client.HTTPConnection, job: Job, seconds: float) -> Measured:

@@ -14,7 +14,23 @@ from hemera.serving.app import make_app
 from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
 
-__all__ = ["serve"]
+__all__ = ["listen", "serve"]
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens. DeviceError when the address can not be listened at."""
+    # asyncio turns Nagle's delays off for sockets that say that they are TCP, which create_server's do not.
+    listener = socket.socket(
+        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise DeviceError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
+    return listener
 
 
 def serve(
@@ -60,13 +76,7 @@ def serve(
         timeout_graceful_shutdown=settings.shutdown_seconds,
         **options,
     )
-    try:
-        listener = socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
-        )
-    except OSError as error:
-        raise DeviceError(f"cannot listen at {host}, port {port}: {error.strerror}") from None
-    with listener:
+    with listen(host, port) as listener:
         log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
         server = uvicorn.Server(config)
 

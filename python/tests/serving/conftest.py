@@ -24,6 +24,7 @@ import hemera as hm
 from hemera.serving import Package, export
 from hemera.serving.app import make_app
 from hemera.serving.client import Client, LocalModel
+from hemera.serving.server import listen
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings
 
@@ -108,7 +109,7 @@ class Running:
 def serving(home: Home, **limits: Any) -> Iterator[Running]:
     """A server for the folder, in a thread."""
     service = Service(home, Settings(device="cpu", threads=1, **limits))
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = listen("127.0.0.1", 0)
     config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

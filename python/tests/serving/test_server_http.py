@@ -22,6 +22,7 @@ from hemera.serving import Package, export
 from hemera.serving.client import LocalModel
 from hemera.serving.logs import _Lines
 from hemera.serving.problems import ServerError
+from hemera.serving.server import listen
 from hemera.serving.service import Home
 from hemera.serving.store import Upload
 from hemera.serving.wire import read_body, write_body
@@ -444,6 +445,8 @@ def test_clients_say_what_is_wrong(home: Home, tmp_path: Path, monkeypatch: pyte
     listener.close()
     with pytest.raises(ServerError, match="not to be reached"):
         hm.Client(f"http://127.0.0.1:{port}", token="x", patience=0).models()
+    with pytest.raises(errors.DeviceError, match="cannot listen"):
+        listen("203.0.113.1", 80)
     with serving(home) as server:
         with (
             pytest.raises(ServerError, match="token") as refused,
@@ -456,6 +459,25 @@ def test_clients_say_what_is_wrong(home: Home, tmp_path: Path, monkeypatch: pyte
             pytest.raises(errors.MismatchError),
         ):
             client.predict("scores", np.ones(9))
+
+
+def test_answers_do_not_wait_for_acknowledgements(
+    server: Running, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nagle's algorithm and delayed acknowledgements would add 40 ms to each answer."""
+    accepted: list[socket.socket] = []
+    accept = socket.socket.accept
+
+    def noted(self: socket.socket) -> tuple[socket.socket, Any]:
+        found, address = accept(self)
+        accepted.append(found)
+        return found, address
+
+    monkeypatch.setattr(socket.socket, "accept", noted)
+    with server.http(home.clients.add("alice")) as http:
+        assert http.get("/v1/models").status_code == 200
+        assert accepted
+        assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted)
 
 
 def test_tls(home: Home, tmp_path: Path) -> None:
