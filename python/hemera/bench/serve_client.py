@@ -42,21 +42,26 @@ class Measured:
 def work(job: Job, orders: Connection) -> None:
     """Takes pairs of connections and seconds from the other end, asks for that long over each of so many
     connections at once, and gives a list of `Measured` back; until the other end closes."""
-    opened: list[http.client.HTTPConnection] = []
     try:
         while True:
             connections, seconds = orders.recv()
-            while len(opened) < connections:
-                opened.append(http.client.HTTPConnection(job.host, job.port, timeout=600))
             with ThreadPoolExecutor(connections) as pool:
-                asked = [pool.submit(_ask, each, job, seconds) for each in opened[:connections]]
+                asked = [pool.submit(_ask, job, seconds) for _ in range(connections)]
                 orders.send([each.result() for each in asked])
     except EOFError:
-        for connection in opened:
-            connection.close()
+        return
 
 
-def _ask(connection: http.client.HTTPConnection, job: Job, seconds: float) -> Measured:
+def _ask(job: Job, seconds: float) -> Measured:
+    connection = http.client.HTTPConnection(job.host, job.port, timeout=600)
+    connection.connect()
+    try:
+        return _ask_over(connection, job, seconds)
+    finally:
+        connection.close()
+
+
+def _ask_over(connection: http.client.HTTPConnection, job: Job, seconds: float) -> Measured:
     headers = {"Authorization": f"Bearer {job.token}", "Content-Type": "application/octet-stream"}
     found = Measured(began=time.monotonic())
     while True:

@@ -16,6 +16,9 @@ from hemera.serving.service import Service
 
 __all__ = ["listen", "serve"]
 
+_IDLE_SECONDS = 30
+"""After which a connection is closed: later than usual clients close theirs, so that none is closed in use."""
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens. DeviceError when the address can not be listened at."""
@@ -73,6 +76,7 @@ def serve(
         server_header=False,
         lifespan="on",
         limit_concurrency=settings.connections,
+        timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=settings.shutdown_seconds,
         **options,
     )
