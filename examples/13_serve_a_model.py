@@ -1,4 +1,4 @@
-"""A server of models and its clients: each client keeps its rows and its secret key, the server its weights."""
+"""A server of models and its clients: clients keep their rows and secret keys, the server its weights."""
 
 import json
 import subprocess

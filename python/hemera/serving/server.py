@@ -17,7 +17,7 @@ from hemera.serving.service import Service
 __all__ = ["listen", "serve"]
 
 _IDLE_SECONDS = 30
-"""After which a connection is closed: later than usual clients close theirs, so that none is closed in use."""
+"""After which a connection is closed: later than usual clients close theirs, so that none is in use then."""
 
 
 def listen(host: str, port: int) -> socket.socket:

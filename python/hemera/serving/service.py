@@ -183,7 +183,7 @@ class Service:
                     lambda found=found: self._load(package, found),  # type: ignore[misc]
                 )
             except errors.FileError:
-                if all(os.path.exists(path) for path in found.files.values()):  # noqa: PTH110
+                if all(path.exists() for path in found.files.values()):
                     raise
                 if self.store.find(client, model) == found:  # and were not replaced meanwhile
                     self.store.forget(found)

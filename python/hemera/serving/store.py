@@ -15,7 +15,7 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -69,7 +69,7 @@ class Upload:
     def begin(self, name: str) -> None:
         self.files[name] = self.folder / name
         self._hash.update(f"{len(name)}:{name}".encode())
-        with _disk("write"):
+        with _disk():
             self._file = self.files[name].open("xb")
 
     def write(self, data: bytes) -> None:
@@ -83,13 +83,13 @@ class Upload:
         self._store._reserve(len(data))
         self.bytes += len(data)
         self._hash.update(data)
-        with _disk("write"):
+        with _disk():
             self._file.write(data)
 
     def end(self) -> None:
         assert self._file is not None
         file, self._file = self._file, None
-        with _disk("write"), file:
+        with _disk(), file:
             file.flush()
             os.fsync(file.fileno())
 
@@ -144,7 +144,7 @@ class Store:
     def begin(self, limit: int) -> Upload:
         """An upload of so many bytes at most. The caller commits or discards it."""
         folder = self._incoming / secrets.token_hex(8)
-        with _disk("write"):
+        with _disk():
             folder.mkdir(mode=0o700)
         return Upload(self, folder, limit)
 
@@ -161,7 +161,7 @@ class Store:
             "digest": upload.digest,
             "files": {name: path.stat().st_size for name, path in upload.files.items()},
         }
-        with _disk("write"):
+        with _disk():
             with (upload.folder / _TABLE).open("xb") as file:
                 file.write(json.dumps(table).encode())
                 file.flush()
@@ -172,7 +172,7 @@ class Store:
             generation = before.generation + 1 if before else 1
             owner = self._root / client
             home = owner / model
-            with _disk("write"):
+            with _disk():
                 home.mkdir(mode=0o700, parents=True, exist_ok=True)
                 target = home / str(generation)
                 upload.folder.rename(target)
@@ -208,6 +208,12 @@ class Store:
                 del self._sets[found.client, found.model]
 
     def _require(self, size: int) -> None:
+        if self._used() + self._arriving + size <= self._limit:
+            return
+        # Those of a client that was removed while the server runs.
+        gone = [place for place, found in self._sets.items() if not _is_there(found)]
+        for place in gone:
+            del self._sets[place]
         if self._used() + self._arriving + size > self._limit:
             raise Refused(
                 HTTPStatus.INSUFFICIENT_STORAGE,
@@ -263,8 +269,12 @@ def _read_set(folder: Path, client: str, model: str) -> KeySet | None:
         return None
 
 
+def _is_there(found: KeySet) -> bool:
+    return all(path.exists() for path in found.files.values())
+
+
 @contextlib.contextmanager
-def _disk(what: str):  # type: ignore[no-untyped-def]
+def _disk() -> Iterator[None]:
     """A full disk is an answer of its own."""
     try:
         yield
@@ -273,7 +283,7 @@ def _disk(what: str):  # type: ignore[no-untyped-def]
             raise Refused(
                 HTTPStatus.INSUFFICIENT_STORAGE,
                 "disk_full",
-                f"the server's disk is full: could not {what} the keys; nothing of them was kept",
+                "the server's disk is full: nothing of them was kept",
                 retry_after=60,
             ) from error
         raise

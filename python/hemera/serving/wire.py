@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hemera.errors import FormatError
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartParser
 
 __all__ = ["OCTETS", "BodyReader", "Memory", "Sink", "read_body", "write_body"]
 
@@ -60,7 +63,7 @@ class BodyReader:
     def __init__(self, content_type: str | None, sink: Sink, single: str) -> None:
         self._sink = sink
         self._names: list[str] = []
-        self._multipart = None
+        self._multipart: MultipartParser | None = None
         kind, _, _ = (content_type or "").partition(";")
         if kind.strip().lower() == "multipart/form-data":
             self._multipart = self._parser(content_type or "")
@@ -97,7 +100,7 @@ class BodyReader:
         self._names.append(name)
         self._sink.begin(name)
 
-    def _parser(self, content_type: str):  # type: ignore[no-untyped-def]
+    def _parser(self, content_type: str) -> MultipartParser:
         from python_multipart.multipart import MultipartParser, parse_options_header
 
         boundary = parse_options_header(content_type)[1].get(b"boundary")

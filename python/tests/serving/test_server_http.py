@@ -324,23 +324,19 @@ def test_back_pressure(home: Home, local: LocalModel, keys: bytes) -> None:
 
 def test_timeouts(home: Home, local: LocalModel, keys: bytes) -> None:
     body = request_of(local, np.ones(8))
-    with (
-        serving(home, request_seconds=0.2, body_seconds=0.2) as server,
-        server.http(home.clients.add("alice")) as http,
-    ):
+    token = home.clients.add("alice")
+    with serving(home, request_seconds=0.2) as server, server.http(token) as http:
         assert http.put(KEYS, content=keys).status_code == 201
         go = threading.Event()
         server.service.scheduler.call(lambda: go.wait(BOUND))
         assert code(http.post(EVALUATE, content=body)) == (504, "timeout")
         go.set()
         wait_until(lambda: server.service.scheduler.waiting == 0)
+    with serving(home, body_seconds=0.2) as server:
         for method, path in (("POST", EVALUATE), ("PUT", KEYS)):
             with server.connect() as raw:
-                raw.sendall(
-                    f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {http.headers['Authorization']}"
-                    f"\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-                    + body[:10]
-                )
+                head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+                raw.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:10])
                 assert b" 408 " in raw.recv(1000)
     assert list(home.incoming.iterdir()) == []
 

@@ -78,7 +78,7 @@ def test_eight_clients_and_a_disturber(home: Home, local: LocalModel) -> None:
     """Nothing is lost and nothing mixed: each result is that of its own rows, under its own key."""
     tokens = [home.clients.add(f"client{at}") for at in range(CLIENTS)]
     disturbing = home.clients.add("disturber")
-    with Process(home.root, "--max-request", "1MiB", "--max-keys", "1MiB", "--body-seconds", "5") as process:
+    with Process(home.root, "--max-request", "1MiB", "--max-keys", "1MiB") as process:
         disturber = Disturber(process.url, disturbing, local)
         disturber.start()
         with contextlib.ExitStack() as stack:

@@ -103,6 +103,15 @@ def test_limits_refuse_and_leave_nothing(tmp_path: Path) -> None:
     assert make(tmp_path).bytes == 4_000
 
 
+def test_what_was_removed_beside_the_server_makes_room(tmp_path: Path) -> None:
+    store = make(tmp_path, limit=100)
+    store.commit(fill(store, {"keys": b"a" * 90}), "alice", "m", "Hemera")
+    shutil.rmtree(tmp_path / "keys" / "alice")
+    store.commit(fill(store, {"keys": b"b" * 90}), "bob", "m", "Hemera")
+    assert store.bytes == 90
+    assert store.find("alice", "m") is None
+
+
 def test_removing_makes_room(tmp_path: Path) -> None:
     store = make(tmp_path, limit=100)
     store.commit(fill(store, {"keys": b"a" * 90}), "alice", "m", "Hemera")
