@@ -10,9 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hemera import _core, circuits, ckks
 from hemera.ciphertext import Ciphertext
-from hemera.context import Context, rotations_needed
+from hemera.context import Context
 from hemera.errors import (
     FileError,
     FormatError,
@@ -23,17 +25,21 @@ from hemera.errors import (
     ParameterError,
 )
 from hemera.evaluator import Evaluator
+from hemera.graph import Graph
 from hemera.keys import Keys, SecretKey
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.serving import container
 from hemera.serving.encodings import READINGS, Encoding, Vectors
 from hemera.serving.interface import InputSpec, Interface, OutputSpec
-from hemera.serving.operations import Bootstraps, Conjugate, Matmul, Operation, Rotate, Running, Sum
+from hemera.serving.operations import Bootstraps, Conjugate, KeysOf, Operation, Rotate, Running, Sum
 from hemera.serving.program import Program
 from hemera.serving.tracing import record
 from hemera.serving.values import Array, Form, SchemeName
 
 __all__ = ["Package", "PreparedModel", "export", "package"]
+
+_PARAMETERS_KEPT = 16
+"""Clients' parameters whose keys are kept."""
 
 
 class Package:
@@ -51,6 +57,7 @@ class Package:
 
     def _set(self, interface: Interface, program: Program, data: bytes) -> None:
         self._interface, self._program, self._bytes = interface, program, data
+        self._keys: dict[str, KeysOf] = {}
         self._digest = hashlib.sha256(data).hexdigest()
 
     @staticmethod
@@ -173,7 +180,8 @@ class Package:
         Raises:
             MismatchError: for another scheme, too few slots, or another plaintext modulus.
             LevelError: for too few levels.
-            MissingKeyError: naming all keys that are missing.
+            MissingKeyError: naming all keys that are missing. Those for too low a level are a LevelError of
+                `PreparedModel.run`.
             ParameterError: for parameters that can not bootstrap, where the model does.
         """
         params = ctx.params
@@ -196,25 +204,18 @@ class Package:
                 f"the model {self.name!r} needs {slots} slots, and the parameters have {params.max_slots}"
             )
         own = _rules(params, self.params)
-        levels = self._program.levels(own, self._input_levels(params))
-        needed = self._program.keys(own, levels)
+        needed = self._needed(own)
         missing = []
         if needed.relinearization and not keys.has_relinearization:
             missing.append("relinearization")
-        single = {
-            steps
-            for node in self._program.nodes
-            if isinstance(node.operation, Matmul)
-            for steps in node.operation.plan(self._program.place(node, own, levels)).rotations
-        }
         rotations = [
             steps
-            for steps in needed.rotations
+            for steps in sorted(needed.rotations)
             if not keys.has_rotation(steps)
-            and (steps in single or not all(map(keys.has_rotation, rotations_needed(params, [steps]))))
+            and (steps in needed.whole or not _made_up(ctx.bind(keys), slots, steps))
         ]
         if rotations:
-            missing.append(f"rotations by {', '.join(map(str, sorted(rotations)))}")
+            missing.append(f"rotations by {', '.join(map(str, rotations))}")
         if needed.conjugation is not None and not keys.has_conjugation:
             missing.append("conjugation" if self.scheme == "ckks" else "swap of rows")
         for settings in needed.bootstraps:
@@ -236,6 +237,17 @@ class Package:
             MismatchError, LevelError, ParameterError: as `check`.
         """
         return PreparedModel(self, ctx)
+
+    def _needed(self, own: Parameters) -> KeysOf:
+        """The keys with some parameters, kept for those that came last. LevelError for too few levels."""
+        found = self._keys.get(own.fingerprint)
+        if found is None:
+            levels = self._program.levels(own, self._input_levels(own))
+            found = self._program.keys(own, levels)
+            if len(self._keys) >= _PARAMETERS_KEPT:
+                self._keys.clear()
+            self._keys[own.fingerprint] = found
+        return found
 
     def _input_levels(self, params: Parameters) -> list[int | None]:
         if params != self.params:
@@ -311,6 +323,29 @@ class PreparedModel:
                     values[used] = None
         return [self._given(ev, values[at]) for at in program.outputs]
 
+    def capture(self, evaluator: Evaluator, inputs: Sequence[Ciphertext]) -> Graph:
+        """`run` for requests of one shape as one graph (`hemera.Evaluator.capture`), which takes the host
+        little time on a GPU.
+
+        Args:
+            evaluator: of `bind(keys)`: the graph is for these keys alone.
+            inputs: examples of the shape, level and scale that inputs will have; they are run.
+
+        Returns:
+            A graph that takes as many ciphertexts and gives a list of outputs, or the only one.
+
+        Raises:
+            MismatchError: for another library's context, whose ciphertexts would be copied, and as `run`.
+        """
+        if self._inner is not self._context:
+            raise MismatchError("capture: another library's ciphertexts are copied, so there is no graph")
+
+        def circuit(*xs: Ciphertext) -> list[Ciphertext]:
+            return self.run(evaluator, xs)
+
+        circuit(*inputs)  # encodes the weights, which a graph can not
+        return evaluator.capture(circuit, *inputs)
+
     def _taken(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
         """The inputs, checked and brought to their levels."""
         specs = self._package.inputs
@@ -376,6 +411,17 @@ def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:
     if ev.context.params.scheme != "ckks" or _core.finished(x._native)[0] == x.level:
         return x
     return ev.rescale(x)
+
+
+def _made_up(evaluator: Evaluator, slots: int, steps: int) -> bool:
+    """Whether the keys of other rotations make up one."""
+    ctx = evaluator.context
+    x = ctx.encrypt(np.zeros(slots, np.int64), ctx.generate_secret_key())  # of nobody's
+    try:
+        evaluator.rotation_plan(x, steps)
+    except MissingKeyError:
+        return False
+    return True
 
 
 def _before_rotations(program: Program) -> set[int]:

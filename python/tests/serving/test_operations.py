@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,10 @@ def test_check_names_every_missing_key() -> None:
     package.check(ctx, ctx.generate_keys(sk, rotations=[1, 4, *steps], conjugation=True))
     with pytest.raises(hm.errors.MissingKeyError):
         package.check(ctx, ctx.generate_keys(sk, rotations=[1, 2, 4, 8, 16], conjugation=True))
+    low = ctx.generate_keys(sk, rotations=[5, *steps], conjugation=True, galois_level=0)
+    package.check(ctx, low)
+    with pytest.raises(hm.errors.LevelError, match="limited to level 0"):
+        package.prepare(ctx).run(low, [ctx.encrypt(np.zeros(SLOTS), sk)])
 
 
 def test_check_tells_what_else_does_not_fit() -> None:
@@ -210,6 +215,40 @@ def test_check_tells_what_else_does_not_fit() -> None:
     wide = serving.export(lambda x: x + 1, inputs=4096, name="wide", security=None)
     with pytest.raises(hm.errors.MismatchError, match="needs 4096 slots"):
         wide.check(flat, keys)
+
+
+def test_captured() -> None:
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    client = Client(package)
+    evaluator = client.prepared.bind(client.keys)
+    rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
+    graph = client.prepared.capture(evaluator, client.encrypt(rows))
+    for _ in range(2):
+        rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
+        found = graph(*client.encrypt(rows))
+        results = [found] if isinstance(found, hm.Ciphertext) else list(found)
+        np.testing.assert_allclose(client.decrypt(results), package.evaluate_clear(rows), atol=2**-20)
+
+
+def test_many_threads_run_one_model() -> None:
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    client = Client(package)
+    other = client.ctx.generate_secret_key()
+    evaluators = [
+        (sk, client.prepared.bind(client.interface.generate_keys(client.ctx, sk)))
+        for sk in (client.sk, other)
+    ]
+
+    def answered(seed: int) -> None:
+        sk, evaluator = evaluators[seed % 2]
+        rows = list(np.random.default_rng(seed).uniform(-1, 1, (2, SLOTS)))
+        xs = [client.ctx.encrypt(values, sk) for values in client.interface.encode(rows)]
+        (y,) = client.prepared.run(evaluator, xs)
+        found = client.interface.decode([client.ctx.decrypt(y, sk)])
+        np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(answered, range(16)))
 
 
 def test_run_refuses_other_inputs() -> None:
