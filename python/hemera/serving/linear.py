@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import ckks
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 from hemera.serving.encodings import READINGS, Rows
+from hemera.serving.exporting import package
 from hemera.serving.interface import InputSpec, OutputSpec
-from hemera.serving.package import Package, package
+from hemera.serving.package import Package
 from hemera.serving.tracing import Symbol, record
 from hemera.serving.values import Form
 

@@ -14,8 +14,9 @@ from hemera.applications.trees.quantise import quantise
 from hemera.ciphertext import Ciphertext
 from hemera.evaluator import Evaluator
 from hemera.serving.encodings import TreeRows
+from hemera.serving.exporting import package
 from hemera.serving.interface import InputSpec, OutputSpec
-from hemera.serving.package import Package, package
+from hemera.serving.package import Package
 from hemera.serving.tracing import Recorder, Symbol
 from hemera.serving.values import Form
 

@@ -225,9 +225,8 @@ def test_captured() -> None:
     graph = client.prepared.capture(evaluator, client.encrypt(rows))
     for _ in range(2):
         rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
-        found = graph(*client.encrypt(rows))
-        results = [found] if isinstance(found, hm.Ciphertext) else list(found)
-        np.testing.assert_allclose(client.decrypt(results), package.evaluate_clear(rows), atol=2**-20)
+        found = client.decrypt(list(graph(*client.encrypt(rows))))
+        np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
 
 
 def test_many_threads_run_one_model() -> None:
