@@ -177,6 +177,17 @@ def test_every_key_is_used_and_none_is_missing() -> None:
     assert not linear.keys.galois_elements
 
 
+def test_what_no_output_takes_is_left_out() -> None:
+    def circuit(x: Any, y: Any) -> Any:
+        _ = (x**8).rotate(5) * y
+        return x.rotate(1) - y
+
+    package = serving.export(circuit, inputs=[4, 4], name="lazy", security=None)
+    assert package.program.operations == {"rotate": 1, "subtract": 1}
+    assert package.describe()["keys"]["rotations"] == [[1, 1]]
+    np.testing.assert_array_equal(package.evaluate_clear([np.arange(4), np.ones(4)]), [0, 1, 2, -1])
+
+
 def test_check_names_every_missing_key() -> None:
     package = serving.export(
         lambda x: (x * x).rotate(5) + x.conjugate() + x @ np.eye(SLOTS, k=3),
