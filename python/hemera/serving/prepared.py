@@ -31,8 +31,7 @@ class PreparedModel:
         self._package, self._context = package, ctx
         # Other libraries leave rescaling to the caller; a program needs it done by itself.
         params = rules_for(package.params, ctx.params)
-        same = params.rescaling == ctx.params.rescaling
-        self._inner = ctx if same else Context(params, ctx.device)
+        self._inner = ctx._with_rules(params)
         program = package.program
         self._levels = program.levels(params, package.input_levels(params))
         self._plans = [
