@@ -61,7 +61,8 @@ def _package(options: argparse.Namespace) -> Package:
     told = {"name": options.name or Path(options.target).stem, "description": options.description}
     source = Path(options.model)
     model = _from_json(source) if source.suffix == ".json" else _from_joblib(source)
-    if isinstance(model, LinearModel) or hasattr(model, "coef_") or hasattr(model, "steps"):
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if isinstance(model, LinearModel) or hasattr(last, "coef_"):
         return export_linear(model, clip=options.clip, scale_bits=options.scale_bits, **told)
     return export_trees(model, samples=options.samples, parameters=options.parameters, **told)
 

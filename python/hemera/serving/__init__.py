@@ -8,9 +8,10 @@ package.save("scores.hemera-model")
 docs/serving.md describes them.
 """
 
+from hemera.serving.exporting import export
 from hemera.serving.interface import InputSpec, Interface, OutputSpec
 from hemera.serving.linear import LinearModel, export_linear
-from hemera.serving.package import Package, PreparedModel, export
+from hemera.serving.package import Package, PreparedModel
 from hemera.serving.tracing import Symbol, dot
 from hemera.serving.trees import export_trees
 

@@ -111,7 +111,7 @@ class Vectors(Encoding):
 @dataclass(frozen=True)
 class Rows(Encoding):
     """Rows of a table, several in a ciphertext: each standardised, clipped, and filled up to a block of
-    slots. The result of a row is in the first slot of its block."""
+    slots. The scores of a row are in the first slots of its block."""
 
     kind: ClassVar[str] = "rows"
     mean: tuple[float, ...]
@@ -121,6 +121,8 @@ class Rows(Encoding):
     """They are then brought into [-clip, clip]."""
     block: int
     """Slots of a row, a power of two."""
+    scores: int = 1
+    """How many a row has."""
     names: tuple[str, ...] = ()
     """Of the features, if they are known."""
 
@@ -152,9 +154,8 @@ class Rows(Encoding):
         return [packed.reshape(chunks, slots)]
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
-        columns = [array.reshape(-1, self.block)[:, 0] for array in values]
-        scores = np.stack(columns, axis=-1)[:rows]
-        return READINGS[outputs[0].read](scores[:, 0] if len(outputs) == 1 else scores)
+        scores = values[0].reshape(-1, self.block)[:rows, : self.scores]
+        return READINGS[outputs[0].read](scores[:, 0] if self.scores == 1 else scores)
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -163,6 +164,7 @@ class Rows(Encoding):
             "deviation": list(self.deviation),
             "clip": self.clip,
             "block": self.block,
+            "scores": self.scores,
             "names": list(self.names),
         }
 
@@ -175,7 +177,8 @@ class Rows(Encoding):
             raise FormatError(
                 "rows need as many deviations, above 0, as means, and a block of a power of two"
             )
-        return cls(mean, deviation, real(data["clip"], "clip"), block, tuple(map(str, data["names"])))
+        scores = integer(data["scores"], "scores", 1, block)
+        return cls(mean, deviation, real(data["clip"], "clip"), block, scores, tuple(map(str, data["names"])))
 
 
 @dataclass(frozen=True)

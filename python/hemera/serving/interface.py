@@ -18,7 +18,7 @@ from hemera.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.encodings import READINGS, Encoding, Vectors, encoding_from_data
 from hemera.serving.operations import KeysOf
-from hemera.serving.values import Form, integer, real
+from hemera.serving.values import MAX_ELEMENTS, MAX_SLOTS, Form, integer, real
 
 __all__ = ["InputSpec", "Interface", "OutputSpec"]
 
@@ -193,7 +193,7 @@ class Interface:
                 KeysOf(
                     bool(keys["relinearization"]),
                     {
-                        integer(steps, "steps", -(1 << 17), 1 << 17): integer(level, "a level", 0, top)
+                        integer(steps, "steps", -MAX_SLOTS, MAX_SLOTS): integer(level, "a level", 0, top)
                         for steps, level in keys["rotations"]
                     },
                     None if keys["conjugation"] is None else integer(keys["conjugation"], "a level", 0, top),
@@ -223,12 +223,12 @@ def _text(value: object) -> str:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    return tuple(integer(extent, "an extent", 1, 1 << 20) for extent in value)
+    return tuple(integer(extent, "an extent", 1, MAX_ELEMENTS) for extent in value)
 
 
 def _input(data: Mapping[str, Any]) -> InputSpec:
-    slots = integer(data["slots"], "slots", 1, 1 << 17)
-    return InputSpec(
+    slots = integer(data["slots"], "slots", 1, MAX_SLOTS)
+    spec = InputSpec(
         _text(data["name"]),
         integer(data["width"], "a width", 1, slots),
         slots,
@@ -237,6 +237,8 @@ def _input(data: Mapping[str, Any]) -> InputSpec:
         None if data["low"] is None else real(data["low"], "low"),
         None if data["high"] is None else real(data["high"], "high"),
     )
+    _ = spec.form  # raises
+    return spec
 
 
 def _output(data: Mapping[str, Any]) -> OutputSpec:
@@ -244,7 +246,7 @@ def _output(data: Mapping[str, Any]) -> OutputSpec:
         raise FormatError(f"an output is read as one of {', '.join(READINGS)}, not {data['read']!r}")
     return OutputSpec(
         _text(data["name"]),
-        integer(data["width"], "a width", 1, 1 << 17),
+        integer(data["width"], "a width", 1, MAX_SLOTS),
         _shape(data["shape"]),
         data["read"],
     )
@@ -252,7 +254,7 @@ def _output(data: Mapping[str, Any]) -> OutputSpec:
 
 def _bootstrap(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "slots": integer(data["slots"], "slots", 2, 1 << 17),
+        "slots": integer(data["slots"], "slots", 2, MAX_SLOTS),
         "real": bool(data["real"]),
         "iterations": integer(data["iterations"], "iterations", 1, 8),
         "merge_parts": bool(data["merge_parts"]),

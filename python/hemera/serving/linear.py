@@ -1,4 +1,9 @@
-"""Linear and logistic models as packages: scores of many features, several rows in a ciphertext (CKKS)."""
+"""Linear and logistic models as packages: scores of many features, several rows in a ciphertext (CKKS).
+
+Each row lies in a block of slots. One score is a product by the weights and a sum of the block by doubling. K
+scores are the block-diagonal matrix of the weights, by its K + F - 1 diagonals with baby and giant steps
+(S. Halevi and V. Shoup, ePrint 2014/106), and come in the first K slots of the block: one level either way.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import ckks
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 from hemera.serving.encodings import READINGS, Rows
+from hemera.serving.exporting import package
 from hemera.serving.interface import InputSpec, OutputSpec
-from hemera.serving.package import Package, package
-from hemera.serving.tracing import Symbol, record
+from hemera.serving.package import Package
+from hemera.serving.tracing import Symbol, dot, record
 from hemera.serving.values import Form
 
 __all__ = ["LinearModel", "export_linear"]
@@ -158,7 +164,7 @@ def export_linear(
     linear = model if isinstance(model, LinearModel) else LinearModel.of_sklearn(model)
     if not clip > 0:
         raise ParameterError(f"clip must be above 0, not {clip}")
-    block = 1 << (linear.features - 1).bit_length()
+    block = 1 << (max(linear.coefficients.shape) - 1).bit_length()
     # As large as any sum of a block may be, of this row and the next one.
     largest = 2 * clip * float(np.abs(linear.coefficients).sum(axis=1).max())
     largest += clip + float(np.abs(linear.intercept).max())
@@ -167,26 +173,58 @@ def export_linear(
     )
     slots = params.max_slots
 
-    def circuit(x: Symbol) -> list[Symbol]:
-        return [
-            (x * np.tile(np.pad(weights, (0, block - linear.features)), slots // block)).inner_sum(block)
-            + float(bias)
-            for weights, bias in zip(linear.coefficients, linear.intercept, strict=True)
-        ]
+    def circuit(x: Symbol) -> Symbol:
+        if len(linear.coefficients) == 1:
+            return _one_score(x, linear.coefficients[0], block) + float(linear.intercept[0])
+        return _many_scores(x, linear.coefficients, block) + _everywhere(linear.intercept, block, slots)
 
     program, _ = record(circuit, "ckks", [Form(slots)])
-    scores = len(linear.coefficients)
     return package(
         program,
         [InputSpec("rows", slots, slots, low=-clip, high=clip)],
-        [
-            OutputSpec("score" if scores == 1 else f"score{at}", slots, read=linear.read)
-            for at in range(scores)
-        ],
+        [OutputSpec("scores", slots, read=linear.read)],
         params,
         name=name,
         description=description,
         encoding=Rows(
-            tuple(linear.mean.tolist()), tuple(linear.deviation.tolist()), clip, block, linear.names
+            tuple(linear.mean.tolist()),
+            tuple(linear.deviation.tolist()),
+            clip,
+            block,
+            len(linear.coefficients),
+            linear.names,
         ),
     )
+
+
+def _everywhere(values: Floats, block: int, slots: int) -> Floats:
+    """Values in the first slots of every block, zeros in the others."""
+    return np.tile(np.pad(values, (0, block - len(values))), slots // block)
+
+
+def _one_score(x: Symbol, weights: Floats, block: int) -> Symbol:
+    """Sums of blocks in their first slots; the others have sums that run on into the next block."""
+    return (x * _everywhere(weights, block, x.slots)).inner_sum(block)
+
+
+def _many_scores(x: Symbol, weights: Floats, block: int) -> Symbol:
+    """Score k in slot k of each block, and 0 in the others."""
+    scores, features = weights.shape
+    count = scores + features - 1
+    # With slots turned to the right by scores - 1, diagonal d takes feature k + d - (scores - 1) to score k.
+    turned = x.rotate(1 - scores)
+    diagonals = []
+    for d in range(count):
+        of_scores = np.arange(scores) + d - (scores - 1)
+        there = (of_scores >= 0) & (of_scores < features)
+        taken = np.where(there, weights[np.arange(scores), np.clip(of_scores, 0, features - 1)], 0.0)
+        diagonals.append(_everywhere(taken, block, x.slots))
+    baby = 1 << (count.bit_length() // 2)
+    steps = [turned.rotate(i) for i in range(min(baby, count))]
+    total: Symbol | None = None
+    for giant in range(0, count, baby):
+        own = [np.roll(diagonal, giant) for diagonal in diagonals[giant : giant + baby]]
+        part = dot(steps[: len(own)], own).rotate(giant)
+        total = part if total is None else total + part
+    assert total is not None
+    return total

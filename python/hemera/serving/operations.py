@@ -44,6 +44,9 @@ class KeysOf:
     """CKKS: conjugation; BFV and BGV: the exchange of the rows. The highest level; None: not used."""
     bootstraps: list[dict[str, Any]] = field(default_factory=list)
     """Arguments of `hemera.circuits.Bootstrap` beside the parameters."""
+    whole: set[int] = field(default_factory=set, compare=False)
+    """Rotations that need a key of their own: they are not made up of others. Not told to clients, whose keys
+    are all so."""
 
     def rotate(self, steps: int, level: int) -> None:
         self.rotations[steps] = max(level, self.rotations.get(steps, 0))
@@ -518,6 +521,7 @@ class Matmul(Operation):
     def use_keys(self, keys: KeysOf, place: Place) -> None:
         for steps in self.plan(place).rotations:
             keys.rotate(steps, place.level)
+            keys.whole.add(steps)
 
     def plan(self, place: Place) -> LinearTransform:
         return LinearTransform(

@@ -81,6 +81,22 @@ class Program:
         self.forms.append(form)
         return len(self.forms) - 1
 
+    def pruned(self) -> Program:
+        """The program without what no output takes."""
+        used = set(self.outputs)
+        first = len(self.inputs)
+        for number in reversed(range(len(self.nodes))):
+            if first + number in used:
+                used.update(self.nodes[number].operands)
+        found = Program(self.scheme, self.inputs)
+        places = {at: at for at in range(first)}
+        for number, node in enumerate(self.nodes):
+            if first + number in used:
+                places[first + number] = found.add(node.operation, *(places[at] for at in node.operands))
+        for value in self.outputs:
+            found.give(places[value])
+        return found
+
     def give(self, value: int) -> None:
         """Make a value an output."""
         self.outputs.append(integer(value, "a value's number", 0, len(self.forms) - 1))

@@ -325,7 +325,7 @@ def dot(a: Sequence[Symbol], b: Sequence[Any]) -> Symbol:
 def record(
     function: Callable[..., Any], scheme: SchemeName, inputs: Sequence[Form]
 ) -> tuple[Program, list[str]]:
-    """The program of a function, and the names of its outputs, if it returns a dict of them.
+    """The program of a function, without what its outputs do not take, and their names.
 
     Args:
         function: takes as many `Symbol` as there are inputs; returns one, or a sequence or dict of them.
@@ -345,4 +345,4 @@ def record(
         raise TypeError("the function returns nothing; return the model's outputs")
     for value in values:
         recorder.give(value)
-    return recorder.program, names
+    return recorder.program.pruned(), names

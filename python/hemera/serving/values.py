@@ -17,6 +17,7 @@ SchemeName = Literal["ckks", "bfv", "bgv"]
 SCHEME_NAMES: tuple[SchemeName, ...] = ("ckks", "bfv", "bgv")
 
 MAX_SLOTS = 1 << 17
+MAX_AXES = 8
 MAX_ELEMENTS = 1 << 20
 """Ciphertexts of one value: of a request's batch."""
 
@@ -31,8 +32,15 @@ class Form:
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= MAX_SLOTS:
             raise ParameterError(f"a value of {self.slots} slots; there are 1 to {MAX_SLOTS}")
-        if any(extent < 1 for extent in self.shape) or math.prod(self.shape) > MAX_ELEMENTS:
-            raise ParameterError(f"a batch of shape {self.shape} for each request")
+        if (
+            len(self.shape) > MAX_AXES
+            or any(extent < 1 for extent in self.shape)
+            or math.prod(self.shape) > MAX_ELEMENTS
+        ):
+            raise ParameterError(
+                f"a batch of shape {self.shape} for each request; at most {MAX_AXES} axes and {MAX_ELEMENTS} "
+                "ciphertexts"
+            )
 
 
 def common_form(operation: str, forms: list[Form]) -> Form:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,17 @@ def test_every_key_is_used_and_none_is_missing() -> None:
     assert not linear.keys.galois_elements
 
 
+def test_what_no_output_takes_is_left_out() -> None:
+    def circuit(x: Any, y: Any) -> Any:
+        _ = (x**8).rotate(5) * y
+        return x.rotate(1) - y
+
+    package = serving.export(circuit, inputs=[4, 4], name="lazy", security=None)
+    assert package.program.operations == {"rotate": 1, "subtract": 1}
+    assert package.describe()["keys"]["rotations"] == [[1, 1]]
+    np.testing.assert_array_equal(package.evaluate_clear([np.arange(4), np.ones(4)]), [0, 1, 2, -1])
+
+
 def test_check_names_every_missing_key() -> None:
     package = serving.export(
         lambda x: (x * x).rotate(5) + x.conjugate() + x @ np.eye(SLOTS, k=3),
@@ -193,6 +205,10 @@ def test_check_names_every_missing_key() -> None:
     package.check(ctx, ctx.generate_keys(sk, rotations=[1, 4, *steps], conjugation=True))
     with pytest.raises(hm.errors.MissingKeyError):
         package.check(ctx, ctx.generate_keys(sk, rotations=[1, 2, 4, 8, 16], conjugation=True))
+    low = ctx.generate_keys(sk, rotations=[5, *steps], conjugation=True, galois_level=0)
+    package.check(ctx, low)
+    with pytest.raises(hm.errors.LevelError, match="limited to level 0"):
+        package.prepare(ctx).run(low, [ctx.encrypt(np.zeros(SLOTS), sk)])
 
 
 def test_check_tells_what_else_does_not_fit() -> None:
@@ -210,6 +226,39 @@ def test_check_tells_what_else_does_not_fit() -> None:
     wide = serving.export(lambda x: x + 1, inputs=4096, name="wide", security=None)
     with pytest.raises(hm.errors.MismatchError, match="needs 4096 slots"):
         wide.check(flat, keys)
+
+
+def test_captured() -> None:
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    client = Client(package)
+    evaluator = client.prepared.bind(client.keys)
+    rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
+    graph = client.prepared.capture(evaluator, client.encrypt(rows))
+    for _ in range(2):
+        rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
+        found = client.decrypt(list(graph(*client.encrypt(rows))))
+        np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
+
+
+def test_many_threads_run_one_model() -> None:
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    client = Client(package)
+    other = client.ctx.generate_secret_key()
+    evaluators = [
+        (sk, client.prepared.bind(client.interface.generate_keys(client.ctx, sk)))
+        for sk in (client.sk, other)
+    ]
+
+    def answered(seed: int) -> None:
+        sk, evaluator = evaluators[seed % 2]
+        rows = list(np.random.default_rng(seed).uniform(-1, 1, (2, SLOTS)))
+        xs = [client.ctx.encrypt(values, sk) for values in client.interface.encode(rows)]
+        (y,) = client.prepared.run(evaluator, xs)
+        found = client.interface.decode([client.ctx.decrypt(y, sk)])
+        np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(answered, range(16)))
 
 
 def test_run_refuses_other_inputs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import io
 import json
@@ -140,6 +141,8 @@ HOSTILE: dict[str, Any] = {
     "encoding": lambda h: h["content"]["interface"].update(encoding={"kind": "pickle"}),
     "reading": lambda h: h["content"]["interface"]["outputs"][0].update(read="eval"),
     "width": lambda h: h["content"]["interface"]["inputs"][0].update(width=9),
+    "axes": lambda h: h["content"]["interface"]["inputs"][0].update(shape=[1] * 50),
+    "axes of the program": lambda h: h["content"]["program"]["inputs"][0].update(shape=[1] * 50),
     "shape": lambda h: h["content"]["interface"]["inputs"][0].update(shape=[2]),
     "operation": lambda h: h["content"]["program"]["nodes"][0].update(operation="exec"),
     "field": lambda h: h["content"]["program"]["nodes"][0].update(other=1),
@@ -189,6 +192,45 @@ def test_hostile_content(name: str) -> None:
 def test_hostile_headers(text: bytes) -> None:
     with pytest.raises(hm.errors.FormatError):
         serving.Package.load(joined(text, b""))
+
+
+VALUES = [None, True, 0, -1, 1 << 70, 1.5, "x", [], {}, [[]], [1] * 50, {"array": 0}, {"array": 9}, [None]]
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Ways to everything in a header."""
+    found = [path] if path else []
+    keys = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+    for key in keys:
+        found += places(data[key], (*path, key))
+    return found
+
+
+def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
+    simple = serving.export(
+        lambda x: x.polyval([1, 2.5]) @ np.eye(4) + serving.dot([x], [np.arange(4)]),
+        inputs=serving.InputSpec("x", 4, low=-1),
+        name="simple",
+        security=None,
+    )
+    header, arrays = parts(bytes(simple))
+    random = np.random.default_rng(8)
+    refused = 0
+    for path in places(header):
+        changed = copy.deepcopy(header)
+        inner = changed
+        for key in path[:-1]:
+            inner = inner[key]
+        value = VALUES[random.integers(len(VALUES))]
+        if random.random() < 0.8:
+            inner[path[-1]] = copy.deepcopy(value)
+        else:
+            del inner[path[-1]]
+        try:
+            serving.Package.load(joined(changed, arrays)).describe()
+        except hm.errors.FormatError:
+            refused += 1
+    assert refused > 50
 
 
 def test_length_of_the_header() -> None:

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 import hemera as hm
 from hemera import serving
@@ -134,6 +134,18 @@ def encrypted_scores(package: serving.Package, rows: Any) -> Any:
     layout = package.interface.encoding.layout  # type: ignore[attr-defined]
     slots = ctx.decrypt(result, sk)
     return np.concatenate([layout.unpack(each[None]) for each in slots])[: len(rows)]
+
+
+def test_trees_after_bins_of_scikit_learn() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    bins = KBinsDiscretizer(6, encode="ordinal", strategy="uniform")
+    boosted = GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0)
+    model = make_pipeline(bins, boosted).fit(rows, labels)
+    package = serving.export_trees(model, name="tumours")
+    np.testing.assert_array_equal(package.evaluate_clear(rows), model.predict(rows))
+    np.testing.assert_array_equal(answers(package, rows[:30]), model.predict(rows[:30]))
+    with pytest.raises(hm.errors.ParameterError, match="StandardScaler and GradientBoosting"):
+        serving.export_trees(make_pipeline(StandardScaler(), boosted).fit(rows, labels), name="scaled")
 
 
 def test_trees_of_two_classes_and_of_a_regression() -> None:
