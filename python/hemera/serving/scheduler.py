@@ -35,6 +35,8 @@ class Evaluation:
     files: Mapping[str, bytes]
     arrived: float = field(default_factory=time.monotonic)
     answer: Future[Answer] = field(default_factory=Future)
+    loading: tuple[Session, Future[Inputs]] | None = None
+    """Its inputs on their way into the device's memory, where the session was there when it came."""
     batch: int = 0
     """Requests that it ran with, itself included."""
 
@@ -44,6 +46,7 @@ class Scheduler:
 
     Args:
         session: gives the session of a client and model; called in the computing thread.
+        ready: gives it without waiting, or None: then inputs are loaded beside the computation.
         cache: of these sessions, which makes room when the device has none.
         waiting: requests of one client and model that may wait.
         batch: largest number of evaluations that run together.
@@ -55,11 +58,13 @@ class Scheduler:
         session: Callable[[str, str], Session],
         cache: SessionCache,
         *,
+        ready: Callable[[str, str], Session | None],
         waiting: int,
         batch: int,
         metrics: Metrics,
     ) -> None:
         self._session = session
+        self._ready = ready
         self._cache = cache
         self._waiting = waiting
         self._batch = batch
@@ -109,6 +114,9 @@ class Scheduler:
                     "when an answer has come",
                     retry_after=1,
                 )
+            session = self._ready(request.client, request.model)
+            if session is not None:
+                request.loading = (session, self._files.submit(session.load, request.files))
             queue.append(request)
             self._wake.notify()
 
@@ -181,7 +189,7 @@ class Scheduler:
             for request in requests:
                 request.answer.set_exception(error)
             return
-        loading = [(request, self._files.submit(session.load, request.files)) for request in requests]
+        loading = [(request, self._loaded(request, session)) for request in requests]
         groups: list[list[tuple[Evaluation, Inputs]]] = []
         for request, future in loading:
             try:
@@ -201,6 +209,12 @@ class Scheduler:
                 groups.append([(request, inputs)])
         for group in groups:
             self._run(session, group)
+
+    def _loaded(self, request: Evaluation, session: Session) -> Future[Inputs]:
+        """The inputs of a request for this session, and for no other that the client had when it came."""
+        if request.loading is not None and request.loading[0] is session:
+            return request.loading[1]
+        return self._files.submit(session.load, request.files)
 
     def _run(self, session: Session, group: list[tuple[Evaluation, Inputs]]) -> None:
         """Run a batch; where it fails, its requests one by one, so that each has its own answer or error."""

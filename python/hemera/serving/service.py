@@ -111,6 +111,7 @@ class Service:
         self.scheduler = Scheduler(
             self._session,
             self.cache,
+            ready=self._ready,
             waiting=settings.waiting_requests,
             batch=settings.batch,
             metrics=self.metrics,
@@ -187,6 +188,11 @@ class Service:
                     raise
                 if self.store.find(client, model) == found:  # and were not replaced meanwhile
                     self.store.forget(found)
+
+    def _ready(self, client: str, model: str) -> Session | None:
+        """The same, if it is there already."""
+        found = self.store.find(client, model)
+        return None if found is None else self.cache.peek(client, model, found.generation)
 
     def _load(self, package: Package, found: KeySet) -> Session:
         try:

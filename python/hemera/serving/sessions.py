@@ -236,6 +236,12 @@ class SessionCache:
         with self._lock:
             return len(self._sessions)
 
+    def peek(self, client: str, model: str, generation: int) -> Session | None:
+        """The session of these keys, if it is there."""
+        with self._lock:
+            found = self._sessions.get((client, model))
+            return found[1] if found is not None and found[0] == generation else None
+
     def get(self, client: str, model: str, generation: int, make: Callable[[], Session]) -> Session:
         """The session of these keys, made where it is not there."""
         place = (client, model)

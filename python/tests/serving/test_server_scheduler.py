@@ -34,6 +34,7 @@ class Bench:
         self.scheduler = Scheduler(
             self._session,
             self.cache,
+            ready=lambda client, _: self.sessions.get(client),
             metrics=metrics,
             **{"waiting": 64, "batch": 32, **limits},
         )
@@ -203,6 +204,26 @@ def test_errors_of_a_session_are_answers(bench: Any) -> None:
     with pytest.raises(Refused, match="no keys"):
         request.answer.result(BOUND)
     assert b.scheduler.alive
+
+
+def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
+    """A client that replaces its keys while a request waits: nothing is left of the session before."""
+    b = bench()
+    before = b.sessions["alice"]
+    request = b.ask("alice", rows(1))
+    assert request.loading is not None
+    assert request.loading[0] is before
+    request.loading[1].result(BOUND)
+    b.add("alice")  # another secret key, and another session
+    loaded = []
+    after = b.sessions["alice"]
+    load = after.load
+    after.load = lambda files: (loaded.append(files), load(files))[1]
+    b.scheduler.start()
+    request.answer.result(BOUND)
+    assert loaded == [request.files]
+    again = b.ask("alice", rows(2))
+    np.testing.assert_allclose(b.read(again), expected(rows(2)), atol=1e-6)
 
 
 def test_keys_that_were_used_last_stay(package: Package, tmp_path: Path) -> None:
