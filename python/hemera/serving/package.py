@@ -162,11 +162,11 @@ class Package:
         another library (`hemera.interop`).
 
         Raises:
-            MismatchError: for another scheme, too few slots, or another plaintext modulus.
+            MismatchError: for another scheme, too few slots, another plaintext modulus, or other parameters
+                than its own where the model bootstraps.
             LevelError: for too few levels.
             MissingKeyError: naming all keys that are missing. Those for too low a level are a LevelError of
                 `PreparedModel.run`.
-            ParameterError: for parameters that can not bootstrap, where the model does.
         """
         params = ctx.params
         if params.scheme != self.scheme:
@@ -186,6 +186,11 @@ class Package:
         elif params.max_slots < slots:
             raise MismatchError(
                 f"the model {self.name!r} needs {slots} slots, and the parameters have {params.max_slots}"
+            )
+        bootstraps = self._interface.keys.bootstraps
+        if bootstraps and params != self.params:
+            raise MismatchError(
+                f"the model {self.name!r} bootstraps, which takes its own parameters, not {params!r}"
             )
         own = rules_for(self.params, params)
         needed = self._needed(own)

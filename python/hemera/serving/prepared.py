@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hemera import _core
 from hemera.ciphertext import Ciphertext
 from hemera.context import Context
-from hemera.errors import LevelError, MismatchError, NoiseError
+from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
 from hemera.evaluator import Evaluator
 from hemera.graph import Graph
 from hemera.keys import Keys
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from hemera.serving.package import Package
 
 __all__ = ["PreparedModel", "rules_for"]
+
+_SCALE_TOLERANCE = 2.0**-40
 
 
 class PreparedModel:
@@ -61,7 +64,7 @@ class PreparedModel:
         """The outputs, encrypted, as small as they can be sent.
 
         Args:
-            keys: `bind(keys)`, or keys, which are bound for this one call.
+            keys: `bind(keys)`, or keys (or another evaluator of them), which are bound for this one call.
             inputs: one ciphertext for each input, of shape (*requests, *shape of the input): any number of
                 requests at once, the same for all inputs.
 
@@ -71,12 +74,14 @@ class PreparedModel:
         Raises:
             MismatchError: for other inputs than the package has.
             LevelError: for inputs of too low a level.
+            ScaleError: for inputs of another scale than fresh encryptions have.
             MissingKeyError: when a key is missing: `Package.check` tells all.
             NoiseError: BFV and BGV: when no noise budget is certain to be left.
         """
-        ev = keys if isinstance(keys, Evaluator) else self.bind(keys)
-        if ev.context.params != self._inner.params:
-            raise MismatchError(f"run: the keys belong to {ev.context!r}, not to {self._context!r}")
+        if isinstance(keys, Evaluator):
+            ev = keys if keys.context is self._inner else self.bind(keys.keys)
+        else:
+            ev = self.bind(keys)
         program = self._package.program
         values: list[Ciphertext | None] = list(self._taken(ev, inputs))
         for number, node in enumerate(program.nodes):
@@ -122,11 +127,12 @@ class PreparedModel:
         found = []
         for number, (x, spec) in enumerate(zip(inputs, specs, strict=True)):
             axes = x.ndim - len(spec.shape)
-            if axes < 0 or x.shape[axes:] != spec.shape or x.slots != spec.slots or x.size != 2:
+            fits = axes >= 0 and x.shape[axes:] == spec.shape and x.slots == spec.slots
+            if not fits or x.size != 2 or x.encoding != "slots":
                 wanted = "".join(f", {extent}" for extent in spec.shape)
                 raise MismatchError(
                     f"input {spec.name!r} has shape (...{wanted}) and {spec.slots} slots, and ciphertexts of "
-                    f"shape {x.shape}, {x.slots} slots and {x.size} components came"
+                    f"shape {x.shape}, {x.slots} {x.encoding} and {x.size} components came"
                 )
             if requests not in (None, x.shape[:axes]):
                 raise MismatchError(f"inputs of {requests} and of {x.shape[:axes]} requests came together")
@@ -136,7 +142,20 @@ class PreparedModel:
                 raise LevelError(f"input {spec.name!r} is needed at level {level}, and came at {x.level}")
             bound = ev.bind(x) if x.context is self._inner else x.to(ev)
             found.append(ev.at_level(bound, level) if x.level > level else bound)
+            self._require_scale(found[-1], spec.name)
         return found
+
+    def _require_scale(self, x: Ciphertext, name: str) -> None:
+        """ScaleError for another scale than Hemera's clients encrypt at: weights would be encoded anew for
+        it. Those of other libraries have their own, and a prepared model each."""
+        if self._package.scheme != "ckks" or self._context.params != self._package.params:
+            return
+        wanted = self._inner._native.level_scale(x.level)
+        if abs(x.scale / wanted - 1) > _SCALE_TOLERANCE:
+            raise ScaleError(
+                f"input {name!r} has a scale of 2^{math.log2(x.scale):.2f}, and 2^{math.log2(wanted):.2f} is "
+                "needed; encrypt values without scale="
+            )
 
     def _operands(self, values: list[Ciphertext | None], operands: tuple[int, ...]) -> list[Ciphertext]:
         """With as many axes for each, so that those of requests meet."""

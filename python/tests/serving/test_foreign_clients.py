@@ -107,6 +107,9 @@ def test_ckks(tmp_path: Path) -> None:
         for name in expected:
             np.testing.assert_allclose(found[name], expected[name], atol=2**-18)
 
+    (moved, _) = prepared.run(client.session.evaluator, [client.encrypt(padded)])  # its own rules are left
+    np.testing.assert_allclose(client.decrypt(moved)[:7], values[1:] ** 2 + 0.5, atol=2**-18)
+
     deep = serving.export(lambda x: x**8, inputs=8, name="deep")
     with pytest.raises(hm.errors.LevelError):
         deep.check(client.session.context, client.session.keys)

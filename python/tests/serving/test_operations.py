@@ -135,6 +135,11 @@ def test_bootstrap() -> None:
     client = Client(package)
     rows = RNG.uniform(0.99, 1, (2, 16))
     np.testing.assert_allclose(client.run(rows), package.evaluate_clear(rows), atol=2**-10)
+    with pytest.raises(hm.errors.MissingKeyError, match="bootstrap of 16 slots"):
+        package.check(client.ctx, client.ctx.generate_keys(client.sk, rotations=[1]))
+    flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=20, slots=16, security=None), "cpu")
+    with pytest.raises(hm.errors.MismatchError, match="takes its own parameters"):
+        package.check(flat, flat.generate_keys(flat.generate_secret_key()))
 
 
 def test_a_batch_of_a_request_and_many_requests() -> None:
@@ -278,8 +283,19 @@ def test_run_refuses_other_inputs() -> None:
         prepared.run(other.keys, [x])
     with pytest.raises(hm.errors.MismatchError):
         prepared.run(keys, other.encrypt(np.ones(8)))
+    scaled = client.ctx.encrypt(client.ctx.encode(np.ones(8), scale=2.0**30), client.sk)
+    with pytest.raises(hm.errors.ScaleError, match=r"scale of 2\^30.00, and 2\^40.00 is needed"):
+        prepared.run(keys, [scaled])
     ciphertext = prepared.run(prepared.bind(keys), [x])
     np.testing.assert_allclose(client.decrypt(ciphertext), 0.5, atol=2**-20)
+
+
+def test_coefficients_are_refused() -> None:
+    params = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
+    client = Client(serving.export(lambda x: x + 1, inputs=params.max_slots, name="one", params=params))
+    x = client.ctx.encrypt(np.ones(params.max_slots, int), client.sk, encoding="coefficients")
+    with pytest.raises(hm.errors.MismatchError, match="coefficients"):
+        client.prepared.run(client.keys, [x])
 
 
 def test_spent_noise_is_an_error() -> None:
