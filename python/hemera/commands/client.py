@@ -109,19 +109,18 @@ def _add_device(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.action in ("models", "describe", "predict"):
+    if options.action not in ("models", "describe", "predict"):
+        return _by_files(options)
+    try:
         return _over_http(options)
-    return _by_files(options)
+    except ImportError as error:
+        raise ParameterError(str(error)) from None
 
 
 def _over_http(options: argparse.Namespace) -> int:
     token = None
     if options.token_file is not None:
         token = read_bytes(options.token_file).decode("utf-8", "replace").strip()
-    try:
-        import httpx  # noqa: F401
-    except ImportError:
-        raise ParameterError("httpx is not installed: pip install 'hemera[serving]'") from None
     with (
         _Bars() as progress,
         Client(

@@ -141,6 +141,7 @@ class Client:
 
     Raises:
         ParameterError: without a token, or for an address that is none.
+        FileError, FormatError: for files that can not be read.
         ImportError: without httpx, of `pip install 'hemera[serving]'`.
     """
 
@@ -156,8 +157,10 @@ class Client:
         patience: float = 60.0,
         progress: Progress | None = None,
     ) -> None:
-        import httpx
-
+        try:
+            import httpx
+        except ImportError:
+            raise ImportError("hm.Client needs httpx: pip install 'hemera[serving]'") from None
         token = token or os.environ.get("HEMERA_TOKEN")
         if not token:
             raise ParameterError("a server's client needs its token: Client(url, token=...), or HEMERA_TOKEN")

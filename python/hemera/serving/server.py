@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 from pathlib import Path
@@ -16,6 +17,7 @@ from hemera.serving.service import Service
 
 __all__ = ["listen", "serve"]
 
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IDLE_SECONDS = 30
 """After which a connection is closed: later than usual clients close theirs, so that none is in use then."""
 
@@ -82,6 +84,8 @@ def serve(
     )
     with listen(host, port) as listener:
         log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
+        if certificate is None and host not in _LOOPBACK:
+            log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
         server = uvicorn.Server(config)
 
         def stop(*_: object) -> None:

@@ -90,8 +90,18 @@ class Home:
 
     def models(self) -> dict[str, Package]:
         """All models by name. FormatError where one is damaged."""
-        packages = [Package.load(path) for path in sorted((self.root / "models").glob(f"*{_SUFFIX}"))]
-        return {package.name: package for package in packages}
+        found: dict[str, Package] = {}
+        for path in sorted((self.root / "models").glob(f"*{_SUFFIX}")):
+            try:
+                package = Package.load(path)
+            except errors.FormatError as error:
+                raise errors.FormatError(f"{path}: {error}") from None
+            if package.name != path.name.removesuffix(_SUFFIX):
+                raise errors.FormatError(
+                    f"{path} holds the model {package.name!r}: add models by --add-model"
+                )
+            found[package.name] = package
+        return found
 
     def _model(self, name: str) -> Path:
         return self.root / "models" / f"{name}{_SUFFIX}"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from hemera.cli import main
 from hemera.serving import Package
 from hemera.serving.service import Home
 
-from .conftest import expected, serving
+from .conftest import BOUND, expected, serving
 
 ROWS = np.random.default_rng(2).uniform(-1, 1, (5, 8))
 
@@ -85,6 +88,29 @@ def test_over_http(
         assert "no model 'other'" in capsys.readouterr().err
 
 
+def test_without_the_extra(tmp_path: Path) -> None:
+    """What is not installed is asked for by name; the rest of the command line goes on."""
+    program = f"""
+import sys
+for name in ("fastapi", "uvicorn", "httpx", "prometheus_client", "python_multipart"):
+    sys.modules[name] = None
+from hemera.cli import main
+assert main(["serve", {str(tmp_path / "home")!r}]) == 1
+assert main(["client", "models", "http://127.0.0.1:1"]) == 1
+assert main(["info"]) == 0
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=BOUND,
+        env={**os.environ, "HEMERA_TOKEN": "x"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("pip install 'hemera[serving]'") == 2
+
+
 def test_the_folder_of_a_server(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home = tmp_path / "home"
     assert run("serve", home) == 1
@@ -107,6 +133,13 @@ def test_the_folder_of_a_server(tmp_path: Path, model: Path, capsys: pytest.Capt
     damaged.write_bytes(model.read_bytes()[:-1])
     assert run("serve", home, "--add-model", damaged) == 1
     assert "hemera: " in capsys.readouterr().err
+    (home / "models" / "other.hemera-model").write_bytes(model.read_bytes())
+    assert run("serve", home) == 1
+    assert "holds the model 'scores'" in capsys.readouterr().err
+    (home / "models" / "other.hemera-model").write_bytes(b"rubbish")
+    assert run("serve", home) == 1
+    assert "other.hemera-model" in capsys.readouterr().err
+    assert run("serve", home, "--remove-model", "other") == 0
     for wrong in (["--max-request", "2GiB"], ["--tls-key", "x"]):
         run("serve", home, "--add-model", model)
         assert run("serve", home, *wrong) == 1

@@ -6,6 +6,7 @@ import errno
 import json
 import logging
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -18,7 +19,7 @@ import pytest
 
 import hemera as hm
 from hemera import errors
-from hemera.serving import Package, export
+from hemera.serving import InputSpec, Package, export
 from hemera.serving.client import LocalModel
 from hemera.serving.logs import _Lines
 from hemera.serving.problems import ServerError
@@ -430,6 +431,33 @@ def test_multipart_answers_of_several_inputs_and_outputs(tmp_path: Path) -> None
         assert sorted(files) == ["product", "sum"]
 
 
+def test_inputs_that_are_batches(tmp_path: Path) -> None:
+    """Several ciphertexts for each evaluation, of one evaluation and of several."""
+    params = hm.ckks.Parameters.for_circuit(depth=1, scale_bits=40, slots=4, security=None, degree=1024)
+
+    def mixed(x: Any) -> Any:
+        return x[0] + x[1] * x[2]
+
+    spec = InputSpec("x", 4, 4, shape=(3,))
+    package = export(mixed, inputs=spec, name="mixed", params=params)
+    package.save(tmp_path / "mixed.hemera-model")
+    home = Home(tmp_path / "home")
+    home.add_model(tmp_path / "mixed.hemera-model")
+    rows = np.random.default_rng(4).uniform(-1, 1, (40, 3, 4))
+    with serving(home) as server, client_of(server.url, home.clients.add("alice")) as client:
+        for values in (rows, rows[0], rows[:1]):
+            found = client.predict("mixed", values)
+            wanted = values[..., 0, :] + values[..., 1, :] * values[..., 2, :]
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
+        local = client.local("mixed")
+        with server.http(home.clients.add("bob")) as http:
+            assert http.put("/v1/models/mixed/keys", content=local.generate_keys()).status_code == 201
+            wrong = bytes(local.context.encrypt(rows[0, :2], local.secret_key))
+            response = http.post("/v1/models/mixed/evaluate", content=wrong)
+            assert code(response) == (422, "mismatch")
+
+
 def test_clients_say_what_is_wrong(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEMERA_TOKEN", raising=False)
     with pytest.raises(errors.ParameterError, match="needs its token"):
@@ -476,6 +504,7 @@ def test_answers_do_not_wait_for_acknowledgements(
         assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted)
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate by the program openssl")
 def test_tls(home: Home, tmp_path: Path) -> None:
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     words = (

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hemera import errors
 from hemera.serving.wire import BodyReader, Memory, read_body, write_body
@@ -41,6 +45,16 @@ def test_damaged_bodies_are_refused(change, message: str) -> None:  # type: igno
     kind, pieces = write_body({"x": b"1", "y": b"2"})
     with pytest.raises(errors.FormatError, match=message):
         read_body(kind, change(b"".join(pieces)), "x")
+
+
+@given(st.binary(max_size=300), st.integers(1, 50))
+def test_any_bytes_are_files_or_a_format_error(data: bytes, size: int) -> None:
+    reader = BodyReader("multipart/form-data; boundary=b", Memory(), "x")
+    body = b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n' + data
+    with contextlib.suppress(errors.FormatError):
+        for begin in range(0, len(body), size):
+            reader.feed(body[begin : begin + size])
+        reader.close()
 
 
 def test_no_boundary_and_too_many_parts_are_refused() -> None:
