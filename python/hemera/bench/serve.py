@@ -186,8 +186,6 @@ class _Crowd:
         self._clients: list[LocalModel] = []
         self.jobs: list[Job] = []
         self._expected = np.asarray(workload.package.evaluate_clear(workload.values))
-        self.key_bytes = 0
-        self.device = ""
         parts = urlsplit(url)
         name = workload.package.name
         for at in range(count):
@@ -197,13 +195,11 @@ class _Crowd:
                 local = client.local(name)
                 arrays, _ = local.encode(workload.values)
                 (body,) = local.encrypt(arrays).values()
-                if at == 0:
-                    self.key_bytes = len(local.generate_keys())
             self._clients.append(local)
             path = f"/v1/models/{name}/evaluate"
             self.jobs.append(Job(parts.hostname or "", parts.port or 0, path, token, body))
-        with urllib.request.urlopen(f"{url}/health", timeout=60) as response:
-            self.device = str(json.load(response)["device"])
+        self.device = str(_json(f"{url}/health", token)["device"])
+        self.key_bytes = int(_json(f"{url}/v1/models/{name}/keys", token)["bytes"])
 
     def __enter__(self) -> _Crowd:
         # Not forked: these have threads, and may have a GPU.
@@ -286,6 +282,13 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
             process.wait(0.05)
         except subprocess.TimeoutExpired:
             continue
+
+
+def _json(url: str, token: str) -> dict[str, Any]:
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        told: dict[str, Any] = json.load(response)
+        return told
 
 
 def _metrics(url: str, model: str) -> float:
