@@ -245,6 +245,29 @@ def test_captured() -> None:
         np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
 
 
+GPUS = [name for name in hm.devices() if name != "cpu"]
+
+
+@pytest.mark.skipif(not GPUS, reason="there is no GPU")
+@pytest.mark.parametrize("name", ["several steps", "matrix of a product", "sigmoid", "sum of slots"])
+def test_on_a_gpu(name: str) -> None:
+    package = serving.export(
+        CKKS[name], inputs=[SLOTS] * 2, name=name, security=None, outputs={"output": SLOTS}
+    )
+    client = Client(package)
+    home = hm.Context(package.params, GPUS[0])
+    prepared = package.prepare(home)
+    evaluator = prepared.bind(home.load(bytes(client.keys)))
+    graph = None
+    for _ in range(2):
+        rows = list(RNG.uniform(-0.8, 0.8, (2, 3, SLOTS)))
+        inputs = [home.load(bytes(x)) for x in client.encrypt(rows)]
+        graph = graph or prepared.capture(evaluator, inputs)
+        for results in (prepared.run(evaluator, inputs), list(graph(*inputs))):
+            found = client.decrypt([client.ctx.load(bytes(y)) for y in results])
+            np.testing.assert_allclose(found, np.real(package.evaluate_clear(rows)), atol=2**-20)
+
+
 def test_many_threads_run_one_model() -> None:
     package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
     client = Client(package)
