@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
@@ -62,16 +63,18 @@ class Encoded:
         self._array = array
         self._product = product
         self._found: dict[tuple[int, int, float], Plaintext] = {}
+        self._lock = threading.Lock()
 
     def for_operand(self, evaluator: Evaluator, x: Ciphertext) -> Plaintext:
         """The plaintext that is added to or multiplied with `x`."""
         place = (x.slots, x.level, x.scale)
-        plain = self._found.get(place)
-        if plain is None:
-            plain = evaluator._plain_operand(x, self._array, product=self._product)
-            if len(self._found) >= _ENCODINGS_KEPT:
-                self._found.clear()
-            self._found[place] = plain
+        with self._lock:  # so that requests that come together encode it once
+            plain = self._found.get(place)
+            if plain is None:
+                plain = evaluator._plain_operand(x, self._array, product=self._product)
+                if len(self._found) >= _ENCODINGS_KEPT:
+                    self._found.clear()
+                self._found[place] = plain
         return plain
 
 
