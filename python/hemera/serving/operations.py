@@ -502,12 +502,13 @@ class Matmul(Operation):
     matrix: Array
     baby_steps: int = 0
     """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
+    fewest_keys: bool = False
 
     def validated(self, scheme: SchemeName) -> Operation:
         matrix = constant(self.matrix, scheme, "a matrix")
         if matrix.ndim != 2:
             raise TypeError(f"x @ matrix takes a plain matrix of two axes, not an array of {matrix.shape}")
-        return Matmul(matrix, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS))
+        return Matmul(matrix, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS), bool(self.fewest_keys))
 
     def form(self, forms: list[Form]) -> Form:
         if max(self.matrix.shape) > forms[0].slots:
@@ -533,6 +534,7 @@ class Matmul(Operation):
             slots=place.form.slots,
             level=place.level,
             baby_steps=self.baby_steps,
+            fewest_keys=self.fewest_keys,
         )
 
     def decided(self, place: Place) -> Matmul:

@@ -43,6 +43,7 @@ CKKS: dict[str, Callable[..., Any]] = {
     "inner sum": lambda x, _: x.inner_sum(8, stride=2),
     "matrix": lambda x, _: x @ MATRIX,
     "matrix of a product": lambda x, y: (x * y) @ MATRIX[:, :5],
+    "matrix with few keys": lambda x, _: x.matmul(MATRIX, fewest_keys=True),
     "matrix from the left": lambda x, _: MATRIX[:3] @ x,
     "polynomial": lambda x, _: x.polyval([0.5, 0.25, 0, -0.1]),
     "polynomial for each slot": lambda x, _: x.polyval(RNG.uniform(size=(3, SLOTS)), per_slot=True),
@@ -180,6 +181,16 @@ def test_every_key_is_used_and_none_is_missing() -> None:
     linear = Client(serving.export(lambda x: x * 0.5, inputs=4, name="linear", security=None))
     assert not linear.keys.has_relinearization
     assert not linear.keys.galois_elements
+
+
+def test_a_matrix_with_few_keys() -> None:
+    few, many = (
+        serving.export(
+            lambda x, few=few: x.matmul(MATRIX, fewest_keys=few), inputs=SLOTS, name="matrix", security=None
+        ).describe()["keys"]["rotations"]
+        for few in (True, False)
+    )
+    assert len(few) <= 3 < len(many)
 
 
 def test_what_no_output_takes_is_left_out() -> None:
