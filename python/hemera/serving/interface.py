@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -143,7 +144,6 @@ class Interface:
     def describe(self) -> dict[str, Any]:
         """All of it as JSON takes it."""
         params = self.params
-        plans = [circuits.Bootstrap(params, **settings) for settings in self.keys.bootstraps]
         return {
             "name": self.name,
             "description": self.description,
@@ -160,18 +160,20 @@ class Interface:
                 "conjugation": self.keys.conjugation,
                 "bootstraps": self.keys.bootstraps,
             },
-            "key_bytes_at_most": params.switching_key_bytes
-            * (
-                len(self.keys.rotations)
-                + int(self.keys.relinearization)
-                + int(self.keys.conjugation is not None)
-            )
-            + sum(plan.key_bytes for plan in plans),
+            "key_bytes_at_most": self._key_bytes,
             "inputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.inputs],
             "outputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.outputs],
             "encoding": self.encoding.to_data(),
             "parameters": base64.b64encode(bytes(params)).decode(),
         }
+
+    @functools.cached_property
+    def _key_bytes(self) -> int:
+        """Bytes in memory of all keys, as if each were for the highest level."""
+        keys = self.keys
+        count = len(keys.rotations) + int(keys.relinearization) + int(keys.conjugation is not None)
+        plans = [circuits.Bootstrap(self.params, **settings) for settings in keys.bootstraps]
+        return count * self.params.switching_key_bytes + sum(plan.key_bytes for plan in plans)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Interface:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
@@ -62,16 +63,18 @@ class Encoded:
         self._array = array
         self._product = product
         self._found: dict[tuple[int, int, float], Plaintext] = {}
+        self._lock = threading.Lock()
 
     def for_operand(self, evaluator: Evaluator, x: Ciphertext) -> Plaintext:
         """The plaintext that is added to or multiplied with `x`."""
         place = (x.slots, x.level, x.scale)
-        plain = self._found.get(place)
-        if plain is None:
-            plain = evaluator._plain_operand(x, self._array, product=self._product)
-            if len(self._found) >= _ENCODINGS_KEPT:
-                self._found.clear()
-            self._found[place] = plain
+        with self._lock:  # so that requests that come together encode it once
+            plain = self._found.get(place)
+            if plain is None:
+                plain = evaluator._plain_operand(x, self._array, product=self._product)
+                if len(self._found) >= _ENCODINGS_KEPT:
+                    self._found.clear()
+                self._found[place] = plain
         return plain
 
 
@@ -499,12 +502,13 @@ class Matmul(Operation):
     matrix: Array
     baby_steps: int = 0
     """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
+    fewest_keys: bool = False
 
     def validated(self, scheme: SchemeName) -> Operation:
         matrix = constant(self.matrix, scheme, "a matrix")
         if matrix.ndim != 2:
             raise TypeError(f"x @ matrix takes a plain matrix of two axes, not an array of {matrix.shape}")
-        return Matmul(matrix, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS))
+        return Matmul(matrix, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS), bool(self.fewest_keys))
 
     def form(self, forms: list[Form]) -> Form:
         if max(self.matrix.shape) > forms[0].slots:
@@ -530,6 +534,7 @@ class Matmul(Operation):
             slots=place.form.slots,
             level=place.level,
             baby_steps=self.baby_steps,
+            fewest_keys=self.fewest_keys,
         )
 
     def decided(self, place: Place) -> Matmul:

@@ -69,7 +69,8 @@ class PreparedModel:
                 requests at once, the same for all inputs.
 
         Returns:
-            One ciphertext for each output, of shape (*requests, *shape of the output).
+            One ciphertext for each output, of shape (*requests, *shape of the output), in `context`: what
+            came from another context of the same parameters goes back there by `to`.
 
         Raises:
             MismatchError: for other inputs than the package has.

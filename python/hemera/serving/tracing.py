@@ -136,9 +136,14 @@ class Symbol(NotAnArray, Recorded):
 
     def __matmul__(self, matrix: ArrayLike) -> Symbol:
         """CKKS: each vector as a row times a plain matrix of shape (values, columns)."""
+        return self.matmul(matrix)
+
+    def matmul(self, matrix: ArrayLike, *, fewest_keys: bool = False) -> Symbol:
+        """CKKS: x @ matrix; `fewest_keys` as of `hemera.circuits.LinearTransform`: two or three rotation
+        keys, and more time."""
         if isinstance(matrix, Symbol):
             raise TypeError("x @ y takes a plain matrix; (x * y).sum() is the dot product of two values")
-        return self._note(op.Matmul(np.asarray(matrix)))
+        return self._note(op.Matmul(np.asarray(matrix), fewest_keys=fewest_keys))
 
     def __rmatmul__(self, matrix: ArrayLike) -> Symbol:
         return self.__matmul__(np.asarray(matrix).T)

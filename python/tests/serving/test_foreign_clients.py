@@ -110,6 +110,12 @@ def test_ckks(tmp_path: Path) -> None:
     (moved, _) = prepared.run(client.session.evaluator, [client.encrypt(padded)])  # its own rules are left
     np.testing.assert_allclose(client.decrypt(moved)[:7], values[1:] ** 2 + 0.5, atol=2**-18)
 
+    # Another client of the same parameters shares what was prepared for the first, and no keys.
+    other = SealClient(CKKS_SCHEME, tmp_path, steps)
+    results = prepared.run(other.session.keys, [other.encrypt(padded)])
+    found = package.interface.decode([other.decrypt(y.to(other.session.context)) for y in results])
+    np.testing.assert_allclose(found["matrix"], expected["matrix"], atol=2**-18)
+
     deep = serving.export(lambda x: x**8, inputs=8, name="deep")
     with pytest.raises(hm.errors.LevelError):
         deep.check(client.session.context, client.session.keys)

@@ -43,6 +43,7 @@ CKKS: dict[str, Callable[..., Any]] = {
     "inner sum": lambda x, _: x.inner_sum(8, stride=2),
     "matrix": lambda x, _: x @ MATRIX,
     "matrix of a product": lambda x, y: (x * y) @ MATRIX[:, :5],
+    "matrix with few keys": lambda x, _: x.matmul(MATRIX, fewest_keys=True),
     "matrix from the left": lambda x, _: MATRIX[:3] @ x,
     "polynomial": lambda x, _: x.polyval([0.5, 0.25, 0, -0.1]),
     "polynomial for each slot": lambda x, _: x.polyval(RNG.uniform(size=(3, SLOTS)), per_slot=True),
@@ -182,6 +183,16 @@ def test_every_key_is_used_and_none_is_missing() -> None:
     assert not linear.keys.galois_elements
 
 
+def test_a_matrix_with_few_keys() -> None:
+    few, many = (
+        serving.export(
+            lambda x, few=few: x.matmul(MATRIX, fewest_keys=few), inputs=SLOTS, name="matrix", security=None
+        ).describe()["keys"]["rotations"]
+        for few in (True, False)
+    )
+    assert len(few) <= 3 < len(many)
+
+
 def test_what_no_output_takes_is_left_out() -> None:
     def circuit(x: Any, y: Any) -> Any:
         _ = (x**8).rotate(5) * y
@@ -243,6 +254,29 @@ def test_captured() -> None:
         rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
         found = client.decrypt(list(graph(*client.encrypt(rows))))
         np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
+
+
+GPUS = [name for name in hm.devices() if name != "cpu"]
+
+
+@pytest.mark.skipif(not GPUS, reason="there is no GPU")
+@pytest.mark.parametrize("name", ["several steps", "matrix of a product", "sigmoid", "sum of slots"])
+def test_on_a_gpu(name: str) -> None:
+    package = serving.export(
+        CKKS[name], inputs=[SLOTS] * 2, name=name, security=None, outputs={"output": SLOTS}
+    )
+    client = Client(package)
+    home = hm.Context(package.params, GPUS[0])
+    prepared = package.prepare(home)
+    evaluator = prepared.bind(home.load(bytes(client.keys)))
+    graph = None
+    for _ in range(2):
+        rows = list(RNG.uniform(-0.8, 0.8, (2, 3, SLOTS)))
+        inputs = [home.load(bytes(x)) for x in client.encrypt(rows)]
+        graph = graph or prepared.capture(evaluator, inputs)
+        for results in (prepared.run(evaluator, inputs), list(graph(*inputs))):
+            found = client.decrypt([client.ctx.load(bytes(y)) for y in results])
+            np.testing.assert_allclose(found, np.real(package.evaluate_clear(rows)), atol=2**-20)
 
 
 def test_many_threads_run_one_model() -> None:
