@@ -44,14 +44,17 @@ ROWS = (
     ("interop",),
     ("hemera",),
     ("demo", "applications"),
+    ("serving",),
     ("bench",),
     ("commands",),
     ("cli",),
     ("__main__",),
 )
 RANK = {name: rank for rank, row in enumerate(ROWS) for name in row}
-# What annotations may name of higher rows: the context and the evaluator that an object belongs to.
+# What annotations may name of higher rows: the context and the evaluator that an object belongs to,
+# and what is imported when it is first used.
 TYPES = {
+    "hemera": ("serving",),
     "keys": ("context",),
     "_plans": ("context", "evaluator"),
     "bootstrapping": ("context",),

@@ -11,7 +11,9 @@ y = (x * x + 0.5).rotate(1)
 ctx.decrypt(y, sk)  # about [4.5, 9.5, 16.5, 1.5]
 """
 
+import importlib
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
 from hemera._device import DeviceArray
@@ -25,10 +27,15 @@ from hemera.graph import Graph
 from hemera.keys import Keys, SecretKey, SwitchingKey
 from hemera.parameters import Parameters
 
+if TYPE_CHECKING:
+    from hemera import serving
+    from hemera.serving.client import Client
+
 __version__ = version("hemera")
 
 __all__ = [
     "Ciphertext",
+    "Client",
     "Context",
     "DeviceArray",
     "Error",
@@ -55,5 +62,17 @@ __all__ = [
     "multiply_many",
     "rotations_for_sum",
     "rotations_needed",
+    "serving",
     "stack",
 ]
+
+_WHEN_ASKED_FOR = {"Client": "hemera.serving.client", "serving": "hemera.serving"}
+"""What is imported when it is first used, with its module."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _WHEN_ASKED_FOR:
+            raise AttributeError(f"module 'hemera' has no attribute {name!r}")
+        module = importlib.import_module(_WHEN_ASKED_FOR[name])
+        return getattr(module, name, module)

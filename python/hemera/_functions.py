@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,19 @@ Interval = tuple[float, float]
 Values = NDArray[Any]
 
 
+class Recorded(ABC):
+    """A value of a program that is being recorded: functions are noted in place of being evaluated."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def apply(self, function: Function, *others: Any) -> Any:
+        """The function of this value and others."""
+
+
+RecordedT = TypeVar("RecordedT", bound=Recorded)
+
+
 class Function:
     """A function of one or two encrypted values, slot by slot (CKKS).
 
@@ -39,10 +53,18 @@ class Function:
     `sigmoid.plan(params)` tells what it needs and costs at a level.
     """
 
-    def __init__(self, native: _core.Function, name: str, *, stacked: bool = False) -> None:
+    def __init__(
+        self,
+        native: _core.Function,
+        name: str,
+        *,
+        stacked: bool = False,
+        recipe: Mapping[str, float] | None = None,
+    ) -> None:
         self._native = native
         self._name = name
         self._stacked = stacked
+        self._recipe = recipe
         # For each context, the circuit of each level and scale that came.
         self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
             weakref.WeakKeyDictionary()
@@ -69,6 +91,12 @@ class Function:
         """How far its values are from what it stands for, at most, in its intervals: 0 for a polynomial that
         stands for itself. The noise of ciphertexts comes on top: `FunctionPlan.expected_error`."""
         return self._native.error
+
+    @property
+    def recipe(self) -> Mapping[str, float] | None:
+        """The numbers of which `from_recipe(name, recipe)` makes it again; None for polynomials, which their
+        coefficients make, and for parts of functions."""
+        return self._recipe
 
     def plan(
         self,
@@ -130,6 +158,8 @@ class Function:
         self, x: Ciphertext, /, *others: Ciphertext, out: Ciphertext | None = None
     ) -> Ciphertext: ...
     @overload
+    def __call__(self, x: RecordedT, /, *others: RecordedT) -> RecordedT: ...
+    @overload
     def __call__(self, x: ArrayLike, /, *others: ArrayLike) -> Values: ...
     def __call__(self, x: Any, /, *others: Any, out: Ciphertext | None = None) -> Any:
         """Its values: of ciphertexts by the evaluator that the first one is bound to, planned for their
@@ -143,6 +173,8 @@ class Function:
         """
         if isinstance(x, Ciphertext):
             return x.evaluator.apply(self, x, *others, out=out)
+        if isinstance(x, Recorded):
+            return x.apply(self, *others)
         return self.evaluate_clear(x, *others)
 
     def _circuit(self, evaluator: Evaluator, natives: Sequence[_core.Ciphertext]) -> FunctionPlan:
@@ -352,6 +384,10 @@ def _tolerance(bits: float) -> float:
     return math.pow(2, -bits)
 
 
+def _recipe(interval: Interval, bits: float) -> dict[str, float]:
+    return {"low": float(interval[0]), "high": float(interval[1]), "bits": float(bits)}
+
+
 def sigmoid(interval: Interval, *, bits: float = 20) -> Function:
     """1 / (1 + exp(-x)) on an interval: the nearest polynomial of the smallest degree.
 
@@ -362,27 +398,29 @@ def sigmoid(interval: Interval, *, bits: float = 20) -> Function:
     Raises:
         ParameterError: when no polynomial of a degree up to 1023 is as near.
     """
-    return Function(_core.sigmoid(*interval, _tolerance(bits)), "sigmoid")
+    return Function(_core.sigmoid(*interval, _tolerance(bits)), "sigmoid", recipe=_recipe(interval, bits))
 
 
 def tanh(interval: Interval, *, bits: float = 20) -> Function:
     """The hyperbolic tangent on an interval: see `sigmoid`."""
-    return Function(_core.hyperbolic_tangent(*interval, _tolerance(bits)), "tanh")
+    return Function(
+        _core.hyperbolic_tangent(*interval, _tolerance(bits)), "tanh", recipe=_recipe(interval, bits)
+    )
 
 
 def gelu(interval: Interval, *, bits: float = 20) -> Function:
     """The Gaussian error linear unit, x times the normal distribution's P(X <= x): see `sigmoid`."""
-    return Function(_core.gelu(*interval, _tolerance(bits)), "gelu")
+    return Function(_core.gelu(*interval, _tolerance(bits)), "gelu", recipe=_recipe(interval, bits))
 
 
 def exp(interval: Interval, *, bits: float = 20) -> Function:
     """The exponential on an interval: see `sigmoid`."""
-    return Function(_core.exponential(*interval, _tolerance(bits)), "exp")
+    return Function(_core.exponential(*interval, _tolerance(bits)), "exp", recipe=_recipe(interval, bits))
 
 
 def log(interval: Interval, *, bits: float = 20) -> Function:
     """The natural logarithm on an interval of positive numbers: see `sigmoid`."""
-    return Function(_core.logarithm(*interval, _tolerance(bits)), "log")
+    return Function(_core.logarithm(*interval, _tolerance(bits)), "log", recipe=_recipe(interval, bits))
 
 
 def inverse(interval: Interval, *, bits: float = 20) -> Function:
@@ -391,7 +429,7 @@ def inverse(interval: Interval, *, bits: float = 20) -> Function:
     Raises:
         ParameterError: for an interval with 0 in it, and when none was found that is as near.
     """
-    return Function(_core.inverse(*interval, _tolerance(bits)), "inverse")
+    return Function(_core.inverse(*interval, _tolerance(bits)), "inverse", recipe=_recipe(interval, bits))
 
 
 def sqrt(interval: Interval, *, bits: float = 20) -> Function:
@@ -401,7 +439,7 @@ def sqrt(interval: Interval, *, bits: float = 20) -> Function:
     Raises:
         ParameterError: for an interval with negative numbers, and when none was found that is as near.
     """
-    return Function(_core.square_root(*interval, _tolerance(bits)), "sqrt")
+    return Function(_core.square_root(*interval, _tolerance(bits)), "sqrt", recipe=_recipe(interval, bits))
 
 
 def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
@@ -411,16 +449,43 @@ def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
     Raises:
         ParameterError: unless 0 < gap < largest.
     """
-    return Function(_core.sign(gap, _tolerance(bits), largest), "sign")
+    recipe = {"gap": gap, "bits": bits, "largest": largest}
+    return Function(_core.sign(gap, _tolerance(bits), largest), "sign", recipe=recipe)
 
 
 def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
     """Of a and b: 1 where a > b, 0 where a < b, 1/2 where they are equal, for |a|, |b| <= largest; within
     2^-bits where they differ by the gap or more, and from 0 to 1 elsewhere. See `sign`."""
-    return Function(_core.compare(gap, _tolerance(bits), largest), "compare")
+    recipe = {"gap": gap, "bits": bits, "largest": largest}
+    return Function(_core.compare(gap, _tolerance(bits), largest), "compare", recipe=recipe)
 
 
 def maximum(*, bits: float = 10, largest: float = 1) -> Function:
     """The larger of a and b, for |a|, |b| <= largest: (a + b) / 2 + |a - b| / 2 by the `sign` of the
     difference. Within 2^-bits everywhere. -maximum(-a, -b) is the smaller one."""
-    return Function(_core.maximum(_tolerance(bits), largest), "maximum")
+    recipe = {"bits": bits, "largest": largest}
+    return Function(_core.maximum(_tolerance(bits), largest), "maximum", recipe=recipe)
+
+
+_OF_INTERVALS = {own.__name__: own for own in (sigmoid, tanh, gelu, exp, log, inverse, sqrt)}
+_OF_GAPS: dict[str, Callable[..., Function]] = {own.__name__: own for own in (sign, compare, maximum)}
+
+
+def from_recipe(name: str, recipe: Mapping[str, float]) -> Function:
+    """The function of this `Function.name` and `Function.recipe`: what files keep of it.
+
+    Raises:
+        ParameterError: for another name, or other numbers than it is made of.
+    """
+    numbers = dict(recipe)
+    try:
+        if name in _OF_INTERVALS:
+            interval = (numbers.pop("low"), numbers.pop("high"))
+            return _OF_INTERVALS[name](interval, **numbers)
+        if name in _OF_GAPS:
+            return _OF_GAPS[name](**numbers)
+    except (KeyError, TypeError):
+        raise _core.ParameterError(f"{name} is not made of {', '.join(recipe) or 'nothing'}") from None
+    raise _core.ParameterError(
+        f"no function is named {name!r}; there are {', '.join(_OF_INTERVALS | _OF_GAPS)}"
+    )

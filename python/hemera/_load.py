@@ -17,7 +17,7 @@ _CLASSES: dict[str, type[Parameters]] = {
     "ckks": ckks.Parameters,
 }
 
-_MAGIC = b"\x89HEM\r\n\x1a\n"
+MAGIC = b"\x89HEM\r\n\x1a\n"
 """What Hemera's files begin with."""
 
 
@@ -155,10 +155,10 @@ def inspect(source: Source, *, parms: Source | None = None) -> Description | For
 
 def _begins_like_hemera(source: Source) -> bool:
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return bytes(source[: len(_MAGIC)]) == _MAGIC
+        return bytes(source[: len(MAGIC)]) == MAGIC
     try:
         with Path(source).open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(MAGIC)) == MAGIC
     except (OSError, TypeError):
         return True  # `read` says what is wrong
 

@@ -7,10 +7,38 @@ import sys
 from collections.abc import Sequence
 
 from hemera import __version__
-from hemera.commands import bench, convert, demo, info, inspect, params, plan, score_trees, train_logistic
+from hemera.commands import (
+    bench,
+    client,
+    convert,
+    demo,
+    export,
+    info,
+    inspect,
+    params,
+    plan,
+    run,
+    score_trees,
+    serve,
+    train_logistic,
+)
 from hemera.errors import Error
 
-COMMANDS = (info, params, plan, inspect, convert, demo, train_logistic, score_trees, bench)
+COMMANDS = (
+    info,
+    params,
+    plan,
+    inspect,
+    convert,
+    demo,
+    train_logistic,
+    score_trees,
+    export,
+    serve,
+    client,
+    run,
+    bench,
+)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -87,6 +87,7 @@ class Context:
         best = devices()[0] if multiplier == "ntt" else "cpu"
         chosen = best if device == "auto" else device
         self._stream = stream  # kept alive
+        self._threads, self._memory_limit = threads, memory_limit
         self._native = _core.make_context(
             params._native,
             chosen,
@@ -473,6 +474,20 @@ class Context:
             return found
 
     # --- What the other classes use. ---
+
+    def _with_rules(self, params: Parameters) -> Context:
+        """A context like this one whose parameters have other rules of rescaling: itself if they are its
+        own."""
+        if params.rescaling == self._params.rescaling:
+            return self
+        return Context(
+            params,
+            self.device,
+            threads=self._threads,
+            memory_limit=self._memory_limit,
+            stream=self._stream,
+            multiplier=self._multiplier,
+        )
 
     def _copy_of(self, stored: Stored) -> Any:
         core = _core.copy_to(self._native, stored._native)

@@ -28,6 +28,13 @@ EXPECTED = {
     "09_encrypted_matrices": ["encrypted matrix of 5 x 12", "16 products", "scores:", "variance"],
     "10_train_logistic_regression": ["an iteration takes 4 levels", "3 bootstraps", "accuracy"],
     "11_score_trees": ["'multiplications': 1", "scores of the first wine:", "accuracy:"],
+    "12_package_a_model": ["<Package 'network'", "refused: its value is encrypted", "largest error of a"],
+    "13_serve_a_model": [
+        "models: ['tumours']",
+        "refused: 422 secret_key",
+        'status="200"} 2.0',
+        "stopped with 0",
+    ],
 }
 
 

@@ -129,6 +129,25 @@ def test_functions_of_two_inputs():
     np.testing.assert_allclose(clear, [-1, -1, 0, 1, 1], atol=2**-8)
 
 
+def test_functions_are_made_again_of_their_recipes():
+    circuits = hm.circuits
+    made = [
+        *(make((0.5, 4), bits=10) for make in (circuits.sigmoid, circuits.tanh, circuits.gelu)),
+        *(make((0.5, 4), bits=8) for make in (circuits.exp, circuits.log, circuits.inverse, circuits.sqrt)),
+        *(make(gap=0.2, bits=6, largest=2) for make in (circuits.sign, circuits.compare)),
+        circuits.maximum(bits=4, largest=2),
+    ]
+    for function in made:
+        again = circuits.from_recipe(function.name, function.recipe)
+        points = [np.linspace(0.5, 2, 9)] * len(function.intervals)
+        np.testing.assert_array_equal(again(*points), function(*points))
+        assert (again.depth, again.recipe) == (function.depth, function.recipe)
+    assert circuits.Polynomial([1, 2]).recipe is None
+    for name, recipe in (("cosine", {}), ("sigmoid", {"low": 1.0}), ("sign", {"gap": 0.1, "wide": 2.0})):
+        with pytest.raises(hm.errors.ParameterError):
+            circuits.from_recipe(name, recipe)
+
+
 def test_plans_tell_what_they_need(client, params, values):
     ctx, sk = client
     p = hm.circuits.Polynomial(np.arange(1, 9), basis="chebyshev")

@@ -27,7 +27,7 @@ LOCKS = sorted((REPOSITORY / "requirements").glob("*.txt"))
 GROUPS = {
     "build": ("build",),
     "demo": ("build", "run", "demo"),
-    "test": ("build", "run", "demo", "dev"),
+    "test": ("build", "run", "demo", "serving", "dev"),
     "bench": ("bench",),
 }
 

@@ -1,4 +1,4 @@
-"""What a file of Hemera, or of a client's library, holds; needs neither a context nor a key."""
+"""What a file of Hemera, a packaged model, or a file of a client's library holds; needs no context or key."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from rich.table import Table
 import hemera
 from hemera import _options
 from hemera._load import ForeignDescription
+from hemera.serving.container import is_model
+from hemera.serving.package import Package
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a file of Hemera's format, or of SEAL or OpenFHE")
+    parser.add_argument(
+        "file", metavar="FILE", help="a file of Hemera's format, a model, or a file of SEAL or OpenFHE"
+    )
     parser.add_argument(
         "--with",
         dest="parms",
@@ -25,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if is_model(options.file):
+        return _tell_model(Package.load(options.file), options.json)
     description = hemera.inspect(options.file, parms=options.parms)
     if options.json:
         told = {"library": description.library, **dataclasses.asdict(description)}
@@ -45,4 +51,44 @@ def run(options: argparse.Namespace) -> int:
         )
     console.print()
     console.print(sections)
+    return 0
+
+
+def _tell_model(package: Package, json: str | None) -> int:
+    told = {"kind": "packaged model", **package.describe(), "operations": package.program.operations}
+    if json:
+        _options.write_json(json, told)
+        return 0
+    keys = package.interface.keys
+    needed = [
+        *(["relinearization"] if keys.relinearization else []),
+        *(f"rotation {steps} up to level {level}" for steps, level in sorted(keys.rotations.items())),
+        *(
+            []
+            if keys.conjugation is None
+            else ["conjugation" if package.scheme == "ckks" else "swap of rows"]
+        ),
+        *(f"bootstrap of {settings['slots']} slots" for settings in keys.bootstraps),
+    ]
+    rows = {
+        "kind": "packaged model",
+        "name": package.name,
+        **({"description": package.description} if package.description else {}),
+        "scheme": package.scheme,
+        "degree": told["degree"],
+        "security": told["security"],
+        "depth": told["depth"],
+        "operations": ", ".join(f"{count} {name}" for name, count in package.program.operations.items()),
+        "inputs": "; ".join(f"{x.name} {(*x.shape, x.width)}" for x in package.inputs),
+        "outputs": "; ".join(f"{y.name} {(*y.shape, y.width)}, read as {y.read}" for y in package.outputs),
+        "rows": told["encoding"]["kind"],
+        "keys": f"{len(needed)}, of {_options.size_text(told['key_bytes_at_most'])} at most",
+        **{f"  {at}": key for at, key in enumerate(needed, 1)},
+        "parameters": told["fingerprint"],
+        "bytes": told["bytes"],
+        "digest": told["digest"],
+    }
+    width = max(map(len, rows))
+    text = "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -1,0 +1,243 @@
+"""A client of packaged models, over HTTP or by files: makes keys, encrypts, and reads results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from hemera import _options
+from hemera._source import read_bytes
+from hemera.errors import FileError, FormatError, ParameterError
+from hemera.serving.client import Client, LocalModel
+from hemera.serving.files import read_files, write_atomically, write_files
+from hemera.serving.interface import Interface
+
+_LABELS = {"upload": "sending keys", "predict": "predicting"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
+
+    def action(name: str, text: str) -> argparse.ArgumentParser:
+        return actions.add_parser(name, help=text, description=text)
+
+    child = action("models", "The models of a server.")
+    _add_server(child)
+    child = action("describe", "What a server tells of a model, as JSON: what the actions on files take.")
+    _add_server(child)
+    child.add_argument("model", metavar="MODEL", help="its name")
+    child = action("predict", "Results of a server's model for rows that only this client can read.")
+    _add_server(child)
+    child.add_argument("model", metavar="MODEL", help="its name")
+    child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
+    _add_results(child)
+    _add_folder(child, required=False)
+
+    child = action("keys", "By files: makes the secret key, and writes the evaluation keys for the server.")
+    _add_description(child)
+    child.add_argument("keys", metavar="KEYS", type=Path, help="file to write")
+    child = action("encrypt", "By files: encrypts rows.")
+    _add_description(child)
+    child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
+    child.add_argument(
+        "request", metavar="REQUEST", type=Path, help="file to write; of several inputs a folder"
+    )
+    child = action("decrypt", "By files: reads the server's answer.")
+    _add_description(child)
+    child.add_argument("answer", metavar="ANSWER", type=Path, help="file, or folder, of the server")
+    _add_results(child)
+    child.add_argument(
+        "--rows",
+        dest="count",
+        type=_options.positive,
+        help="how many rows were encrypted (default: all there is)",
+    )
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="of the server")
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        type=Path,
+        help="with the token (default: HEMERA_TOKEN in the environment)",
+    )
+    parser.add_argument("--certificates", metavar="PEM", help="to trust in place of the usual ones")
+    parser.add_argument("--json", metavar="FILE", default="-", help='write JSON to FILE (default "-")')
+    _add_device(parser)
+
+
+def _add_description(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "description", metavar="DESCRIPTION", type=Path, help="of `hemera client describe`, or `hemera run`"
+    )
+    _add_folder(parser, required=True)
+    _add_device(parser)
+
+
+def _add_folder(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--folder",
+        metavar="FOLDER",
+        type=Path,
+        required=required,
+        help="where the secret key is kept" + ("" if required else " (default: a new one each time)"),
+    )
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "results",
+        metavar="RESULTS",
+        nargs="?",
+        type=Path,
+        help="table to write, .csv or .npy (default: JSON)",
+    )
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="cpu", help='where to encrypt: "cpu" (default), "cuda", ...')
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.action not in ("models", "describe", "predict"):
+        return _by_files(options)
+    try:
+        return _over_http(options)
+    except ImportError as error:
+        raise ParameterError(str(error)) from None
+
+
+def _over_http(options: argparse.Namespace) -> int:
+    token = None
+    if options.token_file is not None:
+        token = read_bytes(options.token_file).decode("utf-8", "replace").strip()
+    with (
+        _Bars() as progress,
+        Client(
+            options.url,
+            token=token,
+            folder=getattr(options, "folder", None),
+            device=options.device,
+            certificates=options.certificates,
+            progress=progress,
+        ) as client,
+    ):
+        if options.action == "models":
+            told: Mapping[str, Any] = {"models": client.models()}
+        elif options.action == "describe":
+            told = client.describe(options.model)
+        else:
+            results = client.predict(options.model, _read_table(options.rows))
+            if options.results is not None:
+                _write_table(options.results, results)
+                return 0
+            told = {"model": options.model, "results": _plain(results)}
+    _options.write_json(options.json, told)
+    return 0
+
+
+def _by_files(options: argparse.Namespace) -> int:
+    try:
+        told = json.loads(read_bytes(options.description))
+    except ValueError as error:
+        raise FormatError(f"{options.description} is no description of a model: {error}") from None
+    interface = Interface.from_dict(told)
+    local = LocalModel(interface, folder=options.folder, device=options.device)
+    if options.action == "keys":
+        write_atomically(options.keys, local.generate_keys())
+    elif options.action == "encrypt":
+        arrays, _ = local.encode(_read_table(options.rows))
+        write_files(options.request, local.encrypt(arrays))
+    else:
+        single = interface.outputs[0].name
+        arrays = local.decrypt(read_files(options.answer, single))
+        results = local.decode(arrays, False, options.count)
+        if options.results is not None:
+            _write_table(options.results, results)
+        else:
+            _options.write_json("-", {"model": interface.name, "results": _plain(results)})
+    return 0
+
+
+def _read_table(path: Path) -> np.ndarray[Any, Any]:
+    """Numbers of a .npy file, or of one with commas, whose first line may be a heading."""
+    data = read_bytes(path)
+    try:
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False))
+        lines = data.decode().splitlines()
+        try:
+            first = [float(value) for value in lines[0].split(",")]
+        except (ValueError, IndexError):
+            first = []
+        table = np.loadtxt(lines, delimiter=",", skiprows=0 if first else 1, ndmin=2)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path} is no table of numbers: {error}") from None
+    # Integers stay integers: BFV and BGV take nothing else.
+    integers = table.astype(np.int64)
+    return integers if (integers == table).all() else table
+
+
+def _write_table(path: Path, results: Any) -> None:
+    if isinstance(results, Mapping):
+        raise ParameterError("results with several names go to JSON: leave out RESULTS")
+    table = np.asarray(results)
+    try:
+        if path.suffix == ".npy":
+            np.save(path, table)
+        else:
+            np.savetxt(
+                path, table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1), delimiter=","
+            )
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _plain(results: Any) -> Any:
+    if isinstance(results, Mapping):
+        return {name: _plain(value) for name, value in results.items()}
+    return np.asarray(results).tolist()
+
+
+class _Bars:
+    """Progress of each part: bars on a terminal, a line when it begins elsewhere."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, part: str, done: int, total: int) -> None:
+        if part not in self._tasks:
+            label = _LABELS.get(part, part)
+            self._tasks[part] = self._bars.add_task(label, total=total)
+            if self._bars.disable:
+                print(label, file=sys.stderr, flush=True)
+        self._bars.update(self._tasks[part], completed=done, total=total)
+
+    def __enter__(self) -> _Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()

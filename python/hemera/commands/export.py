@@ -1,0 +1,120 @@
+"""A model as one file for a server: of a Python function, scikit-learn, xgboost, LightGBM or coefficients."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from hemera import _options
+from hemera.applications.trees.parameters import PARAMETERS
+from hemera.errors import FileError, FormatError, ParameterError
+from hemera.serving import LinearModel, Package, export_linear, export_trees
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="FILE.py:FUNCTION that returns a package; a JSON file of xgboost, LightGBM or coefficients; or "
+        "a joblib file of a fitted model, which is Python code that runs: only of people you trust",
+    )
+    parser.add_argument("target", metavar="OUT", help="the file to write, like tumours.hemera-model")
+    parser.add_argument("--name", help="of the model (default: OUT without its ending)")
+    parser.add_argument("--description", default="", help="of the model, for people")
+    trees = parser.add_argument_group("boosted trees")
+    trees.add_argument(
+        "--samples", type=_options.positive, default=64, help="rows of a request, at most (default: 64)"
+    )
+    trees.add_argument(
+        "--parameters", choices=PARAMETERS, default="auto", help="the smallest (auto, default), or by name"
+    )
+    linear = parser.add_argument_group("linear and logistic models")
+    linear.add_argument(
+        "--clip", type=float, default=16.0, help="standardised features are brought into [-CLIP, CLIP]"
+    )
+    linear.add_argument("--scale-bits", type=_options.positive, default=40, help="of CKKS (default: 40)")
+    parser.add_argument("--json", metavar="FILE", help='also write what it is to FILE ("-": standard output)')
+
+
+def run(options: argparse.Namespace) -> int:
+    package = _package(options)
+    package.save(options.target)
+    if options.json:
+        _options.write_json(options.json, package.describe())
+    text = f"{options.target}: {package!r}, {_options.size_text(len(bytes(package)))}"
+    Console(stderr=options.json == "-").print(text, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _package(options: argparse.Namespace) -> Package:
+    path, colon, function = options.model.rpartition(":")
+    if colon and path.endswith(".py"):
+        return _called(Path(path), function)
+    told = {"name": options.name or Path(options.target).stem, "description": options.description}
+    source = Path(options.model)
+    model = _from_json(source) if source.suffix == ".json" else _from_joblib(source)
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if isinstance(model, LinearModel) or hasattr(last, "coef_"):
+        return export_linear(model, clip=options.clip, scale_bits=options.scale_bits, **told)
+    return export_trees(model, samples=options.samples, parameters=options.parameters, **told)
+
+
+def _called(path: Path, name: str) -> Package:
+    """The package that a function of the user's own file returns."""
+    if not path.is_file():
+        raise FileError(f"cannot read {path}: no such file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # The file imports its neighbours, as a script does.
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+        function: Callable[[], Any] | None = getattr(module, name, None)
+        if not callable(function):
+            raise ParameterError(f"{path} has no function {name!r}")
+        package = function()
+    finally:
+        sys.path.pop(0)
+    if not isinstance(package, Package):
+        raise ParameterError(
+            f"{path}:{name} returned {type(package).__name__}; return the package that "
+            "hemera.serving.export(...) makes"
+        )
+    return package
+
+
+def _from_json(path: Path) -> Any:
+    """A linear model, or the path for `read_model`."""
+    try:
+        fields = json.loads(path.read_bytes())
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError:
+        raise FormatError(f"{path} is not JSON") from None
+    linear = isinstance(fields, dict) and "coefficients" in fields
+    return LinearModel.from_json(path) if linear else path
+
+
+def _from_joblib(path: Path) -> Any:
+    try:
+        joblib = importlib.import_module("joblib")
+    except ImportError:
+        raise ParameterError("joblib files need scikit-learn: pip install 'hemera[demo]'") from None
+    try:
+        return joblib.load(path)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    except Exception as error:
+        raise FormatError(
+            f"{path} is no file of joblib: {error}; MODEL is FILE.py:FUNCTION, FILE.json or FILE.joblib"
+        ) from None

@@ -1,0 +1,57 @@
+"""Evaluates a packaged model on encrypted files, without a server."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hemera import _options
+from hemera.errors import ParameterError
+from hemera.serving.files import read_files, write_files
+from hemera.serving.package import Package
+from hemera.serving.problems import Refused
+from hemera.serving.sessions import Loader
+from hemera.serving.uploads import FOREIGN, OWN, library_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", type=Path, help="file of `hemera export`")
+    parser.add_argument(
+        "keys", metavar="KEYS", nargs="?", type=Path, help="the client's file; of SEAL or OpenFHE a folder"
+    )
+    parser.add_argument(
+        "request",
+        metavar="REQUEST",
+        nargs="?",
+        type=Path,
+        help="the client's file; of several inputs a folder",
+    )
+    parser.add_argument(
+        "answer", metavar="ANSWER", nargs="?", type=Path, help="file to write; of several outputs a folder"
+    )
+    parser.add_argument(
+        "--describe", metavar="FILE", help='write what clients need to know as JSON ("-": standard output)'
+    )
+    _options.add_machine(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    package = Package.load(options.model)
+    if options.describe:
+        _options.write_json(options.describe, package.describe())
+    if options.answer is None:
+        if options.describe and options.keys is None:
+            return 0
+        raise ParameterError("KEYS, REQUEST and ANSWER are needed, or --describe FILE alone")
+    if options.keys.is_dir():
+        keys = {name: options.keys / name for name in FOREIGN if (options.keys / name).exists()}
+    else:
+        keys = {OWN: options.keys}
+    try:
+        session = Loader(options.device, options.threads).load(package, library_of(keys), keys)
+        inputs = session.load(read_files(options.request, package.inputs[0].name))
+        (outputs,) = session.run([inputs.values])
+        write_files(options.answer, session.dump(outputs, inputs.single))
+    except Refused as refused:
+        raise ParameterError(refused.message) from None
+    return 0

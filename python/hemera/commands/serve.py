@@ -1,0 +1,138 @@
+"""A server for packaged models: computes on ciphertexts of clients that keep their secret keys."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from hemera import _options
+from hemera.errors import ParameterError
+
+_UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
+
+
+def _size(text: str) -> int:
+    """An argument that is a number of bytes: "512", "8GiB"."""
+    found = re.fullmatch(r"(\d+) ?([KMGT]iB)?", text)
+    if found is None or int(found[1]) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size, like 512MiB or 8GiB")
+    return int(found[1]) << _UNITS[found[2] or ""]
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return value
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "home", metavar="HOME", type=Path, help="folder of the server: models, clients, and clients' keys"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="0: any that is free (default 8000)")
+    parser.add_argument(
+        "--tls-certificate", metavar="PEM", type=Path, help="serve https with this certificate"
+    )
+    parser.add_argument("--tls-key", metavar="PEM", type=Path, help="the certificate's key")
+    _options.add_machine(parser)
+    _add_limits(parser.add_argument_group("limits"))
+    changes = parser.add_argument_group(
+        "changes of HOME (each ends the command)"
+    ).add_mutually_exclusive_group()
+    changes.add_argument("--add-model", metavar="FILE", type=Path, help="copy a packaged model into HOME")
+    changes.add_argument("--remove-model", metavar="NAME", help="remove a model")
+    changes.add_argument("--add-client", metavar="NAME", help="print a new client's token, which is not kept")
+    changes.add_argument("--remove-client", metavar="NAME", help="remove a client and its keys")
+    changes.add_argument("--list", action="store_true", help="print the models and clients")
+
+
+def _add_limits(group: argparse._ArgumentGroup) -> None:
+    sizes = {
+        "request": ("request_bytes", "a request's body (default 256MiB)"),
+        "keys": ("key_bytes", "an upload of keys (default 8GiB)"),
+        "store": ("store_bytes", "all keys on disk; nothing is evicted (default 64GiB)"),
+        "loaded-keys": ("loaded_key_bytes", "keys in the device's memory (default 8GiB)"),
+        "waiting": ("waiting_bytes", "all requests that arrive, wait or are computed (default 1GiB)"),
+    }
+    for name, (target, text) in sizes.items():
+        group.add_argument(f"--max-{name}", dest=target, metavar="SIZE", type=_size, help=text)
+    counts = {
+        "queue": ("waiting_requests", "requests of one client and model that wait (default 64)"),
+        "batch": ("batch", "evaluations that run together, or in one request (default 32)"),
+        "uploads": ("uploads", "uploads of keys at once (default 4)"),
+        "connections": ("connections", "connections at once (default 512)"),
+    }
+    for name, (target, text) in counts.items():
+        group.add_argument(f"--max-{name}", dest=target, metavar="N", type=_options.positive, help=text)
+    group.add_argument(
+        "--request-seconds", metavar="S", type=_seconds, help="from arrival to answer (default 300)"
+    )
+    group.add_argument(
+        "--body-seconds", metavar="S", type=_seconds, help="that a body may be behind 16 KiB/s (default 60)"
+    )
+    group.add_argument(
+        "--shutdown-seconds",
+        metavar="S",
+        type=_options.positive,
+        help="for requests that run when the server is told to stop (default 30)",
+    )
+
+
+_LIMITS = (
+    "request_bytes",
+    "key_bytes",
+    "store_bytes",
+    "loaded_key_bytes",
+    "waiting_bytes",
+    "waiting_requests",
+    "batch",
+    "uploads",
+    "connections",
+    "request_seconds",
+    "body_seconds",
+    "shutdown_seconds",
+)
+
+
+def run(options: argparse.Namespace) -> int:
+    try:
+        from hemera.serving.server import serve
+        from hemera.serving.service import Home, Service
+        from hemera.serving.settings import Settings
+    except ImportError as error:
+        raise ParameterError(f"{error.name} is not installed: pip install 'hemera[serving]'") from None
+    home = Home(options.home)
+    if options.add_model:
+        print(home.add_model(options.add_model).name)
+    elif options.remove_model:
+        home.remove_model(options.remove_model)
+    elif options.add_client:
+        print(home.clients.add(options.add_client))
+    elif options.remove_client:
+        home.remove_client(options.remove_client)
+    elif options.list:
+        for package in home.models().values():
+            print(f"model   {package.name}  {package.digest[:16]}  {package.description}")
+        for name in home.clients.names():
+            print(f"client  {name}")
+    else:
+        given = {name: getattr(options, name) for name in _LIMITS if getattr(options, name) is not None}
+        settings = Settings(device=options.device, threads=options.threads, **given)
+        with home.locked():
+            service = Service(home, settings)
+            if not service.models:
+                raise ParameterError(f"{options.home} has no model: `hemera serve HOME --add-model FILE`")
+            return serve(
+                service,
+                host=options.host,
+                port=options.port,
+                certificate=options.tls_certificate,
+                certificate_key=options.tls_key,
+            )
+    return 0

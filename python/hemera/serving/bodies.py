@@ -1,0 +1,110 @@
+"""Bodies as they arrive: with limits on their size, on how slowly they come, and on all of them together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from http import HTTPStatus
+
+from starlette.requests import Request
+
+from hemera.serving.problems import Refused
+
+__all__ = ["Budget", "receive", "require_size"]
+
+SLOWEST = 16 << 10
+"""Bytes a second."""
+
+
+class Budget:
+    """A number of things that may be there at once. Of one event loop."""
+
+    def __init__(self, limit: int, code: str, message: str) -> None:
+        self._limit = limit
+        self._taken = 0
+        self._refused = Refused(HTTPStatus.SERVICE_UNAVAILABLE, code, message, retry_after=1)
+
+    @property
+    def taken(self) -> int:
+        """What is there now."""
+        return self._taken
+
+    @contextlib.contextmanager
+    def share(self) -> Iterator[Callable[[int], None]]:
+        """Within it, the function takes so many more, or raises Refused (503); its end gives all back."""
+        mine = 0
+
+        def take(count: int) -> None:
+            nonlocal mine
+            if self._taken + count > self._limit:
+                raise self._refused
+            self._taken += count
+            mine += count
+
+        try:
+            yield take
+        finally:
+            self._taken -= mine
+
+
+def require_size(request: Request, limit: int) -> int:
+    """The size that a request tells of its body, 0 where it does not.
+
+    Raises:
+        Refused: (413) when it is above the limit.
+    """
+    try:
+        size = max(int(request.headers.get("content-length", "0")), 0)
+    except ValueError:
+        raise Refused(HTTPStatus.BAD_REQUEST, "format", "Content-Length is no number") from None
+    if size > limit:
+        raise _too_large(limit)
+    return size
+
+
+async def receive(
+    request: Request, take: Callable[[bytes], Awaitable[None]], *, limit: int, seconds: float
+) -> int:
+    """Give the pieces of a request's body to a function as they arrive.
+
+    Args:
+        request: whose body was not read.
+        take: called with each piece.
+        limit: bytes that the body may have.
+        seconds: how long it may be behind `SLOWEST`.
+
+    Returns:
+        The body's bytes.
+
+    Raises:
+        Refused: (413) when there are more bytes than the limit; (408) when they come too slowly.
+        ClientDisconnect: when the client hung up.
+    """
+    began = time.monotonic()
+    count = 0
+    pieces = request.stream().__aiter__()
+    while True:
+        left = began + seconds + count / SLOWEST - time.monotonic()
+        try:
+            piece = await asyncio.wait_for(pieces.__anext__(), max(left, 0.001))
+        except StopAsyncIteration:
+            return count
+        except asyncio.TimeoutError:  # the builtin only since Python 3.11
+            raise Refused(
+                HTTPStatus.REQUEST_TIMEOUT, "too_slow", "the body came too slowly; send it again"
+            ) from None
+        count += len(piece)
+        if count > limit:
+            raise _too_large(limit)
+        if piece:
+            await take(piece)
+
+
+def _too_large(limit: int) -> Refused:
+    return Refused(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too_large",
+        f"the body is larger than the {limit} bytes that may come",
+    )

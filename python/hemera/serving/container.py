@@ -1,0 +1,166 @@
+"""The file of a packaged model: a magic, a JSON header, arrays one after the other, and a checksum.
+
+    bytes 0-15       magic
+    bytes 16-23      H, the length of the header, little-endian
+    H bytes          JSON: {"version": 1, "arrays": [[type, shape], ...], "content": {...}}
+    the arrays       little-endian, in C order, each in the narrowest integer type that holds it
+    last 32 bytes    SHA-256 of all before
+
+Everything is checked before memory is taken, and nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from hemera._source import Source, read_bytes
+from hemera.errors import FileError, FormatError
+from hemera.serving.values import Array
+
+MAGIC = b"\x89HEMMODEL\r\n\x1a\n\x00\x00\x00"
+VERSION = 1
+MAX_BYTES = 1 << 30
+MAX_HEADER = 64 << 20
+MAX_ARRAYS = 200_000
+_MAX_AXES = 8
+_DIGEST = 32
+_TYPES = ("<i1", "<i2", "<i4", "<i8", "<f8", "<c16")
+
+AnySource = Source | BinaryIO
+
+
+def is_model(path: str) -> bool:
+    """Whether a file begins as a packaged model does; False for one that can not be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def read_all(source: AnySource, limit: int) -> bytes:
+    """All bytes of a source. FormatError for more than the limit, FileError where a file can not be read."""
+    if hasattr(source, "read"):
+        try:
+            data = source.read(limit + 1)
+        except OSError as error:
+            raise FileError(f"cannot read the model: {error}") from None
+        if not isinstance(data, bytes):
+            raise TypeError("a model is read from a binary stream, and this is one of text")
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+    else:
+        try:
+            with open(source, "rb") as file:  # noqa: PTH123 - reads no more than the limit
+                data = file.read(limit + 1)
+        except OSError:
+            data = read_bytes(source)  # says what is wrong
+    if len(data) > limit:
+        raise FormatError(f"the model has more than {limit} bytes")
+    return data
+
+
+def write(content: dict[str, Any], arrays: Sequence[Array]) -> bytes:
+    """The bytes of a file."""
+    blocks: list[bytes] = []
+    places: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+    kept: list[list[Any]] = []
+    order: list[int] = []
+    for array in arrays:
+        narrow = _narrowed(array)
+        block = narrow.tobytes()
+        # Arrays that stand in several places are kept once.
+        key = (narrow.dtype.str, narrow.shape, hashlib.sha256(block).digest())
+        if key not in places:
+            places[key] = len(blocks)
+            blocks.append(block)
+            kept.append([_TYPES[_type_of(narrow)], list(narrow.shape)])
+        order.append(places[key])
+    header = json.dumps(
+        {"version": VERSION, "arrays": kept, "order": order, "content": content},
+        separators=(",", ":"),
+        allow_nan=False,
+    ).encode()
+    whole = b"".join([MAGIC, len(header).to_bytes(8, "little"), header, *blocks])
+    return whole + hashlib.sha256(whole).digest()
+
+
+def read(data: bytes) -> tuple[dict[str, Any], list[Array]]:
+    """Content and arrays (read-only) of a file's bytes. FormatError for anything else."""
+    begin = len(MAGIC) + 8
+    if data[: len(MAGIC)] != MAGIC:
+        raise FormatError("not a packaged model: it does not begin as one")
+    if len(data) < begin + _DIGEST:
+        raise FormatError("the packaged model is cut off")
+    length = int.from_bytes(data[len(MAGIC) : begin], "little")
+    if length > MAX_HEADER or begin + length + _DIGEST > len(data):
+        raise FormatError(f"the packaged model is cut off: its header has {length} bytes")
+    if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise FormatError("the packaged model is damaged: its checksum does not fit")
+    try:
+        header = json.loads(data[begin : begin + length], parse_constant=_no_constant)
+        if header["version"] != VERSION:
+            raise FormatError(
+                f"the model is of version {header['version']!r} of the format, and this reads {VERSION}; "
+                "take a newer Hemera"
+            )
+        content, order = header["content"], header["order"]
+        found = _arrays(header["arrays"], memoryview(data)[begin + length : -_DIGEST])
+        if not isinstance(content, dict) or not isinstance(order, list) or len(order) > MAX_ARRAYS:
+            raise FormatError("the header of the model has other content")
+        if not all(type(at) is int and 0 <= at < len(found) for at in order):
+            raise FormatError("the header of the model names arrays that are not there")
+        return content, [found[at] for at in order]
+    except FormatError:
+        raise
+    except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise FormatError(f"the header of the model is damaged: {error}") from None
+
+
+def _arrays(described: Any, data: memoryview) -> list[Array]:
+    if not isinstance(described, list) or len(described) > MAX_ARRAYS:
+        raise FormatError(f"a model has at most {MAX_ARRAYS} arrays")
+    found: list[Array] = []
+    at = 0
+    for kind, shape in described:
+        if kind not in _TYPES or not isinstance(shape, list) or not 1 <= len(shape) <= _MAX_AXES:
+            raise FormatError(f"array {len(found)} has type {kind!r} and shape {shape!r}")
+        if not all(type(extent) is int and 1 <= extent <= MAX_BYTES for extent in shape):
+            raise FormatError(f"array {len(found)} has shape {shape!r}")
+        dtype = np.dtype(kind)
+        size = math.prod(shape) * dtype.itemsize
+        if at + size > len(data):
+            raise FormatError(f"the model is cut off in array {len(found)}")
+        array: Array = np.frombuffer(data[at : at + size], dtype).reshape(shape)
+        found.append(array)
+        at += size
+    if at != len(data):
+        raise FormatError(f"the model has {len(data) - at} bytes after its arrays")
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise FormatError(f"the header of the model has {name}")
+
+
+def _type_of(array: Array) -> int:
+    names = ("int8", "int16", "int32", "int64", "float64", "complex128")
+    return names.index(array.dtype.name)
+
+
+def _narrowed(array: Array) -> Array:
+    """Integers in the narrowest type; little-endian."""
+    if array.dtype.kind == "i":
+        low, high = int(array.min()), int(array.max())
+        for kind in ("<i1", "<i2", "<i4"):
+            limits = np.iinfo(kind)
+            if limits.min <= low and high <= limits.max:
+                return np.ascontiguousarray(array, dtype=kind)
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))

@@ -1,0 +1,274 @@
+"""How a client's rows become what it encrypts, and what it decrypts becomes results: plain NumPy, by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.applications.trees.layout import Layout
+from hemera.applications.trees.quantise import MAX_EDGES, Quantiser
+from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.serving.values import Array, integer, real
+
+if TYPE_CHECKING:
+    from hemera.serving.interface import InputSpec, OutputSpec
+
+Floats = NDArray[np.float64]
+
+
+def _sigmoid(values: Array) -> Array:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
+
+
+def _softmax(values: Array) -> Array:
+    powers = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+READINGS: dict[str, Callable[[Array], Array]] = {
+    "values": lambda values: values,
+    "sigmoid": _sigmoid,
+    "sign": lambda values: (values > 0).astype(np.int64),
+    "softmax": _softmax,
+    "argmax": lambda values: values.argmax(axis=-1),
+}
+"""What a client makes of the values of an output, along its last axis."""
+
+
+class Encoding(ABC):
+    """From rows to inputs, and from outputs to results."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        """An array of shape (..., *shape, slots) for each input."""
+
+    @abstractmethod
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        """Results, from arrays of shape (..., *shape, slots)."""
+
+    def to_data(self) -> dict[str, Any]:
+        """What JSON takes, with its kind."""
+        return {"kind": self.kind}
+
+
+def _require_range(values: Array, spec: InputSpec) -> None:
+    low = -np.inf if spec.low is None else spec.low
+    high = np.inf if spec.high is None else spec.high
+    if not (np.isfinite(values).all() and (values >= low).all() and (values <= high).all()):
+        raise ParameterError(
+            f"{spec.name}: the model is for values from {low} to {high}, and these are from {values.min()} "
+            f"to {values.max()}"
+        )
+
+
+class Vectors(Encoding):
+    """Vectors as they are: one array an input, of shape (..., *shape, width)."""
+
+    kind = "vectors"
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        if isinstance(rows, Mapping):
+            missing = [spec.name for spec in inputs if spec.name not in rows]
+            if missing or len(rows) != len(inputs):
+                raise MismatchError(f"the model has the inputs {', '.join(spec.name for spec in inputs)}")
+            given = [rows[spec.name] for spec in inputs]
+        elif len(inputs) == 1 and not (isinstance(rows, (list, tuple)) and len(rows) == 1):
+            given = [rows]
+        else:
+            given = list(rows)
+        if len(given) != len(inputs):
+            raise MismatchError(f"{len(given)} arrays were given, and the model has {len(inputs)} inputs")
+        found = []
+        for values, spec in zip(given, inputs, strict=True):
+            array = np.asarray(values)
+            own = (*spec.shape, spec.width)
+            if array.shape[-len(own) :] != own:
+                wanted = ", ".join(map(str, own))
+                raise MismatchError(
+                    f"{spec.name}: an array of shape (..., {wanted}) is needed, not {array.shape}"
+                )
+            _require_range(array, spec)
+            padded = np.zeros((*array.shape[:-1], spec.slots), array.dtype)
+            padded[..., : spec.width] = array
+            found.append(padded)
+        return found
+
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        del rows
+        read = [
+            READINGS[spec.read](array[..., : spec.width]) for array, spec in zip(values, outputs, strict=True)
+        ]
+        return read[0] if len(read) == 1 else dict(zip((spec.name for spec in outputs), read, strict=True))
+
+
+@dataclass(frozen=True)
+class Rows(Encoding):
+    """Rows of a table, several in a ciphertext: each standardised, clipped, and filled up to a block of
+    slots. The scores of a row are in the first slots of its block."""
+
+    kind: ClassVar[str] = "rows"
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+    """Features become (x - mean) / deviation."""
+    clip: float
+    """They are then brought into [-clip, clip]."""
+    block: int
+    """Slots of a row, a power of two."""
+    scores: int = 1
+    """How many a row has."""
+    names: tuple[str, ...] = ()
+    """Of the features, if they are known."""
+
+    @property
+    def features(self) -> int:
+        """How many a row has."""
+        return len(self.mean)
+
+    def prepared(self, rows: Any) -> Floats:
+        """Standardised and clipped rows."""
+        values = np.asarray(rows, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.features or len(values) == 0:
+            raise MismatchError(
+                f"rows of shape {values.shape} were given to a model of {self.features} features; give "
+                f"(rows, {self.features})"
+            )
+        if not np.isfinite(values).all():
+            raise ParameterError("the rows have missing or infinite values; fill them in before")
+        scaled = (values - np.asarray(self.mean)) / np.asarray(self.deviation)
+        return np.asarray(np.clip(scaled, -self.clip, self.clip), np.float64)
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        values = self.prepared(rows)
+        slots = inputs[0].slots
+        each = slots // self.block
+        chunks = -(-len(values) // each)
+        packed = np.zeros((chunks * each, self.block))
+        packed[: len(values), : self.features] = values
+        return [packed.reshape(chunks, slots)]
+
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        scores = values[0].reshape(-1, self.block)[:rows, : self.scores]
+        return READINGS[outputs[0].read](scores[:, 0] if self.scores == 1 else scores)
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "mean": list(self.mean),
+            "deviation": list(self.deviation),
+            "clip": self.clip,
+            "block": self.block,
+            "scores": self.scores,
+            "names": list(self.names),
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Rows:
+        mean = tuple(real(x, "a mean") for x in data["mean"])
+        deviation = tuple(real(x, "a deviation") for x in data["deviation"])
+        block = integer(data["block"], "a block", 1, 1 << 17)
+        if block & (block - 1) or not 1 <= len(mean) == len(deviation) <= block or min(deviation) <= 0:
+            raise FormatError(
+                "rows need as many deviations, above 0, as means, and a block of a power of two"
+            )
+        scores = integer(data["scores"], "scores", 1, block)
+        return cls(mean, deviation, real(data["clip"], "clip"), block, scores, tuple(map(str, data["names"])))
+
+
+@dataclass(frozen=True)
+class TreeRows(Encoding):
+    """Rows of a table for boosted trees: the bits of each node's comparisons, laid out as
+    `hemera.applications.trees` does. Splits and leaves are not in it."""
+
+    kind: ClassVar[str] = "trees"
+    quantiser: Quantiser
+    layout: Layout
+    features: NDArray[np.int64]
+    """Shape (scores, trees, nodes): what each node compares."""
+    scale: int
+    """Integer scores are the model's times this."""
+    classes: int
+    """0: a regression."""
+
+    def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
+        del inputs
+        bins = self.quantiser.bins(np.asarray(rows))
+        each = self.layout.samples
+        parts = [self._planes(bins[at : at + each]) for at in range(0, len(bins), each)]
+        return [np.stack(parts)]
+
+    def _planes(self, bins: NDArray[np.int64]) -> Array:
+        """Slots of shape (groups * nodes * planes, N)."""
+        found = []
+        for node in range(self.features.shape[2]):
+            compared = bins[:, self.features[:, :, node]]
+            found += [
+                self.layout.pack((compared >= c).astype(np.int64))
+                for c in range(1, self.quantiser.planes + 1)
+            ]
+        return np.asarray(np.stack(found).swapaxes(0, 1).reshape(-1, self.layout.degree))
+
+    def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        chunks = values[0].reshape(-1, 1, values[0].shape[-1])
+        scores = np.concatenate([self.layout.unpack(each) for each in chunks])[:rows]
+        read = outputs[0].read
+        if read == "values":
+            return scores / self.scale
+        if read == "sign" or (read == "argmax" and scores.shape[1] == 1):
+            return (scores[:, 0] > 0).astype(np.int64)
+        return READINGS[read](scores if read == "argmax" else scores / self.scale)
+
+    def to_data(self) -> dict[str, Any]:
+        layout = self.layout
+        return {
+            "kind": self.kind,
+            "edges": [own.tolist() for own in self.quantiser.edges],
+            "single": self.quantiser.single,
+            "integral": self.quantiser.integral,
+            "degree": layout.degree,
+            "lanes": layout.lanes,
+            "samples": layout.samples,
+            "features": self.features.tolist(),
+            "scale": self.scale,
+            "classes": self.classes,
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> TreeRows:
+        features = np.asarray(data["features"])
+        edges = tuple(np.asarray(own, np.float64).reshape(-1) for own in data["edges"])
+        if features.ndim != 3 or features.dtype.kind != "i" or features.size == 0:
+            raise FormatError("the trees' features are damaged")
+        if features.min() < 0 or features.max() >= len(edges) or max(map(len, edges)) > MAX_EDGES:
+            raise FormatError("the trees compare features that are not there, or with too many edges")
+        degree = integer(data["degree"], "degree", 1 << 10, 1 << 17)
+        lanes = integer(data["lanes"], "lanes", 1, degree // 2)
+        scores, trees = features.shape[:2]
+        samples = integer(data["samples"], "samples", 1, max(1, degree // 2 // lanes // scores))
+        if degree & (degree - 1) or lanes & (lanes - 1) or samples * scores > degree // 2 // lanes:
+            raise FormatError("the trees' layout does not fit its degree")
+        return cls(
+            Quantiser(edges, bool(data["single"]), bool(data["integral"])),
+            Layout(degree, scores, trees, samples, lanes, samples),
+            features.astype(np.int64),
+            integer(data["scale"], "a scale", 1, 1 << 62),
+            integer(data["classes"], "classes", 0, 1 << 20),
+        )
+
+
+def encoding_from_data(data: Mapping[str, Any]) -> Encoding:
+    """The encoding that `to_data` told. Raises as its parts do; FormatError for another kind."""
+    kind = data["kind"]
+    if kind == Vectors.kind:
+        return Vectors()
+    if kind == Rows.kind:
+        return Rows.from_data(data)
+    if kind == TreeRows.kind:
+        return TreeRows.from_data(data)
+    raise FormatError(f"rows are encoded as {kind!r}, which this Hemera does not know")

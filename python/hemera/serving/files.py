@@ -1,0 +1,55 @@
+"""Files that are whole or not there, whenever the machine stops."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from hemera._source import read_bytes
+from hemera.errors import FileError
+
+__all__ = ["read_files", "sync_folder", "write_atomically", "write_files"]
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_files(path: Path, single: str) -> dict[str, bytes]:
+    """The files of a request or an answer: those of a folder, by their names without what follows the point,
+    or one file, which gets the name `single`. FileError."""
+    if not path.is_dir():
+        return {single: read_bytes(path)}
+    return {each.stem: read_bytes(each) for each in sorted(path.iterdir())}
+
+
+def write_files(path: Path, files: Mapping[str, bytes]) -> None:
+    """What `read_files` reads. FileError."""
+    if len(files) == 1:
+        write_atomically(path, next(iter(files.values())))
+        return
+    for name, data in files.items():
+        write_atomically(path / f"{name}.hemera", data)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """A file, for its owner alone, that appears under its name when all of it is on disk. FileError."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise FileError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,263 @@
+"""The public part of a packaged model: what its clients must know. No weights are in it."""
+
+from __future__ import annotations
+
+import base64
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import hemera
+from hemera import circuits
+from hemera.context import Context
+from hemera.errors import Error, FormatError, MismatchError
+from hemera.keys import Keys, SecretKey
+from hemera.parameters import Parameters
+from hemera.serving.encodings import READINGS, Encoding, Vectors, encoding_from_data
+from hemera.serving.operations import KeysOf
+from hemera.serving.values import MAX_ELEMENTS, MAX_SLOTS, Form, integer, real
+
+__all__ = ["InputSpec", "Interface", "OutputSpec"]
+
+_MAX_TEXT = 10_000
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """An input: what a client encrypts for one request."""
+
+    name: str
+    width: int
+    """Values of each vector."""
+    slots: int = 0
+    """Slots of each ciphertext, a power of two for CKKS; 0: as few as all inputs fit in."""
+    shape: tuple[int, ...] = ()
+    """Of the batch of ciphertexts that one request has; () for a single one."""
+    level: int | None = None
+    """CKKS: that they are encrypted at; None: the highest."""
+    low: float | None = None
+    """The least value that the model is for; None: any."""
+    high: float | None = None
+    """The largest."""
+
+    @property
+    def form(self) -> Form:
+        return Form(self.slots, self.shape)
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """An output: what a client decrypts of one request."""
+
+    name: str
+    width: int
+    """How many slots have values: the first ones."""
+    shape: tuple[int, ...] = ()
+    """Of the batch of ciphertexts."""
+    read: str = "values"
+    """What the client makes of the values: "values", "sigmoid", "sign", "softmax" or "argmax"."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a client needs of a model; `hemera.serving.Package.interface` and servers give it."""
+
+    name: str
+    description: str
+    params: Parameters
+    inputs: tuple[InputSpec, ...]
+    outputs: tuple[OutputSpec, ...]
+    keys: KeysOf
+    depth: int
+    """Multiplications one after the other."""
+    encoding: Encoding = field(default_factory=Vectors)
+    """How a client's rows become the inputs, and the outputs results."""
+
+    @property
+    def scheme(self) -> str:
+        """ "ckks", "bfv" or "bgv"."""
+        return self.params.scheme
+
+    def generate_keys(self, ctx: Context, secret_key: SecretKey) -> Keys:
+        """The evaluation keys that the model needs, and no others; they can not encrypt or decrypt.
+
+        Raises:
+            MismatchError: for a context of other parameters.
+        """
+        if ctx.params != self.params:
+            raise MismatchError(
+                f"generate_keys: the model is for {self.params!r}, and the context has {ctx.params!r}; make "
+                "a Context of the model's params"
+            )
+        by_level: dict[int, list[int]] = {}
+        for steps, level in self.keys.rotations.items():
+            by_level.setdefault(level, []).append(steps)
+        plans = [circuits.Bootstrap(ctx.params, **settings) for settings in self.keys.bootstraps]
+        keys = ctx.generate_keys(
+            secret_key, public_key=False, relinearization=self.keys.relinearization, plan=plans
+        )
+        if self.keys.conjugation is not None:
+            keys = keys | ctx.generate_keys(
+                secret_key,
+                public_key=False,
+                relinearization=False,
+                conjugation=self.scheme == "ckks",
+                swap_rows=self.scheme != "ckks",
+                galois_level=self.keys.conjugation,
+            )
+        for level, rotations in sorted(by_level.items()):
+            keys = keys | ctx.generate_keys(
+                secret_key, public_key=False, relinearization=False, rotations=rotations, galois_level=level
+            )
+        return keys
+
+    def encode(self, rows: Any) -> list[NDArray[Any]]:
+        """What to encrypt: for each input an array of shape (requests, *shape, slots), or (*shape, slots) for
+        a single request.
+
+        Args:
+            rows: what the model's encoding takes: a table of shape (rows, features) for models of tables;
+                else one array a input, of shape (..., *shape, width), in a sequence or a dict by name.
+
+        Raises:
+            MismatchError: for arrays of other shapes.
+            ParameterError: for values that the model is not for.
+        """
+        return self.encoding.encode(rows, self.inputs)
+
+    def decode(self, values: Sequence[ArrayLike], rows: int | None = None) -> Any:
+        """Results from the decrypted outputs, an array for each: see `OutputSpec.read`.
+
+        Args:
+            values: decrypted arrays of shape (..., *shape, slots or fewer).
+            rows: how many rows were encoded; None: as many as there is room for.
+        """
+        arrays = [np.asarray(each) for each in values]
+        if len(arrays) != len(self.outputs):
+            raise MismatchError(f"{len(arrays)} results, and the model has {len(self.outputs)} outputs")
+        return self.encoding.decode(arrays, self.outputs, rows)
+
+    def describe(self) -> dict[str, Any]:
+        """All of it as JSON takes it."""
+        params = self.params
+        return {
+            "name": self.name,
+            "description": self.description,
+            "scheme": self.scheme,
+            "fingerprint": params.fingerprint,
+            "degree": params.degree,
+            "log_modulus": params.log_modulus,
+            "levels": params.levels,
+            "security": params.security,
+            "depth": self.depth,
+            "keys": {
+                "relinearization": self.keys.relinearization,
+                "rotations": [[steps, level] for steps, level in sorted(self.keys.rotations.items())],
+                "conjugation": self.keys.conjugation,
+                "bootstraps": self.keys.bootstraps,
+            },
+            "key_bytes_at_most": self._key_bytes,
+            "inputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.inputs],
+            "outputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.outputs],
+            "encoding": self.encoding.to_data(),
+            "parameters": base64.b64encode(bytes(params)).decode(),
+        }
+
+    @functools.cached_property
+    def _key_bytes(self) -> int:
+        """Bytes in memory of all keys, as if each were for the highest level."""
+        keys = self.keys
+        count = len(keys.rotations) + int(keys.relinearization) + int(keys.conjugation is not None)
+        plans = [circuits.Bootstrap(self.params, **settings) for settings in keys.bootstraps]
+        return count * self.params.switching_key_bytes + sum(plan.key_bytes for plan in plans)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Interface:
+        """The interface of `describe`, from a server or a file. FormatError for anything else."""
+        try:
+            keys = data["keys"]
+            params = hemera.load_parameters(base64.b64decode(data["parameters"], validate=True))
+            inputs = tuple(_input(each) for each in data["inputs"])
+            outputs = tuple(_output(each) for each in data["outputs"])
+            if not inputs or not outputs:
+                raise FormatError("a model has inputs and outputs")
+            top = params.levels - 1
+            return cls(
+                _text(data["name"]),
+                _text(data["description"]),
+                params,
+                inputs,
+                outputs,
+                KeysOf(
+                    bool(keys["relinearization"]),
+                    {
+                        integer(steps, "steps", -MAX_SLOTS, MAX_SLOTS): integer(level, "a level", 0, top)
+                        for steps, level in keys["rotations"]
+                    },
+                    None if keys["conjugation"] is None else integer(keys["conjugation"], "a level", 0, top),
+                    [_bootstrap(each) for each in keys["bootstraps"]],
+                ),
+                integer(data["depth"], "depth", 0, 1 << 20),
+                encoding_from_data(data["encoding"]),
+            )
+        except FormatError:
+            raise
+        except (
+            Error,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
+            raise FormatError(f"not a description of a model: {error}") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > _MAX_TEXT:
+        raise FormatError("names and descriptions of a model are short texts")
+    return value
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(integer(extent, "an extent", 1, MAX_ELEMENTS) for extent in value)
+
+
+def _input(data: Mapping[str, Any]) -> InputSpec:
+    slots = integer(data["slots"], "slots", 1, MAX_SLOTS)
+    spec = InputSpec(
+        _text(data["name"]),
+        integer(data["width"], "a width", 1, slots),
+        slots,
+        _shape(data["shape"]),
+        None if data["level"] is None else integer(data["level"], "a level", 0, 1 << 10),
+        None if data["low"] is None else real(data["low"], "low"),
+        None if data["high"] is None else real(data["high"], "high"),
+    )
+    _ = spec.form  # raises
+    return spec
+
+
+def _output(data: Mapping[str, Any]) -> OutputSpec:
+    if data["read"] not in READINGS:
+        raise FormatError(f"an output is read as one of {', '.join(READINGS)}, not {data['read']!r}")
+    return OutputSpec(
+        _text(data["name"]),
+        integer(data["width"], "a width", 1, MAX_SLOTS),
+        _shape(data["shape"]),
+        data["read"],
+    )
+
+
+def _bootstrap(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "slots": integer(data["slots"], "slots", 2, MAX_SLOTS),
+        "real": bool(data["real"]),
+        "iterations": integer(data["iterations"], "iterations", 1, 8),
+        "merge_parts": bool(data["merge_parts"]),
+    }

@@ -1,0 +1,52 @@
+"""Logs as lines of JSON, by the logging of the standard library. No payloads, no tokens."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import Any, TextIO
+
+__all__ = ["log", "to_lines_of_json"]
+
+_logger = logging.getLogger("hemera.serving")
+_FIELDS = "hemera_fields"
+
+
+def log(
+    event: str, /, *, level: int = logging.INFO, error: BaseException | None = None, **fields: Any
+) -> None:
+    """One event with what belongs to it; None is left out. Never ciphertexts, keys or tokens."""
+    told = {name: value for name, value in fields.items() if value is not None}
+    _logger.log(level, event, extra={_FIELDS: told}, exc_info=error)
+
+
+class _Lines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        told: dict[str, Any] = {
+            "time": f"{moment}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, _FIELDS, {}),
+        }
+        if record.name != _logger.name:
+            told["logger"] = record.name
+        if record.exc_info:
+            told["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(told, default=str)
+
+
+def to_lines_of_json(stream: TextIO | None = None, level: int = logging.INFO) -> None:
+    """Everything of the program's logs goes to a stream (None: standard error), a line of JSON each."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_Lines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    for name in (_logger.name, "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(level)

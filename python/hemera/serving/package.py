@@ -1,0 +1,270 @@
+"""A packaged model: one file with the program, its weights, the parameters, and what clients must know."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hemera import circuits
+from hemera.context import Context
+from hemera.errors import FileError, FormatError, MismatchError, MissingKeyError
+from hemera.evaluator import Evaluator
+from hemera.keys import Keys, SecretKey
+from hemera.parameters import IntegerParameters, Parameters
+from hemera.serving import container
+from hemera.serving.interface import InputSpec, Interface, OutputSpec
+from hemera.serving.operations import KeysOf
+from hemera.serving.prepared import PreparedModel, rules_for
+from hemera.serving.program import Program
+from hemera.serving.values import Array
+
+__all__ = ["Package", "PreparedModel"]
+
+_PARAMETERS_KEPT = 16
+"""Clients' parameters whose keys are kept."""
+
+
+class Package:
+    """A model as a file. Immutable; loading it runs nothing.
+
+    `hemera.serving.export` and `Package.load` make one. What is in it: the program (operations and plain
+    weights), the parameters, the forms of inputs and outputs, and which keys it needs. The weights are the
+    server's: clients get `interface`.
+    """
+
+    def __init__(self, interface: Interface, program: Program) -> None:
+        arrays: list[Array] = []
+        content = {"interface": interface.describe(), "program": program.to_data(arrays)}
+        self._set(interface, program, container.write(content, arrays))
+
+    def _set(self, interface: Interface, program: Program, data: bytes) -> None:
+        self._interface, self._program, self._bytes = interface, program, data
+        self._keys: dict[str, KeysOf] = {}
+        self._digest = hashlib.sha256(data).hexdigest()
+
+    @staticmethod
+    def load(source: container.AnySource, *, limit: int = container.MAX_BYTES) -> Package:
+        """A package from its bytes, a file's path or a binary stream.
+
+        Args:
+            limit: most bytes that are read.
+
+        Raises:
+            FormatError: when they are damaged, of another format, or more than the limit.
+            FileError: when the file can not be read.
+        """
+        data = container.read_all(source, limit)
+        content, arrays = container.read(data)
+        if set(content) != {"interface", "program"}:
+            raise FormatError("the packaged model has other parts than an interface and a program")
+        interface = Interface.from_dict(content["interface"])
+        program = Program.from_data(content["program"], arrays)
+        _require_fitting(interface, program)
+        package = Package.__new__(Package)
+        package._set(interface, program, data)
+        return package
+
+    def to_bytes(self) -> bytes:
+        """The file's bytes."""
+        return self._bytes
+
+    def __bytes__(self) -> bytes:
+        return self._bytes
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, which appears under its name only when it is complete. FileError when it can not
+        be written."""
+        target = Path(path)
+        beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        try:
+            with beside.open("xb") as file:
+                file.write(self._bytes)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(target)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise FileError(f"cannot write {target}: {error.strerror or error}") from None
+
+    @property
+    def interface(self) -> Interface:
+        """What clients must know: no weights."""
+        return self._interface
+
+    @property
+    def program(self) -> Program:
+        """What it computes."""
+        return self._program
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._interface.name
+
+    @property
+    def description(self) -> str:
+        """What the model is, for people."""
+        return self._interface.description
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file's bytes, in hexadecimal digits."""
+        return self._digest
+
+    @property
+    def scheme(self) -> str:
+        """ "ckks", "bfv" or "bgv"."""
+        return self._program.scheme
+
+    @property
+    def params(self) -> Parameters:
+        """Hemera's own parameters for it."""
+        return self._interface.params
+
+    @property
+    def inputs(self) -> tuple[InputSpec, ...]:
+        """What clients encrypt."""
+        return self._interface.inputs
+
+    @property
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """What clients decrypt."""
+        return self._interface.outputs
+
+    def __repr__(self) -> str:
+        return (
+            f"<Package {self.name!r}: {len(self._program.nodes)} operations, depth {self._interface.depth}, "
+            f"{self.params!r}>"
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What a server shows of it, as JSON takes it: the interface, and digest and bytes of the file."""
+        return {**self._interface.describe(), "digest": self.digest, "bytes": len(self._bytes)}
+
+    def generate_keys(self, ctx: Context, secret_key: SecretKey) -> Keys:
+        """The evaluation keys that it needs: see `Interface.generate_keys`."""
+        return self._interface.generate_keys(ctx, secret_key)
+
+    def evaluate_clear(self, rows: Any) -> Any:
+        """What a client would read for these rows, computed in the clear: see `Interface.encode`."""
+        modulus = self.params.plain_modulus if isinstance(self.params, IntegerParameters) else 0
+        values = self._program.evaluate_clear(self._interface.encode(rows), modulus)
+        count = len(rows) if hasattr(rows, "__len__") else None
+        return self._interface.decode(values, count)
+
+    def check(self, ctx: Context, keys: Keys) -> None:
+        """Whether it runs in a context with some keys: Hemera's of its own parameters, or a session's with
+        another library (`hemera.interop`).
+
+        Raises:
+            MismatchError: for another scheme, too few slots, another plaintext modulus, or other parameters
+                than its own where the model bootstraps.
+            LevelError: for too few levels.
+            MissingKeyError: naming all keys that are missing. Those for too low a level are a LevelError of
+                `PreparedModel.run`.
+        """
+        params = ctx.params
+        if params.scheme != self.scheme:
+            raise MismatchError(
+                f"the model {self.name!r} is of {self.scheme.upper()}, and the keys are of "
+                f"{params.scheme.upper()}"
+            )
+        if keys.context.params != params:
+            raise MismatchError(f"the keys belong to {keys.context!r}, not to {ctx!r}")
+        slots = max(form.slots for form in self._program.forms)
+        if isinstance(params, IntegerParameters) and isinstance(self.params, IntegerParameters):
+            if (params.max_slots, params.plain_modulus) != (slots, self.params.plain_modulus):
+                raise MismatchError(
+                    f"the model {self.name!r} is for {slots} slots modulo {self.params.plain_modulus}, and "
+                    f"the parameters have {params.max_slots} modulo {params.plain_modulus}"
+                )
+        elif params.max_slots < slots:
+            raise MismatchError(
+                f"the model {self.name!r} needs {slots} slots, and the parameters have {params.max_slots}"
+            )
+        bootstraps = self._interface.keys.bootstraps
+        if bootstraps and params != self.params:
+            raise MismatchError(
+                f"the model {self.name!r} bootstraps, which takes its own parameters, not {params!r}"
+            )
+        own = rules_for(self.params, params)
+        needed = self._needed(own)
+        missing = []
+        if needed.relinearization and not keys.has_relinearization:
+            missing.append("relinearization")
+        rotations = [
+            steps
+            for steps in sorted(needed.rotations)
+            if not keys.has_rotation(steps)
+            and (steps in needed.whole or not _made_up(ctx.bind(keys), slots, steps))
+        ]
+        if rotations:
+            missing.append(f"rotations by {', '.join(map(str, rotations))}")
+        if needed.conjugation is not None and not keys.has_conjugation:
+            missing.append("conjugation" if self.scheme == "ckks" else "swap of rows")
+        for settings in needed.bootstraps:
+            wanted = circuits.Bootstrap(own, **settings).needed_keys
+            elements = {need.galois_element for need in wanted if need.kind == "galois"}
+            if not elements <= set(keys.galois_elements):
+                missing.append(f"bootstrap of {settings['slots']} slots")
+        if missing:
+            raise MissingKeyError(
+                f"the model {self.name!r} needs keys that are not there: {'; '.join(missing)}. Hemera's "
+                "clients make them with generate_keys of the model"
+            )
+
+    def prepare(self, ctx: Context) -> PreparedModel:
+        """The model ready to run in a context: make it once, and keep it. Encoded weights stay in the
+        context's memory from the first request on.
+
+        Raises:
+            MismatchError, LevelError, ParameterError: as `check`.
+        """
+        return PreparedModel(self, ctx)
+
+    def _needed(self, own: Parameters) -> KeysOf:
+        """The keys with some parameters, kept for those that came last. LevelError for too few levels."""
+        found = self._keys.get(own.fingerprint)
+        if found is None:
+            levels = self._program.levels(own, self.input_levels(own))
+            found = self._program.keys(own, levels)
+            if len(self._keys) >= _PARAMETERS_KEPT:
+                self._keys.clear()
+            self._keys[own.fingerprint] = found
+        return found
+
+    def input_levels(self, params: Parameters) -> list[int | None]:
+        """The levels of the inputs with some parameters; None: the highest."""
+        if params != self.params:
+            return [None] * len(self.inputs)
+        return [spec.level for spec in self.inputs]
+
+
+def _made_up(evaluator: Evaluator, slots: int, steps: int) -> bool:
+    """Whether the keys of other rotations make up one."""
+    ctx = evaluator.context
+    x = ctx.encrypt(np.zeros(slots, np.int64), ctx.generate_secret_key())  # of nobody's
+    try:
+        evaluator.rotation_plan(x, steps)
+    except MissingKeyError:
+        return False
+    return True
+
+
+def _require_fitting(interface: Interface, program: Program) -> None:
+    """FormatError unless the parts of a file fit each other."""
+    forms = tuple(spec.form for spec in interface.inputs)
+    if interface.scheme != program.scheme or forms != program.inputs:
+        raise FormatError("the interface of the packaged model does not fit its program")
+    outputs = [program.forms[at] for at in program.outputs]
+    if [form.shape for form in outputs] != [spec.shape for spec in interface.outputs]:
+        raise FormatError("the outputs of the packaged model do not fit its program")
+    slots = max(form.slots for form in program.forms)
+    params = interface.params
+    if slots > params.max_slots or (program.scheme != "ckks" and slots != params.max_slots):
+        raise FormatError(f"the packaged model needs {slots} slots, and has parameters of {params.max_slots}")

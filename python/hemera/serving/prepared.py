@@ -1,0 +1,222 @@
+"""A packaged model in one context: encoded weights and plans, run for any client's keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hemera import _core
+from hemera.ciphertext import Ciphertext
+from hemera.context import Context
+from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
+from hemera.evaluator import Evaluator
+from hemera.graph import Graph
+from hemera.keys import Keys
+from hemera.parameters import Parameters
+from hemera.serving.operations import Bootstraps, Conjugate, Operation, Rotate, Running, Sum
+from hemera.serving.program import Program
+
+if TYPE_CHECKING:
+    from hemera.serving.package import Package
+
+__all__ = ["PreparedModel", "rules_for"]
+
+_SCALE_TOLERANCE = 2.0**-40
+
+
+class PreparedModel:
+    """A packaged model in one context, for keys of any number of clients. Any threads may use it at once."""
+
+    def __init__(self, package: Package, ctx: Context) -> None:
+        if ctx.params.scheme != package.scheme:
+            raise MismatchError(f"the model is of {package.scheme.upper()}, not {ctx.params.scheme.upper()}")
+        self._package, self._context = package, ctx
+        # Other libraries leave rescaling to the caller; a program needs it done by itself.
+        params = rules_for(package.params, ctx.params)
+        self._inner = ctx._with_rules(params)
+        program = package.program
+        self._levels = program.levels(params, package.input_levels(params))
+        self._plans = [
+            node.operation.plan(program.place(node, params, self._levels)) for node in program.nodes
+        ]
+        self._settled = _before_rotations(program) if program.scheme == "ckks" else set()
+        self._last_use = _last_uses(program)
+
+    @property
+    def package(self) -> Package:
+        """The model."""
+        return self._package
+
+    @property
+    def context(self) -> Context:
+        """Where it runs."""
+        return self._context
+
+    def bind(self, keys: Keys) -> Evaluator:
+        """The evaluator that `run` takes: of the client's keys, which are copied where they are another
+        library's. MismatchError for keys of other parameters."""
+        if keys.context.params != self._context.params:
+            raise MismatchError(f"the keys belong to {keys.context!r}, not to {self._context!r}")
+        return self._inner.bind(keys if keys.context is self._inner else keys.to(self._inner))
+
+    def run(self, keys: Evaluator | Keys, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
+        """The outputs, encrypted, as small as they can be sent.
+
+        Args:
+            keys: `bind(keys)`, or keys (or another evaluator of them), which are bound for this one call.
+            inputs: one ciphertext for each input, of shape (*requests, *shape of the input): any number of
+                requests at once, the same for all inputs.
+
+        Returns:
+            One ciphertext for each output, of shape (*requests, *shape of the output), in `context`: what
+            came from another context of the same parameters goes back there by `to`.
+
+        Raises:
+            MismatchError: for other inputs than the package has.
+            LevelError: for inputs of too low a level.
+            ScaleError: for inputs of another scale than fresh encryptions have.
+            MissingKeyError: when a key is missing: `Package.check` tells all.
+            NoiseError: BFV and BGV: when no noise budget is certain to be left.
+        """
+        if isinstance(keys, Evaluator):
+            ev = keys if keys.context is self._inner else self.bind(keys.keys)
+        else:
+            ev = self.bind(keys)
+        program = self._package.program
+        values: list[Ciphertext | None] = list(self._taken(ev, inputs))
+        for number, node in enumerate(program.nodes):
+            at = len(values)
+            running = Running(ev, self._plans[number])
+            result = node.operation.run(running, *self._operands(values, node.operands))
+            values.append(_settled(ev, result) if at in self._settled else result)
+            for used in node.operands:
+                if self._last_use[used] <= number:
+                    values[used] = None
+        return [self._given(ev, values[at]) for at in program.outputs]
+
+    def capture(self, evaluator: Evaluator, inputs: Sequence[Ciphertext]) -> Graph:
+        """`run` for requests of one shape as one graph (`hemera.Evaluator.capture`), which takes the host
+        little time on a GPU.
+
+        Args:
+            evaluator: of `bind(keys)`: the graph is for these keys alone.
+            inputs: examples of the shape, level and scale that inputs will have; they are run.
+
+        Returns:
+            A graph that takes as many ciphertexts, and gives a tuple of the outputs.
+
+        Raises:
+            MismatchError: for another library's context, whose ciphertexts would be copied, and as `run`.
+        """
+        if self._inner is not self._context:
+            raise MismatchError("capture: another library's ciphertexts are copied, so there is no graph")
+
+        def circuit(*xs: Ciphertext) -> list[Ciphertext]:
+            return self.run(evaluator, xs)
+
+        return evaluator.capture(circuit, *inputs)
+
+    def _taken(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
+        """The inputs, checked and brought to their levels."""
+        specs = self._package.inputs
+        if len(inputs) != len(specs):
+            raise MismatchError(
+                f"the model {self._package.name!r} has {len(specs)} inputs, and {len(inputs)} came"
+            )
+        requests = None
+        found = []
+        for number, (x, spec) in enumerate(zip(inputs, specs, strict=True)):
+            axes = x.ndim - len(spec.shape)
+            fits = axes >= 0 and x.shape[axes:] == spec.shape and x.slots == spec.slots
+            if not fits or x.size != 2 or x.encoding != "slots":
+                wanted = "".join(f", {extent}" for extent in spec.shape)
+                raise MismatchError(
+                    f"input {spec.name!r} has shape (...{wanted}) and {spec.slots} slots, and ciphertexts of "
+                    f"shape {x.shape}, {x.slots} {x.encoding} and {x.size} components came"
+                )
+            if requests not in (None, x.shape[:axes]):
+                raise MismatchError(f"inputs of {requests} and of {x.shape[:axes]} requests came together")
+            requests = x.shape[:axes]
+            level = self._levels[number]
+            if x.level < level:
+                raise LevelError(f"input {spec.name!r} is needed at level {level}, and came at {x.level}")
+            bound = ev.bind(x) if x.context is self._inner else x.to(ev)
+            found.append(ev.at_level(bound, level) if x.level > level else bound)
+            self._require_scale(found[-1], spec.name)
+        return found
+
+    def _require_scale(self, x: Ciphertext, name: str) -> None:
+        """ScaleError for another scale than Hemera's clients encrypt at: weights would be encoded anew for
+        it. Those of other libraries have their own, and a prepared model each."""
+        if self._package.scheme != "ckks" or self._context.params != self._package.params:
+            return
+        wanted = self._inner._native.level_scale(x.level)
+        if abs(x.scale / wanted - 1) > _SCALE_TOLERANCE:
+            raise ScaleError(
+                f"input {name!r} has a scale of 2^{math.log2(x.scale):.2f}, and 2^{math.log2(wanted):.2f} is "
+                "needed; encrypt values without scale="
+            )
+
+    def _operands(self, values: list[Ciphertext | None], operands: tuple[int, ...]) -> list[Ciphertext]:
+        """With as many axes for each, so that those of requests meet."""
+        forms = self._package.program.forms
+        axes = max(len(forms[at].shape) for at in operands)
+        found = []
+        for at in operands:
+            x = values[at]
+            assert x is not None
+            own = len(forms[at].shape)
+            if own < axes and x.ndim > own:
+                before = x.ndim - own
+                x = x.reshape(*x.shape[:before], *(1,) * (axes - own), *x.shape[before:])
+            found.append(x)
+        return found
+
+    def _given(self, ev: Evaluator, value: Ciphertext | None) -> Ciphertext:
+        """An output, as it is sent."""
+        assert value is not None
+        if self._context.params != self._package.params:  # how much noise there is, nobody knows
+            result = _settled(ev, value)
+        elif self._package.scheme != "ckks" and not value.guaranteed_noise_budget > 0:
+            raise NoiseError(
+                f"the parameters of {self._package.name!r} leave no noise budget that is certain; export it "
+                "with larger ones"
+            )
+        else:
+            result = value.shrink()
+        if self._inner is not self._context:
+            result = result.to(self._context)
+        result._filled = None  # the package says how many slots have values
+        return result
+
+
+def _settled(ev: Evaluator, x: Ciphertext) -> Ciphertext:
+    """Without a product that waits to be rescaled."""
+    if ev.context.params.scheme != "ckks" or _core.finished(x._native)[0] == x.level:
+        return x
+    return ev.rescale(x)
+
+
+def _before_rotations(program: Program) -> set[int]:
+    """Values that are rotated or bootstrapped: at the level that they have after their rescale, where keys
+    are smaller."""
+    moves: tuple[type[Operation], ...] = (Rotate, Conjugate, Sum, Bootstraps)
+    return {at for node in program.nodes if isinstance(node.operation, moves) for at in node.operands}
+
+
+def _last_uses(program: Program) -> dict[int, int]:
+    """The last node that takes each value."""
+    found = dict.fromkeys(program.outputs, len(program.nodes))
+    for number, node in enumerate(program.nodes):
+        for at in node.operands:
+            found[at] = max(number, found.get(at, -1))
+    return found
+
+
+def rules_for(own: Parameters, params: Parameters) -> Parameters:
+    """The parameters of a context with rules by which evaluators rescale by themselves: the package's `own`
+    ones, or the usual ones in place of another library's."""
+    if params == own:
+        return own
+    return params.with_rescaling("automatic") if params.scheme == "ckks" else params

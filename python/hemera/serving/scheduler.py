@@ -1,0 +1,273 @@
+"""Who computes when: requests that wait for one client and model run as one batch, clients take turns."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from hemera.ciphertext import Ciphertext
+from hemera.errors import Error, OutOfMemoryError
+from hemera.serving.logs import log
+from hemera.serving.metrics import Metrics
+from hemera.serving.problems import Refused
+from hemera.serving.sessions import Answer, Inputs, Session, SessionCache
+
+__all__ = ["Evaluation", "Scheduler"]
+
+_FILE_THREADS = 4
+"""That read requests and write answers beside the computation."""
+
+
+@dataclass
+class Evaluation:
+    """One request that waits."""
+
+    client: str
+    model: str
+    files: Mapping[str, bytes]
+    arrived: float = field(default_factory=time.monotonic)
+    answer: Future[Answer] = field(default_factory=Future)
+    loading: tuple[Session, Future[Inputs]] | None = None
+    """Its inputs on their way into the device's memory, where the session was there when it came."""
+    batch: int = 0
+    """Requests that it ran with, itself included."""
+
+
+class Scheduler:
+    """One thread that computes on one device, and the requests that wait for it.
+
+    Args:
+        session: gives the session of a client and model; called in the computing thread.
+        ready: gives it without waiting, or None: then inputs are loaded beside the computation.
+        cache: of these sessions, which makes room when the device has none.
+        waiting: requests of one client and model that may wait.
+        batch: largest number of evaluations that run together.
+        metrics: what is counted.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[str, str], Session],
+        cache: SessionCache,
+        *,
+        ready: Callable[[str, str], Session | None],
+        waiting: int,
+        batch: int,
+        metrics: Metrics,
+    ) -> None:
+        self._session = session
+        self._ready = ready
+        self._cache = cache
+        self._waiting = waiting
+        self._batch = batch
+        self._metrics = metrics
+        self._wake = threading.Condition()
+        self._queues: OrderedDict[tuple[str, str], deque[Evaluation]] = OrderedDict()
+        self._calls: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._stopped = False
+        self._files = ThreadPoolExecutor(_FILE_THREADS, thread_name_prefix="hemera-files")
+        self._thread = threading.Thread(target=self._work, name="hemera-device", daemon=True)
+
+    def start(self) -> None:
+        """Begin to compute; what was submitted before waits until now."""
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether requests are computed."""
+        return self._thread.is_alive() and not self._stopped
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+        with self._wake:
+            return sum(map(len, self._queues.values()))
+
+    def submit(self, request: Evaluation) -> None:
+        """Put a request into its queue. Whoever no longer wants the answer cancels it.
+
+        Raises:
+            Refused: (429) when as many wait as may; (503) when the server stops.
+        """
+        with self._wake:
+            self._require_running()
+            queue = self._queues.setdefault((request.client, request.model), deque())
+            # A request that nobody waits for any more takes no room.
+            while queue and queue[0].answer.cancelled():
+                queue.popleft()
+            if len(queue) >= self._waiting:
+                queue_alive = deque(each for each in queue if not each.answer.cancelled())
+                self._queues[request.client, request.model] = queue = queue_alive
+            if len(queue) >= self._waiting:
+                raise Refused(
+                    HTTPStatus.TOO_MANY_REQUESTS,
+                    "queue_full",
+                    f"{len(queue)} of your requests for {request.model!r} wait already; send the next "
+                    "when an answer has come",
+                    retry_after=1,
+                )
+            session = self._ready(request.client, request.model)
+            if session is not None:
+                request.loading = (session, self._files.submit(session.load, request.files))
+            queue.append(request)
+            self._wake.notify()
+
+    def call(self, function: Callable[[], Any]) -> Future[Any]:
+        """Run a function in the computing thread, before the requests that wait. Refused (503) on a stop."""
+        future: Future[Any] = Future()
+        with self._wake:
+            self._require_running()
+            self._calls.append((function, future))
+            self._wake.notify()
+        return future
+
+    def stop(self) -> None:
+        """Refuse what waits, and wait for what runs. May be called again."""
+        with self._wake:
+            self._stopped = True
+            futures = [each.answer for queue in self._queues.values() for each in queue]
+            futures += [future for _, future in self._calls]
+            self._queues.clear()
+            self._calls.clear()
+            self._wake.notify_all()
+        for future in futures:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(_stopping())
+        if self._thread.is_alive():
+            self._thread.join()
+        self._files.shutdown(wait=True)
+
+    def _require_running(self) -> None:
+        if self._stopped:
+            raise _stopping()
+
+    def _work(self) -> None:
+        while (step := self._next()) is not None:
+            try:
+                step()
+            except Exception as error:  # of this code: requests got theirs
+                log("failure", level=logging.ERROR, error=error)
+
+    def _next(self) -> Callable[[], None] | None:
+        """What is to be done next, when there is something; None: nothing any more."""
+        with self._wake:
+            while not (self._stopped or self._calls or self._queues):
+                self._wake.wait()
+            if self._stopped:
+                return None
+            if self._calls:
+                return functools.partial(_settle, *self._calls.popleft())
+            return functools.partial(self._evaluate, self._take())
+
+    def _take(self) -> list[Evaluation]:
+        """The oldest requests of the client and model whose turn it is."""
+        place, queue = self._queues.popitem(last=False)
+        taken: list[Evaluation] = []
+        while queue and len(taken) < self._batch:
+            request = queue.popleft()
+            if request.answer.set_running_or_notify_cancel():
+                taken.append(request)
+        if queue:  # to the end of the line
+            self._queues[place] = queue
+        return taken
+
+    def _evaluate(self, requests: list[Evaluation]) -> None:
+        if not requests:
+            return  # nobody waited for them any more
+        first = requests[0]
+        try:
+            session = self._session(first.client, first.model)
+        except BaseException as error:
+            for request in requests:
+                request.answer.set_exception(error)
+            return
+        loading = [(request, self._loaded(request, session)) for request in requests]
+        groups: list[list[tuple[Evaluation, Inputs]]] = []
+        for request, future in loading:
+            try:
+                inputs = future.result()
+            except BaseException as error:
+                request.answer.set_exception(error)
+                continue
+            if inputs.count > self._batch:
+                request.answer.set_exception(_too_many(self._batch))
+                continue
+            for group in groups:
+                room = self._batch - sum(each.count for _, each in group)
+                if inputs.count <= room and group[0][1].fit(inputs):
+                    group.append((request, inputs))
+                    break
+            else:
+                groups.append([(request, inputs)])
+        for group in groups:
+            self._run(session, group)
+
+    def _loaded(self, request: Evaluation, session: Session) -> Future[Inputs]:
+        """The inputs of a request for this session, and for no other that the client had when it came."""
+        if request.loading is not None and request.loading[0] is session:
+            return request.loading[1]
+        return self._files.submit(session.load, request.files)
+
+    def _run(self, session: Session, group: list[tuple[Evaluation, Inputs]]) -> None:
+        """Run a batch; where it fails, its requests one by one, so that each has its own answer or error."""
+        began = time.monotonic()
+        first = group[0][0]
+        try:
+            outputs = session.run([inputs.values for _, inputs in group])
+        except Exception as error:
+            if isinstance(error, OutOfMemoryError):
+                self._cache.drop_others(first.client, first.model)
+            if len(group) > 1 and isinstance(error, Error):
+                for each in group:
+                    self._run(session, [each])
+            else:
+                for request, _ in group:
+                    request.answer.set_exception(error)
+            return
+        self._metrics.ran(first.model, len(group), time.monotonic() - began)
+        for (request, inputs), found in zip(group, outputs, strict=True):
+            request.batch = len(group)
+            self._files.submit(_finish, request, session, found, inputs.single)
+
+
+def _finish(request: Evaluation, session: Session, outputs: list[Ciphertext], single: bool) -> None:
+    _settle_running(lambda: session.dump(outputs, single), request.answer)
+
+
+def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
+    if future.set_running_or_notify_cancel():
+        _settle_running(function, future)
+
+
+def _settle_running(function: Callable[[], Any], future: Future[Any]) -> None:
+    try:
+        result = function()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def _too_many(batch: int) -> Refused:
+    return Refused(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "too_many",
+        f"a request may have {batch} evaluations at most: send the others in requests of their own",
+    )
+
+
+def _stopping() -> Refused:
+    return Refused(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "stopping",
+        "the server stops; try again when it is back",
+        retry_after=10,
+    )

@@ -1,0 +1,98 @@
+"""The server's process: uvicorn around the application."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from hemera.errors import DeviceError, ParameterError
+from hemera.serving.app import make_app
+from hemera.serving.logs import log, to_lines_of_json
+from hemera.serving.service import Service
+
+__all__ = ["listen", "serve"]
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_IDLE_SECONDS = 30
+"""After which a connection is closed: later than usual clients close theirs, so that none is in use then."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens. DeviceError when the address can not be listened at."""
+    # asyncio turns Nagle's delays off for sockets that say that they are TCP, which create_server's do not.
+    listener = socket.socket(
+        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise DeviceError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
+    return listener
+
+
+def serve(
+    service: Service,
+    *,
+    host: str,
+    port: int,
+    certificate: Path | None = None,
+    certificate_key: Path | None = None,
+) -> int:
+    """Serve until the process gets SIGINT or SIGTERM; requests that run are answered before it ends.
+
+    Args:
+        service: what is served.
+        host: address to listen at.
+        port: 0: any that is free; the log's line "listening" tells it.
+        certificate: PEM file with the certificate and those that it rests on, for TLS.
+        certificate_key: PEM file with its key.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        DeviceError: when the address can not be listened at.
+        ParameterError: for one of the two TLS files alone.
+    """
+    if (certificate is None) != (certificate_key is None):
+        raise ParameterError("TLS needs both files: --tls-certificate and --tls-key")
+    settings = service.settings
+    to_lines_of_json()
+    options: dict[str, Any] = {}
+    if certificate is not None:
+        options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
+    config = uvicorn.Config(
+        make_app(service),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        limit_concurrency=settings.connections,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+        **options,
+    )
+    with listen(host, port) as listener:
+        log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
+        if certificate is None and host not in _LOOPBACK:
+            log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
+        server = uvicorn.Server(config)
+
+        def stop(*_: object) -> None:
+            server.should_exit = True
+
+        # uvicorn ends on these by itself, and gives them on when it has: that is no failure.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
+        server.run(sockets=[listener])
+    return 0 if server.started else 1

@@ -1,0 +1,276 @@
+"""Keys of one client in the device's memory, with what its requests for one model need."""
+
+from __future__ import annotations
+
+import math
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hemera.ciphertext import Ciphertext, concatenate
+from hemera.context import Context
+from hemera.errors import MismatchError
+from hemera.evaluator import Evaluator
+from hemera.interop import openfhe, seal
+from hemera.keys import Keys
+from hemera.serving.package import Package, PreparedModel
+from hemera.serving.uploads import FOREIGN, OWN, refuse_secret
+
+__all__ = ["Answer", "Inputs", "Loader", "Session", "SessionCache"]
+
+_LARGER = 4
+"""Times the model's own degree that another library's client may have: what it costs grows with it."""
+
+Answer = dict[str, bytes]
+"""The outputs of one request by name, each a file."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of one request, with an axis of evaluations before the model's own axes."""
+
+    values: list[Ciphertext]
+    count: int
+    """Evaluations."""
+    single: bool
+    """Whether the request had no such axis, and gets an answer without it."""
+
+    def fit(self, other: Inputs) -> bool:
+        """Whether both can run as one batch."""
+        return all(_form(x) == _form(y) for x, y in zip(self.values, other.values, strict=True))
+
+
+def _form(x: Ciphertext) -> tuple[object, ...]:
+    return (x.level, x.scale, x.size, x.slots, x.encoding, x.shape[1:])
+
+
+class Session(ABC):
+    """Keys of one client and a model that is prepared for them. Used by several threads at once."""
+
+    def __init__(self, prepared: PreparedModel, keys: Keys) -> None:
+        self._package = prepared.package
+        self._package.check(prepared.context, keys)
+        self._prepared = prepared
+        self._evaluator: Evaluator = prepared.bind(keys)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of the keys, in the device's memory."""
+        return self._evaluator.keys.memory_bytes
+
+    def load(self, files: Mapping[str, bytes]) -> Inputs:
+        """The inputs of a request.
+
+        Raises:
+            FormatError: when a file is damaged.
+            MismatchError: when inputs are missing or are another client's, or their shapes do not fit.
+        """
+        wanted = [part.name for part in self._package.inputs]
+        if len(wanted) == 1 and len(files) == 1:
+            files = {wanted[0]: next(iter(files.values()))}
+        if set(files) != set(wanted):
+            raise MismatchError(
+                f"the model {self._package.name!r} takes the inputs {', '.join(wanted)}; the request has "
+                + (", ".join(files) or "none")
+            )
+        loaded = []
+        single = True
+        for part in self._package.inputs:
+            refuse_secret(files[part.name])
+            x = self._load(files[part.name])
+            own = len(part.shape)
+            if x.shape[x.ndim - own :] != tuple(part.shape) or x.ndim > own + 1:
+                raise MismatchError(
+                    f"input {part.name!r} has the shape {tuple(part.shape)}, or one axis more for several "
+                    f"evaluations at once, not {x.shape}"
+                )
+            single = single and x.ndim == own
+            loaded.append(x if x.ndim > own else x.reshape(1, *x.shape))
+        if len({len(x) for x in loaded}) != 1:
+            raise MismatchError(
+                "the inputs are for different numbers of evaluations: "
+                + ", ".join(f"{name} for {len(x)}" for name, x in zip(wanted, loaded, strict=True))
+            )
+        return Inputs(loaded, len(loaded[0]), single)
+
+    def run(self, requests: Sequence[Sequence[Ciphertext]]) -> list[list[Ciphertext]]:
+        """The outputs of each of several requests, which run as one batch."""
+        joined = [x[0] if len(x) == 1 else concatenate(x) for x in zip(*requests, strict=True)]
+        outputs = self._prepared.run(self._evaluator, joined)
+        found: list[list[Ciphertext]] = []
+        begin = 0
+        for request in requests:
+            end = begin + len(request[0])
+            found.append([y if len(requests) == 1 else y[begin:end] for y in outputs])
+            begin = end
+        # An error of the device is this batch's, and not the next one's.
+        self._prepared.context.synchronize()
+        return found
+
+    def dump(self, outputs: Sequence[Ciphertext], single: bool) -> Answer:
+        """The outputs of one request as files; `single`: of a request for one evaluation."""
+        return {
+            part.name: self._dump(y.reshape(*y.shape[1:]) if single else y)
+            for part, y in zip(self._package.outputs, outputs, strict=True)
+        }
+
+    @abstractmethod
+    def _load(self, data: bytes) -> Ciphertext: ...
+
+    @abstractmethod
+    def _dump(self, y: Ciphertext) -> bytes: ...
+
+
+class _OwnSession(Session):
+    """Of Hemera's clients."""
+
+    def _load(self, data: bytes) -> Ciphertext:
+        return self._evaluator.load(data)
+
+    def _dump(self, y: Ciphertext) -> bytes:
+        return bytes(y)
+
+
+class _ForeignSession(Session):
+    """Of SEAL's and OpenFHE's clients, with their own parameters and a context for these."""
+
+    def __init__(self, package: Package, session: seal.Session | openfhe.Session) -> None:
+        super().__init__(package.prepare(session.context), session.keys)
+        self._session = session
+
+    def _load(self, data: bytes) -> Ciphertext:
+        return self._session.load_ciphertext(data)
+
+    def _dump(self, y: Ciphertext) -> bytes:
+        if math.prod(y.shape) != 1:
+            raise MismatchError("a client's library has files of one ciphertext each: ask for one evaluation")
+        data = self._session.dump_ciphertext(y)
+        return data if isinstance(data, bytes) else data[0]
+
+
+class Loader:
+    """Makes sessions on one device. Contexts and prepared models of Hemera's clients are shared.
+
+    Args:
+        device: as of `Context`.
+        threads: of the CPU.
+    """
+
+    def __init__(self, device: str, threads: int | None) -> None:
+        self._device = device
+        self._threads = threads
+        self._contexts: dict[str, Context] = {}
+        self._prepared: dict[str, PreparedModel] = {}
+
+    def context(self, package: Package) -> Context:
+        """The context of a model's own parameters."""
+        key = package.params.fingerprint
+        if key not in self._contexts:
+            self._contexts[key] = Context(package.params, self._device, threads=self._threads)
+        return self._contexts[key]
+
+    def prepare(self, package: Package) -> PreparedModel:
+        """The model, ready for Hemera's clients."""
+        if package.digest not in self._prepared:
+            self._prepared[package.digest] = package.prepare(self.context(package))
+        return self._prepared[package.digest]
+
+    def load(self, package: Package, library: str, files: Mapping[str, Path]) -> Session:
+        """The session of a client's files.
+
+        Raises:
+            FormatError, MismatchError: when they are damaged, or of other parameters than the model's.
+            MissingKeyError, LevelError, MismatchError: when the model needs more (`Package.check`).
+        """
+        if library == "Hemera":
+            prepared = self.prepare(package)
+            context = self.context(package)
+            keys = context.load(files[OWN])
+            if not isinstance(keys, Keys):
+                raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
+            return _OwnSession(prepared, keys)
+        source = str(files[FOREIGN[0]])
+        session: seal.Session | openfhe.Session
+        if library == "SEAL":
+            scale: Any = getattr(package.params, "scale", None) if package.scheme == "ckks" else None
+            session = seal.Session(source, scale=scale, device=self._device, threads=self._threads)
+        else:
+            session = openfhe.Session(source, device=self._device, threads=self._threads)
+        if session.params.scheme != package.scheme:
+            raise MismatchError(
+                f"the model {package.name!r} computes with {package.scheme.upper()}, and these keys are of "
+                f"{session.params.scheme.upper()}"
+            )
+        if session.params.degree > _LARGER * package.params.degree:
+            raise MismatchError(
+                f"these keys have the degree {session.params.degree}, and the model {package.name!r} is for "
+                f"{package.params.degree}: make smaller parameters"
+            )
+        session.load_keys(**{name: str(files[name]) for name in FOREIGN[1:] if name in files})
+        return _ForeignSession(package, session)
+
+
+class SessionCache:
+    """Sessions by client and model, those that were used last, while their keys fit into a number of bytes.
+
+    Args:
+        limit: bytes of keys in the device's memory. One session stays whatever it takes.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[tuple[str, str], tuple[int, Session]] = OrderedDict()
+
+    @property
+    def bytes(self) -> int:
+        """Of all keys."""
+        with self._lock:
+            return sum(session.memory_bytes for _, session in self._sessions.values())
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._sessions)
+
+    def peek(self, client: str, model: str, generation: int) -> Session | None:
+        """The session of these keys, if it is there."""
+        with self._lock:
+            found = self._sessions.get((client, model))
+            return found[1] if found is not None and found[0] == generation else None
+
+    def get(self, client: str, model: str, generation: int, make: Callable[[], Session]) -> Session:
+        """The session of these keys, made where it is not there."""
+        place = (client, model)
+        with self._lock:
+            found = self._sessions.get(place)
+            if found is not None and found[0] == generation:
+                self._sessions.move_to_end(place)
+                return found[1]
+        made = make()
+        self.put(client, model, generation, made)
+        return made
+
+    def put(self, client: str, model: str, generation: int, session: Session) -> None:
+        """Keeps a session, in place of others where there is no room."""
+        with self._lock:
+            self._sessions[client, model] = (generation, session)
+            self._sessions.move_to_end((client, model))
+            total = sum(each.memory_bytes for _, each in self._sessions.values())
+            while total > self._limit and len(self._sessions) > 1:
+                _, (_, oldest) = self._sessions.popitem(last=False)
+                total -= oldest.memory_bytes
+
+    def drop(self, client: str, model: str) -> None:
+        """Forgets a session."""
+        with self._lock:
+            self._sessions.pop((client, model), None)
+
+    def drop_others(self, client: str, model: str) -> None:
+        """Forgets all sessions but one: the device has no room."""
+        with self._lock:
+            for place in [place for place in self._sessions if place != (client, model)]:
+                del self._sessions[place]

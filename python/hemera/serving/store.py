@@ -1,0 +1,289 @@
+"""Evaluation keys on disk: one set for each client and model, whole or not there.
+
+ROOT/CLIENT/MODEL/GENERATION/ holds the files of an upload and `set.json`, which tells their sizes. Uploads
+are written to INCOMING, and moved in one step when they are complete and checked; the highest generation
+counts. There is no other index: what lies on the disk at the start is what there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import BinaryIO
+
+from hemera.serving.files import sync_folder
+from hemera.serving.problems import Refused
+
+__all__ = ["KeySet", "Store", "Upload"]
+
+_TABLE = "set.json"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True)
+class KeySet:
+    """Keys that one client uploaded for one model."""
+
+    client: str
+    model: str
+    generation: int
+    library: str
+    """Whose files they are: "Hemera", "SEAL", "OpenFHE"."""
+    digest: str
+    """SHA-256 of the files, in 64 hexadecimal digits: the client's own digest of what it has sent."""
+    files: Mapping[str, Path]
+    bytes: int
+
+    def describe(self) -> dict[str, object]:
+        """What the client is told."""
+        return {"library": self.library, "digest": self.digest, "bytes": self.bytes}
+
+
+class Upload:
+    """Files on their way into the store: a sink of `wire`, that counts and can be given up."""
+
+    def __init__(self, store: Store, folder: Path, limit: int) -> None:
+        self._store = store
+        self.folder = folder
+        self._limit = limit
+        self._file: BinaryIO | None = None
+        self._hash = hashlib.sha256()
+        self.files: dict[str, Path] = {}
+        self.bytes = 0
+
+    @property
+    def digest(self) -> str:
+        """Of names and contents in their order."""
+        return self._hash.hexdigest()
+
+    def begin(self, name: str) -> None:
+        self.files[name] = self.folder / name
+        self._hash.update(f"{len(name)}:{name}".encode())
+        with _disk():
+            self._file = self.files[name].open("xb")
+
+    def write(self, data: bytes) -> None:
+        assert self._file is not None
+        if self.bytes + len(data) > self._limit:
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                "too_large",
+                f"keys of one model may have {self._limit} bytes",
+            )
+        self._store._reserve(len(data))
+        self.bytes += len(data)
+        self._hash.update(data)
+        with _disk():
+            self._file.write(data)
+
+    def end(self) -> None:
+        assert self._file is not None
+        file, self._file = self._file, None
+        with _disk(), file:
+            file.flush()
+            os.fsync(file.fileno())
+
+    def discard(self) -> None:
+        """Leaves nothing. Does no harm after `Store.commit`."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._store._release(self.bytes)
+        self.bytes = 0
+
+
+class Store:
+    """The keys of all clients. Every method may be called from any thread.
+
+    Args:
+        root: the folder of keys.
+        incoming: a folder of the same file system for uploads; what a former run left in it is removed.
+        limit: bytes of all keys; an upload beyond it is refused, and nothing is ever evicted: a client's keys
+            are there until it removes or replaces them.
+    """
+
+    def __init__(self, root: Path, incoming: Path, limit: int) -> None:
+        self._root = root
+        self._incoming = incoming
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._sets: dict[tuple[str, str], KeySet] = {}
+        self._arriving = 0
+        shutil.rmtree(incoming, ignore_errors=True)
+        for folder in (root, incoming):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._read()
+
+    @property
+    def bytes(self) -> int:
+        """Of all keys that are there."""
+        with self._lock:
+            return self._used()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._sets)
+
+    def find(self, client: str, model: str) -> KeySet | None:
+        """The client's keys for a model."""
+        with self._lock:
+            return self._sets.get((client, model))
+
+    def begin(self, limit: int) -> Upload:
+        """An upload of so many bytes at most. The caller commits or discards it."""
+        folder = self._incoming / secrets.token_hex(8)
+        with _disk():
+            folder.mkdir(mode=0o700)
+        return Upload(self, folder, limit)
+
+    def require_room(self, size: int) -> None:
+        """Refused (507) where an upload of this size does not fit."""
+        with self._lock:
+            self._require(size)
+
+    def commit(self, upload: Upload, client: str, model: str, library: str) -> KeySet:
+        """The upload becomes the client's keys for the model, in place of those before it; on disk when this
+        returns."""
+        table = {
+            "library": library,
+            "digest": upload.digest,
+            "files": {name: path.stat().st_size for name, path in upload.files.items()},
+        }
+        with _disk():
+            with (upload.folder / _TABLE).open("xb") as file:
+                file.write(json.dumps(table).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            sync_folder(upload.folder)
+        with self._lock:
+            before = self._sets.get((client, model))
+            generation = before.generation + 1 if before else 1
+            owner = self._root / client
+            home = owner / model
+            with _disk():
+                home.mkdir(mode=0o700, parents=True, exist_ok=True)
+                target = home / str(generation)
+                upload.folder.rename(target)
+                for folder in (home, owner, self._root):
+                    sync_folder(folder)
+            # From here on the new ones count, also after a crash.
+            found = _read_set(target, client, model)
+            assert found is not None
+            self._sets[client, model] = found
+            self._arriving -= upload.bytes
+            upload.bytes = 0
+            if before:
+                shutil.rmtree(home / str(before.generation), ignore_errors=True)
+        return found
+
+    def remove(self, client: str, model: str) -> bool:
+        """Removes a client's keys for a model: whether there were any."""
+        with self._lock:
+            found = self._sets.pop((client, model), None)
+            if found is not None:
+                home = self._root / client / model
+                # What is left of it after a crash is no set without its table.
+                with contextlib.suppress(OSError):
+                    (home / str(found.generation) / _TABLE).unlink()
+                    sync_folder(home / str(found.generation))
+                shutil.rmtree(home, ignore_errors=True)
+        return found is not None
+
+    def forget(self, found: KeySet) -> None:
+        """The files of a set are gone: it is not there any more."""
+        with self._lock:
+            if self._sets.get((found.client, found.model)) == found:
+                del self._sets[found.client, found.model]
+
+    def _require(self, size: int) -> None:
+        if self._used() + self._arriving + size <= self._limit:
+            return
+        # Those of a client that was removed while the server runs.
+        gone = [place for place, found in self._sets.items() if not _is_there(found)]
+        for place in gone:
+            del self._sets[place]
+        if self._used() + self._arriving + size > self._limit:
+            raise Refused(
+                HTTPStatus.INSUFFICIENT_STORAGE,
+                "store_full",
+                f"the server keeps {self._limit} bytes of keys, and there is no room for more: remove keys "
+                "that you do not need any more, or ask the server's operator for room",
+            )
+
+    def _used(self) -> int:
+        return sum(found.bytes for found in self._sets.values())
+
+    def _reserve(self, size: int) -> None:
+        with self._lock:
+            self._require(size)
+            self._arriving += size
+
+    def _release(self, size: int) -> None:
+        with self._lock:
+            self._arriving -= size
+
+    def _read(self) -> None:
+        """What lies on the disk; the remains of a stopped run are removed."""
+        for home in sorted(self._root.glob("*/*")):
+            client, model = home.parent.name, home.name
+            sets = [_read_set(folder, client, model) for folder in home.iterdir()]
+            complete = [found for found in sets if found is not None]
+            newest = max(complete, key=lambda found: found.generation, default=None)
+            for folder in home.iterdir():
+                if newest is None or folder.name != str(newest.generation):
+                    shutil.rmtree(folder, ignore_errors=True)
+            if newest is not None:
+                self._sets[client, model] = newest
+
+
+def _read_set(folder: Path, client: str, model: str) -> KeySet | None:
+    """The set in a folder; None unless it is complete."""
+    try:
+        table = json.loads((folder / _TABLE).read_bytes())
+        files = {str(name): folder / name for name in table["files"]}
+        sizes = {name: path.stat().st_size for name, path in files.items()}
+        if sizes != table["files"] or not folder.name.isdecimal():
+            return None
+        return KeySet(
+            client,
+            model,
+            int(folder.name),
+            str(table["library"]),
+            str(table["digest"]),
+            files,
+            sum(sizes.values()),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _is_there(found: KeySet) -> bool:
+    return all(path.exists() for path in found.files.values())
+
+
+@contextlib.contextmanager
+def _disk() -> Iterator[None]:
+    """A full disk is an answer of its own."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise Refused(
+                HTTPStatus.INSUFFICIENT_STORAGE,
+                "disk_full",
+                "the server's disk is full: nothing of them was kept",
+                retry_after=60,
+            ) from error
+        raise

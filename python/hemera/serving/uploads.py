@@ -1,0 +1,128 @@
+"""What clients upload as keys: which files there may be, and that a secret key is none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+
+from hemera._load import MAGIC, inspect
+from hemera.errors import Error
+from hemera.serving.problems import Refused
+from hemera.serving.store import Upload
+
+__all__ = ["FOREIGN", "OWN", "UploadSink", "library_of", "refuse_secret"]
+
+OWN = "keys"
+"""The one file of Hemera's clients."""
+FOREIGN = ("context", "public_key", "relinearization", "galois")
+"""The files of SEAL's and OpenFHE's clients; the first is needed."""
+
+_HEAD = len(MAGIC) + 4
+_SECRET_KEY, _EVALUATION_KEYS = 4, 7
+
+
+def secret_key_refused() -> Refused:
+    """The answer to a secret key."""
+    return Refused(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "secret_key",
+        "this is a secret key, which decrypts: the server takes none, and has kept nothing of it. Send the "
+        "evaluation keys (ctx.generate_keys) alone. It has travelled: make a new secret key",
+    )
+
+
+def refuse_secret(data: bytes) -> None:
+    """Refused (422) where these are the first bytes of a secret key of Hemera."""
+    if kind_of(data) == _SECRET_KEY:
+        raise secret_key_refused()
+
+
+def kind_of(head: bytes) -> int | None:
+    """The kind of Hemera's file that begins so (docs/file-format.md), or None."""
+    if head[: len(MAGIC)] != MAGIC or len(head) < _HEAD:
+        return None
+    return int.from_bytes(head[10:12], "little")
+
+
+class UploadSink:
+    """Lets files into an upload when their first bytes have shown what they are: a secret key of Hemera is
+    refused before any of it is on the disk."""
+
+    def __init__(self, upload: Upload) -> None:
+        self._upload = upload
+        self._head: bytes | None = None
+        self._name = ""
+
+    def begin(self, name: str) -> None:
+        if name != OWN and name not in FOREIGN:
+            raise Refused(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "format",
+                f"an upload of keys has no part {name!r}; it is one file of Hemera's, or parts named "
+                + ", ".join(FOREIGN),
+            )
+        self._name, self._head = name, b""
+        self._upload.begin(name)
+
+    def write(self, data: bytes) -> None:
+        if self._head is not None:
+            self._head += data
+            if len(self._head) < _HEAD:
+                return
+            data = self._head
+            self._decide()
+        self._upload.write(data)
+
+    def end(self) -> None:
+        if self._head is not None:
+            data = self._head
+            self._decide()
+            self._upload.write(data)
+        self._upload.end()
+
+    def _decide(self) -> None:
+        assert self._head is not None
+        kind = kind_of(self._head)
+        if kind == _SECRET_KEY:
+            raise secret_key_refused()
+        if (kind == _EVALUATION_KEYS) != (self._name == OWN):
+            raise Refused(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "format",
+                f"the part {self._name!r} is no file of "
+                + (
+                    "evaluation keys, as keys.save(path) writes them"
+                    if self._name == OWN
+                    else "SEAL or OpenFHE"
+                ),
+            )
+        self._head = None
+
+
+def library_of(files: Mapping[str, Path]) -> str:
+    """The library whose files these are, by name: "Hemera", "SEAL" or "OpenFHE".
+
+    Raises:
+        Refused: (422) when they are not a client's keys, or one is a secret key.
+    """
+    names = set(files)
+    if names == {OWN}:
+        with files[OWN].open("rb") as file:
+            refuse_secret(file.read(_HEAD))
+        return "Hemera"
+    if OWN in names or FOREIGN[0] not in names or len(names) < 2:
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "format",
+            "an upload is one file of Hemera's keys, or a context and keys of SEAL or OpenFHE, each a part",
+        )
+    try:
+        library = inspect(files[FOREIGN[0]]).library
+        parms = files[FOREIGN[0]] if library == "SEAL" else None
+        kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
+    except Error as error:
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", str(error)) from error
+    if any("secret" in kind for kind in kinds.values()):
+        raise secret_key_refused()
+    return library

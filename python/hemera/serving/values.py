@@ -1,0 +1,111 @@
+"""Values of a program before there are any: their slots and batches, and the constants beside them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.errors import MismatchError, ParameterError
+
+Array = NDArray[Any]
+SchemeName = Literal["ckks", "bfv", "bgv"]
+SCHEME_NAMES: tuple[SchemeName, ...] = ("ckks", "bfv", "bgv")
+
+MAX_SLOTS = 1 << 17
+MAX_AXES = 8
+MAX_ELEMENTS = 1 << 20
+"""Ciphertexts of one value: of a request's batch."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is known of a value: the slots of its ciphertexts, and the batch that one request has of it."""
+
+    slots: int
+    shape: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.slots <= MAX_SLOTS:
+            raise ParameterError(f"a value of {self.slots} slots; there are 1 to {MAX_SLOTS}")
+        if (
+            len(self.shape) > MAX_AXES
+            or any(extent < 1 for extent in self.shape)
+            or math.prod(self.shape) > MAX_ELEMENTS
+        ):
+            raise ParameterError(
+                f"a batch of shape {self.shape} for each request; at most {MAX_AXES} axes and {MAX_ELEMENTS} "
+                "ciphertexts"
+            )
+
+
+def common_form(operation: str, forms: list[Form]) -> Form:
+    """The form of what is done slot by slot. MismatchError where slots or batches do not fit."""
+    slots = {form.slots for form in forms}
+    if len(slots) != 1:
+        raise MismatchError(f"{operation}: values of {sorted(slots)} slots do not fit each other")
+    return Form(forms[0].slots, common_shape(operation, [form.shape for form in forms]))
+
+
+def common_shape(operation: str, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch to which several broadcast, as in NumPy."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise MismatchError(f"{operation}: batches of shapes {shapes} do not fit, as in NumPy") from None
+
+
+def form_with_array(operation: str, form: Form, array: Array) -> Form:
+    """The form of what is done slot by slot with an array of shape (..., slots or fewer, or 1)."""
+    if array.ndim == 0 or not 1 <= array.shape[-1] <= form.slots:
+        raise MismatchError(
+            f"{operation}: an array of shape {array.shape} and a value of {form.slots} slots do not fit; the "
+            "last axis holds the slots"
+        )
+    return Form(form.slots, common_shape(operation, [form.shape, array.shape[:-1]]))
+
+
+def constant(values: Any, scheme: SchemeName, what: str) -> Array:
+    """An array that a program keeps: int64 for BFV and BGV, float64 or complex128 for CKKS; a read-only copy.
+
+    Raises:
+        TypeError: for values that are no numbers of the scheme.
+        ParameterError: for no values, or ones that are not finite.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufc" or array.size == 0:
+        raise TypeError(f"{what}: an array of numbers is needed, not one of {array.dtype} and {array.shape}")
+    if scheme == "ckks":
+        array = np.array(array, dtype=np.complex128 if array.dtype.kind == "c" else np.float64, order="C")
+        if not np.isfinite(array).all():
+            raise ParameterError(f"{what}: values must be finite")
+    else:
+        if array.dtype.kind not in "biu":
+            raise TypeError(f"{what}: {scheme.upper()} computes with integers, not {array.dtype}")
+        array = np.array(array, dtype=np.int64, order="C")
+    array.flags.writeable = False
+    return array
+
+
+def integer(value: object, what: str, low: int, high: int) -> int:
+    """An integer in a range. TypeError or ParameterError."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{what} must be an integer, not {type(value).__name__}")
+    number = operator.index(value)
+    if not low <= number <= high:
+        raise ParameterError(f"{what} must be from {low} to {high}, not {number}")
+    return number
+
+
+def real(value: object, what: str) -> float:
+    """A finite number. TypeError or ParameterError."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{what} must be a number, not {type(value).__name__}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ParameterError(f"{what} must be finite, not {number}")
+    return number

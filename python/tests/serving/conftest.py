@@ -1,0 +1,190 @@
+"""A small model and servers for it: in a thread of the tests, and in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+import uvicorn
+
+import hemera as hm
+from hemera.serving import Package, export
+from hemera.serving.app import make_app
+from hemera.serving.client import Client, LocalModel
+from hemera.serving.server import listen
+from hemera.serving.service import Home, Service
+from hemera.serving.settings import Settings
+
+WEIGHTS = np.random.default_rng(5).uniform(-1, 1, (8, 3))
+BIAS = np.array([0.5, -0.25, 0.125])
+BOUND = 60.0
+"""Seconds that anything here may take."""
+
+
+def expected(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What the model gives in the clear."""
+    return np.asarray(rows @ WEIGHTS + BIAS)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Until it holds; an error after the bound."""
+    end = time.monotonic() + BOUND
+    while not condition():
+        assert time.monotonic() < end, "what was waited for did not come"
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="session")
+def package() -> Package:
+    """Three scores of eight features."""
+    params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8, security=None, degree=1024)
+
+    def scores(x: Any) -> Any:
+        return x @ WEIGHTS + BIAS
+
+    return export(scores, inputs=8, name="scores", params=params, outputs={"output": 3})
+
+
+@pytest.fixture(scope="session")
+def local(package: Package) -> LocalModel:
+    """The side of one client of the model."""
+    return LocalModel(package.interface)
+
+
+@pytest.fixture(scope="session")
+def keys(local: LocalModel) -> bytes:
+    """That client's evaluation keys."""
+    return local.generate_keys()
+
+
+@pytest.fixture
+def home(tmp_path: Path, package: Package) -> Home:
+    """A server's folder with the model."""
+    found = Home(tmp_path / "home")
+    package.save(tmp_path / "scores.hemera-model")
+    found.add_model(tmp_path / "scores.hemera-model")
+    return found
+
+
+class Running:
+    """A server in a thread."""
+
+    def __init__(self, service: Service, url: str) -> None:
+        self.service = service
+        self.url = url
+
+    def http(self, token: str) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=BOUND, trust_env=False
+        )
+
+    def connect(self) -> socket.socket:
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        return socket.create_connection((host, int(port)), timeout=BOUND)
+
+    def metric(self, name: str, **labels: str) -> float:
+        """A value of /metrics, 0 where it is not there."""
+        inside = ",".join(f'{key}="{value}"' for key, value in labels.items())
+        line = f"{name}{{{inside}}} " if labels else f"{name} "
+        for found in httpx.get(self.url + "/metrics", trust_env=False, timeout=BOUND).text.splitlines():
+            if found.startswith(line):
+                return float(found.rpartition(" ")[2])
+        return 0.0
+
+
+@contextmanager
+def serving(home: Home, **limits: Any) -> Iterator[Running]:
+    """A server for the folder, in a thread."""
+    service = Service(home, Settings(device="cpu", threads=1, **limits))
+    listener = listen("127.0.0.1", 0)
+    config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        wait_until(lambda: server.started or not thread.is_alive())
+        assert server.started
+        yield Running(service, f"http://127.0.0.1:{listener.getsockname()[1]}")
+    finally:
+        server.should_exit = True
+        thread.join(BOUND)
+        listener.close()
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def server(home: Home) -> Iterator[Running]:
+    """A server with the usual limits."""
+    with serving(home) as running:
+        yield running
+
+
+class Process:
+    """`hemera serve` as a process."""
+
+    def __init__(self, home: Path, *options: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "hemera", "serve", str(home), "--port", "0", "--device", "cpu", *options],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        )
+        self.lines: list[dict[str, Any]] = []
+        self._ready: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        port = 0
+        for _ in range(100):
+            told = self._ready.get(timeout=BOUND)
+            if told["event"] == "listening":
+                port = told["port"]
+            if told["event"] == "ready":
+                break
+            assert told["event"] != "ended", self.lines
+        scheme = "https" if "--tls-certificate" in options else "http"
+        self.url = f"{scheme}://127.0.0.1:{port}"
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            told = json.loads(line)  # each line is JSON
+            self.lines.append(told)
+            self._ready.put(told)
+        self._ready.put({"event": "ended"})
+
+    def kill(self) -> None:
+        """In the middle of whatever it does."""
+        self._process.kill()
+        self._process.wait(BOUND)
+        self._reader.join(BOUND)
+
+    def stop(self) -> int:
+        """As an operator would: the exit status."""
+        self._process.terminate()
+        status = self._process.wait(BOUND)
+        self._reader.join(BOUND)
+        return status
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self.kill()
+
+
+def client_of(url: str, token: str, **options: Any) -> Client:
+    return Client(url, token=token, seconds=BOUND, **options)

@@ -1,0 +1,127 @@
+"""`hemera export`, and what `hemera inspect` says of its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import hemera as hm
+from hemera.applications import trees
+from hemera.cli import main
+
+MODELS = Path(__file__).parents[1] / "applications" / "tree_models"
+SOURCE = """
+import neighbour
+import hemera as hm
+
+def build():
+    return hm.serving.export(lambda x: x * neighbour.WEIGHT, inputs=4, name="own", security=None)
+
+def other():
+    return 3
+"""
+
+
+def exported(tmp_path: Path, model: Path | str, *more: str) -> hm.serving.Package:
+    target = tmp_path / "out.hemera-model"
+    assert main(["export", str(model), str(target), *more]) == 0
+    return hm.serving.Package.load(target)
+
+
+def test_a_function_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(SOURCE)
+    (tmp_path / "neighbour.py").write_text("WEIGHT = 0.5")
+    package = exported(tmp_path, f"{tmp_path / 'model.py'}:build")
+    assert package.name == "own"
+    np.testing.assert_allclose(package.evaluate_clear(np.ones(4)), 0.5)
+
+
+def test_joblib_files(tmp_path: Path) -> None:
+    rows, kinds = load_wine(return_X_y=True)
+    linear = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, kinds)
+    joblib.dump(linear, tmp_path / "linear.joblib")
+    package = exported(tmp_path, tmp_path / "linear.joblib", "--name", "wines", "--clip", "20")
+    assert package.name == "wines"
+    np.testing.assert_allclose(package.evaluate_clear(rows), linear.predict_proba(rows))
+
+    boosted = GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0).fit(rows, kinds)
+    joblib.dump(boosted, tmp_path / "trees.joblib")
+    package = exported(tmp_path, tmp_path / "trees.joblib", "--samples", "8", "--description", "of wines")
+    assert (package.name, package.description) == ("out", "of wines")
+    np.testing.assert_array_equal(package.evaluate_clear(rows), boosted.predict(rows))
+
+
+def test_json_files(tmp_path: Path, capsys: Any) -> None:
+    for stored in ("xgboost-wine-2", "lightgbm-wine-2"):
+        contents = json.loads((MODELS / f"{stored}.json").read_text())
+        (tmp_path / "trees.json").write_text(json.dumps(contents["model"]))
+        package = exported(tmp_path, tmp_path / "trees.json")
+        rows = np.asarray(contents["rows"])
+        expected = trees.read_model(tmp_path / "trees.json").scores(rows).argmax(axis=1)
+        np.testing.assert_array_equal(package.evaluate_clear(rows), expected)
+    capsys.readouterr()
+    (tmp_path / "linear.json").write_text(json.dumps({"coefficients": [1, 2], "read": "sigmoid"}))
+    package = exported(tmp_path, tmp_path / "linear.json", "--json", "-")
+    assert json.loads(capsys.readouterr().out) == package.describe()
+    assert package.outputs[0].read == "sigmoid"
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("model.py:missing", "has no function 'missing'"),
+        ("model.py:other", "returned int; return the package"),
+        ("missing.py:build", "no such file"),
+        ("missing.json", "cannot read"),
+        ("missing.joblib", "cannot read"),
+        ("rubbish.json", "is not JSON"),
+        ("rubbish.joblib", "is no file of joblib"),
+        ("list.json", "no model of xgboost or LightGBM"),
+    ],
+)
+def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "model.py").write_text(SOURCE)
+    (tmp_path / "neighbour.py").write_text("WEIGHT = 0.5")
+    for name in ("rubbish.json", "rubbish.joblib"):
+        (tmp_path / name).write_text("rubbish")
+    (tmp_path / "list.json").write_text("[]")
+    target = tmp_path / "out"
+    assert main(["export", str(tmp_path / model), str(target)]) == 1
+    assert said in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_inspect(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "model"
+    package = hm.serving.export(
+        lambda x: (x * x).rotate(3) + x, inputs=4, name="squares", description="turned", security=None
+    )
+    package.save(path)
+    assert main(["inspect", str(path)]) == 0
+    text = capsys.readouterr().out
+    for part in (
+        "packaged model",
+        "squares",
+        "turned",
+        "relinearization",
+        "rotation 3 up to",
+        package.digest,
+    ):
+        assert part in text
+    assert main(["inspect", str(path), "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["digest"] == package.digest
+    assert found["operations"] == {"power": 1, "rotate": 1, "add": 1}
+    path.write_bytes(bytes(package)[:-1])
+    assert main(["inspect", str(path)]) == 1
+    assert "cut off" in capsys.readouterr().err

@@ -1,0 +1,343 @@
+"""Each operation of a program, encrypted, against the same in the clear; levels and keys are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import serving
+
+SLOTS = 32
+RNG = np.random.default_rng(5)
+MATRIX = RNG.uniform(-1, 1, (SLOTS, SLOTS)) / 8
+WIDE = RNG.uniform(-1, 1, SLOTS)
+CKKS: dict[str, Callable[..., Any]] = {
+    "sum of two": lambda x, y: x + y,
+    "difference": lambda x, y: x - y,
+    "negative": lambda x, _: -x,
+    "product": lambda x, y: x * y,
+    "square": lambda x, _: x.square(),
+    "product with itself": lambda x, _: x * x,
+    "power": lambda x, _: x**3,
+    "plus number": lambda x, _: 0.25 + x + 1,
+    "number minus": lambda x, _: 1 - x,
+    "array minus": lambda x, _: WIDE - x,
+    "times integer": lambda x, _: 3 * x,
+    "times number": lambda x, _: x * 0.3,
+    "divided": lambda x, _: x / 4,
+    "divided by array": lambda x, _: x / (2 + WIDE),
+    "plus array": lambda x, _: x + WIDE,
+    "minus short array": lambda x, _: x - WIDE[:5],
+    "times array": lambda x, _: WIDE * x,
+    "times short array": lambda x, _: x * WIDE[:7],
+    "times complex array": lambda x, _: (x * (WIDE * 1j)) * (np.ones(SLOTS) * -1j),
+    "rotated": lambda x, _: x.rotate(3) + x.rotate(-1),
+    "rotated product": lambda x, y: (x * y).rotate(2) + x,
+    "conjugate": lambda x, _: x.conjugate(),
+    "sum of slots": lambda x, y: (x * y).sum(),
+    "inner sum": lambda x, _: x.inner_sum(8, stride=2),
+    "matrix": lambda x, _: x @ MATRIX,
+    "matrix of a product": lambda x, y: (x * y) @ MATRIX[:, :5],
+    "matrix with few keys": lambda x, _: x.matmul(MATRIX, fewest_keys=True),
+    "matrix from the left": lambda x, _: MATRIX[:3] @ x,
+    "polynomial": lambda x, _: x.polyval([0.5, 0.25, 0, -0.1]),
+    "polynomial for each slot": lambda x, _: x.polyval(RNG.uniform(size=(3, SLOTS)), per_slot=True),
+    "chebyshev": lambda x, _: hm.approximate(np.tanh, (-1, 1), 7)(x),
+    "sigmoid": lambda x, _: hm.circuits.sigmoid((-1, 1), bits=12)(x),
+    "two intervals": lambda x, _: hm.circuits.exp((-1, 1), bits=10)(x),
+    "larger": lambda x, y: hm.circuits.maximum(bits=3)(x, y),
+    "compared": lambda x, y: hm.circuits.compare(gap=0.5, bits=3)(x, y),
+    "dot": lambda x, y: serving.dot([x, y], [y, x]),
+    "dot with arrays": lambda x, y: serving.dot([x, y], [WIDE, MATRIX[0]]),
+    "several steps": lambda x, y: ((x * y + 0.5) * WIDE).rotate(1) * x + y * 0.5,
+}
+INTEGERS: dict[str, Callable[..., Any]] = {
+    "product and sum": lambda x, y: (x * y - x) * 3 + 1,
+    "power": lambda x, _: x**3,
+    "arrays": lambda x, _: x * np.arange(8) + np.arange(5),
+    "rotated": lambda x, y: x.rotate(1) + y.rotate(-3),
+    "rows": lambda x, _: x.swap_rows(),
+    "sum of slots": lambda x, y: x.sum() - y,
+    "dot": lambda x, y: serving.dot([x, y], [y, y]) + serving.dot([x, y], [np.arange(9), np.arange(4)]),
+}
+
+
+class Client:
+    """Keys for exactly one package, which it knows by what a server tells of it."""
+
+    def __init__(self, package: serving.Package) -> None:
+        self.package = serving.Package.load(bytes(package))
+        self.interface = serving.Interface.from_dict(self.package.describe())
+        self.ctx = hm.Context(self.interface.params, "cpu")
+        self.sk = self.ctx.generate_secret_key()
+        self.keys = self.interface.generate_keys(self.ctx, self.sk)
+        self.package.check(self.ctx, self.keys)
+        self.prepared = self.package.prepare(self.ctx)
+
+    def encrypt(self, rows: Any) -> list[hm.Ciphertext]:
+        return [self.ctx.encrypt(values, self.sk) for values in self.interface.encode(rows)]
+
+    def decrypt(self, results: list[hm.Ciphertext], rows: int | None = None) -> Any:
+        return self.interface.decode([self.ctx.decrypt(y, self.sk) for y in results], rows)
+
+    def run(self, rows: Any) -> Any:
+        return self.decrypt(self.prepared.run(self.keys, self.encrypt(rows)))
+
+
+@pytest.mark.parametrize("name", CKKS)
+def test_ckks(name: str) -> None:
+    package = serving.export(
+        CKKS[name], inputs=[SLOTS, SLOTS], name=name, security=None, outputs={"output": SLOTS}
+    )
+    client = Client(package)
+    rows = RNG.uniform(-0.8, 0.8, (2, 3, SLOTS))  # two inputs of three requests
+    np.testing.assert_allclose(
+        client.run(list(rows)), np.real(package.evaluate_clear(list(rows))), atol=2**-20
+    )
+
+
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers(name: str, scheme: str) -> None:
+    kind = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}[scheme]
+    params = kind.for_circuit(3, slots=1024, security=None)
+    package = serving.export(INTEGERS[name], inputs=[params.max_slots] * 2, name=name, params=params)
+    client = Client(package)
+    rows = list(RNG.integers(-20, 20, (2, 2, params.max_slots)))
+    found, expected = client.run(rows), package.evaluate_clear(rows)
+    np.testing.assert_array_equal(found, expected)
+    assert found.any()
+
+
+def test_the_clear_evaluation_is_numpy() -> None:
+    x, y = RNG.uniform(-1, 1, (2, 4, SLOTS))
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    expected = np.roll((x * y + 0.5) * WIDE, -1, axis=-1) * x + y * 0.5
+    np.testing.assert_allclose(package.evaluate_clear([x, y]), expected)
+
+
+def test_bootstrap() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+
+    def circuit(x: Any) -> Any:
+        for _ in range(9):
+            x = x * x
+        return (x.bootstrap(real=True) * x).rotate(1)
+
+    package = serving.export(circuit, inputs=16, name="deep", params=params)
+    assert package.describe()["keys"]["bootstraps"] == [
+        {"slots": 16, "real": True, "iterations": 1, "merge_parts": False}
+    ]
+    client = Client(package)
+    rows = RNG.uniform(0.99, 1, (2, 16))
+    np.testing.assert_allclose(client.run(rows), package.evaluate_clear(rows), atol=2**-10)
+    with pytest.raises(hm.errors.MissingKeyError, match="bootstrap of 16 slots"):
+        package.check(client.ctx, client.ctx.generate_keys(client.sk, rotations=[1]))
+    flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=20, slots=16, security=None), "cpu")
+    with pytest.raises(hm.errors.MismatchError, match="takes its own parameters"):
+        package.check(flat, flat.generate_keys(flat.generate_secret_key()))
+
+
+def test_a_batch_of_a_request_and_many_requests() -> None:
+    weights = RNG.uniform(-1, 1, (3, SLOTS))
+
+    def circuit(x: Any, y: Any) -> Any:
+        assert x.shape == (3,)
+        assert len(list(x)) == 3
+        return {"all": x * weights * y, "one": x[0] * y + x[-1]}
+
+    package = serving.export(
+        circuit,
+        inputs=[serving.InputSpec("x", SLOTS, shape=(3,)), serving.InputSpec("y", SLOTS)],
+        name="batch",
+        security=None,
+    )
+    client = Client(package)
+    for requests in ((), (2,), (2, 2)):
+        rows = {
+            "x": RNG.uniform(-1, 1, (*requests, 3, SLOTS)),
+            "y": RNG.uniform(-1, 1, (*requests, SLOTS)),
+        }
+        found, expected = client.run(rows), package.evaluate_clear(rows)
+        assert found["all"].shape == (*requests, 3, SLOTS)
+        np.testing.assert_allclose(found["one"], rows["x"][..., 0, :] * rows["y"] + rows["x"][..., 2, :])
+        for name in found:
+            np.testing.assert_allclose(found[name], expected[name], atol=2**-20)
+
+
+def test_every_key_is_used_and_none_is_missing() -> None:
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    client = Client(package)
+    told = package.describe()["keys"]
+    assert told["relinearization"]
+    assert told["rotations"] == [[1, package.params.levels - 3]]  # after two products
+    assert not client.keys.has_public_key
+    assert len(client.keys.galois_elements) == 1
+    linear = Client(serving.export(lambda x: x * 0.5, inputs=4, name="linear", security=None))
+    assert not linear.keys.has_relinearization
+    assert not linear.keys.galois_elements
+
+
+def test_a_matrix_with_few_keys() -> None:
+    few, many = (
+        serving.export(
+            lambda x, few=few: x.matmul(MATRIX, fewest_keys=few), inputs=SLOTS, name="matrix", security=None
+        ).describe()["keys"]["rotations"]
+        for few in (True, False)
+    )
+    assert len(few) <= 3 < len(many)
+
+
+def test_what_no_output_takes_is_left_out() -> None:
+    def circuit(x: Any, y: Any) -> Any:
+        _ = (x**8).rotate(5) * y
+        return x.rotate(1) - y
+
+    package = serving.export(circuit, inputs=[4, 4], name="lazy", security=None)
+    assert package.program.operations == {"rotate": 1, "subtract": 1}
+    assert package.describe()["keys"]["rotations"] == [[1, 1]]
+    np.testing.assert_array_equal(package.evaluate_clear([np.arange(4), np.ones(4)]), [0, 1, 2, -1])
+
+
+def test_check_names_every_missing_key() -> None:
+    package = serving.export(
+        lambda x: (x * x).rotate(5) + x.conjugate() + x @ np.eye(SLOTS, k=3),
+        inputs=SLOTS,
+        name="many",
+        security=None,
+    )
+    ctx = hm.Context(package.params, "cpu")
+    sk = ctx.generate_secret_key()
+    few = ctx.generate_keys(sk, relinearization=False)
+    with pytest.raises(hm.errors.MissingKeyError, match=r"relinearization; rotations by .*5.*; conjugation"):
+        package.check(ctx, few)
+    # A rotation may be made up of powers of two; those of a matrix may not.
+    steps = [steps for steps, _ in package.describe()["keys"]["rotations"] if steps != 5]
+    package.check(ctx, ctx.generate_keys(sk, rotations=[1, 4, *steps], conjugation=True))
+    with pytest.raises(hm.errors.MissingKeyError):
+        package.check(ctx, ctx.generate_keys(sk, rotations=[1, 2, 4, 8, 16], conjugation=True))
+    low = ctx.generate_keys(sk, rotations=[5, *steps], conjugation=True, galois_level=0)
+    package.check(ctx, low)
+    with pytest.raises(hm.errors.LevelError, match="limited to level 0"):
+        package.prepare(ctx).run(low, [ctx.encrypt(np.zeros(SLOTS), sk)])
+
+
+def test_check_tells_what_else_does_not_fit() -> None:
+    package = serving.export(lambda x: x**8, inputs=512, name="deep", security=None)
+    flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=1, slots=512, security=None), "cpu")
+    keys = flat.generate_keys(flat.generate_secret_key())
+    with pytest.raises(hm.errors.LevelError, match="depth of 3"):
+        package.check(flat, keys)
+    exact = hm.Context(hm.bfv.Parameters.for_circuit(2, slots=1024, security=None), "cpu")
+    other = exact.generate_keys(exact.generate_secret_key())
+    with pytest.raises(hm.errors.MismatchError, match="is of CKKS, and the keys are of BFV"):
+        package.check(exact, other)
+    with pytest.raises(hm.errors.MismatchError, match="the keys belong to"):
+        package.check(flat, other)
+    wide = serving.export(lambda x: x + 1, inputs=4096, name="wide", security=None)
+    with pytest.raises(hm.errors.MismatchError, match="needs 4096 slots"):
+        wide.check(flat, keys)
+
+
+def test_captured() -> None:
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    client = Client(package)
+    evaluator = client.prepared.bind(client.keys)
+    rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
+    graph = client.prepared.capture(evaluator, client.encrypt(rows))
+    for _ in range(2):
+        rows = list(RNG.uniform(-1, 1, (2, 3, SLOTS)))
+        found = client.decrypt(list(graph(*client.encrypt(rows))))
+        np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
+
+
+GPUS = [name for name in hm.devices() if name != "cpu"]
+
+
+@pytest.mark.skipif(not GPUS, reason="there is no GPU")
+@pytest.mark.parametrize("name", ["several steps", "matrix of a product", "sigmoid", "sum of slots"])
+def test_on_a_gpu(name: str) -> None:
+    package = serving.export(
+        CKKS[name], inputs=[SLOTS] * 2, name=name, security=None, outputs={"output": SLOTS}
+    )
+    client = Client(package)
+    home = hm.Context(package.params, GPUS[0])
+    prepared = package.prepare(home)
+    evaluator = prepared.bind(home.load(bytes(client.keys)))
+    graph = None
+    for _ in range(2):
+        rows = list(RNG.uniform(-0.8, 0.8, (2, 3, SLOTS)))
+        inputs = [home.load(bytes(x)) for x in client.encrypt(rows)]
+        graph = graph or prepared.capture(evaluator, inputs)
+        for results in (prepared.run(evaluator, inputs), list(graph(*inputs))):
+            found = client.decrypt([client.ctx.load(bytes(y)) for y in results])
+            np.testing.assert_allclose(found, np.real(package.evaluate_clear(rows)), atol=2**-20)
+
+
+def test_many_threads_run_one_model() -> None:
+    package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
+    client = Client(package)
+    other = client.ctx.generate_secret_key()
+    evaluators = [
+        (sk, client.prepared.bind(client.interface.generate_keys(client.ctx, sk)))
+        for sk in (client.sk, other)
+    ]
+
+    def answered(seed: int) -> None:
+        sk, evaluator = evaluators[seed % 2]
+        rows = list(np.random.default_rng(seed).uniform(-1, 1, (2, SLOTS)))
+        xs = [client.ctx.encrypt(values, sk) for values in client.interface.encode(rows)]
+        (y,) = client.prepared.run(evaluator, xs)
+        found = client.interface.decode([client.ctx.decrypt(y, sk)])
+        np.testing.assert_allclose(found, package.evaluate_clear(rows), atol=2**-20)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(answered, range(16)))
+
+
+def test_run_refuses_other_inputs() -> None:
+    package = serving.export(lambda x: x * 0.5, inputs=8, name="half", security=None)
+    client = Client(package)
+    prepared, keys = client.prepared, client.keys
+    (x,) = client.encrypt(np.ones(8))
+    with pytest.raises(hm.errors.MismatchError, match="has 1 inputs, and 2 came"):
+        prepared.run(keys, [x, x])
+    narrow = client.ctx.encrypt(np.ones(4), client.sk)
+    with pytest.raises(hm.errors.MismatchError, match=r"has shape .* and 8 slots"):
+        prepared.run(keys, [narrow])
+    with pytest.raises(hm.errors.LevelError, match="is needed at level 1, and came at 0"):
+        prepared.run(keys, [client.ctx.bind(keys).at_level(x, 0)])
+    other = Client(serving.export(lambda x: x**4, inputs=8, name="other", security=None))
+    with pytest.raises(hm.errors.MismatchError, match="belong to"):
+        prepared.run(other.keys, [x])
+    with pytest.raises(hm.errors.MismatchError):
+        prepared.run(keys, other.encrypt(np.ones(8)))
+    scaled = client.ctx.encrypt(client.ctx.encode(np.ones(8), scale=2.0**30), client.sk)
+    with pytest.raises(hm.errors.ScaleError, match=r"scale of 2\^30.00, and 2\^40.00 is needed"):
+        prepared.run(keys, [scaled])
+    ciphertext = prepared.run(prepared.bind(keys), [x])
+    np.testing.assert_allclose(client.decrypt(ciphertext), 0.5, atol=2**-20)
+
+
+def test_coefficients_are_refused() -> None:
+    params = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
+    client = Client(serving.export(lambda x: x + 1, inputs=params.max_slots, name="one", params=params))
+    x = client.ctx.encrypt(np.ones(params.max_slots, int), client.sk, encoding="coefficients")
+    with pytest.raises(hm.errors.MismatchError, match="coefficients"):
+        client.prepared.run(client.keys, [x])
+
+
+def test_spent_noise_is_an_error() -> None:
+    params = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
+    package = serving.export(lambda x: x**64, inputs=params.max_slots, name="deep", params=params)
+    client = Client(package)
+    with (
+        pytest.warns(hm.errors.NoiseWarning),
+        pytest.raises(hm.errors.NoiseError, match="export it with larger ones"),
+    ):
+        client.run(np.ones(params.max_slots, int))

@@ -1,0 +1,325 @@
+"""Recording and files: what Python code is taken, and hostile bytes."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import serving
+from hemera.serving import container
+
+WEIGHTS = np.linspace(-1, 1, 8)
+
+
+def make() -> serving.Package:
+    return serving.export(
+        lambda x: hm.circuits.sigmoid((-8, 8), bits=8)(x * WEIGHTS).rotate(1) + WEIGHTS,
+        inputs=8,
+        name="scores",
+        description="of tests",
+        security=None,
+        outputs={"output": (4, "argmax")},
+    )
+
+
+PACKAGE = make()
+DATA = bytes(PACKAGE)
+
+
+def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header, and the arrays' bytes."""
+    begin = len(container.MAGIC) + 8
+    length = int.from_bytes(data[begin - 8 : begin], "little")
+    return json.loads(data[begin : begin + length]), data[begin + length : -32]
+
+
+def joined(header: Any, arrays: bytes) -> bytes:
+    """A file with a right checksum of other content."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    whole = container.MAGIC + len(text).to_bytes(8, "little") + text + arrays
+    return whole + hashlib.sha256(whole).digest()
+
+
+# --- Files. ---
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "scores.hemera-model"
+    PACKAGE.save(path)
+    with path.open("rb") as stream:
+        loaded = [
+            serving.Package.load(source) for source in (DATA, path, str(path), stream, io.BytesIO(DATA))
+        ]
+    rows = np.random.default_rng(1).uniform(-1, 1, (5, 8))
+    for each in loaded:
+        assert bytes(each) == DATA
+        assert each.digest == hashlib.sha256(DATA).hexdigest() == each.describe()["digest"]
+        assert (each.name, each.description, each.scheme) == ("scores", "of tests", "ckks")
+        assert each.params == PACKAGE.params
+        np.testing.assert_array_equal(each.evaluate_clear(rows), PACKAGE.evaluate_clear(rows))
+    # Files are the same bytes each time, and made again from what they hold.
+    assert bytes(make()) == DATA
+    assert bytes(serving.Package(loaded[0].interface, loaded[0].program)) == DATA
+    assert json.loads(json.dumps(PACKAGE.describe())) == PACKAGE.describe()
+    with pytest.raises(hm.errors.FileError):
+        serving.Package.load(tmp_path / "missing")
+    with pytest.raises(hm.errors.FileError):
+        PACKAGE.save(tmp_path / "missing" / "model")
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+
+
+def test_the_description_has_no_weights() -> None:
+    weights = np.array([0.123456789, 0.987654321])
+    package = serving.export(lambda x: x * weights + 0.314159, inputs=2, name="secret", security=None)
+    text = json.dumps(package.describe())
+    assert "0.1234" not in text
+    assert "0.3141" not in text
+    assert "0.3141" in json.dumps(parts(bytes(package))[0])
+
+
+def test_arrays_are_kept_once_and_narrow() -> None:
+    params = hm.bfv.Parameters.for_circuit(2, slots=1024, security=None)
+    mask = np.arange(params.max_slots) % 2
+    package = serving.export(
+        lambda x: sum((x.rotate(k) * mask for k in range(1, 20)), start=x * mask),
+        inputs=params.max_slots,
+        name="mask",
+        params=params,
+    )
+    assert len(parts(bytes(package))[1]) == params.max_slots  # a byte each
+
+
+@pytest.mark.parametrize("cut", [0, 1, 15, 16, 23, 24, 100, len(DATA) // 2, len(DATA) - 33, len(DATA) - 1])
+def test_truncation(cut: int) -> None:
+    with pytest.raises(hm.errors.FormatError):
+        serving.Package.load(DATA[:cut])
+
+
+def test_damage() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(200):
+        data = bytearray(DATA)
+        data[random.integers(len(data))] ^= 1 << int(random.integers(8))
+        with pytest.raises(hm.errors.FormatError):
+            serving.Package.load(bytes(data))
+    with pytest.raises(hm.errors.FormatError):
+        serving.Package.load(DATA + b"\0")
+
+
+def test_limit() -> None:
+    with pytest.raises(hm.errors.FormatError, match="more than 100 bytes"):
+        serving.Package.load(io.BytesIO(DATA), limit=100)
+
+
+HOSTILE: dict[str, Any] = {
+    "version": lambda h: h.update(version=2),
+    "no version": lambda h: h.pop("version"),
+    "no arrays": lambda h: h.update(arrays=[]),
+    "object arrays": lambda h: h["arrays"].__setitem__(0, ["|O", [8]]),
+    "negative extent": lambda h: h["arrays"].__setitem__(0, ["<f8", [-8]]),
+    "huge array": lambda h: h["arrays"].__setitem__(0, ["<f8", [1 << 29, 1 << 29]]),
+    "extents that are no integers": lambda h: h["arrays"].__setitem__(0, ["<f8", [True, 8]]),
+    "no axes": lambda h: h["arrays"].__setitem__(0, ["<f8", []]),
+    "order": lambda h: h.update(order=[99]),
+    "other parts": lambda h: h["content"].update(code="import os"),
+    "no program": lambda h: h["content"].pop("program"),
+    "no parameters": lambda h: h["content"]["interface"].update(parameters="AAAA"),
+    "no inputs": lambda h: h["content"]["interface"].update(inputs=[]),
+    "long name": lambda h: h["content"]["interface"].update(name="a" * 100_000),
+    "rotations": lambda h: h["content"]["interface"]["keys"].update(rotations=[[1 << 80, 0]]),
+    "levels": lambda h: h["content"]["interface"]["keys"].update(rotations=[[1, 99]]),
+    "encoding": lambda h: h["content"]["interface"].update(encoding={"kind": "pickle"}),
+    "reading": lambda h: h["content"]["interface"]["outputs"][0].update(read="eval"),
+    "width": lambda h: h["content"]["interface"]["inputs"][0].update(width=9),
+    "axes": lambda h: h["content"]["interface"]["inputs"][0].update(shape=[1] * 50),
+    "axes of the program": lambda h: h["content"]["program"]["inputs"][0].update(shape=[1] * 50),
+    "shape": lambda h: h["content"]["interface"]["inputs"][0].update(shape=[2]),
+    "operation": lambda h: h["content"]["program"]["nodes"][0].update(operation="exec"),
+    "field": lambda h: h["content"]["program"]["nodes"][0].update(other=1),
+    "operand": lambda h: h["content"]["program"]["nodes"][0].update(operands=[7]),
+    "operand of a later node": lambda h: h["content"]["program"]["nodes"][0].update(operands=[2]),
+    "no operand": lambda h: h["content"]["program"]["nodes"][0].update(operands=[]),
+    "array": lambda h: h["content"]["program"]["nodes"][0].update(values={"array": 9}),
+    "number for an array": lambda h: h["content"]["program"]["nodes"][0].update(values="text"),
+    "function": lambda h: h["content"]["program"]["nodes"][1].update(of="system"),
+    "numbers": lambda h: h["content"]["program"]["nodes"][1].update(numbers={"low": -8}),
+    "bits": lambda h: h["content"]["program"]["nodes"][1]["numbers"].update(bits=400),
+    "steps": lambda h: h["content"]["program"]["nodes"][2].update(steps=1 << 40),
+    "outputs": lambda h: h["content"]["program"].update(outputs=[]),
+    "output": lambda h: h["content"]["program"].update(outputs=[-1]),
+    "scheme": lambda h: h["content"]["program"].update(scheme="bfv"),
+    "slots": lambda h: h["content"]["program"]["inputs"][0].update(slots=1 << 40),
+    "depth": lambda h: h["content"]["interface"].update(depth="deep"),
+}
+
+
+def test_the_test_of_hostile_content_writes_files_that_load() -> None:
+    header, arrays = parts(DATA)
+    assert serving.Package.load(joined(header, arrays)).name == "scores"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_content(name: str) -> None:
+    header, arrays = parts(DATA)
+    HOSTILE[name](header)
+    with pytest.raises(hm.errors.FormatError):
+        serving.Package.load(joined(header, arrays))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"{",
+        b"[" * 100_000,
+        b'{"version": 1, "arrays": NaN}',
+        b"\xff\xfe",
+        b'{"version":1}',
+    ],
+)
+def test_hostile_headers(text: bytes) -> None:
+    with pytest.raises(hm.errors.FormatError):
+        serving.Package.load(joined(text, b""))
+
+
+VALUES = [None, True, 0, -1, 1 << 70, 1.5, "x", [], {}, [[]], [1] * 50, {"array": 0}, {"array": 9}, [None]]
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Ways to everything in a header."""
+    found = [path] if path else []
+    keys = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+    for key in keys:
+        found += places(data[key], (*path, key))
+    return found
+
+
+def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
+    simple = serving.export(
+        lambda x: x.polyval([1, 2.5]) @ np.eye(4) + serving.dot([x], [np.arange(4)]),
+        inputs=serving.InputSpec("x", 4, low=-1),
+        name="simple",
+        security=None,
+    )
+    header, arrays = parts(bytes(simple))
+    random = np.random.default_rng(8)
+    refused = 0
+    for path in places(header):
+        changed = copy.deepcopy(header)
+        inner = changed
+        for key in path[:-1]:
+            inner = inner[key]
+        value = VALUES[random.integers(len(VALUES))]
+        if random.random() < 0.8:
+            inner[path[-1]] = copy.deepcopy(value)
+        else:
+            del inner[path[-1]]
+        try:
+            serving.Package.load(joined(changed, arrays)).describe()
+        except hm.errors.FormatError:
+            refused += 1
+    assert refused > 50
+
+
+def test_length_of_the_header() -> None:
+    for length in (0, 1 << 62, len(DATA)):
+        data = DATA[:16] + length.to_bytes(8, "little") + DATA[24:]
+        with pytest.raises(hm.errors.FormatError):
+            serving.Package.load(data)
+
+
+def test_an_interface_of_rubbish() -> None:
+    for data in (
+        {},
+        {"keys": 1},
+        PACKAGE.describe() | {"inputs": 3},
+        PACKAGE.describe() | {"parameters": "?"},
+    ):
+        with pytest.raises(hm.errors.FormatError):
+            serving.Interface.from_dict(data)
+
+
+# --- Recording. ---
+
+
+def test_python_code_that_depends_on_data() -> None:
+    def branches(x: Any) -> Any:
+        return x if x[0] else -x
+
+    refused = {
+        "if": lambda x: x if x else -x,
+        "comparison": lambda x: x * (x > 0),
+        "equality": lambda x: x if x == 1 else -x,
+        "float": lambda x: x * float(x),
+        "int": lambda x: x.rotate(int(x)),
+        "index": lambda x: [1, 2][x],
+        "min": lambda x: min(x, 1),
+        "NumPy function": lambda x: np.exp(x),
+        "array": lambda x: np.asarray(x),
+        "length": lambda x: x * len(x),
+        "batch": branches,
+    }
+    for name, function in refused.items():
+        with pytest.raises(TypeError) as caught:
+            serving.export(function, inputs=4, name=name, security=None)
+        assert any(word in str(caught.value) for word in ("encrypted", "ciphertext", "np.exp takes")), name
+    with pytest.raises(TypeError, match=r"hm\.circuits\.exp"):
+        serving.export(np.exp, inputs=4, name="exp")
+
+
+def test_other_returns_and_operands() -> None:
+    kept: list[Any] = []
+    with pytest.raises(TypeError, match="returns float"):
+        serving.export(lambda _: 1.0, inputs=4, name="a")
+    with pytest.raises(TypeError, match="returns nothing"):
+        serving.export(lambda _: [], inputs=4, name="a")
+    serving.export(lambda x: kept.append(x) or x + 1, inputs=4, name="a", security=None)
+    with pytest.raises(TypeError, match="another program"):
+        serving.export(lambda x: x + kept[0], inputs=4, name="a")
+    with pytest.raises(TypeError, match="divided by plain numbers"):
+        serving.export(lambda x: 1 + x / x, inputs=4, name="a")
+    with pytest.raises(TypeError, match="plain matrix"):
+        serving.export(lambda x: x @ x, inputs=4, name="a")
+    with pytest.raises(hm.errors.MismatchError, match=r"InputSpec\(\.\.\., slots=\)"):
+        serving.export(lambda x: x @ np.ones((4, 100)), inputs=4, name="a")
+    exact = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
+    with pytest.raises(TypeError, match="computes with integers"):
+        serving.export(lambda x: x * np.full(4, 0.5), inputs=4, name="a", params=exact)
+    with pytest.raises(hm.errors.ParameterError, match="BFV has no operation 'matmul'"):
+        serving.export(lambda x: x @ np.eye(4), inputs=4, name="a", params=exact)
+    flat = hm.ckks.Parameters.for_circuit(depth=1, slots=4, security=None)
+    with pytest.raises(hm.errors.LevelError, match="bootstrap before it"):
+        serving.export(lambda x: x**4, inputs=4, name="a", params=flat)
+    with pytest.raises(hm.errors.ParameterError, match="there is no other"):
+        serving.export(lambda x: x + 1, inputs=4, name="a", security=None, outputs={"other": 1})
+
+
+def test_values_that_the_model_is_not_for() -> None:
+    spec = serving.InputSpec("x", 4, low=-1, high=1)
+    interface = serving.export(lambda x: x + 1, inputs=spec, name="a", security=None).interface
+    with pytest.raises(hm.errors.ParameterError, match="from -1 to 1"):
+        interface.encode(np.full(4, 2.0))
+    with pytest.raises(hm.errors.MismatchError, match=r"shape \(\.\.\., 4\)"):
+        interface.encode(np.zeros(5))
+    with pytest.raises(hm.errors.MismatchError, match="1 outputs"):
+        interface.decode([])
+
+
+def test_serving_is_imported_when_it_is_used() -> None:
+    code = (
+        "import sys, hemera as hm; assert 'hemera.serving' not in sys.modules; "
+        "assert hm.serving.export and 'fastapi' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

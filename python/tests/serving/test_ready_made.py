@@ -1,0 +1,165 @@
+"""Ready-made packages: linear models, and boosted trees that score exactly as their own server does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+
+import hemera as hm
+from hemera import serving
+from hemera.applications import trees
+
+SMALL = {"security": None, "degree": 1024}
+
+
+def answers(package: serving.Package, rows: Any) -> Any:
+    """What a client reads, after everything went through bytes."""
+    package = serving.Package.load(bytes(package))
+    interface = serving.Interface.from_dict(json.loads(json.dumps(package.describe())))
+    ctx = hm.Context(interface.params, "cpu")
+    sk = ctx.generate_secret_key()
+    keys = ctx.load(bytes(interface.generate_keys(ctx, sk)))
+    package.check(ctx, keys)
+    inputs = [ctx.load(bytes(ctx.encrypt(values, sk))) for values in interface.encode(rows)]
+    results = [ctx.load(bytes(y)) for y in package.prepare(ctx).run(keys, inputs)]
+    return interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
+
+
+def test_probabilities_of_two_classes() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, labels)
+    package = serving.export_linear(model, name="tumours", **SMALL)
+    np.testing.assert_allclose(answers(package, rows), model.predict_proba(rows)[:, 1], atol=2**-20)
+    assert package.describe()["depth"] == 1
+    assert not package.describe()["keys"]["relinearization"]
+
+
+def test_probabilities_of_many_classes() -> None:
+    rows, labels = load_wine(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, labels)
+    found = answers(serving.export_linear(model, name="wines", **SMALL), rows)
+    np.testing.assert_allclose(found, model.predict_proba(rows), atol=2**-20)
+
+
+def test_regression_and_classes() -> None:
+    rows, values = load_diabetes(return_X_y=True)
+    model = LinearRegression().fit(rows, values)
+    package = serving.export_linear(model, name="progress", **SMALL)
+    np.testing.assert_allclose(answers(package, rows[:50]), model.predict(rows[:50]), atol=2**-12)
+    np.testing.assert_allclose(package.evaluate_clear(rows[:50]), model.predict(rows[:50]))
+    for table, read in ((load_wine, "argmax"), (load_breast_cancer, "sign")):
+        rows, labels = table(return_X_y=True)
+        classifier = make_pipeline(StandardScaler(), RidgeClassifier()).fit(rows, labels)
+        package = serving.export_linear(classifier, name="classes", **SMALL)
+        assert package.outputs[0].read == read
+        np.testing.assert_array_equal(answers(package, rows), classifier.predict(rows))
+
+
+def test_linear_models_from_json(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({"coefficients": [1, -2, 0.5], "intercept": 3, "mean": [1, 0, 0]}))
+    model = serving.LinearModel.from_json(path)
+    rows = np.array([[1.0, 2, 3], [0, 0, 0]])
+    np.testing.assert_allclose(model.scores(rows), [[3 - 4 + 1.5], [-1 + 3]])
+    found = answers(serving.export_linear(model, name="json", **SMALL), rows)
+    np.testing.assert_allclose(found, model.scores(rows)[:, 0], atol=2**-20)
+    for text in (
+        "[]",
+        "{}",
+        "not JSON",
+        '{"coefficients": [1, 2], "mean": [1, 2, 3]}',
+        '{"coefficients": "a"}',
+    ):
+        path.write_text(text)
+        with pytest.raises((hm.errors.FormatError, hm.errors.MismatchError)):
+            serving.LinearModel.from_json(path)
+    with pytest.raises(hm.errors.FileError):
+        serving.LinearModel.from_json(tmp_path / "missing")
+    with pytest.raises(hm.errors.ParameterError, match="GradientBoostingClassifier: a linear model"):
+        serving.export_linear(GradientBoostingClassifier(), name="trees")
+
+
+def test_rows_that_do_not_fit() -> None:
+    model = serving.LinearModel.of([1.0, 2.0])
+    interface = serving.export_linear(model, name="a", **SMALL).interface
+    with pytest.raises(hm.errors.MismatchError, match="2 features"):
+        interface.encode(np.zeros((3, 5)))
+    with pytest.raises(hm.errors.ParameterError, match="missing"):
+        interface.encode([[np.nan, 1]])
+    (packed,) = interface.encode([[1e9, -1e9]])  # is clipped
+    np.testing.assert_array_equal(packed[0, :2], [16, -16])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_trees_are_exact(depth: int) -> None:
+    rows, kinds = load_wine(return_X_y=True)
+    quantiser = trees.Quantiser.of_quantiles(rows, bins=4)
+    trained = GradientBoostingClassifier(n_estimators=12, max_depth=depth, random_state=0)
+    trained.fit(quantiser.bins(rows), kinds)
+    model = quantiser.of_values(trees.read_model(trained))
+    asked = rows[:40]
+    package = serving.export_trees(model, quantiser, name="wines", samples=16)
+    assert package.interface.encoding.layout.samples <= 16  # so that there are several requests
+
+    # The server of the application, on the same rows, has the same integers.
+    server = trees.Server(model, quantiser, samples=len(asked), device="cpu")
+    client = trees.Client(server.offer, device="cpu")
+    server.accept(client.keys())
+    exact = client.scores(server.score(client.request(asked)), len(asked))
+    assert server.params == package.params
+    values = package.program.evaluate_clear(package.interface.encode(asked), package.params.plain_modulus)
+    layout = package.interface.encoding.layout
+    scores = np.concatenate([layout.unpack(each[None]) for each in values[0]])[: len(asked)]
+    np.testing.assert_array_equal(scores, exact)
+    np.testing.assert_array_equal(encrypted_scores(package, asked), exact)
+    np.testing.assert_array_equal(answers(package, asked), trees.predicted(exact, 3))
+
+
+def encrypted_scores(package: serving.Package, rows: Any) -> Any:
+    """The integers in the slots that clients decrypt."""
+    ctx = hm.Context(package.params, "cpu")
+    sk = ctx.generate_secret_key()
+    keys = package.generate_keys(ctx, sk)
+    inputs = [ctx.encrypt(values, sk) for values in package.interface.encode(rows)]
+    (result,) = package.prepare(ctx).run(keys, inputs)
+    layout = package.interface.encoding.layout  # type: ignore[attr-defined]
+    slots = ctx.decrypt(result, sk)
+    return np.concatenate([layout.unpack(each[None]) for each in slots])[: len(rows)]
+
+
+def test_trees_after_bins_of_scikit_learn() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    bins = KBinsDiscretizer(6, encode="ordinal", strategy="uniform")
+    boosted = GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0)
+    model = make_pipeline(bins, boosted).fit(rows, labels)
+    package = serving.export_trees(model, name="tumours")
+    np.testing.assert_array_equal(package.evaluate_clear(rows), model.predict(rows))
+    np.testing.assert_array_equal(answers(package, rows[:30]), model.predict(rows[:30]))
+    with pytest.raises(hm.errors.ParameterError, match="StandardScaler and GradientBoosting"):
+        serving.export_trees(make_pipeline(StandardScaler(), boosted).fit(rows, labels), name="scaled")
+
+
+def test_trees_of_two_classes_and_of_a_regression() -> None:
+    rows, labels = load_breast_cancer(return_X_y=True)
+    quantiser = trees.Quantiser.of_quantiles(rows, bins=4)
+    trained = GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0)
+    trained.fit(quantiser.bins(rows), labels)
+    model = quantiser.of_values(trees.read_model(trained))
+    package = serving.export_trees(model, quantiser, name="tumours")
+    np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(quantiser.bins(rows[:60])))
+
+    rows, values = load_diabetes(return_X_y=True)
+    regressor = GradientBoostingRegressor(n_estimators=5, max_depth=1, random_state=0).fit(rows, values)
+    package = serving.export_trees(regressor, name="progress")
+    found = answers(package, rows[:20])
+    assert found.shape == (20, 1)
+    np.testing.assert_allclose(found[:, 0], regressor.predict(rows[:20]), atol=1)

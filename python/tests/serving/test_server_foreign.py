@@ -1,0 +1,131 @@
+"""Clients of SEAL and OpenFHE: their files as they are, on files that the libraries wrote."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera.interop import openfhe, seal
+from hemera.serving import export
+from hemera.serving.service import Home
+from hemera.serving.wire import write_body
+
+from .conftest import serving
+
+VECTORS = Path(__file__).parents[3] / "tests" / "vectors"
+
+
+def home_with(folder: Path, package: Any) -> Home:
+    package.save(folder / "m.hemera-model")
+    home = Home(folder / "home")
+    home.add_model(folder / "m.hemera-model")
+    return home
+
+
+def put(http: httpx.Client, files: dict[str, bytes]) -> httpx.Response:
+    kind, pieces = write_body(files)
+    return http.put("/v1/models/m/keys", content=b"".join(pieces), headers={"Content-Type": kind})
+
+
+def test_a_client_of_seal(tmp_path: Path) -> None:
+    files = VECTORS / "seal" / "bfv"
+    session = seal.Session(files / "parms.zstd.seal", device="cpu")
+
+    def squares(x: Any) -> Any:
+        return x * x + 1
+
+    degree = session.params.degree
+    plain = json.loads((files / "values.json").read_text())["parameters"]["plain_modulus"]
+    # Hemera's own clients of the same model have other primes.
+    params = hm.bfv.Parameters.from_bits(
+        degree=degree, plain_modulus=plain, prime_bits=[45, 45], special_bits=[49], security=None
+    )
+    home = home_with(tmp_path, export(squares, inputs=degree, name="m", params=params))
+    keys = {
+        "context": (files / "parms.zlib.seal").read_bytes(),
+        "relinearization": (files / "relin_keys.seeded.seal").read_bytes(),
+    }
+    secret = session.load_secret_key(files / "secret_key.seal")
+    x = (files / "ct_a.zlib.seal").read_bytes()
+    values = session.context.decrypt(session.load_ciphertext(x), secret)
+    with serving(home) as server, server.http(home.clients.add("alice")) as http:
+        for name in ("relinearization", "galois", "public_key", "context"):
+            wrong = {**keys, name: (files / "secret_key.seal").read_bytes()}
+            response = put(http, wrong)
+            assert response.status_code == 422
+            if name != "context":  # which a secret key is not, so that it tells of none
+                assert response.json()["error"]["code"] == "secret_key"
+        assert put(http, {"context": keys["context"]}).status_code == 422
+        assert put(http, {**keys, "relinearization": b"rubbish"}).status_code == 422
+        missing = {"context": keys["context"], "galois": (files / "galois_keys.seeded.seal").read_bytes()}
+        assert put(http, missing).json()["error"]["code"] == "missing_key"
+        response = put(http, keys)
+        assert response.status_code == 201
+        assert response.json()["library"] == "SEAL"
+        for _ in range(2):
+            answer = http.post("/v1/models/m/evaluate", content=x)
+            assert answer.status_code == 200
+            found = session.context.decrypt(session.load_ciphertext(answer.content), secret)
+            np.testing.assert_array_equal((found - (values.astype(object) ** 2 + 1)) % plain, 0)
+        assert server.metric("hemera_batch_requests_count", model="m") == 2
+        # A file of Hemera's, or of other parameters, is not for this session.
+        assert http.post("/v1/models/m/evaluate", content=b"\x89HEM").status_code == 422
+        other = (VECTORS / "seal" / "ckks" / "ct_b.seal").read_bytes()
+        assert http.post("/v1/models/m/evaluate", content=other).status_code == 422
+    # After a restart the keys are there.
+    with serving(home) as server, server.http(home.clients.add("bob")) as http:
+        assert len(server.service.store) == 1
+        assert http.post("/v1/models/m/evaluate", content=x).status_code == 409
+
+
+def test_a_client_of_openfhe(tmp_path: Path) -> None:
+    folder = VECTORS / "openfhe" / "ckks-flexibleauto"
+
+    def read(name: str) -> bytes:
+        path = folder / name
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+    session = openfhe.Session(read("cryptocontext.bin"), device="cpu")
+    session.load_keys(relinearization=read("eval_mult_key.bin.gz"))
+    secret = session.load_secret_key(read("secret_key.bin.gz"))
+    x = session.load_ciphertext(read("ct_a.bin.gz"))
+    values = session.context.decrypt(x, secret)
+
+    def squares(x: Any) -> Any:
+        return x * x + 0.5
+
+    home = home_with(tmp_path, export(squares, inputs=x.slots, name="m", params=session.params))
+    keys = {"context": read("cryptocontext.bin"), "relinearization": read("eval_mult_key.bin.gz")}
+    with serving(home) as server, server.http(home.clients.add("alice")) as http:
+        response = put(http, {**keys, "galois": read("secret_key.bin.gz")})
+        assert response.json()["error"]["code"] == "secret_key"
+        response = put(http, keys)
+        assert response.status_code == 201, response.text
+        assert response.json()["library"] == "OpenFHE"
+        answer = http.post("/v1/models/m/evaluate", content=read("ct_a.bin.gz"))
+        assert answer.status_code == 200, answer.text
+        found = session.context.decrypt(session.load_ciphertext(answer.content), secret)
+        np.testing.assert_allclose(found, values**2 + 0.5, atol=1e-5)
+        response = http.post("/v1/models/m/evaluate", content=read("secret_key.bin.gz"))
+        assert response.status_code == 422
+
+
+@pytest.mark.parametrize("data", [b"", b"rubbish", b"\x5e\xa1\x10\x04\x01\x00\x00\x00" + b"\xff" * 8])
+def test_rubbish_for_a_context(tmp_path: Path, data: bytes) -> None:
+    session = seal.Session(VECTORS / "seal" / "bfv" / "parms.zstd.seal", device="cpu")
+
+    def same(x: Any) -> Any:
+        return x + 1
+
+    home = home_with(tmp_path, export(same, inputs=session.params.degree, name="m", params=session.params))
+    with serving(home) as server, server.http(home.clients.add("alice")) as http:
+        response = put(http, {"context": data, "relinearization": data})
+        assert response.status_code == 422
+        assert response.json()["error"]["code"] == "format"

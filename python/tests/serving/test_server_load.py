@@ -1,0 +1,186 @@
+"""Many clients at once, while others misbehave; and a server that is killed in the middle."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from hemera import errors
+from hemera.serving.client import Client, LocalModel
+from hemera.serving.problems import ServerError
+from hemera.serving.service import Home
+
+from .conftest import BOUND, Process, client_of, expected
+
+CLIENTS = 8
+REQUESTS = 12
+
+
+class Disturber(threading.Thread):
+    """Hangs up, sends rubbish, huge bodies and secret keys, until it is told to stop."""
+
+    def __init__(self, url: str, token: str, local: LocalModel) -> None:
+        super().__init__(daemon=True)
+        self._url, self._token, self._local = url, token, local
+        self.stop = threading.Event()
+        self.rounds = 0
+        self.accepted: list[str] = []
+
+    def run(self) -> None:
+        secret = bytes(self._local.secret_key)
+        keys = self._local.generate_keys()
+        choice = random.Random(3)
+        base = f"{self._url}/v1/models/scores"
+        with httpx.Client(
+            headers={"Authorization": f"Bearer {self._token}"}, timeout=BOUND, trust_env=False
+        ) as http:
+            while not self.stop.is_set():
+                self.rounds += 1
+
+                def broken(count: int) -> Any:
+                    yield keys[:count]
+                    raise httpx.WriteError("this client hangs up")
+
+                bodies = {
+                    "rubbish": choice.randbytes(1000),
+                    "secret": secret,
+                    "huge": (b"\0" * 100_000 for _ in range(30)),
+                    "half": broken(choice.randrange(len(keys))),
+                }
+                for name, body in bodies.items():
+                    path = f"{base}/{choice.choice(['keys', 'evaluate'])}"
+                    method = "PUT" if path.endswith("keys") else "POST"
+                    with contextlib.suppress(httpx.TransportError):
+                        if http.request(method, path, content=body).is_success:
+                            self.accepted.append(name)
+
+
+def ask(client: Client, seed: int) -> int:
+    """Requests of one client, one after the other: how many were right."""
+    generator = np.random.default_rng(seed)
+    right = 0
+    for at in range(REQUESTS):
+        rows = generator.uniform(-1, 1, (1 + at % 3, 8))
+        np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+        right += 1
+    return right
+
+
+def test_eight_clients_and_a_disturber(home: Home, local: LocalModel) -> None:
+    """Nothing is lost and nothing mixed: each result is that of its own rows, under its own key."""
+    tokens = [home.clients.add(f"client{at}") for at in range(CLIENTS)]
+    disturbing = home.clients.add("disturber")
+    with Process(home.root, "--max-request", "1MiB", "--max-keys", "1MiB") as process:
+        disturber = Disturber(process.url, disturbing, local)
+        disturber.start()
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(client_of(process.url, token)) for token in tokens]
+            with ThreadPoolExecutor(2 * CLIENTS) as pool:  # each client from two threads
+                done = list(pool.map(ask, clients * 2, range(2 * CLIENTS), timeout=BOUND))
+        disturber.stop.set()
+        disturber.join(BOUND)
+        assert done == [REQUESTS] * 2 * CLIENTS
+        assert disturber.rounds > 0
+        assert disturber.accepted == []
+        text = httpx.get(process.url + "/metrics", trust_env=False).text
+        total = 2 * CLIENTS * REQUESTS
+        assert f'hemera_requests_total{{model="scores",status="200"}} {total}.0' in text
+        assert 'status="500"' not in text
+        assert process.stop() == 0
+    assert not [told for told in process.lines if told["level"] not in ("info",)]
+
+
+def test_a_kill_in_the_middle(home: Home, tmp_path: Path, keys: bytes) -> None:
+    """Keys and models are there after a restart; what was half there is not."""
+    token, other = home.clients.add("alice"), home.clients.add("bob")
+    rows = np.linspace(-1, 1, 16).reshape(2, 8)
+    folder = tmp_path / "alice"
+    with Process(home.root) as process:
+        with client_of(process.url, token, folder=folder) as client:
+            np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+        # Killed while an upload arrives and requests run.
+        arriving, killed = threading.Event(), threading.Event()
+
+        def pieces() -> Any:
+            yield keys[:100_000]
+            arriving.set()
+            killed.wait(BOUND)
+            yield keys[100_000:]
+
+        def upload() -> None:
+            with contextlib.suppress(httpx.TransportError):
+                httpx.put(
+                    f"{process.url}/v1/models/scores/keys",
+                    content=pieces(),
+                    headers={"Authorization": f"Bearer {other}"},
+                    timeout=BOUND,
+                    trust_env=False,
+                )
+
+        def request() -> None:
+            with client_of(process.url, token, folder=folder, patience=0) as own:
+                for _ in range(10_000):
+                    own.predict("scores", rows)
+
+        with ThreadPoolExecutor(3) as pool:
+            uploading = pool.submit(upload)
+            asking = [pool.submit(request) for _ in range(2)]
+            assert arriving.wait(BOUND)
+            process.kill()
+            killed.set()
+            for future in asking:
+                with pytest.raises(ServerError, match="not to be reached"):
+                    future.result(BOUND)
+            uploading.result(BOUND)
+    with Process(home.root) as process:
+        assert list(home.incoming.iterdir()) == []
+        sent: list[str] = []
+        with client_of(
+            process.url, token, folder=folder, progress=lambda part, *_: sent.append(part)
+        ) as client:
+            np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+        assert "upload" not in sent
+        with httpx.Client(
+            headers={"Authorization": f"Bearer {other}"}, timeout=BOUND, trust_env=False
+        ) as http:
+            assert http.get(f"{process.url}/v1/models/scores/keys").status_code == 404
+        assert process.stop() == 0
+
+
+def test_a_stop_answers_what_runs(home: Home) -> None:
+    token = home.clients.add("alice")
+    rows = np.ones((4, 8))
+    with Process(home.root) as process:
+        with client_of(process.url, token, patience=0) as client:
+            client.predict("scores", rows)
+            results: list[Any] = []
+
+            def ask_on() -> None:
+                with contextlib.suppress(ServerError):
+                    while True:
+                        results.append(client.predict("scores", rows))
+
+            thread = threading.Thread(target=ask_on)
+            thread.start()
+            while not results:
+                thread.join(0.01)
+            assert process.stop() == 0
+            thread.join(BOUND)
+            assert not thread.is_alive()
+        for found in results:
+            np.testing.assert_allclose(found, expected(rows), atol=1e-6)
+    assert [told for told in process.lines if told["event"] == "stopped"]
+
+
+def test_two_servers_do_not_share_a_folder(home: Home) -> None:
+    home.clients.add("alice")
+    with Process(home.root), pytest.raises(errors.FileError, match="another server"), home.locked():
+        pass

@@ -1,0 +1,255 @@
+"""Requests that wait together run together, clients take turns, and nobody's failure is another's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hemera import errors
+from hemera.serving import Package
+from hemera.serving.client import LocalModel
+from hemera.serving.metrics import Metrics
+from hemera.serving.problems import Refused
+from hemera.serving.scheduler import Evaluation, Scheduler
+from hemera.serving.sessions import Loader, Session, SessionCache
+
+from .conftest import BOUND, expected
+
+
+class Bench:
+    """A scheduler that begins when it is told to, and the keys of some clients."""
+
+    def __init__(self, package: Package, folder: Path, **limits: int) -> None:
+        self.package = package
+        self.folder = folder
+        self.loader = Loader("cpu", 1)
+        self.locals: dict[str, LocalModel] = {}
+        self.sessions: dict[str, Session] = {}
+        self.cache = SessionCache(1 << 30)
+        self.ran: list[tuple[str, int]] = []
+        metrics = Metrics()
+        self.scheduler = Scheduler(
+            self._session,
+            self.cache,
+            ready=lambda client, _: self.sessions.get(client),
+            metrics=metrics,
+            **{"waiting": 64, "batch": 32, **limits},
+        )
+
+    def add(self, client: str) -> None:
+        local = LocalModel(self.package.interface)
+        path = self.folder / client
+        path.write_bytes(local.generate_keys())
+        self.locals[client] = local
+        session = self.loader.load(self.package, "Hemera", {"keys": path})
+        run = session.run
+
+        def noted(requests: Any) -> Any:
+            self.ran.append((client, len(requests)))
+            return run(requests)
+
+        session.run = noted  # type: ignore[method-assign]
+        self.sessions[client] = session
+
+    def _session(self, client: str, model: str) -> Session:
+        session = self.sessions.get(client)
+        if session is None:
+            raise Refused(409, "no_keys", f"no keys for {model}")
+        return session
+
+    def ask(self, client: str, rows: Any, level: int | None = None) -> Evaluation:
+        local = self.locals[client]
+        (array,) = local.interface.encode(np.asarray(rows))
+        x = local.context.encrypt(local.context.encode(array, level=level), local.secret_key)
+        request = Evaluation(client, "scores", {"input": bytes(x)})
+        self.scheduler.submit(request)
+        return request
+
+    def read(self, request: Evaluation) -> Any:
+        local = self.locals[request.client]
+        return local.interface.decode(local.decrypt(request.answer.result(BOUND)))
+
+
+@pytest.fixture
+def bench(package: Package, tmp_path: Path) -> Any:
+    made = []
+
+    def make(**limits: int) -> Bench:
+        made.append(Bench(package, tmp_path, **limits))
+        made[-1].add("alice")
+        made[-1].add("bob")
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.scheduler.stop()
+
+
+def rows(seed: int, *shape: int) -> Any:
+    return np.random.default_rng(seed).uniform(-1, 1, (*shape, 8))
+
+
+def test_what_waits_together_is_one_batch(bench: Any) -> None:
+    b = bench()
+    asked = [(b.ask(client, rows(at)), rows(at)) for at, client in enumerate(["alice", "bob", "alice"] * 3)]
+    b.scheduler.start()
+    for request, values in asked:
+        np.testing.assert_allclose(b.read(request), expected(values), atol=1e-6)
+        assert request.batch == (6 if request.client == "alice" else 3)
+    assert b.ran == [("alice", 6), ("bob", 3)]
+
+
+def test_shapes_come_back_as_they_went(bench: Any) -> None:
+    b = bench()
+    asked = [(b.ask("alice", rows(9, *shape)), shape) for shape in [(), (1,), (4,), ()]]
+    b.scheduler.start()
+    for request, shape in asked:
+        found = b.read(request)
+        assert found.shape == (*shape, 3)
+        np.testing.assert_allclose(found, expected(rows(9, *shape)), atol=1e-6)
+    assert b.ran == [("alice", 4)]
+
+
+def test_a_batch_has_a_limit_and_clients_take_turns(bench: Any) -> None:
+    b = bench(batch=3)
+    asked = [b.ask("alice", rows(at)) for at in range(5)] + [b.ask("bob", rows(9))]
+    asked.append(b.ask("alice", rows(5, 2)))  # two evaluations in one request
+    b.scheduler.start()
+    for request in asked:
+        b.read(request)
+    assert b.ran == [("alice", 3), ("bob", 1), ("alice", 2), ("alice", 1)]
+    too_many = b.ask("alice", rows(1, 4))
+    with pytest.raises(Refused, match="3 evaluations at most"):
+        too_many.answer.result(BOUND)
+
+
+def test_one_bad_request_harms_no_other(bench: Any) -> None:
+    b = bench()
+    good = b.ask("alice", rows(1))
+    rubbish = Evaluation("alice", "scores", {"input": b"rubbish"})
+    other_name = Evaluation("alice", "scores", {"x": b"", "y": b""})
+    low = b.ask("alice", rows(2), level=0)  # no level for the model
+    secret = Evaluation("alice", "scores", {"input": bytes(b.locals["alice"].secret_key)})
+    for request in (rubbish, other_name, secret):
+        b.scheduler.submit(request)
+    last = b.ask("alice", rows(3))
+    b.scheduler.start()
+    np.testing.assert_allclose(b.read(good), expected(rows(1)), atol=1e-6)
+    np.testing.assert_allclose(b.read(last), expected(rows(3)), atol=1e-6)
+    with pytest.raises(errors.FormatError):
+        rubbish.answer.result(BOUND)
+    with pytest.raises(errors.MismatchError, match="takes the inputs input"):
+        other_name.answer.result(BOUND)
+    with pytest.raises(errors.LevelError):
+        low.answer.result(BOUND)
+    with pytest.raises(Refused, match="secret key"):
+        secret.answer.result(BOUND)
+    assert good.batch == 2
+
+
+def test_where_a_batch_fails_each_is_tried_alone(bench: Any) -> None:
+    b = bench()
+    session = b.sessions["alice"]
+    run = session.run
+
+    def fails_together(requests: Any) -> Any:
+        if len(requests) > 1:
+            raise errors.OutOfMemoryError("no room for so many")
+        return run(requests)
+
+    session.run = fails_together
+    asked = [b.ask("alice", rows(at)) for at in range(3)]
+    b.scheduler.start()
+    for at, request in enumerate(asked):
+        np.testing.assert_allclose(b.read(request), expected(rows(at)), atol=1e-6)
+        assert request.batch == 1
+
+
+def test_nobody_computes_what_nobody_waits_for(bench: Any) -> None:
+    b = bench(waiting=3)
+    asked = [b.ask("alice", rows(at)) for at in range(3)]
+    with pytest.raises(Refused, match="3 of your requests") as refused:
+        b.ask("alice", rows(4))
+    assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "1")
+    b.ask("bob", rows(4))  # has a queue of its own
+    assert asked[1].answer.cancel()
+    later = b.ask("alice", rows(5))  # takes the place
+    b.scheduler.start()
+    for request in (asked[0], asked[2], later):
+        b.read(request)
+    assert b.ran[0] == ("alice", 3)
+
+
+def test_a_stop_answers_what_waits(bench: Any) -> None:
+    b = bench()
+    waiting = b.ask("alice", rows(1))
+    call = b.scheduler.call(lambda: 1)
+    b.scheduler.stop()
+    for future in (waiting.answer, call):
+        with pytest.raises(Refused, match="stops"):
+            future.result(BOUND)
+    with pytest.raises(Refused, match="stops"):
+        b.ask("alice", rows(1))
+    assert not b.scheduler.alive
+
+
+def test_errors_of_a_session_are_answers(bench: Any) -> None:
+    b = bench()
+    request = b.ask("alice", rows(1))
+    del b.sessions["alice"]
+    b.scheduler.start()
+    with pytest.raises(Refused, match="no keys"):
+        request.answer.result(BOUND)
+    assert b.scheduler.alive
+
+
+def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
+    """A client that replaces its keys while a request waits: nothing is left of the session before."""
+    b = bench()
+    before = b.sessions["alice"]
+    request = b.ask("alice", rows(1))
+    assert request.loading is not None
+    assert request.loading[0] is before
+    request.loading[1].result(BOUND)
+    b.add("alice")  # another secret key, and another session
+    loaded = []
+    after = b.sessions["alice"]
+    load = after.load
+    after.load = lambda files: (loaded.append(files), load(files))[1]
+    b.scheduler.start()
+    request.answer.result(BOUND)
+    assert loaded == [request.files]
+    again = b.ask("alice", rows(2))
+    np.testing.assert_allclose(b.read(again), expected(rows(2)), atol=1e-6)
+
+
+def test_keys_that_were_used_last_stay(package: Package, tmp_path: Path) -> None:
+    loader = Loader("cpu", 1)
+    paths = {}
+    for client in "abc":
+        paths[client] = tmp_path / client
+        paths[client].write_bytes(LocalModel(package.interface).generate_keys())
+    loaded = []
+
+    def get(cache: SessionCache, client: str, generation: int = 1) -> Session:
+        def make() -> Session:
+            loaded.append(client)
+            return loader.load(package, "Hemera", {"keys": paths[client]})
+
+        return cache.get(client, "m", generation, make)
+
+    size = get(SessionCache(1), "a").memory_bytes
+    loaded.clear()
+    cache = SessionCache(2 * size)
+    for client in "abacab":
+        get(cache, client)
+    assert loaded == ["a", "b", "c", "b"]
+    assert (len(cache), cache.bytes) == (2, 2 * size)
+    get(cache, "b", generation=2)  # was uploaded anew
+    assert loaded[-1] == "b"
+    cache.drop("b", "m")
+    cache.drop_others("a", "m")
+    assert len(cache) == 1
