@@ -27,7 +27,7 @@ using circuits::LinearTransform;
 using rlwe::Ciphertext;
 
 // What a distribution of secrets asks of the sine: the range of the multiples of q_0, double angles, and the
-// degree of the polynomial.
+// degree of the polynomial: the largest of OddSteps' products, which OpenFHE's 88, 44 and 32 take as well.
 struct Sine {
   int bound, angles;
   std::size_t degree;
@@ -39,13 +39,13 @@ Sine sine_of(SecretType secret, std::size_t degree) {
   const int bound = std::min(512, static_cast<int>(std::ceil(512 * std::sqrt(std::ldexp(degree, -16)))));
   switch (secret) {
     case SecretType::uniform:
-      return {.bound = bound, .angles = 6, .degree = 88};
+      return {.bound = bound, .angles = 6, .degree = 90};
     case SecretType::sparse:
-      return {.bound = 28, .angles = 3, .degree = 44};
+      return {.bound = 28, .angles = 3, .degree = 48};
     case SecretType::sparse_encapsulated:
-      return {.bound = 16, .angles = 3, .degree = 32};
+      return {.bound = 16, .angles = 3, .degree = 34};
     default:
-      return {.bound = 512, .angles = 6, .degree = 88};
+      return {.bound = 512, .angles = 6, .degree = 90};
   }
 }
 
