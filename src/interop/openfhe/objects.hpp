@@ -144,6 +144,8 @@ struct CryptoContext {
 
 struct NativePolynomial {
   std::vector<std::uint64_t> words;
+  /// Not 0: the number of words that a file has place for instead.
+  std::size_t later = 0;
   std::uint64_t modulus = 0;
   PolynomialForm form = PolynomialForm::evaluation;
   std::shared_ptr<NativeParameters> parameters;
