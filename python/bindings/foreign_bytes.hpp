@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "bytes_sink.hpp"
 #include "hemera/interop/source.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
@@ -76,6 +77,21 @@ nb::typed<nb::list, nb::bytes> foreign_list(Dump dump) {
   return result;
 }
 
+/// The same of `dump(sink, element)`, which writes where Python has the bytes.
+template <typename Dump>
+nb::typed<nb::list, nb::bytes> foreign_elements(std::size_t count, Dump dump) {
+  nb::typed<nb::list, nb::bytes> result;
+  for (std::size_t element = 0; element < count; ++element) {
+    BytesSink sink;
+    {
+      const ReleasedGil release;
+      dump(sink, element);
+    }
+    result.append(sink.take());
+  }
+  return result;
+}
+
 template <typename Dump>
 nb::typed<nb::dict, nb::str, nb::bytes> foreign_files(Dump dump) {
   interop::KeyFiles files = [&] {
@@ -135,7 +151,15 @@ void bind_foreign_session(nb::class_<Session>& session, const char* form_name, F
       .def(
           "dump_ciphertexts",
           [form_of](const Session& self, const rlwe::Ciphertext& batch, Argument form) {
-            return foreign_list([&] { return self.dump_ciphertexts(batch, form_of(form)); });
+            if constexpr (requires(BytesSink & sink) {
+                            self.dump_ciphertext(sink, batch, std::size_t{0}, form_of(form));
+                          }) {
+              return foreign_elements(batch.poly.shape().batch, [&](BytesSink& sink, std::size_t element) {
+                self.dump_ciphertext(sink, batch, element, form_of(form));
+              });
+            } else {
+              return foreign_list([&] { return self.dump_ciphertexts(batch, form_of(form)); });
+            }
           },
           "batch"_a, nb::arg(form_name))
       .def(

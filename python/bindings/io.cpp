@@ -2,9 +2,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <sys/mman.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "bytes_sink.hpp"
 #include "hemera/io/container.hpp"
 #include "hemera/io/describe.hpp"
 #include "hemera/io/objects.hpp"
@@ -24,60 +23,6 @@ namespace hemera::python {
 namespace {
 
 using namespace nb::literals;
-
-/// Collects a file in the bytes object that Python gets, so that it is not copied there. Works without the
-/// interpreter lock, which it takes to allocate. Grows by no more than what is written (or expected), so that
-/// a secret, which comes last, is never moved.
-class BytesSink final : public io::Sink {
- public:
-  /// With the lock, as the end of the sink.
-  BytesSink() : bytes_(PyBytes_FromStringAndSize(nullptr, 0)) {
-    if (bytes_ == nullptr) throw nb::python_error();
-  }
-  BytesSink(const BytesSink&) = delete;
-  BytesSink& operator=(const BytesSink&) = delete;
-  ~BytesSink() override { Py_XDECREF(bytes_); }
-
-  void write(std::span<const std::byte> data) override {
-    const std::span<std::byte> place = room(data.size());
-    std::copy(data.begin(), data.end(), place.begin());
-  }
-  std::span<std::byte> room(std::size_t bytes) override {
-    if (bytes > capacity_ - size_) resize(size_ + bytes);
-    const std::size_t begin = std::exchange(size_, size_ + bytes);
-    return {reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes_)) + begin, bytes};
-  }
-  void expect(std::size_t bytes) override {
-    if (bytes > capacity_ - size_) resize(size_ + bytes);
-  }
-  /// The file; with the lock.
-  nb::bytes take() {
-    if (capacity_ != size_) resize(size_);
-    return nb::steal<nb::bytes>(std::exchange(bytes_, nullptr));
-  }
-
- private:
-  void resize(std::size_t bytes) {
-    const AcquiredGil acquire;
-    if (_PyBytes_Resize(&bytes_, static_cast<Py_ssize_t>(bytes)) != 0) throw nb::python_error();
-    capacity_ = bytes;
-    use_huge_pages();
-  }
-  /// As NumPy does for large arrays: most of the time of a large file is faults of small pages.
-  void use_huge_pages() {
-#ifdef MADV_HUGEPAGE
-    constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
-    const auto begin = reinterpret_cast<std::uintptr_t>(PyBytes_AS_STRING(bytes_));
-    const std::uintptr_t first = (begin + page - 1) / page * page;
-    const std::uintptr_t last = (begin + capacity_) / page * page;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);  // a hint
-#endif
-  }
-
-  PyObject* bytes_;
-  std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
-};
 
 template <typename Object>
 const Object& unwrap(const Object& object) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "hemera/interop/source.hpp"
+#include "hemera/io/container.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/evaluator.hpp"
@@ -138,6 +139,9 @@ class Session {
                                                        Format format = Format::binary) const;
   [[nodiscard]] std::vector<std::vector<std::byte>> dump_ciphertexts(const rlwe::Ciphertext& batch,
                                                                      Format format = Format::binary) const;
+  /// One of a batch, row by row, to where the caller wants it: once, for a sink with room.
+  void dump_ciphertext(io::Sink& sink, const rlwe::Ciphertext& batch, std::size_t element = 0,
+                       Format format = Format::binary) const;
   /// Secret: keep the bytes from others, and zero them (runtime::secure_zero) after use.
   [[nodiscard]] std::vector<std::byte> dump_secret_key(const rlwe::SecretKey& key,
                                                        Format format = Format::binary) const;

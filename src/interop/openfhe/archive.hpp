@@ -79,6 +79,10 @@ class Archive {
   virtual void value(const char* name, std::string& value) = 0;
   /// A vector of numbers.
   virtual void words(const char* name, std::vector<std::uint64_t>& values) = 0;
+  /// The same for so many numbers that the binary writer leaves place for: they are still with a device.
+  virtual void words_later(const char* /*name*/, std::size_t /*count*/) {
+    fail("numbers that are not there");
+  }
 
   /// The fields of an object stand between these.
   virtual void begin(const char* name) = 0;

@@ -115,11 +115,48 @@ void BinaryWriter::value(const char* /*name*/, std::string& value) {
 }
 
 void BinaryWriter::words(const char* /*name*/, std::vector<std::uint64_t>& values) {
-  out_.u64(values.size());
-  if (std::endian::native == std::endian::little) {
-    out_.bytes(std::as_bytes(std::span(values)));
+  add_list(values.size(), values.data());
+}
+
+void BinaryWriter::words_later(const char* /*name*/, std::size_t count) { add_list(count, nullptr); }
+
+void BinaryWriter::add_list(std::size_t count, const std::uint64_t* words) {
+  out_.u64(count);
+  if (count == 0) return;
+  lists_.push_back({.position = out_.size(), .count = count, .words = words});
+  listed_ += count * sizeof(std::uint64_t);
+}
+
+std::vector<std::span<std::byte>> BinaryWriter::write_to(std::span<std::byte> file) const {
+  std::vector<std::span<std::byte>> later;
+  std::size_t written = 0;
+  const auto write_until = [&](std::size_t position) {
+    const auto part = out_.view().subspan(written, position - written);
+    std::copy(part.begin(), part.end(), file.begin());
+    file = file.subspan(part.size());
+    written = position;
+  };
+  for (const List& list : lists_) {
+    write_until(list.position);
+    const auto place = file.first(list.count * sizeof(std::uint64_t));
+    file = file.subspan(place.size());
+    if (list.words != nullptr) {
+      store_words(place, {list.words, list.count});
+    } else {
+      later.push_back(place);
+    }
+  }
+  write_until(out_.size());
+  return later;
+}
+
+void store_words(std::span<std::byte> to, std::span<const std::uint64_t> words) {
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(to.data(), words.data(), words.size_bytes());
   } else {
-    for (const std::uint64_t value : values) out_.u64(value);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      to[i] = static_cast<std::byte>((words[i / 8] >> (8 * (i % 8))) & 0xFF);
+    }
   }
 }
 

@@ -46,14 +46,17 @@ class BinaryReader final : public Archive {
   bool is_big_endian_ = false;
 };
 
-/// Writes little-endian, whatever the machine.
+/// Writes little-endian, whatever the machine. Lists of numbers stay where they are until the file's size is
+/// known, so that each is copied once.
 class BinaryWriter final : public Archive {
  public:
   BinaryWriter();
 
-  [[nodiscard]] std::vector<std::byte> take() { return out_.take(); }
+  [[nodiscard]] std::size_t size() const { return out_.size() + listed_; }
+  /// Writes all, `size()` bytes. The places of what comes later, in its order.
+  [[nodiscard]] std::vector<std::span<std::byte>> write_to(std::span<std::byte> file) const;
 
-  [[nodiscard]] std::size_t position() const override { return out_.size(); }
+  [[nodiscard]] std::size_t position() const override { return size(); }
   void expect_end() const override {}
 
   [[nodiscard]] bool is_reading() const override { return false; }
@@ -69,14 +72,26 @@ class BinaryWriter final : public Archive {
   void value(const char* /*name*/, double& value) override { out_.f64(value); }
   void value(const char* name, std::string& value) override;
   void words(const char* name, std::vector<std::uint64_t>& values) override;
+  void words_later(const char* name, std::size_t count) override;
   void begin(const char* /*name*/) override {}
   void end() override {}
 
  private:
+  struct List {
+    std::size_t position = 0;  // in `out_`
+    std::size_t count = 0;
+    const std::uint64_t* words = nullptr;  // null: later
+  };
   std::size_t begin_list(const char* name, std::size_t count, std::size_t least_bytes) override;
   void end_list() override {}
+  void add_list(std::size_t count, const std::uint64_t* words);
 
-  runtime::ByteWriter out_;
+  runtime::ByteWriter out_;  // but for lists
+  std::vector<List> lists_;
+  std::size_t listed_ = 0;  // bytes of all lists
 };
+
+/// Words in the order of a file's bytes, of 8 times as many.
+void store_words(std::span<std::byte> to, std::span<const std::uint64_t> words);
 
 }  // namespace hemera::interop::openfhe

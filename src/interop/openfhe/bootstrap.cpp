@@ -27,7 +27,7 @@ using circuits::LinearTransform;
 using rlwe::Ciphertext;
 
 // What a distribution of secrets asks of the sine: the range of the multiples of q_0, double angles, and the
-// degree of the polynomial.
+// degree of the polynomial: the largest of OddSteps' products, which OpenFHE's 88, 44 and 32 take as well.
 struct Sine {
   int bound, angles;
   std::size_t degree;
@@ -39,13 +39,13 @@ Sine sine_of(SecretType secret, std::size_t degree) {
   const int bound = std::min(512, static_cast<int>(std::ceil(512 * std::sqrt(std::ldexp(degree, -16)))));
   switch (secret) {
     case SecretType::uniform:
-      return {.bound = bound, .angles = 6, .degree = 88};
+      return {.bound = bound, .angles = 6, .degree = 90};
     case SecretType::sparse:
-      return {.bound = 28, .angles = 3, .degree = 44};
+      return {.bound = 28, .angles = 3, .degree = 48};
     case SecretType::sparse_encapsulated:
-      return {.bound = 16, .angles = 3, .degree = 32};
+      return {.bound = 16, .angles = 3, .degree = 34};
     default:
-      return {.bound = 512, .angles = 6, .degree = 88};
+      return {.bound = 512, .angles = 6, .degree = 90};
   }
 }
 
@@ -142,17 +142,18 @@ class OddSteps {
   std::size_t value_ = 0;
 };
 
-// sin(2 pi K v) / (2 pi) for v in [-1, 1].
-circuits::Function scaled_sine(const Sine& sine) {
-  constexpr long double turn = 2 * std::numbers::pi_v<long double>;
+constexpr long double turn = 2 * std::numbers::pi_v<long double>;
+
+// factor sin(2 pi K v) for v in [-1, 1], after the last of the double angles; `angles` of them are taken.
+circuits::Function scaled_sine(const Sine& sine, long double factor, int angles) {
   const long double parts = std::exp2(static_cast<long double>(sine.angles));
   const auto cosine = [&](long double v) {
-    return std::pow(turn, -1 / parts) * std::cos(turn * (sine.bound * v - 0.25L) / parts);
+    return std::pow(factor, 1 / parts) * std::cos(turn * (sine.bound * v - 0.25L) / parts);
   };
   circuits::Function function(std::vector<circuits::Interval>{{-1, 1}});
   std::size_t value = OddSteps(function, chebyshev_coefficients(cosine, sine.degree)).value();
-  for (int i = 1 - sine.angles; i <= 0; ++i) {
-    const auto constant = static_cast<double>(-std::pow(turn, -std::exp2(static_cast<long double>(i))));
+  for (int i = 1 - sine.angles; i <= angles - sine.angles; ++i) {
+    const auto constant = static_cast<double>(-std::pow(factor, std::exp2(static_cast<long double>(i))));
     value = function.add(circuits::Function::Sum{
         .factor = 2, .products = {{value, value}}, .terms = {}, .constant = {constant}});
   }
@@ -255,6 +256,10 @@ Stage make_stage(const circuits::Diagonals& matrix, std::size_t slots, std::size
   return stage;
 }
 
+void rescale_all(const ckks::Evaluator& evaluator, Ciphertext& x) {
+  for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
+}
+
 // The values times 2^bits, at the same scale.
 Ciphertext magnified(const ckks::Evaluator& evaluator, Ciphertext x, int bits) {
   for (int i = 0; i < bits; ++i) x = evaluator.add(x, x);
@@ -267,18 +272,17 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                            const BootstrapSettings& settings, std::uint32_t correction_factor)
     : context_(std::move(context)),
       slots_(settings.slots),
-      encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated) {
+      encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated),
+      decodes_first_(settings.encodes_slots) {
   const rlwe::Parameters& parameters = context_->parameters();
-  if (settings.encodes_slots) {
-    throw ParameterError(
-        "bootstrap: Hemera has OpenFHE's bootstrapping with CoeffToSlot first; the context was set up for "
-        "SlotToCoeff first");
-  }
   if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
     throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
   }
   const auto log_slots = static_cast<std::size_t>(std::countr_zero(slots_));
-  is_sparse_ = slots_ != parameters.max_slots();
+  // Two parts, real and imaginary, of what has as many coefficients as the ring, or complex slots.
+  takes_both_ =
+      decodes_first_ ? client.parameters->data_type == complex_data : slots_ == parameters.max_slots();
+  is_side_by_side_ = !decodes_first_ && slots_ != parameters.max_slots();
   const Sine sine = sine_of(client.parameters->secret, parameters.degree());
   const double q0 = static_cast<double>(context_->base(0).modulus(0).value());
   const auto bits = static_cast<double>(client.parameters->encoding->plain_modulus);
@@ -289,11 +293,19 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     throw ParameterError("bootstrap: the budgets or the correction factor of the settings are out of range");
   }
   const int correction = static_cast<int>(given_correction);
-  const circuits::Function function = scaled_sine(sine);
-  const std::size_t sine_levels = function.depth();
-  const std::size_t levels = 1 + encode_budget + sine_levels + decode_budget - 1;  // that are rescaled
+  const auto& scales = parameters.rescaling().scales;
+  input_scale_ = std::ldexp(scales[0].scale, -correction);
+  // SlotToCoeff at the end brings the sine to the input's scale; without it the last double angle does, which
+  // is a product that OpenFHE does not rescale.
+  const double gain = q0 / input_scale_;
+  const int angles = sine.angles - (decodes_first_ ? 1 : 0);
+  circuits::Function function = scaled_sine(sine, (decodes_first_ ? gain : 1) / turn, angles);
+  const std::size_t sine_levels = function.depth() + (decodes_first_ ? 1 : 0);
+  // From the top, to where SlotToCoeff at the end begins; and all that are rescaled.
+  const std::size_t levels_above = 1 + encode_budget + sine_levels;
+  const std::size_t levels = levels_above + decode_budget - 1;
   const std::size_t extra = client.parameters->scaling == Scaling::flexible_auto_ext ? 1 : 0;
-  // The input has a level to spare, and the result more than that.
+  // The input has a level to spare or those of SlotToCoeff, and the result more than that.
   if (levels + extra + 2 > context_->top_level()) {
     throw ParameterError(
         "bootstrap: it takes " + std::to_string(levels) + " of the context's " +
@@ -302,8 +314,6 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
   }
   const std::size_t top = context_->top_level() - extra;
   raised_level_ = top;
-  const auto& scales = parameters.rescaling().scales;
-  input_scale_ = std::ldexp(scales[0].scale, -correction);
   raised_scale_ = q0 * 2 * sine.bound * static_cast<double>(parameters.max_slots() / slots_);
   // An integer brings them to the next level's scale, but for its rounding.
   const double wanted = scales[top - 1].scale * (scales[top].divisor / raised_scale_);
@@ -313,7 +323,8 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
   const bool dense = encode_budget == 1 && decode_budget == 1;
   const auto split_of = [&](std::size_t stages, std::int64_t stride, std::uint32_t given, bool is_rest,
                             bool is_reduced) {
-    if (dense) {
+    if (dense) {  // with CoeffToSlot's steps for both
+      given = settings.baby_steps_encode;
       const auto count = given != 0 ? static_cast<std::int64_t>(given) : baby_steps(stages);
       return Split{.first = 0,
                    .count = count,
@@ -355,23 +366,36 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     const bool is_last = i + 1 == encode_factors.size();
     const Split split = split_of(encode_stages[i], std::int64_t{1} << left, settings.baby_steps_encode,
                                  is_last && encode.rest != 0, true);
-    add_stage(encode_, encode_factors[i], split, is_last && is_sparse_ ? Parts::makes_parts : Parts::whole,
+    add_stage(encode_, encode_factors[i], split,
+              is_last && is_side_by_side_ ? Parts::makes_parts : Parts::whole,
               i == 0 ? wanted / raised_factor_ : 1, level, true);
   }
 
-  const circuits::FunctionPlan plan(parameters, function, {.level = level, .results_drift = true});
-  sine_ = std::make_unique<const circuits::PreparedFunction>(context_, plan);
-
-  // SlotToCoeff, by q_0 over the scale that the input was brought to, into a product that is not rescaled.
-  decode_level_ = top - levels + decode_budget - 1;
-  const rlwe::PlainOperand result = plan.results().front();
-  if (result.level < decode_level_) {
+  const circuits::FunctionPlanOptions options{.level = level, .results_drift = true};
+  const std::size_t sine_level = level;
+  const std::size_t last_level = top - levels_above + (decodes_first_ ? 1 : 0);
+  circuits::FunctionPlan plan(parameters, function, options);
+  rlwe::PlainOperand result = plan.results().front();
+  if (result.level < last_level) {
     throw ParameterError("bootstrap: the sine takes more levels than OpenFHE gives it");
   }
-  if (!is_sparse_) {
-    parts_unit_ = circuits::imaginary_unit(context_, level);
-    joining_unit_ = circuits::imaginary_unit(context_, decode_level_);
+  if (decodes_first_) {
+    // What is doubled last is read at its level's scale.
+    const long double ratio = scales[last_level].scale / result.scale;
+    function = scaled_sine(sine, gain / turn * ratio * ratio, angles);
+    plan = circuits::FunctionPlan(parameters, function, options);
+    last_constant_ = -static_cast<double>(gain / turn);
   }
+  sine_ = std::make_unique<const circuits::PreparedFunction>(context_, plan);
+  sine_result_level_ = last_level;
+  if (takes_both_) {
+    parts_unit_ = circuits::imaginary_unit(context_, sine_level);
+    joining_unit_ = circuits::imaginary_unit(context_, last_level);
+  }
+
+  // SlotToCoeff: at the end by q_0 over the scale that the input was brought to, into a product that is not
+  // rescaled; at the beginning, down to the last level, by the correction.
+  decode_level_ = decodes_first_ ? decode_budget : last_level;
   const Layers decode(log_slots, decode_budget);
   const std::vector<std::size_t> decode_stages = decode.stages();
   const auto decode_factors = circuits::slots_to_coefficients_factors(slots_, decode_stages);
@@ -382,11 +406,24 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     const Split split = split_of(decode_stages[i], std::int64_t{1} << done, settings.baby_steps_decode,
                                  is_last && decode.rest != 0, false);
     done += decode_stages[i];
-    // The first one reads the sine at another scale than its level's.
-    const double read = i == 0 ? scales[level].scale / result.scale : 1;
-    add_stage(decode_, decode_factors[i], split, i == 0 && is_sparse_ ? Parts::takes_parts : Parts::whole,
-              read * (is_last ? q0 / input_scale_ : 1), level, !is_last);
+    double factor = 1;
+    // The first one after the sine reads it at another scale than its level's.
+    if (i == 0 && !decodes_first_) factor = scales[level].scale / result.scale;
+    if (is_last) factor *= decodes_first_ ? input_scale_ / scales[0].scale : gain;
+    add_stage(decode_, decode_factors[i], split,
+              i == 0 && is_side_by_side_ ? Parts::takes_parts : Parts::whole, factor, level,
+              decodes_first_ || !is_last);
   }
+  if (!decodes_first_) {
+    result_level_ = decode_level_ - (decode_.size() - 1);
+  } else if (client.parameters->scaling == Scaling::fixed_manual) {
+    result_level_ = last_level - 1;
+    result_degree_ = 1;
+  } else {
+    result_level_ = last_level;
+  }
+  const rlwe::LevelScale& scale = scales[result_level_];
+  result_scale_ = result_degree_ == 1 ? scale.scale : scale.product_scale;
   tell_needs(plan.level());
 }
 
@@ -410,11 +447,9 @@ void Bootstrapper::tell_needs(std::size_t sine_level) {
   const auto rotation = [&](std::size_t step) {
     return rlwe::KeyRole::galois(parameters.galois_element(static_cast<std::int64_t>(step)));
   };
-  const std::size_t result_level = decode_level_ - (decode_.size() - 1);
-  const auto& scales = parameters.rescaling().scales;
-  cost_.result_level = result_level;
-  cost_.scale = scales[0].scale;
-  cost_.result_scale = scales[result_level].product_scale;
+  cost_.result_level = result_level_;
+  cost_.scale = parameters.rescaling().scales[0].scale;
+  cost_.result_scale = result_scale_;
   cost_.rescales = 1;  // of the input
 
   // The last division of what is raised rescales it, too.
@@ -441,8 +476,11 @@ void Bootstrapper::tell_needs(std::size_t sine_level) {
   }
   add_switch(rlwe::KeyRole::galois(parameters.conjugation_element()), gadget, sine_level);
   add_need(rlwe::KeyRole::relinearization(), gadget);
-  for (std::size_t part = 0; part < (is_sparse_ ? 1 : 2); ++part) cost_.add_operations(sine_->plan().cost());
-  if (is_sparse_) add_switch(rotation(slots_), gadget, result_level);
+  for (std::size_t part = 0; part < (takes_both_ ? 2 : 1); ++part) {
+    cost_.add_operations(sine_->plan().cost());
+    if (decodes_first_) add_switch(rlwe::KeyRole::relinearization(), gadget, sine_result_level_);
+  }
+  if (is_side_by_side_) add_switch(rotation(slots_), gadget, result_level_);
   cost_.key_bytes = circuits::key_bytes(parameters.degree(), needed_keys_);
 }
 
@@ -482,49 +520,69 @@ Ciphertext Bootstrapper::raised(const ckks::Evaluator& evaluator, const Cipherte
   x.meta.noise_scale_degree = 2;
   Ciphertext result = rlwe::mod_down_rescaled(x);
   result.meta.scale = ctx.scales().level_scale(top - 1);
-  // Rotations are told apart in all slots, however many hold values.
-  result.meta.slots = ctx.parameters().max_slots();
+  result.meta.slots = ctx.parameters().max_slots();  // as for SlotToCoeff
   return result;
 }
 
-// The sine of all coefficients, at the level and scale that SlotToCoeff begins with.
+// The sine of all coefficients, at the level and scale that SlotToCoeff at the end begins with, or of the
+// result.
 Ciphertext Bootstrapper::reduced(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
   const Ciphertext conjugate = evaluator.conjugate(x);
   const Ciphertext real = evaluator.add(x, conjugate);
   const auto sine = [&](const Ciphertext& in) {
     const Ciphertext* const input = &in;
     Ciphertext result = std::move((*sine_)(evaluator, std::span(&input, 1)).front());
-    evaluator.drop_to_level_inplace(result, decode_level_);
+    evaluator.drop_to_level_inplace(result, sine_result_level_);
+    result.meta.scale = context_->scales().level_scale(sine_result_level_);  // what follows has the rest
+    if (decodes_first_) {
+      result = evaluator.square(result);
+      evaluator.add_inplace(result, result);
+      evaluator.add_scalar_inplace(result, {.value = last_constant_});
+    }
     return result;
   };
   Ciphertext result;
-  if (is_sparse_) {
+  if (!takes_both_) {
     result = sine(real);
   } else {
     const Ciphertext imaginary = circuits::times_i(evaluator.subtract(conjugate, x), parts_unit_);
     result = circuits::joined_parts(sine(rlwe::stack({&real, &imaginary})), joining_unit_);
   }
-  result.meta.scale = context_->scales().level_scale(decode_level_);  // SlotToCoeff has the rest
   return result;
 }
 
 Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
-  const std::size_t result_level = decode_level_ - (decode_.size() - 1);
-  if (x.meta.level >= result_level) return x;
+  if (x.meta.level >= result_level_) return x;
   if (x.meta.slots != slots_) {
     throw MismatchError("bootstrap: the ciphertext has " + std::to_string(x.meta.slots) +
                         " slots, the settings are for " + std::to_string(slots_));
   }
-  for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
-  evaluator.adjust_to_level_inplace(x, 0, input_scale_);
+  rescale_all(evaluator, x);
+  const auto decode = [&] {
+    // Rotations are told apart in all slots, however many hold values.
+    x.meta.slots = context_->parameters().max_slots();
+    for (const auto& stage : decode_) x = stage(evaluator, x);
+  };
+  if (decodes_first_) {
+    if (x.meta.level < decode_level_) {
+      throw LevelError("bootstrap: SlotToCoeff comes first and takes " + std::to_string(decode_level_) +
+                       " levels, and the ciphertext has " + std::to_string(x.meta.level) +
+                       "; bootstrap it earlier");
+    }
+    evaluator.adjust_to_level_inplace(x, decode_level_, context_->scales().level_scale(decode_level_));
+    decode();
+  } else {
+    evaluator.adjust_to_level_inplace(x, 0, input_scale_);
+  }
   x = raised(evaluator, x);
   for (const auto& stage : encode_) x = stage(evaluator, x);
   x = reduced(evaluator, x);
-  for (const auto& stage : decode_) x = stage(evaluator, x);
-  if (is_sparse_) evaluator.add_inplace(x, evaluator.rotate(x, static_cast<std::int64_t>(slots_)));
-  x.meta.scale = context_->parameters().rescaling().scales[result_level].product_scale;
+  if (!decodes_first_) decode();
+  if (is_side_by_side_) evaluator.add_inplace(x, evaluator.rotate(x, static_cast<std::int64_t>(slots_)));
+  if (decodes_first_ && result_degree_ == 1) evaluator.rescale_inplace(x);
+  x.meta.scale = result_scale_;
   x.meta.slots = slots_;
   x.meta.largest = in.meta.largest;
   return x;
@@ -532,13 +590,14 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
 
 Ciphertext Bootstrapper::twice(const ckks::Evaluator& evaluator, const Ciphertext& in, int precision) const {
   Ciphertext first = (*this)(evaluator, in);
-  if (first.meta.level > 0) evaluator.rescale_inplace(first);
+  if (first.meta.level > 0) rescale_all(evaluator, first);
   if (first.meta.level <= in.meta.level) return in.clone();
   Ciphertext x = in.clone();
-  for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
+  rescale_all(evaluator, x);
   first = magnified(evaluator, std::move(first), precision);
   const Ciphertext error = evaluator.subtract(first, magnified(evaluator, std::move(x), precision));
-  const Ciphertext second = evaluator.rescale((*this)(evaluator, error));
+  Ciphertext second = (*this)(evaluator, error);
+  rescale_all(evaluator, second);
   Ciphertext result = evaluator.subtract(first, second);
   evaluator.multiply_scalar_inplace(result, {.value = std::ldexp(1.0, -precision)});
   result.meta.largest = in.meta.largest;

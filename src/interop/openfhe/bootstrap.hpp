@@ -1,7 +1,7 @@
-// OpenFHE's EvalBootstrap with the client's own keys and settings: its order (CoeffToSlot first), rotations,
-// levels, and what the result is; computed by Hemera's circuits. (J. H. Cheon, K. Han, A. Kim, M. Kim, Y.
-// Song, 2018/153; scaled sine by double angles: K. Han, D. Ki, 2019/688; sparse secrets: J.-P. Bossuat, J.
-// Troncoso-Pastoriza, J.-P. Hubaux, 2022/024.)
+// OpenFHE's EvalBootstrap with the client's own keys and settings: its order (CoeffToSlot or
+// SlotToCoeff first), rotations, levels, and what the result is; computed by Hemera's circuits. (J. H. Cheon,
+// K. Han, A. Kim, M. Kim, Y. Song, 2018/153; scaled sine by double angles: K. Han, D. Ki, 2019/688; sparse
+// secrets: J.-P. Bossuat, J. Troncoso-Pastoriza, J.-P. Hubaux, 2022/024.)
 #pragma once
 
 #include <complex>
@@ -22,8 +22,8 @@ namespace hemera::interop::openfhe {
 /// For ciphertexts of one number of slots. Immutable.
 class Bootstrapper {
  public:
-  /// ParameterError where the context has not the levels that its settings need, or settings that Hemera does
-  /// not have (SlotToCoeff first).
+  /// ParameterError where the context has not the levels that its settings need, or settings are out of
+  /// range.
   Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
                const BootstrapSettings& settings, std::uint32_t correction_factor);
 
@@ -33,8 +33,10 @@ class Bootstrapper {
   /// Of one evaluation, the real and imaginary parts together.
   [[nodiscard]] const circuits::Cost& cost() const { return cost_; }
 
-  /// The levels that the result lies below the top, and its noise-scale degree is 2. `in` itself if that is
-  /// no level more. LevelError for one without a level to spare; MissingKeyError.
+  /// The result's level is OpenFHE's, and its noise-scale degree: 2, but for SlotToCoeff first with
+  /// FIXEDMANUAL,
+  /// 1. `in` itself if that is no level more. LevelError for one without a level to spare, or, with
+  /// SlotToCoeff first, those of its budget; MissingKeyError.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
   /// The same, and then of the error times 2^precision, which is subtracted: one level lower.
@@ -51,14 +53,21 @@ class Bootstrapper {
   circuits::Cost cost_;
   std::size_t slots_;
   bool encapsulated_;
-  bool is_sparse_ = false;        // real and imaginary parts lie side by side in between, else in a batch
+  bool decodes_first_;            // SlotToCoeff
+  bool takes_both_ = false;       // real and imaginary parts, in a batch
+  bool is_side_by_side_ = false;  // the parts in between
   std::size_t raised_level_ = 0;  // the top, less the further modulus of FLEXIBLEAUTOEXT
   double input_scale_ = 1;        // that inputs are brought to at level 0: the level's less the correction
   double raised_scale_ = 1;       // at which raised ones hold (m / q_0 + I) / 2K
   double raised_factor_ = 1;      // that brings them to the next level's scale
   std::vector<circuits::PreparedLinearTransform> encode_, decode_;
   std::unique_ptr<const circuits::PreparedFunction> sine_;
-  std::size_t decode_level_ = 0;
+  std::size_t sine_result_level_ = 0;
+  double last_constant_ = 0;      // of the last double angle, where SlotToCoeff does not follow
+  std::size_t decode_level_ = 0;  // that SlotToCoeff begins at
+  std::size_t result_level_ = 0;
+  int result_degree_ = 2;
+  double result_scale_ = 1;
   rlwe::Plaintext parts_unit_, joining_unit_;  // i, to take parts apart and together
 };
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "interop/openfhe/binary_archive.hpp"
+#include "interop/openfhe/file.hpp"
 #include "interop/openfhe/parameters.hpp"
 #include "interop/openfhe/polynomials.hpp"
 
@@ -174,8 +176,8 @@ void download(const rlwe::Ciphertext& ciphertext, std::span<const std::span<std:
   context.queue().synchronize();
 }
 
-std::shared_ptr<CiphertextObject> from_ciphertext(const rlwe::Ciphertext& ciphertext, std::size_t element,
-                                                  CryptoObject header) {
+void write_ciphertext(io::Sink& sink, const rlwe::Ciphertext& ciphertext, std::size_t element,
+                      CryptoObject header, Format format) {
   const rlwe::Context& context = *ciphertext.context;
   const Metadata metadata = metadata_of(ciphertext);
   auto object = std::make_shared<CiphertextObject>();
@@ -191,12 +193,27 @@ std::shared_ptr<CiphertextObject> from_ciphertext(const rlwe::Ciphertext& cipher
   object->metadata = std::make_shared<CiphertextObject::Metadata>();
   BaseParameters parameters(*object->header.context);
   const poly::Poly other = transformed(ciphertext, element);
+  const poly::Poly& array = other ? other : ciphertext.poly;
+  const std::size_t row = other ? 0 : element;
   for (std::size_t c = 0; c < ciphertext.size(); ++c) {
-    object->components.push_back(
-        download(context, other ? other : ciphertext.poly, other ? 0 : element, c, parameters));
+    object->components.push_back(format == Format::binary ? without_residues(context, array, parameters)
+                                                          : download(context, array, row, c, parameters));
   }
-  context.queue().synchronize();
-  return object;
+  if (format == Format::json) {
+    context.queue().synchronize();
+    sink.write(write_file(object, format));
+    return;
+  }
+  // Rows go from the device to their places in the file.
+  write_binary(sink, object, [&](std::span<const std::span<std::byte>> places) {
+    const std::size_t degree = context.degree();
+    context.backend().download_rows(context.queue(), array.view().batches(row, 1), array.form(),
+                                    [&](std::size_t first, std::span<const std::uint64_t> rows) {
+                                      for (std::size_t i = 0; i < rows.size() / degree; ++i) {
+                                        store_words(places[first + i], rows.subspan(i * degree, degree));
+                                      }
+                                    });
+  });
 }
 
 }  // namespace hemera::interop::openfhe

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "hemera/interop/openfhe.hpp"
+#include "hemera/io/container.hpp"
 #include "interop/openfhe/objects.hpp"
 
 namespace hemera::interop::openfhe {
@@ -23,8 +24,8 @@ Metadata metadata_of(const rlwe::Ciphertext& ciphertext);
 /// The residues of one ciphertext, a span a limb of each component.
 void download(const rlwe::Ciphertext& ciphertext, std::span<const std::span<std::uint64_t>> limbs);
 
-/// One element of a batch.
-std::shared_ptr<CiphertextObject> from_ciphertext(const rlwe::Ciphertext& ciphertext, std::size_t element,
-                                                  CryptoObject header);
+/// The file of one element of a batch.
+void write_ciphertext(io::Sink& sink, const rlwe::Ciphertext& ciphertext, std::size_t element,
+                      CryptoObject header, Format format);
 
 }  // namespace hemera::interop::openfhe

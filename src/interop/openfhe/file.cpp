@@ -85,15 +85,29 @@ AnyFile read_any_file(std::span<const std::byte> file) {
 }
 
 template <typename T>
+void write_binary(io::Sink& sink, T& object, const WriteLater& write_later) {
+  BinaryWriter writer;
+  visit_file(writer, object);
+  const std::span<std::byte> room = sink.room(writer.size());
+  if (!room.empty()) {
+    write_later(writer.write_to(room));
+    return;
+  }
+  std::vector<std::byte> file(writer.size());
+  write_later(writer.write_to(file));
+  sink.write(file);
+}
+
+template <typename T>
 std::vector<std::byte> write_file(T& object, Format format) {
   if (format == Format::json) {
     JsonWriter writer;
     visit_file(writer, object);
     return writer.take();
   }
-  BinaryWriter writer;
-  visit_file(writer, object);
-  return writer.take();
+  io::MemorySink sink;
+  write_binary(sink, object, [](const auto& /*places*/) {});
+  return sink.take();
 }
 
 template std::shared_ptr<CryptoContext> read_file(std::span<const std::byte>);
@@ -108,5 +122,6 @@ template std::vector<std::byte> write_file(std::shared_ptr<PublicKeyObject>&, Fo
 template std::vector<std::byte> write_file(std::shared_ptr<PrivateKeyObject>&, Format);
 template std::vector<std::byte> write_file(MultiplicationKeys&, Format);
 template std::vector<std::byte> write_file(AutomorphismKeys&, Format);
+template void write_binary(io::Sink&, std::shared_ptr<CiphertextObject>&, const WriteLater&);
 
 }  // namespace hemera::interop::openfhe

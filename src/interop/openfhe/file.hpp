@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include "hemera/interop/openfhe.hpp"
+#include "hemera/io/container.hpp"
 #include "interop/openfhe/objects.hpp"
 
 namespace hemera::interop::openfhe {
@@ -29,5 +31,10 @@ AnyFile read_any_file(std::span<const std::byte> file);
 /// The inverse. It changes nothing in the object.
 template <typename T>
 std::vector<std::byte> write_file(T& object, Format format);
+
+/// The same for an object whose residues come later: `write_later(places)` writes them, a place a limb.
+using WriteLater = std::function<void(std::span<const std::span<std::byte>> places)>;
+template <typename T>
+void write_binary(io::Sink& sink, T& object, const WriteLater& write_later);
 
 }  // namespace hemera::interop::openfhe

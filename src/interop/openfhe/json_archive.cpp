@@ -1,5 +1,6 @@
 #include "interop/openfhe/json_archive.hpp"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -374,12 +375,21 @@ void JsonWriter::value(const char* name, std::string& value) {
 void JsonWriter::words(const char* name, std::vector<std::uint64_t>& values) {
   next(name);
   append("[");
-  bool first = true;
-  for (const std::uint64_t value : values) {
-    if (!first) append(", ");
-    first = false;
-    number(value);
+  constexpr std::size_t longest = 24;  // of one, and its comma
+  std::array<char, 170 * longest> text;
+  char* end = text.data();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) {
+      *end++ = ',';
+      *end++ = ' ';
+    }
+    end = std::to_chars(end, text.data() + text.size(), values[i]).ptr;
+    if (end + longest > text.data() + text.size()) {
+      append({text.data(), end});
+      end = text.data();
+    }
   }
+  append({text.data(), end});
   append("]");
 }
 

@@ -58,7 +58,11 @@ void native_polynomial(Archive& archive, NativePolynomial& object) {
   archive.version(Class::native_polynomial);
   archive.unique_pointer("v", [&] {
     archive.version(Class::native_vector);
-    archive.words("v", object.words);
+    if (object.later != 0) {
+      archive.words_later("v", object.later);
+    } else {
+      archive.words("v", object.words);
+    }
     native_integer(archive, "m", object.modulus);
   });
   enumeration(archive, "f", object.form);

@@ -61,6 +61,8 @@ enum class EncryptionType : std::int32_t { standard = 0, extended = 1 };
 enum class MultiplicationType : std::int32_t { behz = 0, hps = 1, hps_over_q = 2, hps_over_q_leveled = 3 };
 enum class PolynomialForm : std::int32_t { evaluation = 0, coefficient = 1 };
 enum class EncodingType : std::int32_t { coefficients = 1, packed = 2, ckks_packed = 4 };
+/// CKKS values: real numbers, or complex ones.
+inline constexpr std::int32_t complex_data = 1;
 namespace feature {
 inline constexpr std::uint32_t multiparty = 32;
 inline constexpr std::uint32_t scheme_switching = 128;
@@ -142,6 +144,8 @@ struct CryptoContext {
 
 struct NativePolynomial {
   std::vector<std::uint64_t> words;
+  /// Not 0: the number of words that a file has place for instead.
+  std::size_t later = 0;
   std::uint64_t modulus = 0;
   PolynomialForm form = PolynomialForm::evaluation;
   std::shared_ptr<NativeParameters> parameters;

@@ -123,20 +123,29 @@ void download(const rlwe::Context& context, const poly::Poly& array, std::size_t
   }
 }
 
-DcrtPolynomial download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch,
-                        std::size_t component, BaseParameters& parameters) {
+DcrtPolynomial without_residues(const rlwe::Context& context, const poly::Poly& array,
+                                BaseParameters& parameters) {
   DcrtPolynomial polynomial;
   const bool evaluation = array.form() == poly::Form::evaluation;
   polynomial.form = evaluation ? PolynomialForm::evaluation : PolynomialForm::coefficient;
   polynomial.parameters = parameters.of(context, array.base());
-  std::vector<std::span<std::uint64_t>> words;
   polynomial.limbs.resize(array.base().size());
   for (std::size_t l = 0; l < polynomial.limbs.size(); ++l) {
     NativePolynomial& limb = polynomial.limbs[l];
     limb.form = polynomial.form;
     limb.parameters = polynomial.parameters->primes[l];
     limb.modulus = limb.parameters->modulus;
-    limb.words.resize(context.degree());
+    limb.later = context.degree();
+  }
+  return polynomial;
+}
+
+DcrtPolynomial download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch,
+                        std::size_t component, BaseParameters& parameters) {
+  DcrtPolynomial polynomial = without_residues(context, array, parameters);
+  std::vector<std::span<std::uint64_t>> words;
+  for (NativePolynomial& limb : polynomial.limbs) {
+    limb.words.resize(std::exchange(limb.later, 0));
     words.emplace_back(limb.words);
   }
   download(context, array, batch, component, words);

@@ -44,8 +44,10 @@ class BaseParameters {
 /// which are written by the queue's synchronize().
 void download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch, std::size_t component,
               std::span<const std::span<std::uint64_t>> limbs);
-/// The same as a polynomial of OpenFHE's. The bytes are there after the
-/// queue's synchronize().
+/// A polynomial of OpenFHE's over an array's base, whose residues come later.
+DcrtPolynomial without_residues(const rlwe::Context& context, const poly::Poly& array,
+                                BaseParameters& parameters);
+/// The same with the residues of one of the array, which are there after the queue's synchronize().
 DcrtPolynomial download(const rlwe::Context& context, const poly::Poly& array, std::size_t batch,
                         std::size_t component, BaseParameters& parameters);
 

@@ -233,10 +233,21 @@ std::vector<std::vector<std::byte>> Session::dump_ciphertexts(const rlwe::Cipher
   require_own(*context_, *batch.context, "dump_ciphertext");
   std::vector<std::vector<std::byte>> files;
   for (std::size_t i = 0; i < batch.poly.shape().batch; ++i) {
-    auto object = from_ciphertext(batch, i, client_->header());
-    files.push_back(write_file(object, format));
+    io::MemorySink sink;
+    write_ciphertext(sink, batch, i, client_->header(), format);
+    files.push_back(sink.take());
   }
   return files;
+}
+
+void Session::dump_ciphertext(io::Sink& sink, const rlwe::Ciphertext& batch, std::size_t element,
+                              Format format) const {
+  require_own(*context_, *batch.context, "dump_ciphertext");
+  if (element >= batch.poly.shape().batch) {
+    throw MismatchError("dump_ciphertext: element " + std::to_string(element) + " of a batch of " +
+                        std::to_string(batch.poly.shape().batch));
+  }
+  write_ciphertext(sink, batch, element, client_->header(), format);
 }
 
 std::vector<std::byte> Session::dump_secret_key(const rlwe::SecretKey& key, Format format) const {

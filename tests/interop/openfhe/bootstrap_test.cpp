@@ -28,6 +28,8 @@ struct BootstrapCase {
   std::uint32_t encode_steps, decode_steps;
   SecretType secret = SecretType::uniform;
   Scaling scaling = Scaling::flexible_auto;
+  bool decodes_first = false;
+  bool is_complex = false;
 };
 
 // Rotations of one side: (first + j) stride for j < steps, then multiples of steps stride.
@@ -48,10 +50,9 @@ std::set<std::int64_t> rotations_of(const BootstrapCase& tested) {
   const auto slots = static_cast<std::int64_t>(tested.slots);
   for (std::int64_t step = slots; step < half; step *= 2) rotations.insert(step);
   if (tested.encode == 1 && tested.decode == 1) {
-    for (const std::int64_t steps : {tested.encode_steps, tested.decode_steps}) {
-      for (std::int64_t i = 1; i <= steps; ++i) rotations.insert(i);
-      for (std::int64_t i = 2; i < slots / steps; ++i) rotations.insert(i * steps);
-    }
+    const std::int64_t steps = tested.encode_steps;
+    for (std::int64_t i = 1; i <= steps; ++i) rotations.insert(i);
+    for (std::int64_t i = 2; i < slots / steps; ++i) rotations.insert(i * steps);
   } else {
     const auto log_slots = static_cast<std::int64_t>(std::countr_zero(tested.slots));
     const std::int64_t encode = log_slots / tested.encode, decode = log_slots / tested.decode;
@@ -70,12 +71,23 @@ class OpenFheBootstraps : public testing::TestWithParam<BootstrapCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, OpenFheBootstraps,
-    testing::Values(BootstrapCase{"dense", 8, 1, 1, 4, 4}, BootstrapCase{"layers", 16, 2, 2, 4, 4},
-                    BootstrapCase{"different", 16, 2, 1, 2, 8}, BootstrapCase{"all_slots", 512, 3, 1, 4, 32},
-                    BootstrapCase{"sparse", 64, 2, 3, 4, 4, SecretType::sparse},
-                    BootstrapCase{"encapsulated", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated},
-                    BootstrapCase{"fixed_auto", 8, 1, 1, 4, 2, SecretType::uniform, Scaling::fixed_auto},
-                    BootstrapCase{"fixed_manual", 8, 1, 1, 2, 4, SecretType::sparse, Scaling::fixed_manual}),
+    testing::Values(
+        BootstrapCase{"dense", 8, 1, 1, 4, 4}, BootstrapCase{"layers", 16, 2, 2, 4, 4},
+        BootstrapCase{"different", 16, 2, 1, 2, 8}, BootstrapCase{"all_slots", 512, 3, 1, 4, 32},
+        BootstrapCase{"sparse", 64, 2, 3, 4, 4, SecretType::sparse},
+        BootstrapCase{"encapsulated", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated},
+        BootstrapCase{"fixed_auto", 8, 1, 1, 4, 2, SecretType::uniform, Scaling::fixed_auto},
+        BootstrapCase{"fixed_manual", 8, 1, 1, 2, 4, SecretType::sparse, Scaling::fixed_manual},
+        BootstrapCase{"decode_first_dense", 8, 1, 1, 4, 2, SecretType::uniform, Scaling::flexible_auto, true},
+        BootstrapCase{"decode_first_layers", 64, 2, 3, 4, 4, SecretType::sparse, Scaling::fixed_auto, true},
+        BootstrapCase{"decode_first_all_slots", 512, 3, 1, 4, 32, SecretType::uniform, Scaling::flexible_auto,
+                      true},
+        BootstrapCase{"decode_first_all_complex", 512, 3, 1, 4, 32, SecretType::sparse,
+                      Scaling::flexible_auto, true, true},
+        BootstrapCase{"decode_first_complex", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated,
+                      Scaling::flexible_auto, true, true},
+        BootstrapCase{"decode_first_manual", 16, 2, 2, 4, 4, SecretType::sparse, Scaling::fixed_manual,
+                      true}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
@@ -83,12 +95,14 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   auto object = read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
   object->parameters->secret = tested.secret;
   object->parameters->scaling = tested.scaling;
+  object->parameters->data_type = tested.is_complex ? complex_data : 0;
   auto settings = std::make_shared<BootstrapSettings>();
   *settings = {.baby_steps_encode = tested.encode_steps,
                .baby_steps_decode = tested.decode_steps,
                .slots = tested.slots,
                .budget_encode = tested.encode,
-               .budget_decode = tested.decode};
+               .budget_decode = tested.decode,
+               .encodes_slots = tested.decodes_first};
   object->scheme->fhe->settings = {{tested.slots, settings}};
   object->scheme->fhe->correction_factor = 11;
   const auto file = write_file(object, Format::binary);
@@ -121,25 +135,33 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<std::complex<double>> values(tested.slots);
-  for (auto& value : values) value = uniform(random);
+  for (auto& value : values) value = {uniform(random), tested.is_complex ? uniform(random) : 0};
   const ckks::Encoder encoder(context);
-  const rlwe::Ciphertext in = ckks::encrypt(encoder.encode(values, {}, 1), secret);
+  const std::size_t least = tested.decodes_first ? tested.decode : 1;
+  const rlwe::Ciphertext in = ckks::encrypt(encoder.encode(values, {}, least), secret);
   const rlwe::Ciphertext out = session.bootstrap(in);
+  if (tested.decodes_first) {
+    const rlwe::Ciphertext lower = ckks::encrypt(encoder.encode(values, {}, least - 1), secret);
+    EXPECT_THROW(static_cast<void>(session.bootstrap(lower)), LevelError);
+  }
 
+  // Without SlotToCoeff at the end its levels are left, but its last one, where what is not rescaled waits.
   const std::size_t sine = tested.secret == SecretType::uniform ? 14 : 10;
+  const std::size_t rescaled = tested.decodes_first && tested.scaling == Scaling::fixed_manual ? 1 : 0;
   const Metadata metadata = session.metadata(out);
-  EXPECT_EQ(metadata.level, tested.encode + tested.decode + sine - 1);
-  EXPECT_EQ(metadata.noise_scale_degree, 2);
+  EXPECT_EQ(metadata.level, tested.encode + sine - 1 + (tested.decodes_first ? rescaled : tested.decode));
+  EXPECT_EQ(metadata.noise_scale_degree, rescaled == 1 ? 1 : 2);
   EXPECT_EQ(metadata.slots, tested.slots);
   const std::size_t level = context->top_level() - metadata.level;
-  EXPECT_EQ(metadata.scaling_factor, session.params().rescaling().scales[level].product_scale);
+  const rlwe::LevelScale& scale = session.params().rescaling().scales[level];
+  EXPECT_EQ(metadata.scaling_factor, rescaled == 1 ? scale.scale : scale.product_scale);
   const auto decoded = encoder.decode(ckks::decrypt(out, secret));
   // The sine is straight up to the cube of 2^-11 of the values, and fixed techniques take moduli for 2^59.
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_LE(std::abs(decoded[i] - values[i]), 0x1p-16) << i;
   // Twice: the error itself is bootstrapped, one level lower.
-  if (metadata.level + 3 <= context->top_level()) {
+  if (metadata.level + 3 + (tested.decodes_first ? tested.decode : 0) <= context->top_level()) {
     const rlwe::Ciphertext twice = session.bootstrap(in, 2, 10);
-    EXPECT_EQ(session.metadata(twice).level, metadata.level + 1);
+    EXPECT_EQ(session.metadata(twice).level, metadata.level + 1 - rescaled);
     EXPECT_EQ(twice.meta.noise_scale_degree, 2);
     const auto better = encoder.decode(ckks::decrypt(twice, secret));
     double once_worst = 0, twice_worst = 0;
@@ -197,6 +219,17 @@ TEST(OpenFheBootstrapErrors, SayWhatIsMissing) {
   EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(16, 1))), ParameterError);  // set up for 8
   EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(8, 1))), MissingKeyError);
   EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(8, 0))), LevelError);
+  // Keys of the pair, but not of its bootstrapping; those of another are refused when they are loaded.
+  auto file =
+      from_secret_key(secret, {read_file<std::shared_ptr<CryptoContext>>(session.dump_context()), "a"});
+  static_cast<void>(session.load_secret_key(write_file(file, Format::binary)));
+  const auto keys = rlwe::generate_keys(secret, {.rotations = {1, 2}, .conjugation = true});
+  const KeyFiles files = session.dump_keys(keys);
+  session.load_keys(files.sources());
+  EXPECT_THROW(static_cast<void>(session.bootstrap(encrypted(8, 1))), MissingKeyError);
+  file->header.tag = "b";
+  Session other(write_file(file, Format::binary));
+  EXPECT_THROW(other.load_keys(files.sources()), MismatchError);
 }
 
 }  // namespace

@@ -212,6 +212,26 @@ TEST(SealSeeds, ExpandToWhatSealExpanded) {
   EXPECT_GE(tested, 2U);
 }
 
+// By a SEAL whose default generator is SHAKE-256, which makes the seeds that it saves.
+TEST(SealSeeds, FilesOfShake256ExpandToWhatSealExpanded) {
+  const auto file = [](const std::string& name) {
+    const Source source(std::filesystem::path(HEMERA_TEST_VECTORS "/seal/shake256") / (name + ".seal"));
+    return std::vector<std::byte>(source.bytes().begin(), source.bytes().end());
+  };
+  Session session(file("parms"), hemera::tests::device(), {.encoding = rlwe::Encoding::coefficients});
+  session.load_keys({.public_key = file("public_key.seeded")});
+  EXPECT_EQ(content(*session.dump_keys(session.keys()).public_key), content(file("public_key.expanded")));
+  const Ciphertext x = session.load_ciphertext(file("x.seeded"));
+  EXPECT_EQ(content(session.dump_ciphertext(x)), content(file("x.expanded")));
+  const rlwe::SecretKey secret = session.load_secret_key(file("secret_key"));
+  const auto found = integer::Encoder(session.context()).decode(any_scheme::decrypt(x, secret));
+  std::vector<std::int64_t> expected(1024);
+  expected[0] = 0x2A;
+  expected[5] = 0x7B;
+  expected[1023] = 1;
+  EXPECT_EQ(found, expected);
+}
+
 TEST_P(SealVectors, BatchesLoadAndAreWrittenOneByOne) {
   vectors.load_keys();
   const Session& session = vectors.session();
