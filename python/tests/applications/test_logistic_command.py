@@ -83,6 +83,16 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "model" in capsys.readouterr().out
 
 
+def test_a_mini_batch_of_several_ciphertexts(capsys: pytest.CaptureFixture[str]) -> None:
+    own = ["--rows", "300", "--batch", "80", "--rates", "0.3,0.6", "--iterations", "2", "--json", "-"]
+    assert main(["train-logistic", *QUICK, *own]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert (found["plan"]["samples"], found["plan"]["ciphertexts"]) == (16, 5)
+    assert found["difference"] < 1e-4
+    assert "iteration of 2 models" in shown.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -91,7 +101,7 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--table", "nowhere.csv", "--label", "x"], "nowhere.csv"),
         (["--preset", "n16"], "n16-40"),
         (["--small", "--bootstrap-every", "4"], "bootstrap every 3 iterations or fewer"),
-        (["--small", "--batch", "65"], "at most 64 samples"),
+        (["--small", "--folds", "65"], "at most 64 models"),
         (["--small", "--degree", "2"], "odd degree"),
         (["--rows", "3"], "10 or more"),
         (["--rows", "50", "--data", "breast-cancer"], "made-up loans"),
