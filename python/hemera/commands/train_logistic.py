@@ -21,6 +21,7 @@ TOLERANCE = 1e-3
 HELD_OUT = 0.2
 LOAN_ROWS = 56_250  # of which 45,000 are for training
 SMALL_ROWS = 1_280
+PRESET = "n16-40"
 SMALL_PRESET = "test-40"
 SMALL_DEGREE = 4096
 # Of each table, where no option says otherwise: tumours are told apart so well that logits grow large.
@@ -66,7 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     encryption = parser.add_argument_group("encryption")
     encryption.add_argument(
-        "--preset", default="n16-40", help="of bootstrapping parameters (default: n16-40)"
+        "--preset",
+        help="of bootstrapping parameters (default: n16-40), or paper: the paper's set, to compare with, "
+        "NOT SECURE",
     )
     _options.add_bootstrap_fields(encryption)
     encryption.add_argument(
@@ -132,10 +135,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters:
-    preset, fields = options.preset, dict(options.fields)
+    fields = dict(options.fields)
     if options.small:
-        preset, fields = SMALL_PRESET, {"degree": SMALL_DEGREE, **fields}
-    return hemera.ckks.Parameters.for_bootstrapping(preset, **fields)
+        return logistic.make_parameters(options.preset or SMALL_PRESET, **{"degree": SMALL_DEGREE, **fields})
+    return logistic.make_parameters(options.preset or PRESET, **fields)
 
 
 def make_table(options: argparse.Namespace) -> logistic.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from hemera.applications import logistic_regression as logistic
 from hemera.cli import main
+from hemera.errors import ParameterError
 
 pytest.importorskip("sklearn")
 QUICK = ["--device", "cpu", "--preset", "test-40", "--field", "levels=4", "--batch", "16"]
@@ -60,6 +62,30 @@ def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan["security"] == ">=128"
     assert (plan["depth"], plan["levels"]) == (4, [15, 11, 7])
     assert "an iteration takes 4 levels" in shown.err
+
+
+def test_the_set_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train-logistic", "--preset", "paper", "--plan", "--rows", "6000", "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    plan = json.loads(shown.out)["plan"]
+    assert (plan["degree"], plan["security"], plan["bootstrap_every"]) == (65536, "below 128", 3)
+    assert plan["log_modulus"] > 1747
+    assert "security below 128" in shown.err
+    params = logistic.make_parameters("paper")
+    assert (len(params.primes), round(math.log2(params.scale))) == (27, 59)  # L = 26
+    assert 1_500 < math.log2(math.prod(params.primes[-1])) < 1_534
+    # Others insist on 128 bits, and so does this one when it is told to.
+    with pytest.raises(ParameterError, match="secure at degree 65536"):
+        logistic.make_parameters("paper", security=128)
+    # The same levels and digits in a small ring.
+    own = ["--small", "--preset", "paper", "--device", "cpu", "--rows", "300", "--iterations", "5"]
+    assert main(["train-logistic", *own, "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert found["plan"]["degree"] == 4096
+    assert found["plan"]["levels"] == plan["levels"]
+    assert (found["plan"]["bootstraps"], found["difference"] < 1e-5) == (1, True)
+    assert "NOT SECURE" in shown.err
 
 
 def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

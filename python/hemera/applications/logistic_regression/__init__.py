@@ -8,6 +8,7 @@ client, server = Client(plan), Server(plan, context, keys)
 from hemera.applications.logistic_regression.clear import train_clear
 from hemera.applications.logistic_regression.client import Client
 from hemera.applications.logistic_regression.measures import Quality, area_under_curve, loss, quality
+from hemera.applications.logistic_regression.parameters import make_parameters
 from hemera.applications.logistic_regression.plan import TrainingPlan
 from hemera.applications.logistic_regression.preparation import Preparation, make_batches, suggest_rate
 from hemera.applications.logistic_regression.server import Server
@@ -34,6 +35,7 @@ __all__ = [
     "loan_applications",
     "loss",
     "make_batches",
+    "make_parameters",
     "quality",
     "read_table",
     "sigmoid",

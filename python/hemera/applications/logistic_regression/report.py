@@ -73,7 +73,7 @@ def _lines(run: Run) -> list[Text]:
     )
     lines.append(f"N = {run.plan.params.degree}, security {run.plan.params.security}; {run.description}")
     if run.plan.params.security_bits < 128:
-        lines.append("These parameters are NOT SECURE: they are for trying things out.")
+        lines.append("These parameters are NOT SECURE: they are for trying things out and for comparisons.")
     return [Text(line) for line in lines]
 
 
