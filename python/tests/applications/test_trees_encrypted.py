@@ -70,11 +70,9 @@ def test_scores_are_exact(scores: int, trees: int, depth: int, levels: int, samp
     assert np.abs(found / asking.scale - model.scores(rows)).max() <= (trees + 1) / 2 / asking.scale
 
 
-@pytest.mark.parametrize(
-    "name", ["xgboost-wine-2", "xgboost-breast-cancer-3", "xgboost-diabetes-1", "lightgbm-wine-2"]
-)
-def test_models_of_the_libraries(name: str, tmp_path: Path) -> None:
-    contents = json.loads((FOLDER / f"{name}.json").read_text())
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.json")), ids=lambda file: file.stem)
+def test_models_of_the_libraries(file: Path, tmp_path: Path) -> None:
+    contents = json.loads(file.read_text())
     path = tmp_path / "model.json"
     path.write_text(json.dumps(contents["model"]))
     rows, margins = np.array(contents["rows"]), np.array(contents["margins"])

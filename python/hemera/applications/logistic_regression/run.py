@@ -17,7 +17,8 @@ from hemera.applications.logistic_regression.measures import Quality, loss, qual
 from hemera.applications.logistic_regression.plan import TrainingPlan
 from hemera.applications.logistic_regression.preparation import Preparation, make_batches
 from hemera.applications.logistic_regression.server import Server
-from hemera.applications.logistic_regression.tables import Table, extra
+from hemera.applications.logistic_regression.tables import GROUP, Table
+from hemera.applications.table_files import extra
 
 __all__ = ["Mark", "Run", "run"]
 
@@ -202,7 +203,7 @@ class _Samples:
 
 
 def _scikit_learn(training: _Samples, measured: _Samples) -> Quality:
-    model = extra("sklearn.linear_model").LogisticRegression(max_iter=1000)
+    model = extra("sklearn.linear_model", GROUP).LogisticRegression(max_iter=1000)
     model.fit(training.rows[:, 1:], training.labels)
     return quality(model.decision_function(measured.rows[:, 1:]), measured.labels)
 
