@@ -29,6 +29,11 @@ def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixt
         "levels: 4 an iteration, which begin at 15, 11, 7; 9 bootstraps",
         "with a bootstrap",
         "1024 samples x 25 features",
+        "sigmoid: degree 3 on -8 to 8, least-squares, within 0.114",
+        "memory: keys",
+        "accuracy",
+        "AUC",
+        "largest",
     ):
         assert words in shown.out
     assert "training" in shown.err

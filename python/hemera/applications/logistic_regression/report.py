@@ -55,6 +55,10 @@ def _lines(run: Run) -> list[Text]:
             f"{own.interval:g}: a wider "
             "one is safer."
         )
+    lines.append(
+        f"sigmoid: degree {own.degree} on -{own.interval:g} to {own.interval:g}, {own.fit}, within "
+        f"{own.sigmoid.error:.3f}; the largest logit was {run.largest_logit:.1f}"
+    )
     models = f" of {own.models} models" if own.models > 1 else ""
     lines.append(f"iteration{models}: {_time(seconds['iteration'])}")
     if "bootstrap" in seconds:
