@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument("--table", metavar="FILE", help="your own: comma-separated values, or .parquet")
     table.add_argument("--label", metavar="COLUMN", help="its column of two classes")
     table.add_argument("--positive", metavar="VALUE", help="the class that is 1 (default: the greater)")
+    table.add_argument(
+        "--each-class", action="store_true", help="a model for each class of --label, against the rest"
+    )
     table.add_argument("--seed", type=int, default=0, help="of table, split and order (default: 0)")
 
     algorithm = parser.add_argument_group("algorithm")
@@ -100,8 +103,10 @@ def run(options: argparse.Namespace) -> int:
     if not 0 <= options.seed < 1 << 32:
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")
     params = make_parameters(options)
-    training, held_out = make_table(options).split(HELD_OUT, options.seed)
-    tables = [training] if options.folds is None else training.folds(options.folds, options.seed)
+    split = [table.split(HELD_OUT, options.seed) for table in make_tables(options)]
+    tables, held_out = [training for training, _ in split], [held for _, held in split]
+    if options.folds is not None:
+        tables = tables[0].folds(options.folds, options.seed)
     plan = logistic.TrainingPlan(
         params, make_settings(options, params, tables), bootstrap_every=options.bootstrap_every
     )
@@ -139,6 +144,19 @@ def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters:
     if options.small:
         return logistic.make_parameters(options.preset or SMALL_PRESET, **{"degree": SMALL_DEGREE, **fields})
     return logistic.make_parameters(options.preset or PRESET, **fields)
+
+
+def make_tables(options: argparse.Namespace) -> list[logistic.Table]:
+    """One table; or one for each class, the same samples."""
+    if options.each_class:
+        if options.table is None or options.label is None:
+            raise ParameterError("--each-class needs --table FILE and --label COLUMN")
+        if options.folds is not None or options.positive is not None:
+            raise ParameterError(
+                "--each-class makes a model for each class: give no --folds and no --positive"
+            )
+        return logistic.read_classes(options.table, options.label)
+    return [make_table(options)]
 
 
 def make_table(options: argparse.Namespace) -> logistic.Table:

@@ -114,6 +114,28 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "model" in capsys.readouterr().out
 
 
+def test_a_model_for_each_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    datasets = pytest.importorskip("sklearn.datasets")
+    data = datasets.load_wine()
+    frame = pandas.DataFrame(data.data, columns=data.feature_names)
+    frame["kind"] = [f"barolo {kind}" for kind in data.target]
+    file, told = tmp_path / "wine.csv", tmp_path / "run.json"
+    frame.to_csv(file, index=False)
+    own = ["--table", str(file), "--label", "kind", "--each-class", "--epochs", "1"]
+    assert main(["train-logistic", *QUICK, *own, "--json", str(told)]) == 0
+    found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    assert found["table"] == "wine.csv: barolo 0"
+    assert (found["settings"]["models"], found["plan"]["state_slots"]) == (3, 64)
+    assert [mark["model"] for mark in found["marks"]] == [0, 1, 2]
+    assert found["difference"] < 1e-4
+    assert found["class_accuracy"]["encrypted"] == found["class_accuracy"]["clear"] > 0.9
+    assert found["class_accuracy"]["scikit_learn"] > 0.9
+    # Classes of wine differ, so no two models are alike, and each knows its own.
+    assert all(mark["encrypted"]["auc"] > 0.9 for mark in found["marks"])
+    assert "by the largest logit of 3 classes" in capsys.readouterr().out
+
+
 def test_a_mini_batch_of_several_ciphertexts(capsys: pytest.CaptureFixture[str]) -> None:
     own = ["--rows", "300", "--batch", "80", "--rates", "0.3,0.6", "--iterations", "2", "--json", "-"]
     assert main(["train-logistic", *QUICK, *own]) == 0
@@ -137,6 +159,8 @@ def test_a_mini_batch_of_several_ciphertexts(capsys: pytest.CaptureFixture[str])
         (["--rows", "3"], "10 or more"),
         (["--rows", "50", "--data", "breast-cancer"], "made-up loans"),
         (["--seed", "-1"], "--seed"),
+        (["--each-class"], "--label"),
+        (["--each-class", "--table", "x.csv", "--label", "x", "--folds", "2"], "no --folds"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from hemera.applications.logistic_regression.tables import (
     Table,
     breast_cancer,
     loan_applications,
+    read_classes,
     read_table,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "make_batches",
     "make_parameters",
     "quality",
+    "read_classes",
     "read_table",
     "sigmoid",
     "suggest_rate",

@@ -55,6 +55,12 @@ def _lines(run: Run) -> list[Text]:
             f"{own.interval:g}: a wider "
             "one is safer."
         )
+    if run.class_accuracy is not None:
+        found = run.class_accuracy
+        lines.append(
+            f"by the largest logit of {own.models} classes: {found['encrypted']:.2%} right encrypted, "
+            f"{found['clear']:.2%} clear, {found['scikit_learn']:.2%} scikit-learn"
+        )
     lines.append(
         f"sigmoid: degree {own.degree} on -{own.interval:g} to {own.interval:g}, {own.fit}, within "
         f"{own.sigmoid.error:.3f}; the largest logit was {run.largest_logit:.1f}"

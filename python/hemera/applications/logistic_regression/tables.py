@@ -205,7 +205,8 @@ def read_table(path: str | Path, label: str, *, positive: str | None = None) -> 
         raise ParameterError(
             f"column {label!r} of {file} has {len(found.classes)} different values "
             f"({names}{', ...' * (len(found.classes) > 5)}"
-            "), and labels are of two classes; choose another column, or make it one of two values"
+            "), and labels are of two classes; choose another column, or learn a model for each class "
+            "(read_classes, --each-class)"
         )
     if positive is None:
         chosen = found.classes[1]
@@ -218,3 +219,22 @@ def read_table(path: str | Path, label: str, *, positive: str | None = None) -> 
             )
         chosen = named[0]
     return Table(file.name, found.columns, found.features, (found.labels == chosen).astype(np.int64))
+
+
+def read_classes(path: str | Path, label: str) -> list[Table]:
+    """A table from a file for each of its classes, the same samples with 1 for the class and 0 for the rest.
+
+    Args:
+        path, label: see `read_table`.
+
+    Raises:
+        FileError, FormatError, ParameterError: as `read_table`, but for any number of classes.
+    """
+    file = Path(path)
+    found = read_table_file(file, label, GROUP)
+    return [
+        Table(
+            f"{file.name}: {value}", found.columns, found.features, (found.labels == value).astype(np.int64)
+        )
+        for value in found.classes
+    ]
