@@ -200,6 +200,25 @@ def test_client_and_server_exchange_bytes(params: hm.ckks.Parameters, table: log
     assert not far._evaluator.keys.has_public_key
 
 
+def test_mini_batches_may_come_while_it_trains_and_training_may_begin_anew(
+    params: hm.ckks.Parameters, table: logistic.Table
+) -> None:
+    settings = replace(SMALL, iterations=3)
+    plan = logistic.TrainingPlan(params, settings)
+    own = logistic.Client(plan, device="cpu")
+    far = logistic.Server(plan, own.context, own.keys())
+    batches = batches_of(settings, table)[:3]
+    expected = list(logistic.train_clear(settings, batches))[-1]
+    begun = far.train(own.start())
+    for number, batch in enumerate(batches):
+        far.add_batch(own.encrypt(batch))
+        assert next(begun) == number + 1
+    np.testing.assert_allclose(own.decrypt(far.weights()), expected, rtol=0, atol=1e-4)
+    next(far.train(own.start()))
+    list(far.train(own.start()))
+    np.testing.assert_allclose(own.decrypt(far.weights()), expected, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("module", [client, server])
 def test_sides_do_not_import_each_other(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))

@@ -50,6 +50,7 @@ class Server:
         self._graphs: dict[object, hemera.Graph] = {}
         self._batches: list[hemera.Ciphertext] = []
         self._state: hemera.Ciphertext | None = None
+        self._scaled: tuple[int, hemera.Ciphertext, hemera.Ciphertext] | None = None
         self.seconds: dict[str, list[float]] = {"iterations": [], "bootstraps": []}
         """Of each iteration without a bootstrap, and of each bootstrap, once `train` has been told to
         measure."""
@@ -118,9 +119,8 @@ class Server:
             if number and position == 0:
                 with _Stopwatch(self, "bootstraps", measure):
                     state = self._bootstrap(state)
-            batch = self._batches[number % len(self._batches)]
             with _Stopwatch(self, "iterations", measure):
-                state = self._iterate(state, batch, number, position)
+                state = self._iterate(state, number)
             self._state = state
             yield number + 1
 
@@ -136,14 +136,31 @@ class Server:
 
         return self._run(-1, refresh, state)[0]
 
-    def _iterate(
-        self, state: hemera.Ciphertext, z: hemera.Ciphertext, number: int, position: int
-    ) -> hemera.Ciphertext:
+    def _iterate(self, state: hemera.Ciphertext, number: int) -> hemera.Ciphertext:
         """The next state, some levels lower."""
+        following = self._advanced(state, number)
+        if number + 1 < self._plan.settings.iterations:
+            # Given to a GPU while it works on this iteration: the next one begins with its graph.
+            self._scaled = self._scale(number + 1)
+        return following
+
+    def _scale(self, number: int) -> tuple[int, hemera.Ciphertext, hemera.Ciphertext]:
+        """An iteration's number, z, and z times what the gradient is multiplied by."""
         plan, ev = self._plan, self._evaluator
-        own = plan.iterations[position]
+        z = self._batches[number % len(self._batches)]
+        level = plan.iterations[number % plan.bootstrap_every].gradient_level
+        return number, z, ev.rescale(ev.at_level(z, level + 1) * plan.gradient_factor(number))
+
+    def _advanced(self, state: hemera.Ciphertext, number: int) -> hemera.Ciphertext:
         # What changes from one iteration to the next is multiplied here, and not in the circuit.
-        scaled = ev.rescale(ev.at_level(z, own.gradient_level + 1) * plan.gradient_factor(number))
+        plan, ev = self._plan, self._evaluator
+        position = number % plan.bootstrap_every
+        own = plan.iterations[position]
+        z = self._batches[number % len(self._batches)]
+        # Others come next where training began anew, or mini-batches were added meanwhile.
+        if self._scaled is None or self._scaled[0] != number or self._scaled[1] is not z:
+            self._scaled = self._scale(number)
+        scaled = self._scaled[2]
         if not plan.settings.is_accelerated:
             (following,) = self._run(position, partial(self._descended, own), state, z, scaled)
             return following
