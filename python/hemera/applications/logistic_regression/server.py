@@ -152,7 +152,7 @@ class Server:
         return number, z, ev.rescale(ev.at_level(z, level + 1) * plan.gradient_factor(number))
 
     def _advanced(self, state: hemera.Ciphertext, number: int) -> hemera.Ciphertext:
-        # What changes from one iteration to the next is multiplied here, and not in the circuit.
+        """By the circuit, and what changes from one iteration to the next outside of it."""
         plan, ev = self._plan, self._evaluator
         position = number % plan.bootstrap_every
         own = plan.iterations[position]
