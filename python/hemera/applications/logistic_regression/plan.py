@@ -369,11 +369,19 @@ class TrainingPlan:
         masked = Polynomial(coefficients.reshape(own.degree + 1, slots), per_slot=True, name="masked sigmoid")
         return Iteration(
             level,
-            InnerSum(params, slots, own.width, level=level - 1),
+            InnerSum(params, slots, own.width, level=level - 1, own_keys=True),
             masked.plan(params, level=level - 1),
-            Replication(params, slots, own.width, others_are_zero=True, level=after),
+            Replication(params, slots, own.width, others_are_zero=True, level=after, own_keys=True),
             after,
-            InnerSum(params, slots, self.samples, stride=self.state_slots, everywhere=True, level=after - 1),
+            InnerSum(
+                params,
+                slots,
+                self.samples,
+                stride=self.state_slots,
+                everywhere=True,
+                level=after - 1,
+                own_keys=True,
+            ),
             tuple(MatrixVectorProduct(params, 1, 1, level=at) for at in (level, after)),
         )
 
