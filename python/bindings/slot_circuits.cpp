@@ -44,21 +44,24 @@ void bind_slot_circuits(nb::module_& m) {
   m.def(
       "inner_sum",
       [](const rlwe::Parameters& parameters, std::size_t slots, std::size_t count, std::size_t stride,
-         bool everywhere, std::optional<std::size_t> level, bool fewest_keys) {
+         bool everywhere, std::optional<std::size_t> level, bool fewest_keys, bool own_keys) {
         return SlotCircuit::inner_sum(parameters, slots, {.count = count, .stride = stride}, everywhere,
-                                      {.level = level, .fewest_keys = fewest_keys});
+                                      {.level = level, .fewest_keys = fewest_keys, .own_keys = own_keys});
       },
-      "parameters"_a, "slots"_a, "count"_a, "stride"_a, "everywhere"_a, "level"_a.none(), "fewest_keys"_a);
+      "parameters"_a, "slots"_a, "count"_a, "stride"_a, "everywhere"_a, "level"_a.none(), "fewest_keys"_a,
+      "own_keys"_a);
   m.def("with_slots", &circuits::with_slots, "ciphertext"_a, "slots"_a, ReleaseGil());
   m.def(
       "replication",
       [](const rlwe::Parameters& parameters, std::size_t slots, std::size_t count, std::size_t stride,
-         std::size_t position, bool others_are_zero, std::optional<std::size_t> level, bool fewest_keys) {
+         std::size_t position, bool others_are_zero, std::optional<std::size_t> level, bool fewest_keys,
+         bool own_keys) {
         return SlotCircuit::replication(parameters, slots, {.count = count, .stride = stride}, position,
-                                        others_are_zero, {.level = level, .fewest_keys = fewest_keys});
+                                        others_are_zero,
+                                        {.level = level, .fewest_keys = fewest_keys, .own_keys = own_keys});
       },
       "parameters"_a, "slots"_a, "count"_a, "stride"_a, "position"_a, "others_are_zero"_a, "level"_a.none(),
-      "fewest_keys"_a);
+      "fewest_keys"_a, "own_keys"_a);
   m.def(
       "mask",
       [](const rlwe::Parameters& parameters, std::vector<bool> kept, std::optional<std::size_t> level) {

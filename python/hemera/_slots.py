@@ -105,6 +105,8 @@ class InnerSum(SlotCircuit):
             block alone.
         level: of the ciphertexts; None: that of fresh encryptions.
         fewest_keys: with log2(count) rotation keys; else with some more where that takes less time.
+        own_keys: with keys over the primes of its levels alone, which are shorter and take less time, but
+            serve no other level; else with keys as those of `generate_keys(rotations=)`.
 
     Raises:
         ParameterError: for numbers that are no powers of two, or do not fit the slots.
@@ -122,9 +124,12 @@ class InnerSum(SlotCircuit):
         everywhere: bool = False,
         level: int | None = None,
         fewest_keys: bool = False,
+        own_keys: bool = False,
     ) -> None:
         require_naturals(slots=slots, count=count, stride=stride, level=level or 0)
-        native = _core.inner_sum(params._native, slots, count, stride, everywhere, level, fewest_keys)
+        native = _core.inner_sum(
+            params._native, slots, count, stride, everywhere, level, fewest_keys, own_keys
+        )
         super().__init__(native, params, f"sum of {count} slots", stride)
 
 
@@ -135,7 +140,7 @@ class Replication(SlotCircuit):
         y = spread(x)  # slots 16 k to 16 k + 15 have the value of slot 16 k
 
     Args:
-        params, slots, level, fewest_keys: see `InnerSum`.
+        params, slots, level, fewest_keys, own_keys: see `InnerSum`.
         count: rows of a block, a power of two.
         position: the row that is copied, from 0.
         stride: columns of a block, a power of two: slots from one row to the next.
@@ -159,10 +164,11 @@ class Replication(SlotCircuit):
         others_are_zero: bool = False,
         level: int | None = None,
         fewest_keys: bool = False,
+        own_keys: bool = False,
     ) -> None:
         require_naturals(slots=slots, count=count, position=position, stride=stride, level=level or 0)
         native = _core.replication(
-            params._native, slots, count, stride, position, others_are_zero, level, fewest_keys
+            params._native, slots, count, stride, position, others_are_zero, level, fewest_keys, own_keys
         )
         super().__init__(native, params, f"copy to {count} slots", stride)
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
+#include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
 
@@ -103,10 +105,14 @@ TEST_P(SlotCircuitTest, IsWhatItSays) {
   // A copy over all slots has one error: a batch has enough of them for a mean.
   constexpr std::size_t batch = 16;
   const Values x = ckks::random_values(batch * slots, 11);
-  for (const bool fewest_keys : {false, true}) {
+  for (const auto& [fewest_keys, own_keys] : {std::pair{false, false}, {true, false}, {false, true}}) {
     for (const std::size_t level : {3U, 2U}) {
-      SCOPED_TRACE((fewest_keys ? "fewest keys, level " : "level ") + std::to_string(level));
-      const SlotCircuit plan = tested.plan({.level = level, .fewest_keys = fewest_keys});
+      SCOPED_TRACE((fewest_keys ? "fewest keys, level "
+                    : own_keys  ? "own keys, level "
+                                : "level ") +
+                   std::to_string(level));
+      const SlotCircuit plan =
+          tested.plan({.level = level, .fewest_keys = fewest_keys, .own_keys = own_keys});
       EXPECT_EQ(plan.cost().depth(), tested.depth);
       rlwe::EvaluationKeys keys = client.keys;
       keys.merge(generate_keys(client.secret, plan.needed_keys()));
@@ -152,6 +158,24 @@ TEST(SlotCircuit, TakesFewerStepsOrFewerKeys) {
   EXPECT_EQ(quick.cost().mod_ups, 3U);
   EXPECT_EQ(quick.cost().divisions, 3U);
   EXPECT_GT(quick.cost().key_bytes, small.cost().key_bytes);
+}
+
+// Levels of parameters for bootstrapping have primes of their own, so keys that serve all levels below are
+// long.
+TEST(SlotCircuit, OwnKeysAreOverThePrimesOfTheirLevelAlone) {
+  const rlwe::Parameters levels = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  const std::size_t level = levels.lowest_user_level() + 3;
+  const auto sum = [&](bool own_keys) {
+    return SlotCircuit::inner_sum(levels, slots, {16, 1}, false, {.level = level, .own_keys = own_keys});
+  };
+  const SlotCircuit own = sum(true), usual = sum(false);
+  ASSERT_FALSE(own.needed_keys().empty());
+  for (const KeyNeed& need : own.needed_keys()) {
+    EXPECT_EQ(need.gadget.base, levels.literal().levels.at(level));
+    EXPECT_EQ(need.gadget.digits.size(), 1U);
+  }
+  EXPECT_LT(2 * own.cost().key_bytes, usual.cost().key_bytes);
+  EXPECT_LT(own.cost().work.at(level).key_products, usual.cost().work.at(level).key_products);
 }
 
 TEST(SlotCircuit, WithoutMaskWorksAtEveryLevelBelow) {

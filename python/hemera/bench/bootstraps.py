@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from hemera import _core, _machine, _options
+from hemera._figures import new_figure, save_figure
 from hemera.circuits import Bootstrap
 from hemera.ckks import Parameters
 from hemera.context import Context
@@ -164,17 +165,10 @@ def draw(result: dict[str, Any], path: Path) -> None:
     """Bits over the number of bootstraps: means as lines, worst slots as dashed ones.
 
     Raises:
-        ParameterError: when matplotlib is not installed.
+        ParameterError: when matplotlib is not installed, or does not know the format.
         FileError: when the file can not be written.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ParameterError('figures need matplotlib: pip install "hemera[bench]"') from None
-    # The same file for the same numbers.
-    matplotlib.rcParams["svg.hashsalt"] = "hemera"
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    figure = new_figure(7, 4.2)
     axes = figure.add_subplot(title=f"{result['preset']}, {result['slots']} slots")
     axes.set(xlabel="bootstraps one after the other", ylabel="-log2 of the error", xscale="log")
     for number, kind in enumerate(dict.fromkeys(row["kind"] for row in result["rows"])):
@@ -189,7 +183,4 @@ def draw(result: dict[str, Any], path: Path) -> None:
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(fontsize="x-small", ncols=2)
-    try:
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    except OSError as error:
-        raise FileError(f"can not write {path}: {error.strerror}") from error
+    save_figure(figure, path)

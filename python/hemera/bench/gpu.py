@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from hemera._figures import new_figure, save_figure
 from hemera.errors import FileError, FormatError, ParameterError
 
 MODES = ("eager", "graph")
@@ -183,31 +184,24 @@ def plot(results: Results, folder: str) -> list[Path]:
         ParameterError: when matplotlib is not installed, or the results have nothing to plot.
         FileError: when the files can not be written.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ParameterError('plots need matplotlib: pip install "hemera[bench]"') from None
-    # The same file for the same numbers.
-    matplotlib.rcParams["svg.hashsalt"] = "hemera"
-    made: list[tuple[str, Figure]] = []
+    made: list[tuple[str, Any]] = []
     transforms = _series(results, "ntt", lambda row: (row.limbs, row.limbs * row.n / row.microseconds))
     if transforms:
-        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        figure = new_figure(7, 4.2)
         axes = figure.add_subplot(title=f"NTT throughput, {results.gpu}")
         axes.set(xlabel="limbs in one call", ylabel="coefficients a microsecond")
         _draw(axes, transforms)
         made.append(("ntt-throughput.svg", figure))
     products = _series(results, "multiply_relinearize", lambda row: (row.level, row.microseconds))
     if products:
-        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        figure = new_figure(7, 4.2)
         axes = figure.add_subplot(title=f"Multiplication with relinearization, {results.gpu}")
         axes.set(xlabel="level", ylabel="microseconds")
         _draw(axes, products)
         made.append(("multiplication-by-level.svg", figure))
     bars = _bootstrap_steps(results)
     if bars:
-        figure = Figure(figsize=(7, 1.2 + 0.5 * len(bars)), layout="constrained")
+        figure = new_figure(7, 1.2 + 0.5 * len(bars))
         axes = figure.add_subplot(title=f"Bootstraps by their steps, {results.gpu}")
         axes.set(xlabel="milliseconds")
         _draw_bars(axes, bars)
@@ -220,10 +214,10 @@ def plot(results: Results, folder: str) -> list[Path]:
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for name, figure in made:
-            figure.savefig(target / name, metadata={"Date": None})
     except OSError as error:
         raise FileError(f"can not write plots to {folder}: {error.strerror}") from error
+    for name, figure in made:
+        save_figure(figure, target / name)
     return [target / name for name, _ in made]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hemera.errors import Error
+from hemera._figures import new_figure, save_figure
+from hemera.errors import ParameterError
 
 __all__ = ["draw"]
 
@@ -34,23 +35,16 @@ def draw(rows: list[Row], path: Path) -> None:
     """Latency over the degree for each scheme, and of integer products over their size.
 
     Raises:
-        Error: without matplotlib, or when the file can not be written.
+        ParameterError: when matplotlib is not installed or does not know the format, and without rows.
+        FileError: when the file can not be written.
     """
-    try:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise Error("drawing needs matplotlib: pip install 'hemera[bench]'") from error
     panels = [scheme for scheme in ("bfv", "bgv", "ckks") if any(row.get("scheme") == scheme for row in rows)]
     if any(row["part"] == "integers" for row in rows):
         panels.append("integers")
     if not panels:
-        raise Error("there is nothing to draw: measure ciphertexts or integers")
-    plt.rcParams["svg.fonttype"] = "none"
-    plt.rcParams["svg.hashsalt"] = "hemera"
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 5.6), squeeze=False)
+        raise ParameterError("there is nothing to draw: measure ciphertexts or integers")
+    figure = new_figure(4.2 * len(panels), 5.6)
+    axes = figure.subplots(1, len(panels), squeeze=False)
     threads = sorted({row["threads"] for row in rows})
     for axis, panel in zip(axes[0], panels, strict=True):
         by = "bits" if panel == "integers" else "n"
@@ -73,10 +67,4 @@ def draw(rows: list[Row], path: Path) -> None:
         axis.set_title("integer product" if panel == "integers" else f"{panel.upper()}: ciphertext product")
         axis.grid(True, which="major", alpha=0.3)
         axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=1, frameon=False)
-    figure.tight_layout()
-    try:
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-    except OSError as error:
-        raise Error(f"can not write {path}: {error.strerror}") from error
-    finally:
-        plt.close(figure)
+    save_figure(figure, path)

@@ -24,8 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--data",
         default="genome",
         metavar="TABLE",
-        help=f"{', '.join(tables.NAMES)}, or a CSV file with the class in its last column (default: genome)",
+        help=f"{', '.join(tables.NAMES)}, or a file: comma-separated values, or .parquet (default: genome)",
     )
+    parser.add_argument("--label", metavar="COLUMN", help="of a file: the class (default: the last column)")
     parser.add_argument(
         "--model", metavar="FILE", help="JSON of a trained model, of xgboost or LightGBM (default: train one)"
     )
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     runs = []
     with StageProgress(1 + len(workloads) * len(chosen) * len(pipeline.STAGES)) as progress:
         progress("training in the clear")
-        table = tables.load(options.data, options.seed)
+        table = tables.load(options.data, options.seed, options.label)
         model, quantiser = _model(options, table)
         if options.samples is not None and options.samples > len(table.held_out):
             raise ParameterError(

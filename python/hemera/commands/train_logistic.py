@@ -21,6 +21,7 @@ TOLERANCE = 1e-3
 HELD_OUT = 0.2
 LOAN_ROWS = 56_250  # of which 45,000 are for training
 SMALL_ROWS = 1_280
+PRESET = "n16-40"
 SMALL_PRESET = "test-40"
 SMALL_DEGREE = 4096
 # Of each table, where no option says otherwise: tumours are told apart so well that logits grow large.
@@ -39,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument("--table", metavar="FILE", help="your own: comma-separated values, or .parquet")
     table.add_argument("--label", metavar="COLUMN", help="its column of two classes")
     table.add_argument("--positive", metavar="VALUE", help="the class that is 1 (default: the greater)")
+    table.add_argument(
+        "--each-class", action="store_true", help="a model for each class of --label, against the rest"
+    )
     table.add_argument("--seed", type=int, default=0, help="of table, split and order (default: 0)")
 
     algorithm = parser.add_argument_group("algorithm")
@@ -66,7 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     encryption = parser.add_argument_group("encryption")
     encryption.add_argument(
-        "--preset", default="n16-40", help="of bootstrapping parameters (default: n16-40)"
+        "--preset",
+        help="of bootstrapping parameters (default: n16-40), or paper: the paper's set, to compare with, "
+        "NOT SECURE",
     )
     _options.add_bootstrap_fields(encryption)
     encryption.add_argument(
@@ -97,8 +103,10 @@ def run(options: argparse.Namespace) -> int:
     if not 0 <= options.seed < 1 << 32:
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, not {options.seed}")
     params = make_parameters(options)
-    training, held_out = make_table(options).split(HELD_OUT, options.seed)
-    tables = [training] if options.folds is None else training.folds(options.folds, options.seed)
+    split = [table.split(HELD_OUT, options.seed) for table in make_tables(options)]
+    tables, held_out = [training for training, _ in split], [held for _, held in split]
+    if options.folds is not None:
+        tables = tables[0].folds(options.folds, options.seed)
     plan = logistic.TrainingPlan(
         params, make_settings(options, params, tables), bootstrap_every=options.bootstrap_every
     )
@@ -132,10 +140,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def make_parameters(options: argparse.Namespace) -> hemera.ckks.Parameters:
-    preset, fields = options.preset, dict(options.fields)
+    fields = dict(options.fields)
     if options.small:
-        preset, fields = SMALL_PRESET, {"degree": SMALL_DEGREE, **fields}
-    return hemera.ckks.Parameters.for_bootstrapping(preset, **fields)
+        return logistic.make_parameters(options.preset or SMALL_PRESET, **{"degree": SMALL_DEGREE, **fields})
+    return logistic.make_parameters(options.preset or PRESET, **fields)
+
+
+def make_tables(options: argparse.Namespace) -> list[logistic.Table]:
+    """One table; or one for each class, the same samples."""
+    if options.each_class:
+        if options.table is None or options.label is None:
+            raise ParameterError("--each-class needs --table FILE and --label COLUMN")
+        if options.folds is not None or options.positive is not None:
+            raise ParameterError(
+                "--each-class makes a model for each class: give no --folds and no --positive"
+            )
+        return logistic.read_classes(options.table, options.label)
+    return [make_table(options)]
 
 
 def make_table(options: argparse.Namespace) -> logistic.Table:

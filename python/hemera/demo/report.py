@@ -6,42 +6,27 @@ import math
 from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from hemera._options import size_text
+from hemera._run_table import RunTable
 from hemera.demo.pipeline import STAGES, Run
 
 
 def make_report(runs: Sequence[Run]) -> RenderableType:
     """One column a scheme."""
-    table = Table(title="Scores of tumours that the server can not see", title_justify="left")
-    table.add_column("")
-    for run in runs:
-        table.add_column(run.scheme.upper(), justify="right")
-
-    def row(name: str, *cells: str) -> None:
-        table.add_row(name, *cells)
-
-    row("held-out rows", *(str(run.rows) for run in runs))
-    row("ciphertexts", *(str(run.ciphertexts) for run in runs))
-    row("accuracy, clear model", *(f"{run.accuracy_clear:.1%}" for run in runs))
-    row("accuracy, encrypted", *(f"{run.accuracy_encrypted:.1%}" for run in runs))
-    row("same class as the clear model", *(f"{run.agreement:.1%}" for run in runs))
-    row("encrypted scores", *(_scores_text(run) for run in runs))
-    row("largest score error", *(_error_text(run) for run in runs))
-    table.add_section()
-    for stage in STAGES:
-        row(f"{stage.replace('_', ' ')}, s", *(f"{run.seconds[stage]:.3f}" for run in runs))
-    row("all, s", *(f"{sum(run.seconds.values()):.3f}" for run in runs))
-    table.add_section()
-    for name, title in (("keys", "keys to the server"), ("request", "request"), ("response", "response")):
-        row(title, *(size_text(run.bytes[name]) for run in runs))
-    table.add_section()
-    row("degree N", *(str(run.params.degree) for run in runs))
-    row("modulus, all primes", *(f"{run.params.log_modulus:.0f} bits" for run in runs))
-    row("security, bits", *(run.params.security for run in runs))
-    return Group(table, *_notes(runs))
+    table = RunTable("Scores of tumours that the server can not see", runs, lambda run: run.scheme.upper())
+    table.row("held-out rows", lambda run: str(run.rows))
+    table.row("ciphertexts", lambda run: str(run.ciphertexts))
+    table.row("accuracy, clear model", lambda run: f"{run.accuracy_clear:.1%}")
+    table.row("accuracy, encrypted", lambda run: f"{run.accuracy_encrypted:.1%}")
+    table.row("same class as the clear model", lambda run: f"{run.agreement:.1%}")
+    table.row("encrypted scores", _scores_text)
+    table.row("largest score error", _error_text)
+    table.section()
+    table.stages(STAGES, digits=3)
+    table.row("all, s", lambda run: f"{sum(run.seconds.values()):.3f}")
+    table.sizes_and_parameters()
+    return Group(table.table, *_notes(runs))
 
 
 def show(console: Console, runs: Sequence[Run]) -> None:

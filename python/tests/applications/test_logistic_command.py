@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from hemera.applications import logistic_regression as logistic
 from hemera.cli import main
+from hemera.errors import ParameterError
 
 pytest.importorskip("sklearn")
 QUICK = ["--device", "cpu", "--preset", "test-40", "--field", "levels=4", "--batch", "16"]
@@ -27,6 +29,11 @@ def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixt
         "levels: 4 an iteration, which begin at 15, 11, 7; 9 bootstraps",
         "with a bootstrap",
         "1024 samples x 25 features",
+        "sigmoid: degree 3 on -8 to 8, least-squares, within 0.114",
+        "memory: keys",
+        "accuracy",
+        "AUC",
+        "largest",
     ):
         assert words in shown.out
     assert "training" in shown.err
@@ -62,6 +69,30 @@ def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert "an iteration takes 4 levels" in shown.err
 
 
+def test_the_set_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train-logistic", "--preset", "paper", "--plan", "--rows", "6000", "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    plan = json.loads(shown.out)["plan"]
+    assert (plan["degree"], plan["security"], plan["bootstrap_every"]) == (65536, "below 128", 3)
+    assert plan["log_modulus"] > 1747
+    assert "security below 128" in shown.err
+    params = logistic.make_parameters("paper")
+    assert (len(params.primes), round(math.log2(params.scale))) == (27, 59)  # L = 26
+    assert 1_500 < math.log2(math.prod(params.primes[-1])) < 1_534
+    # Others insist on 128 bits, and so does this one when it is told to.
+    with pytest.raises(ParameterError, match="secure at degree 65536"):
+        logistic.make_parameters("paper", security=128)
+    # The same levels and digits in a small ring.
+    own = ["--small", "--preset", "paper", "--device", "cpu", "--rows", "300", "--iterations", "5"]
+    assert main(["train-logistic", *own, "--json", "-"]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert found["plan"]["degree"] == 4096
+    assert found["plan"]["levels"] == plan["levels"]
+    assert (found["plan"]["bootstraps"], found["difference"] < 1e-5) == (1, True)
+    assert "NOT SECURE" in shown.err
+
+
 def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pandas = pytest.importorskip("pandas")
     table = logistic.loan_applications(300, 1)
@@ -83,6 +114,38 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "model" in capsys.readouterr().out
 
 
+def test_a_model_for_each_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pandas = pytest.importorskip("pandas")
+    datasets = pytest.importorskip("sklearn.datasets")
+    data = datasets.load_wine()
+    frame = pandas.DataFrame(data.data, columns=data.feature_names)
+    frame["kind"] = [f"barolo {kind}" for kind in data.target]
+    file, told = tmp_path / "wine.csv", tmp_path / "run.json"
+    frame.to_csv(file, index=False)
+    own = ["--table", str(file), "--label", "kind", "--each-class", "--epochs", "1"]
+    assert main(["train-logistic", *QUICK, *own, "--json", str(told)]) == 0
+    found: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    assert found["table"] == "wine.csv: barolo 0"
+    assert (found["settings"]["models"], found["plan"]["state_slots"]) == (3, 64)
+    assert [mark["model"] for mark in found["marks"]] == [0, 1, 2]
+    assert found["difference"] < 1e-4
+    assert found["class_accuracy"]["encrypted"] == found["class_accuracy"]["clear"] > 0.9
+    assert found["class_accuracy"]["scikit_learn"] > 0.9
+    # Classes of wine differ, so no two models are alike, and each knows its own.
+    assert all(mark["encrypted"]["auc"] > 0.9 for mark in found["marks"])
+    assert "by the largest logit of 3 classes" in capsys.readouterr().out
+
+
+def test_a_mini_batch_of_several_ciphertexts(capsys: pytest.CaptureFixture[str]) -> None:
+    own = ["--rows", "300", "--batch", "80", "--rates", "0.3,0.6", "--iterations", "2", "--json", "-"]
+    assert main(["train-logistic", *QUICK, *own]) == 0
+    shown = capsys.readouterr()
+    found = json.loads(shown.out)
+    assert (found["plan"]["samples"], found["plan"]["ciphertexts"]) == (16, 5)
+    assert found["difference"] < 1e-4
+    assert "iteration of 2 models" in shown.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -91,11 +154,13 @@ def test_own_table_and_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--table", "nowhere.csv", "--label", "x"], "nowhere.csv"),
         (["--preset", "n16"], "n16-40"),
         (["--small", "--bootstrap-every", "4"], "bootstrap every 3 iterations or fewer"),
-        (["--small", "--batch", "65"], "at most 64 samples"),
+        (["--small", "--folds", "65"], "at most 64 models"),
         (["--small", "--degree", "2"], "odd degree"),
         (["--rows", "3"], "10 or more"),
         (["--rows", "50", "--data", "breast-cancer"], "made-up loans"),
         (["--seed", "-1"], "--seed"),
+        (["--each-class"], "--label"),
+        (["--each-class", "--table", "x.csv", "--label", "x", "--folds", "2"], "no --folds"),
     ],
 )
 def test_mistakes_are_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

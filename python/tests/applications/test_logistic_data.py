@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hemera.applications import logistic_regression as logistic
-from hemera.applications.logistic_regression import tables
+from hemera.applications import table_files
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 
 
@@ -112,12 +112,12 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("pandas")
     with pytest.raises(FileError, match=r"missing\.csv"):
         logistic.read_table(tmp_path / "missing.csv", "a")
-    whole = tables.extra
+    whole = table_files.extra
 
-    def without_pyarrow(module: str, group: str = "applications") -> object:
+    def without_pyarrow(module: str, group: str) -> object:
         return whole("no_such_module" if module == "pyarrow" else module, group)
 
-    monkeypatch.setattr(tables, "extra", without_pyarrow)
+    monkeypatch.setattr(table_files, "extra", without_pyarrow)
     with pytest.raises(ParameterError, match=r"pip install 'hemera\[parquet\]'"):
         logistic.read_table(tmp_path / "table.parquet", "a")
 

@@ -83,15 +83,39 @@ def test_each_way_of_training(
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
-def test_several_rates_and_several_tables_train_as_one_batch(
+@pytest.mark.parametrize("method", ["nesterov", "gradient"])
+def test_a_mini_batch_of_several_ciphertexts(params: hm.ckks.Parameters, method: Any) -> None:
+    # The last of the three is not full, and neither is the last mini-batch.
+    settings = replace(SMALL, method=method, batch=300, iterations=3)
+    plan = logistic.TrainingPlan(params, settings)
+    assert (plan.samples, plan.ciphertexts, plan.batch_shape, plan.bootstraps) == (128, 3, (3,), 2)
+    whole = logistic.loan_applications(800, 3)
+    table = logistic.Table(whole.name, whole.columns[:7], whole.features[:, :7], whole.labels)
+    batches = batches_of(settings, table)
+    assert batches.shape == (3, 300, 8)
+    found, _ = trained(plan, batches)
+    expected = np.stack(list(logistic.train_clear(settings, batches)))
+    assert np.abs(expected[-1]).max() > 0.1
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    # Each ciphertext teaches: without its samples the weights are others.
+    for part in range(3):
+        less = batches.copy()
+        less[:, 128 * part : 128 * (part + 1)] = 0
+        assert np.abs(list(logistic.train_clear(settings, less))[-1] - expected[-1]).max() > 1e-2
+
+
+def test_several_rates_and_several_tables_train_in_one_state(
     params: hm.ckks.Parameters, table: logistic.Table
 ) -> None:
-    rates = replace(SMALL, rates=(0.2, 0.6, 1.0))
+    rates = replace(SMALL, rates=(0.2, 1.0, 0.6))
     folds = replace(SMALL, models=3, iterations=6)
     for settings, tables in ((rates, [table]), (folds, table.folds(3, 0))):
         plan = logistic.TrainingPlan(params, settings)
+        # Four states of 8 slots: 32 samples of each model to a ciphertext, and one bootstrap for all.
+        assert (plan.state_slots, plan.bootstrap.slots, plan.samples, plan.ciphertexts) == (32, 32, 32, 2)
         batches = batches_of(settings, *tables)
-        found, _ = trained(plan, batches)
+        found, far = trained(plan, batches)
+        assert far.weights().shape == ()
         expected = np.stack(list(logistic.train_clear(settings, batches)))
         assert found.shape == (settings.iterations, 3, 8)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
@@ -99,11 +123,42 @@ def test_several_rates_and_several_tables_train_as_one_batch(
         assert min(np.abs(expected[-1][i] - expected[-1][i - 1]).max() for i in range(3)) > 1e-2
 
 
-def test_captured_iterations_have_the_same_bits(params: hm.ckks.Parameters, table: logistic.Table) -> None:
-    plan = logistic.TrainingPlan(params, SMALL)
+def test_as_many_models_as_rows(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+    settings = replace(SMALL, models=100, batch=2, iterations=2)
+    plan = logistic.TrainingPlan(params, settings)
+    assert (plan.state_slots, plan.samples, plan.ciphertexts) == (plan.slots, 1, 2)
+    batches = np.stack([batches_of(settings, table)[model : model + 2] for model in range(100)])
+    found, _ = trained(plan, batches)
+    np.testing.assert_allclose(
+        found, np.stack(list(logistic.train_clear(settings, batches))), rtol=0, atol=1e-4
+    )
+
+
+def test_models_start_from_weights_of_their_own(params: hm.ckks.Parameters, table: logistic.Table) -> None:
+    settings = replace(SMALL, rates=(0.9, 0.1), iterations=1)
+    plan = logistic.TrainingPlan(params, settings)
+    np.testing.assert_allclose(plan.model_factors, [3, 1])
+    begin = np.random.default_rng(7).uniform(-3, 3, (2, 8))
+    np.testing.assert_allclose(plan.unpack_weights(plan.pack_weights(begin)), begin)
+    batches = batches_of(settings, table)
+    own = logistic.Client(plan, device="cpu")
+    far = logistic.Server(plan, own.context, own.keys())
+    far.add_batch(own.encrypt(batches[0]))
+    list(far.train(own.start(begin)))
+    scores = settings.sigmoid(-begin @ batches[0].T)
+    expected = begin + settings.rates_at(0)[:, None] / 64 * (scores @ batches[0])
+    np.testing.assert_allclose(own.decrypt(far.weights()), expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("batch", [64, 150])
+def test_captured_iterations_have_the_same_bits(
+    params: hm.ckks.Parameters, table: logistic.Table, batch: int
+) -> None:
+    settings = replace(SMALL, batch=batch)
+    plan = logistic.TrainingPlan(params, settings)
     own = logistic.Client(plan, device="cpu")
     keys, start = own.keys(), own.start()
-    z = [own.encrypt(one) for one in batches_of(SMALL, table)]
+    z = [own.encrypt(one) for one in batches_of(settings, table)]
     answers = []
     for capture in (False, True):
         far = logistic.Server(plan, own.context, keys, capture=capture)
@@ -145,6 +200,25 @@ def test_client_and_server_exchange_bytes(params: hm.ckks.Parameters, table: log
     assert not far._evaluator.keys.has_public_key
 
 
+def test_mini_batches_may_come_while_it_trains_and_training_may_begin_anew(
+    params: hm.ckks.Parameters, table: logistic.Table
+) -> None:
+    settings = replace(SMALL, iterations=3)
+    plan = logistic.TrainingPlan(params, settings)
+    own = logistic.Client(plan, device="cpu")
+    far = logistic.Server(plan, own.context, own.keys())
+    batches = batches_of(settings, table)[:3]
+    expected = list(logistic.train_clear(settings, batches))[-1]
+    begun = far.train(own.start())
+    for number, batch in enumerate(batches):
+        far.add_batch(own.encrypt(batch))
+        assert next(begun) == number + 1
+    np.testing.assert_allclose(own.decrypt(far.weights()), expected, rtol=0, atol=1e-4)
+    next(far.train(own.start()))
+    list(far.train(own.start()))
+    np.testing.assert_allclose(own.decrypt(far.weights()), expected, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("module", [client, server])
 def test_sides_do_not_import_each_other(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
@@ -169,6 +243,18 @@ def test_plans_tell_levels_keys_and_operations() -> None:
     assert operations["products"] == 4  # two with z, two of a polynomial of degree 3
     log_steps = 3 + 3 + 7  # along rows of 8, back, and over 128 rows
     assert log_steps < operations["rotations"] <= 2 * log_steps + 1
+    # Of three ciphertexts: all but the sums over rows and the step three times, and one relinearization of
+    # the gradients' products.
+    more = logistic.TrainingPlan(whole, replace(SMALL, batch=300)).operations()
+    one = plan.iterations[0]
+    sums = one.gradient.operations["key_products"]
+    assert more["products"] == 3 * 4
+    assert more["rotations"] == 3 * (operations["rotations"] - sums - 1) + sums + 1
+    assert more["key_products"] == 3 * (operations["key_products"] - sums - 2) + sums + 2
+    assert more["rescales"] == 3 * (operations["rescales"] - 4) + 4
+    # Keys of rotations are over the primes of the level where they are used, and no others.
+    for at, circuit in ((14, one.scores), (12, one.copies), (11, one.gradient)):
+        assert {tuple(need.primes) for need in circuit.needed_keys} == {tuple(whole.primes[at])}
     deeper = logistic.TrainingPlan(whole, replace(SMALL, degree=7))
     assert (deeper.settings.depth, deeper.bootstrap_every) == (5, 2)
     assert deeper.operations()["products"] > 4
@@ -195,9 +281,9 @@ def test_plans_refuse_what_does_not_fit(params: hm.ckks.Parameters) -> None:
     with pytest.raises(LevelError, match="bootstrap every 1 iterations or fewer"):
         logistic.TrainingPlan(params, SMALL, bootstrap_every=0)
     with pytest.raises(
-        ParameterError, match=r"129 samples .* at most 128 samples, or parameters of a larger"
+        ParameterError, match=r"each of 129 models .* at most 128 models, or parameters of a larger"
     ):
-        logistic.TrainingPlan(params, replace(SMALL, batch=129))
+        logistic.TrainingPlan(params, replace(SMALL, models=129))
     with pytest.raises(ParameterError, match="for_bootstrapping"):
         logistic.TrainingPlan(hm.ckks.Parameters.for_circuit(4), SMALL)
 
@@ -212,6 +298,9 @@ def test_what_does_not_fit_the_plan_is_refused(params: hm.ckks.Parameters) -> No
         far.weights()
     with pytest.raises(MismatchError, match="Client of the same plan"):
         far.add_batch(own.start())
+    two = logistic.Client(logistic.TrainingPlan(params, replace(SMALL, batch=200)), device="cpu")
+    with pytest.raises(MismatchError, match=r"shape \(2,\) .* plan's shape \(\)"):
+        far.add_batch(bytes(two.encrypt(np.zeros((200, 8)))))
     low = far._evaluator.at_level(own.encrypt(np.zeros((64, 8))), plan.iterations[0].level - 1)
     with pytest.raises(LevelError, match="at level 6, where iterations begin at 7"):
         far.add_batch(low)

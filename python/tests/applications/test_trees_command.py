@@ -89,6 +89,7 @@ def test_genome_by_both_circuits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_model_of_xgboost_and_a_table_of_ones_own(tmp_path: Path) -> None:
     """The model's scores decide as the library's do, on a CSV file with names for classes."""
+    pytest.importorskip("pandas")
     contents = json.loads((MODELS / "xgboost-wine-2.json").read_text())
     model, table = tmp_path / "model.json", tmp_path / "wine.csv"
     model.write_text(json.dumps(contents["model"]))
@@ -101,6 +102,34 @@ def test_a_model_of_xgboost_and_a_table_of_ones_own(tmp_path: Path) -> None:
     assert run["exact"] is True
     assert run["accuracy_float"] == run["accuracy_encrypted"] == 1.0
     assert run["samples"] == 20
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_with_words_and_the_class_in_any_column(tmp_path: Path, ending: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="an optional extra")
+    random = np.random.default_rng(5)
+    sizes, places = random.normal(size=200), random.choice(["north", "south"], 200)
+    grades = np.where(sizes > 0.5, 10, np.where(places == "north", 2, 3))
+    frame = pandas.DataFrame({"grade": grades, "size": sizes, "place": places})
+    path = tmp_path / f"table.{ending}"
+    _ = frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
+    found = tables.load(str(path), 0, "grade")
+    assert found.name == "table"
+    assert found.train.shape == found.held_out.shape == (100, 3)
+    together = np.concatenate([found.train, found.held_out])
+    classes = np.concatenate([found.train_labels, found.labels])
+    # Classes in the order of their numbers, and words as 0 and 1 for each.
+    np.testing.assert_array_equal(classes == 2, together[:, 0] > 0.5)
+    np.testing.assert_array_equal(classes == 0, (together[:, 0] <= 0.5) & (together[:, 1] == 1))
+    np.testing.assert_array_equal(together[:, 1], 1 - together[:, 2])
+    pytest.importorskip("sklearn")
+    own = ["--data", str(path), "--label", "grade", "--trainer", "scikit-learn", "--trees", "8"]
+    (run,) = call(tmp_path / "a.json", *own)["runs"]
+    assert run["exact"] is True
+    assert run["accuracy_encrypted"] > 0.8
+    assert run["model"]["scores"] == 3
 
 
 def test_json_on_standard_output(capsys: Any) -> None:
@@ -128,12 +157,14 @@ def test_a_wrong_score_fails_the_command(monkeypatch: pytest.MonkeyPatch, capsys
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,x\n", "heading and four rows"),
-        ("a,b\n1,x\n2,y\n,x\n4,y\n", "no cell empty"),
-        ("a\nx\ny\nx\ny\n", "has no features"),
+        ("a,b\n1,x\n", "has 1 rows; four are the least"),
+        ("a,b\n1,x\n2,y\n,x\n4,y\n", "column 'a' of"),
+        ("a\nx\ny\nx\ny\n", "no column beside 'a'"),
+        ("a,b\n1,2,3\n4,5,6\n7,8,9\n1,2,3\n", "no table of comma-separated values"),
     ],
 )
 def test_tables_that_are_refused(text: str, words: str, tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("pandas")
     path = tmp_path / "table.csv"
     path.write_text(text)
     assert main(["score-trees", "--data", str(path)]) == 1
@@ -149,6 +180,7 @@ def test_wrong_usage(tmp_path: Path, capsys: Any) -> None:
         (["--data", "digits", "--trainer", "random", "--workload", "paper"], "features 0, 1 and 2"),
         (["--data", "digits", "--trainer", "random", "--depth", "5", "--trees", "1"], "depth"),
         (["--data", "digits", "--model", str(tmp_path / "absent.json")], "can not read"),
+        (["--data", "digits", "--label", "kind"], "a table of your own"),
     ]
     for arguments, words in cases:
         assert main(["score-trees", "--device", "cpu", *arguments]) == 1, arguments

@@ -70,11 +70,9 @@ def test_scores_are_exact(scores: int, trees: int, depth: int, levels: int, samp
     assert np.abs(found / asking.scale - model.scores(rows)).max() <= (trees + 1) / 2 / asking.scale
 
 
-@pytest.mark.parametrize(
-    "name", ["xgboost-wine-2", "xgboost-breast-cancer-3", "xgboost-diabetes-1", "lightgbm-wine-2"]
-)
-def test_models_of_the_libraries(name: str, tmp_path: Path) -> None:
-    contents = json.loads((FOLDER / f"{name}.json").read_text())
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.json")), ids=lambda file: file.stem)
+def test_models_of_the_libraries(file: Path, tmp_path: Path) -> None:
+    contents = json.loads(file.read_text())
     path = tmp_path / "model.json"
     path.write_text(json.dumps(contents["model"]))
     rows, margins = np.array(contents["rows"]), np.array(contents["margins"])
@@ -108,14 +106,16 @@ def test_at_secure_parameters_of_its_own() -> None:
     np.testing.assert_array_equal(found, own.model.scores(rows))
 
 
-@pytest.mark.parametrize("name", ["8192-218", "8192-214"])
+@pytest.mark.parametrize("name", ["8192-218", "8192-214", "16384-438", "16384-430"])
 def test_the_papers_circuit(name: str) -> None:
     model = random_ensemble(11, 128, 2, feature_count=300, levels=3, seed=1)
     rows = np.random.default_rng(1).integers(0, 3, (2, 300))
     own, _, found = score(model, Quantiser.of_levels(300, 3), rows, parameters=name, workload="paper")
     np.testing.assert_array_equal(found, own.model.scores(rows))
     assert own.operations == {key: 2 * count for key, count in paper.PER_SAMPLE.items()}
-    assert round(own.params.log_modulus) == int(name.partition("-")[2])
+    degree, bits = map(int, name.split("-"))
+    assert (own.params.degree, round(own.params.log_modulus)) == (degree, bits)
+    assert own.params.security == (">=128" if bits in (214, 430) else ">=128 (2018 table)")
 
 
 def test_the_papers_counts() -> None:

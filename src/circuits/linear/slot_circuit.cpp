@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/circuit_gadgets.hpp"
 #include "circuits/coefficient.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
@@ -51,7 +52,7 @@ double copies_of(const Steps& steps) {
 
 SlotCircuit::SlotCircuit(const rlwe::Parameters& parameters, std::size_t slots,
                          const SlotCircuitOptions& options)
-    : Plan(parameters), slots_(slots), fewest_keys_(options.fewest_keys) {
+    : Plan(parameters), slots_(slots), fewest_keys_(options.fewest_keys), own_keys_(options.own_keys) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("sums, copies and masks of slots are for CKKS, not for " +
                         rlwe::name(parameters.scheme()));
@@ -107,6 +108,11 @@ SlotCircuit SlotCircuit::mask(const rlwe::Parameters& parameters, std::vector<bo
   return result;
 }
 
+rlwe::GadgetPrimes SlotCircuit::gadget_at(const rlwe::Parameters& parameters, std::size_t level) const {
+  return own_keys_ ? rotation_gadget(parameters, level, most_special_primes)
+                   : parameters.default_gadget(level);
+}
+
 // Steps through the bits of a row's number. To the left, row k gets all rows from it on. To the right, row
 // `position` gets to all rows: bits that it has are left out by turning left, the others by turning right.
 std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const rlwe::Parameters& parameters, const Blocks& blocks,
@@ -115,7 +121,7 @@ std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const rlwe::Parameters& par
   const auto bits = static_cast<std::size_t>(std::countr_zero(blocks.count));
   // In words of memory traffic: a rotation reads two components of every digit's key, a step extends the
   // digits and divides two components, whose transforms count thrice.
-  const rlwe::GadgetPrimes gadget = parameters.default_gadget(std::min(level, parameters.levels() - 1));
+  const rlwe::GadgetPrimes gadget = gadget_at(parameters, std::min(level, parameters.levels() - 1));
   const auto digits = static_cast<double>(gadget.digits.size());
   const auto cost_of = [&](std::size_t width) {
     return 2 * digits * static_cast<double>((std::size_t{1} << width) - 1) + 3 * (digits + 2);
@@ -161,8 +167,8 @@ void SlotCircuit::tell_needs(const rlwe::Parameters& parameters) {
   cost_.scale = scales.level_scale(cost_.level);
   cost_.result_scale = scales.level_scale(cost_.result_level);
   rounding_ = division_error(parameters, slots_);
-  const rlwe::GadgetPrimes above = parameters.default_gadget(cost_.level);
-  const rlwe::GadgetPrimes below = parameters.default_gadget(cost_.result_level);
+  const rlwe::GadgetPrimes above = gadget_at(parameters, cost_.level);
+  const rlwe::GadgetPrimes below = gadget_at(parameters, cost_.result_level);
   switching_before_ = switching_error(parameters, above, slots_);
   switching_after_ = switching_error(parameters, below, slots_);
 

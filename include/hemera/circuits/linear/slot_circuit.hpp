@@ -26,6 +26,9 @@ struct SlotCircuitOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// log2(count) keys for each sum or copy, in place of a few more for fewer steps.
   bool fewest_keys = false;
+  /// Keys over the primes of the levels alone where they are used, which are shorter and take less time, in
+  /// place of the parameters' own for these levels, which serve all levels below too.
+  bool own_keys = false;
 };
 
 /// A plan: rotations of the ciphertext are summed, the sum is multiplied by a mask of 0 and 1, and rotations
@@ -68,6 +71,7 @@ class SlotCircuit : public Plan {
   using Step = std::vector<std::size_t>;
 
   SlotCircuit(const rlwe::Parameters& parameters, std::size_t slots, const SlotCircuitOptions& options);
+  [[nodiscard]] rlwe::GadgetPrimes gadget_at(const rlwe::Parameters& parameters, std::size_t level) const;
   [[nodiscard]] std::vector<Step> steps_of(const rlwe::Parameters& parameters, const Blocks& blocks,
                                            std::size_t position, std::size_t level, bool to_left) const;
   void tell_needs(const rlwe::Parameters& parameters);
@@ -76,7 +80,7 @@ class SlotCircuit : public Plan {
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
 
   std::size_t slots_;
-  bool fewest_keys_;
+  bool fewest_keys_, own_keys_;
   std::vector<Step> before_, after_;                   // the mask
   std::vector<bool> kept_;                             // empty: no mask
   double plaintext_scale_ = 0;                         // of the mask

@@ -8,6 +8,7 @@ client, server = Client(plan), Server(plan, context, keys)
 from hemera.applications.logistic_regression.clear import train_clear
 from hemera.applications.logistic_regression.client import Client
 from hemera.applications.logistic_regression.measures import Quality, area_under_curve, loss, quality
+from hemera.applications.logistic_regression.parameters import make_parameters
 from hemera.applications.logistic_regression.plan import TrainingPlan
 from hemera.applications.logistic_regression.preparation import Preparation, make_batches, suggest_rate
 from hemera.applications.logistic_regression.server import Server
@@ -17,6 +18,7 @@ from hemera.applications.logistic_regression.tables import (
     Table,
     breast_cancer,
     loan_applications,
+    read_classes,
     read_table,
 )
 
@@ -34,7 +36,9 @@ __all__ = [
     "loan_applications",
     "loss",
     "make_batches",
+    "make_parameters",
     "quality",
+    "read_classes",
     "read_table",
     "sigmoid",
     "suggest_rate",

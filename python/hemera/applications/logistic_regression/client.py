@@ -56,7 +56,8 @@ class Client:
         )
 
     def encrypt(self, z: ArrayLike) -> hemera.Ciphertext:
-        """Mini-batches of shape (..., batch, width) as ciphertexts of shape (...).
+        """A mini-batch of shape (batch, width) for all models, or (models, batch, width), as ciphertexts of
+        the shape `plan.batch_shape`.
 
         Raises:
             ParameterError: for another shape.
@@ -70,15 +71,8 @@ class Client:
             ParameterError: for weights above `weight_bound`, or of another shape.
         """
         own = self._plan.settings
-        shape = (own.models, own.width)
-        given = np.zeros(shape) if weights is None else np.asarray(weights, dtype=np.float64)
-        if given.shape != shape or not np.abs(given).max() <= own.weight_bound:
-            raise hemera.errors.ParameterError(
-                f"weights to start from have the shape {shape}, at most {own.weight_bound} each; these "
-                f"have the shape {given.shape}"
-            )
-        state = given / own.weight_bound * (1 + 1j if own.is_accelerated else 1)
-        return self._encrypted(state if own.models > 1 else state[0])
+        given = np.zeros((own.models, own.width)) if weights is None else weights
+        return self._encrypted(self._plan.pack_weights(given))
 
     def decrypt(self, state: hemera.Ciphertext | bytes) -> Floats:
         """The weights of shape (models, width), the intercept first, of an encrypted state.
@@ -95,7 +89,7 @@ class Client:
                 "keep; train again with a larger weight_bound, a lower rate, or a wider interval of "
                 "the sigmoid"
             )
-        return self._plan.unpack_weights(values.reshape(self._plan.settings.models, -1))
+        return self._plan.unpack_weights(values)
 
     def parameters(self) -> bytes:
         """The parameters that the server needs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +30,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Iteration:
-    """The circuits of an iteration that starts at a level. Rows are samples, of `width` slots each."""
+    """The circuits of an iteration that starts at a level. Rows are samples of one model, of `width` slots
+    each."""
 
     level: int
     scores: InnerSum
@@ -43,22 +43,33 @@ class Iteration:
     gradient_level: int
     """Of the product with the z of the gradient."""
     gradient: InnerSum
-    """The sum of all rows, in each of them."""
+    """The sum of all rows of each model, in each of them."""
     products: tuple[MatrixVectorProduct, ...]
     """Of one number with another: what the two products with z need and cost."""
 
     @property
+    def by_ciphertext(self) -> tuple[Plan, ...]:
+        """What each ciphertext of a mini-batch goes through."""
+        return self.products[0], self.scores, self.sigmoid, self.copies
+
+    @property
     def circuits(self) -> tuple[Plan, ...]:
-        return *self.products, self.scores, self.sigmoid, self.copies, self.gradient
+        return *self.by_ciphertext, self.products[1], self.gradient
 
 
 class TrainingPlan:
     """Levels, keys and cost of training, and how samples and weights lie in slots.
 
-    A ciphertext's N/2 slots are rows of `settings.width`, one sample each. The state, v + i w (Nesterov) or v
-    (gradient descent) over `weight_bound`, repeats in every row: so it is a ciphertext of `width` slots, too,
-    and is bootstrapped as that. z is encrypted times `feature_factor`, so that the sums along rows are those
-    over the sigmoid's interval, from -1 to 1.
+    A ciphertext's N/2 slots are rows of `settings.width`. Of M models (filled up to a power of two) row q M
+    + m is of model m and has sample q of its mini-batch; what does not fit goes on in the next ciphertext,
+    and the gradients of all are summed before the one step. The state, v + i w (Nesterov) or v (gradient
+    descent) of each model over `weight_bound`, repeats in all of the model's rows: so it is a ciphertext of
+    M `width` slots, too, and is bootstrapped as that, for all models at once. z is encrypted times
+    `feature_factor`, so that the sums along rows are those over the sigmoid's interval, from -1 to 1.
+
+    Models of different learning rates take the same steps on the server: with r = sqrt(rate / smallest
+    rate), the gradient of v / r on samples z r, at the smallest rate, is that of v on z over r, and z r
+    times v / r is z v.
 
     Args:
         params: of `hemera.ckks.Parameters.for_bootstrapping`, the same for client and server.
@@ -67,22 +78,22 @@ class TrainingPlan:
 
     Raises:
         LevelError: when a bootstrap leaves fewer levels than these iterations take.
-        ParameterError: when a mini-batch does not fit the slots, or for other parameters.
+        ParameterError: when a sample of each model does not fit the slots, or for other parameters.
     """
 
     def __init__(self, params: Parameters, settings: Settings, *, bootstrap_every: int | None = None) -> None:
         self._params = params
         self._settings = settings
         slots = params.max_slots
-        if settings.width * settings.batch > slots:
+        if self.state_slots > slots:
             raise ParameterError(
-                f"a mini-batch of {settings.batch} samples in rows of {settings.width} (1 + "
+                f"a sample of each of {settings.models} models in rows of {settings.width} (1 + "
                 f"{settings.features} features, filled up) does not fit the {slots} slots of a "
-                f"ciphertext; take at most {slots // settings.width} samples, or parameters of a "
+                f"ciphertext; take at most {slots // settings.width} models, or parameters of a "
                 "larger degree"
             )
         real = not settings.is_accelerated
-        self._bootstrap = Bootstrap(params, settings.width, real=real)
+        self._bootstrap = Bootstrap(params, self.state_slots, real=real)
         depth, left = settings.depth, self._bootstrap.levels_left
         every = max(1, left // depth) if bootstrap_every is None else bootstrap_every
         if every < 1 or every * depth > left:
@@ -95,9 +106,9 @@ class TrainingPlan:
                     "lower degree"
                 )
             )
-        if not real and 4 * settings.width <= params.degree:
+        if not real and 4 * self.state_slots <= params.degree:
             # One longest step in place of two, for a level: taken where that level is left over.
-            merged = Bootstrap(params, settings.width, merge_parts=True)
+            merged = Bootstrap(params, self.state_slots, merge_parts=True)
             if merged.levels_left >= every * depth:
                 self._bootstrap = merged
         start = self._bootstrap.input_level + every * depth
@@ -120,12 +131,32 @@ class TrainingPlan:
 
     @property
     def rows(self) -> int:
-        """The samples that fit a ciphertext."""
+        """Of a ciphertext, with a sample of one model each."""
         return self.slots // self._settings.width
 
     @property
+    def state_slots(self) -> int:
+        """Of the state: a row of each model, filled up to a power of two."""
+        return self._settings.width << (self._settings.models - 1).bit_length()
+
+    @property
+    def samples(self) -> int:
+        """Of each model, that fit a ciphertext."""
+        return self.slots // self.state_slots
+
+    @property
+    def ciphertexts(self) -> int:
+        """Of a mini-batch."""
+        return -(-self._settings.batch // self.samples)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Of a mini-batch's ciphertexts as one batch: () where it is one alone."""
+        return () if self.ciphertexts == 1 else (self.ciphertexts,)
+
+    @property
     def bootstrap(self) -> Bootstrap:
-        """Of the state: `width` slots."""
+        """Of the state: `state_slots` slots."""
         return self._bootstrap
 
     @property
@@ -156,32 +187,65 @@ class TrainingPlan:
 
     # --- Layout. ---
 
+    @property
+    def model_factors(self) -> Floats:
+        """Of each model: what its z is multiplied by, and its weights are divided by, for its learning rate
+        to be the smallest one; from 1 on, of shape (models,)."""
+        rates = self._settings.rates_at(0)
+        return np.asarray(np.sqrt(rates / rates.min()), dtype=np.float64)
+
     def pack(self, z: ArrayLike) -> Floats:
-        """Mini-batches of shape (..., batch, width) as slots, of shape (..., slots)."""
-        rows = np.asarray(z, dtype=np.float64)
-        expected = (self._settings.batch, self._settings.width)
-        if rows.ndim < 2 or rows.shape[-2:] != expected:
-            raise ParameterError(f"a mini-batch has the shape {expected}, not {rows.shape[-2:]}")
-        slots = np.zeros((*rows.shape[:-2], self.slots))
-        flat = rows.reshape(*rows.shape[:-2], -1)
-        slots[..., : flat.shape[-1]] = self.feature_factor * flat
-        return slots
+        """A mini-batch of shape (batch, width) for all models, or (models, batch, width), as slots of shape
+        (*batch_shape, slots).
+
+        Raises:
+            ParameterError: for another shape.
+        """
+        own, given = self._settings, np.asarray(z, dtype=np.float64)
+        expected = (own.batch, own.width)
+        if given.shape not in (expected, (own.models, *expected)):
+            raise ParameterError(
+                f"a mini-batch has the shape {expected}, or one such for each of {own.models} models, not "
+                f"{given.shape}"
+            )
+        rows = np.zeros((self.ciphertexts * self.samples, self.state_slots // own.width, own.width))
+        by_model = np.broadcast_to(given, (own.models, *expected)) * self.model_factors[:, None, None]
+        rows[: own.batch, : own.models] = self.feature_factor * by_model.swapaxes(0, 1)
+        return rows.reshape(*self.batch_shape, self.slots)
+
+    def pack_weights(self, weights: ArrayLike) -> NDArray[np.complex128]:
+        """The state of weights of shape (models, width), v and w alike, as slots of shape (state_slots,).
+
+        Raises:
+            ParameterError: for weights above `weight_bound`, or of another shape.
+        """
+        own, given = self._settings, np.asarray(weights, dtype=np.float64)
+        shape = (own.models, own.width)
+        if given.shape != shape or not np.abs(given).max() <= own.weight_bound:
+            raise ParameterError(
+                f"weights to start from have the shape {shape}, at most {own.weight_bound} each; these "
+                f"have the shape {given.shape}"
+            )
+        rows = np.zeros((self.state_slots // own.width, own.width), dtype=np.complex128)
+        rows[: own.models] = given / (own.weight_bound * self.model_factors[:, None])
+        return rows.ravel() * (1 + 1j if own.is_accelerated else 1)
 
     def unpack_weights(self, state: NDArray[np.complex128]) -> Floats:
-        """The weights of decrypted states of shape (..., width)."""
-        part = state.imag if self._settings.is_accelerated else state.real
-        return np.asarray(self._settings.weight_bound * part, dtype=np.float64)
+        """The weights, of shape (models, width), of a decrypted state of shape (state_slots,)."""
+        own = self._settings
+        part = state.imag if own.is_accelerated else state.real
+        rows = part.reshape(-1, own.width)[: own.models]
+        return np.asarray(own.weight_bound * self.model_factors[:, None] * rows, dtype=np.float64)
 
     # --- Numbers of an iteration. ---
 
-    def gradient_factors(self, iteration: int) -> NDArray[np.complex128]:
-        """What z is multiplied by for the gradient, for each model: the learning rate, and where the gradient
+    def gradient_factor(self, iteration: int) -> complex:
+        """What z is multiplied by for the gradient: the smallest learning rate, and where the gradient
         goes: 1 for v alone, (1 + momentum) + i for v + i w."""
         own = self._settings
-        step = own.rates_at(iteration) / (own.batch * own.weight_bound * self.feature_factor)
-        if not own.is_accelerated:
-            return step.astype(np.complex128)
-        return np.asarray(step * (1 + own.momentum_at(iteration) + 1j), dtype=np.complex128)
+        step = float(own.rates_at(iteration).min())
+        step /= own.batch * own.weight_bound * self.feature_factor
+        return step * (1 + own.momentum_at(iteration) + 1j) if own.is_accelerated else complex(step)
 
     def state_factors(self, iteration: int) -> tuple[complex, complex]:
         """a and b with the next state = gradient + a (s + conj s) + b s, for Nesterov's state s = v + i w:
@@ -194,7 +258,7 @@ class TrainingPlan:
     def operations(self, position: int = 0) -> dict[str, int]:
         """Operations of the iteration at a position after a bootstrap, by kind: as `Plan.operations`, and
         "rotations", those with a key of their own, conjugations among them."""
-        return _operations_of(self._iterations[position], self._settings)
+        return _operations_of(self._iterations[position], self._settings, self.ciphertexts)
 
     @property
     def key_bytes(self) -> int:
@@ -218,13 +282,20 @@ class TrainingPlan:
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes of values in between at once, for all models, by a model of the CPU."""
-        return self._settings.models * max(circuit.workspace_bytes for circuit in self.circuits)
+        """Bytes of values in between at once, by a model of the CPU."""
+        once = (self._bootstrap, *(one.gradient for one in self._iterations))
+        each = (circuit for one in self._iterations for circuit in one.by_ciphertext)
+        return max(
+            max(circuit.workspace_bytes for circuit in once),
+            self.ciphertexts * max(circuit.workspace_bytes for circuit in each),
+        )
 
     @property
     def batch_bytes(self) -> int:
-        """Bytes of a mini-batch's ciphertext as it comes."""
-        return 16 * len(self._params.primes[self._iterations[0].level]) * self._params.degree
+        """Bytes of a mini-batch as it comes."""
+        return (
+            16 * self.ciphertexts * len(self._params.primes[self._iterations[0].level]) * self._params.degree
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """What it tells, for programs."""
@@ -235,6 +306,9 @@ class TrainingPlan:
             "slots": self.slots,
             "rows": self.rows,
             "width": self._settings.width,
+            "state_slots": self.state_slots,
+            "samples": self.samples,
+            "ciphertexts": self.ciphertexts,
             "depth": self._settings.depth,
             "bootstrap_every": self.bootstrap_every,
             "bootstraps": self.bootstraps,
@@ -254,9 +328,11 @@ class TrainingPlan:
     def report(self) -> str:
         """What it needs and costs, in some lines for people."""
         own, boot = self._settings, self._bootstrap
+        several = f" of each of {own.models} models" if own.models > 1 else ""
         lines = [
-            f"{own.method} on mini-batches of {own.batch} samples x {own.width} features, {self.rows} "
-            f"samples a ciphertext of {self.slots} slots",
+            f"{own.method} on mini-batches of {own.batch} samples x {own.width} features{several}: "
+            f"{self.samples} to a ciphertext of {self.slots} slots, {self.ciphertexts} "
+            f"ciphertext{'s' * (self.ciphertexts > 1)} a mini-batch",
             f"N = {self._params.degree}, {self._params.log_modulus:.0f} bits with special primes, security "
             f"{self._params.security}",
             f"sigmoid: degree {own.degree} on -{own.interval:g} to {own.interval:g}, {own.fit}, within "
@@ -293,11 +369,19 @@ class TrainingPlan:
         masked = Polynomial(coefficients.reshape(own.degree + 1, slots), per_slot=True, name="masked sigmoid")
         return Iteration(
             level,
-            InnerSum(params, slots, own.width, level=level - 1),
+            InnerSum(params, slots, own.width, level=level - 1, own_keys=True),
             masked.plan(params, level=level - 1),
-            Replication(params, slots, own.width, others_are_zero=True, level=after),
+            Replication(params, slots, own.width, others_are_zero=True, level=after, own_keys=True),
             after,
-            InnerSum(params, slots, self.rows, stride=own.width, everywhere=True, level=after - 1),
+            InnerSum(
+                params,
+                slots,
+                self.samples,
+                stride=self.state_slots,
+                everywhere=True,
+                level=after - 1,
+                own_keys=True,
+            ),
             tuple(MatrixVectorProduct(params, 1, 1, level=at) for at in (level, after)),
         )
 
@@ -313,14 +397,22 @@ _TITLES = {
 }
 
 
-def _operations_of(iteration: Iteration, settings: Settings) -> dict[str, int]:
+def _operations_of(iteration: Iteration, settings: Settings, ciphertexts: int) -> dict[str, int]:
     total: Counter[str] = Counter()
-    for circuit in iteration.circuits:
+    for circuit in iteration.by_ciphertext:
         total.update(circuit.operations)
-    slots: Iterable[Plan] = (iteration.scores, iteration.copies, iteration.gradient)
-    total["rotations"] = sum(circuit.operations["key_products"] for circuit in slots)
     # z comes down for both products, and for the second is multiplied by the learning rate.
     total.update(plain_products=1, rescales=3)
+    total["rotations"] = _rotations(iteration.scores, iteration.copies)
+    total = Counter({kind: ciphertexts * count for kind, count in total.items()})
+    # The products of the gradient are relinearized and rescaled as their sum.
+    total.update(iteration.products[1].operations)
+    total.update(iteration.gradient.operations)
+    total.update(products=ciphertexts - 1, rotations=_rotations(iteration.gradient))
     if settings.is_accelerated:
         total.update(rotations=1, key_products=1, mod_ups=1, divisions=1, plain_products=2, rescales=3)
     return {kind: total[kind] for kind in _TITLES}
+
+
+def _rotations(*circuits: Plan) -> int:
+    return sum(circuit.operations["key_products"] for circuit in circuits)

@@ -8,9 +8,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hemera._figures import new_figure, save_figure
 from hemera._options import size_text
 from hemera.applications.logistic_regression.run import Run
-from hemera.errors import FileError, ParameterError
 
 __all__ = ["draw", "make_report", "show"]
 
@@ -55,6 +55,16 @@ def _lines(run: Run) -> list[Text]:
             f"{own.interval:g}: a wider "
             "one is safer."
         )
+    if run.class_accuracy is not None:
+        found = run.class_accuracy
+        lines.append(
+            f"by the largest logit of {own.models} classes: {found['encrypted']:.2%} right encrypted, "
+            f"{found['clear']:.2%} clear, {found['scikit_learn']:.2%} scikit-learn"
+        )
+    lines.append(
+        f"sigmoid: degree {own.degree} on -{own.interval:g} to {own.interval:g}, {own.fit}, within "
+        f"{own.sigmoid.error:.3f}; the largest logit was {run.largest_logit:.1f}"
+    )
     models = f" of {own.models} models" if own.models > 1 else ""
     lines.append(f"iteration{models}: {_time(seconds['iteration'])}")
     if "bootstrap" in seconds:
@@ -73,7 +83,7 @@ def _lines(run: Run) -> list[Text]:
     )
     lines.append(f"N = {run.plan.params.degree}, security {run.plan.params.security}; {run.description}")
     if run.plan.params.security_bits < 128:
-        lines.append("These parameters are NOT SECURE: they are for trying things out.")
+        lines.append("These parameters are NOT SECURE: they are for trying things out and for comparisons.")
     return [Text(line) for line in lines]
 
 
@@ -94,14 +104,7 @@ def draw(run: Run, path: str | Path) -> None:
         ParameterError: when matplotlib is not installed, or does not know the format.
         FileError: when the file can not be written.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ParameterError("plots need matplotlib: pip install 'hemera[applications]'") from None
-    # The same file for the same numbers.
-    matplotlib.rcParams["svg.hashsalt"] = "hemera"
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    figure = new_figure(7, 4.2)
     axes = figure.add_subplot(title=f"{run.table}: loss on the training samples")
     axes.set(xlabel="iteration", ylabel="loss")
     iterations = range(1, len(run.losses["clear"]) + 1)
@@ -117,10 +120,4 @@ def draw(run: Run, path: str | Path) -> None:
         axes.axvline(number, color="0.8", linewidth=0.8)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
-    file = Path(path)
-    try:
-        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
-    except OSError as error:
-        raise FileError(f"can not write {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise ParameterError(f"can not draw {file}: {error}") from error
+    save_figure(figure, path)

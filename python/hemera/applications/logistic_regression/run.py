@@ -17,7 +17,8 @@ from hemera.applications.logistic_regression.measures import Quality, loss, qual
 from hemera.applications.logistic_regression.plan import TrainingPlan
 from hemera.applications.logistic_regression.preparation import Preparation, make_batches
 from hemera.applications.logistic_regression.server import Server
-from hemera.applications.logistic_regression.tables import Table, extra
+from hemera.applications.logistic_regression.tables import GROUP, Table
+from hemera.applications.table_files import extra
 
 __all__ = ["Mark", "Run", "run"]
 
@@ -54,6 +55,9 @@ class Run:
     """Of each model after each epoch, and at the end."""
     losses: dict[str, list[list[float]]] = field(default_factory=lambda: {"encrypted": [], "clear": []})
     """Of each iteration the loss of each model on the training samples."""
+    class_accuracy: dict[str, float] | None = None
+    """Where models are of one class each: the part of the samples held out whose class has the largest logit,
+    "encrypted", "clear" and "scikit_learn"."""
     largest_logit: float = 0.0
     """Of the training samples during training: within the sigmoid's interval, or it was too narrow."""
     scikit_learn: list[Quality] = field(default_factory=list)
@@ -81,6 +85,7 @@ class Run:
             "description": self.description,
             "marks": [asdict(mark) for mark in self.marks],
             "difference": self.difference,
+            "class_accuracy": self.class_accuracy,
             "losses": self.losses,
             "largest_logit": self.largest_logit,
             "scikit_learn": [asdict(one) for one in self.scikit_learn],
@@ -93,7 +98,7 @@ class Run:
 def run(
     plan: TrainingPlan,
     tables: Sequence[Table],
-    held_out: Table,
+    held_out: Sequence[Table],
     *,
     seed: int = 0,
     device: str = "auto",
@@ -105,7 +110,8 @@ def run(
     Args:
         plan: of the training.
         tables: for training: one, or one for each model.
-        held_out: the samples to measure with.
+        held_out: the samples to measure with: one table, or one for each model, the same samples each with
+            the labels of a class.
         seed: of the order of the samples.
         device, threads: see `hemera.Context`.
         progress: told what is being done.
@@ -135,7 +141,7 @@ def run(
         plan,
         tables[0].name,
         len(tables[0]),
-        len(held_out),
+        len(held_out[0]),
         batches.shape[-3],
         context.device,
         context.description,
@@ -151,7 +157,7 @@ def run(
         context.synchronize()
 
     training = [_Samples(preparation, table, settings.width) for table in tables]
-    measured = _Samples(preparation, held_out, settings.width)
+    measured = [_Samples(preparation, table, settings.width) for table in held_out]
     clear = train_clear(settings, batches)
     largest_memory = 0
     begin = time.perf_counter()
@@ -163,7 +169,7 @@ def run(
         ends = done % result.batches == 0 or done == settings.iterations
         losses: dict[str, list[float]] = {"encrypted": [], "clear": []}
         for model in range(settings.models):
-            own = training[model % len(training)]
+            own, other = training[model % len(training)], measured[model % len(measured)]
             logits = own.rows @ weights[model]
             result.largest_logit = max(result.largest_logit, float(np.abs(logits).max()))
             losses["encrypted"].append(loss(logits, own.labels))
@@ -173,8 +179,8 @@ def run(
                     Mark(
                         done,
                         model,
-                        measured.quality(weights[model]),
-                        measured.quality(expected[model]),
+                        other.quality(weights[model]),
+                        other.quality(expected[model]),
                         float(np.abs(weights[model] - expected[model]).max()),
                     )
                 )
@@ -186,7 +192,19 @@ def run(
     result.seconds = seconds
     result.memory = {"keys": keys.memory_bytes, "device": largest_memory}
     tell("scikit-learn", settings.iterations)
-    result.scikit_learn = [_scikit_learn(own, measured) for own in training]
+    theirs = [_scikit_learn(own) for own in training]
+    result.scikit_learn = [
+        measured[number % len(measured)].quality(weights) for number, weights in enumerate(theirs)
+    ]
+    if len(measured) > 1:
+        result.class_accuracy = {
+            name: _class_accuracy(measured, of_each)
+            for name, of_each in (
+                ("encrypted", result.weights),
+                ("clear", expected),
+                ("scikit_learn", np.stack(theirs)),
+            )
+        }
     return result
 
 
@@ -201,10 +219,17 @@ class _Samples:
         return quality(self.rows @ weights, self.labels)
 
 
-def _scikit_learn(training: _Samples, measured: _Samples) -> Quality:
-    model = extra("sklearn.linear_model").LogisticRegression(max_iter=1000)
+def _scikit_learn(training: _Samples) -> Floats:
+    """The weights of its LogisticRegression, the intercept first."""
+    model = extra("sklearn.linear_model", GROUP).LogisticRegression(max_iter=1000)
     model.fit(training.rows[:, 1:], training.labels)
-    return quality(model.decision_function(measured.rows[:, 1:]), measured.labels)
+    return np.concatenate([model.intercept_, model.coef_[0]])
+
+
+def _class_accuracy(measured: Sequence[_Samples], weights: Floats) -> float:
+    """Of models of one class each, with the labels of their class."""
+    chosen = np.argmax(measured[0].rows @ weights.T, axis=1)
+    return float(np.mean(chosen == np.argmax([own.labels for own in measured], axis=0)))
 
 
 def _times(server: Server, plan: TrainingPlan) -> dict[str, Any]:

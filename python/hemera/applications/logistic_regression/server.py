@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter
 
-import numpy as np
-
 import hemera
 from hemera.applications.logistic_regression.plan import Iteration, TrainingPlan
 from hemera.errors import LevelError, MismatchError, ParameterError
@@ -52,6 +50,7 @@ class Server:
         self._graphs: dict[object, hemera.Graph] = {}
         self._batches: list[hemera.Ciphertext] = []
         self._state: hemera.Ciphertext | None = None
+        self._scaled: tuple[int, hemera.Ciphertext, hemera.Ciphertext] | None = None
         self.seconds: dict[str, list[float]] = {"iterations": [], "bootstraps": []}
         """Of each iteration without a bootstrap, and of each bootstrap, once `train` has been told to
         measure."""
@@ -61,18 +60,18 @@ class Server:
         return self._evaluator.context
 
     def add_batch(self, batch: hemera.Ciphertext | bytes) -> None:
-        """Keep a mini-batch: a ciphertext of shape (), or (models,) where each model learns from its own.
+        """Keep a mini-batch: ciphertexts of the shape `plan.batch_shape`.
 
         Raises:
             LevelError: for one of a lower level than iterations begin at.
             MismatchError: for ciphertexts of other slots, or of another shape.
         """
         loaded = self._load(batch)
-        models = self._plan.settings.models
-        if loaded.slots != self._plan.slots or loaded.shape not in ((), (1,), (models,)):
+        expected = self._plan.batch_shape
+        if loaded.slots != self._plan.slots or loaded.shape != expected:
             raise MismatchError(
-                f"a mini-batch of shape {loaded.shape} and {loaded.slots} slots does not fit the plan of "
-                f"{models} models and {self._plan.slots} slots; encrypt it by the Client of the same plan"
+                f"a mini-batch of shape {loaded.shape} and {loaded.slots} slots does not fit the plan's "
+                f"shape {expected} and {self._plan.slots} slots; encrypt it by the Client of the same plan"
             )
         lowest = self._plan.iterations[0].level
         if loaded.level < lowest:
@@ -83,14 +82,14 @@ class Server:
         self._batches.append(loaded)
 
     def weights(self) -> hemera.Ciphertext:
-        """The state as it is, for the client: small, and of `width` slots.
+        """The state as it is, for the client: small, and of `plan.state_slots` slots.
 
         Raises:
             ParameterError: before training.
         """
         if self._state is None:
             raise ParameterError("there are no weights yet: run train() first")
-        return self._evaluator.shrink(self._state.with_slots(self._plan.settings.width))
+        return self._evaluator.shrink(self._state.with_slots(self._plan.state_slots))
 
     def train(self, start: hemera.Ciphertext | bytes, *, measure: bool = False) -> Iterator[int]:
         """Learn from the mini-batches one after the other, round and round.
@@ -108,12 +107,11 @@ class Server:
         plan = self._plan
         if not self._batches:
             raise ParameterError("there is nothing to learn from: add_batch() first")
-        width = plan.settings.width
         state = self._load(start)
-        if state.slots != width:
+        if state.slots != plan.state_slots or state.shape != ():
             raise MismatchError(
-                f"training starts from a state of {width} slots, and this one has {state.slots}; make it by "
-                "Client.start of the same plan"
+                f"training starts from one state of {plan.state_slots} slots, and not from shape "
+                f"{state.shape} of {state.slots}; make it by Client.start of the same plan"
             )
         state = self._evaluator.at_level(state.with_slots(plan.slots), plan.iterations[0].level)
         for number in range(plan.settings.iterations):
@@ -121,9 +119,8 @@ class Server:
             if number and position == 0:
                 with _Stopwatch(self, "bootstraps", measure):
                     state = self._bootstrap(state)
-            batch = self._batches[number % len(self._batches)]
             with _Stopwatch(self, "iterations", measure):
-                state = self._iterate(state, batch, number, position)
+                state = self._iterate(state, number)
             self._state = state
             yield number + 1
 
@@ -134,20 +131,36 @@ class Server:
         level, plan = self._plan.iterations[0].level, self._plan
 
         def refresh(x: hemera.Ciphertext) -> hemera.Ciphertext:
-            fresh = plan.bootstrap(x.with_slots(plan.settings.width))
+            fresh = plan.bootstrap(x.with_slots(plan.state_slots))
             return self._evaluator.at_level(fresh, level).with_slots(plan.slots)
 
         return self._run(-1, refresh, state)[0]
 
-    def _iterate(
-        self, state: hemera.Ciphertext, z: hemera.Ciphertext, number: int, position: int
-    ) -> hemera.Ciphertext:
+    def _iterate(self, state: hemera.Ciphertext, number: int) -> hemera.Ciphertext:
         """The next state, some levels lower."""
+        following = self._advanced(state, number)
+        if number + 1 < self._plan.settings.iterations:
+            # Given to a GPU while it works on this iteration: the next one begins with its graph.
+            self._scaled = self._scale(number + 1)
+        return following
+
+    def _scale(self, number: int) -> tuple[int, hemera.Ciphertext, hemera.Ciphertext]:
+        """An iteration's number, z, and z times what the gradient is multiplied by."""
         plan, ev = self._plan, self._evaluator
+        z = self._batches[number % len(self._batches)]
+        level = plan.iterations[number % plan.bootstrap_every].gradient_level
+        return number, z, ev.rescale(ev.at_level(z, level + 1) * plan.gradient_factor(number))
+
+    def _advanced(self, state: hemera.Ciphertext, number: int) -> hemera.Ciphertext:
+        """By the circuit, and what changes from one iteration to the next outside of it."""
+        plan, ev = self._plan, self._evaluator
+        position = number % plan.bootstrap_every
         own = plan.iterations[position]
-        # What changes from one iteration to the next is multiplied here, and not in the circuit.
-        factors = plan.gradient_factors(number)
-        scaled = ev.rescale(ev.at_level(z, own.gradient_level + 1) * _factor(factors))
+        z = self._batches[number % len(self._batches)]
+        # Others come next where training began anew, or mini-batches were added meanwhile.
+        if self._scaled is None or self._scaled[0] != number or self._scaled[1] is not z:
+            self._scaled = self._scale(number)
+        scaled = self._scaled[2]
         if not plan.settings.is_accelerated:
             (following,) = self._run(position, partial(self._descended, own), state, z, scaled)
             return following
@@ -175,11 +188,13 @@ class Server:
     def _gradient(
         self, own: Iteration, ahead: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
     ) -> hemera.Ciphertext:
-        """The sum over samples of p(-z v) times the scaled z, in each row."""
+        """The sum over samples of p(-z v) times the scaled z, in each row of a model."""
         ev = self._evaluator
         scores = own.scores(ev.rescale(ev.at_level(z, own.level) * ahead))
         spread = own.copies(own.sigmoid(scores))
-        return own.gradient(ev.rescale(spread * scaled))
+        # The products of several ciphertexts are relinearized as their sum.
+        total = ev.dot(list(spread), list(scaled)) if spread.shape else spread * scaled
+        return own.gradient(ev.rescale(total))
 
     def _run(self, name: int, circuit: Step, *inputs: hemera.Ciphertext) -> tuple[hemera.Ciphertext, ...]:
         """What the circuit makes of the inputs; captured once where that is wanted."""
@@ -215,10 +230,3 @@ class _Stopwatch:
         if self._runs:
             self._server.context.synchronize()
             self._server.seconds[self._what].append(perf_counter() - self._begin)
-
-
-def _factor(factors: np.ndarray) -> complex | np.ndarray:
-    """One number for all models, or one for each."""
-    if (factors == factors[0]).all():
-        return complex(factors[0])
-    return factors[:, None]

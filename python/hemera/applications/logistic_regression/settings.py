@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Settings:
-    """Training by mini-batches, each of them in one ciphertext.
+    """Training by mini-batches.
 
     With z = y (1, x), y = -1 or 1 the label of a sample x, an iteration t on m samples with the polynomial
     p near the sigmoid is
@@ -37,7 +37,7 @@ class Settings:
 
     Args:
         features: columns of the table; an intercept comes to it, and both are filled up to a power of two.
-        batch: samples of a mini-batch.
+        batch: samples of a mini-batch, in as many ciphertexts as they take.
         iterations: how many mini-batches are learned from, one after the other, round and round.
         method: "nesterov" or "gradient".
         rates: the learning rate at the beginning; several train as many models at once.

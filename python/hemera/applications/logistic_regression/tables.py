@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import FileError, FormatError, ParameterError
+from hemera.applications.table_files import extra, read_table_file
+from hemera.errors import ParameterError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+GROUP = "applications"
+"""Of extra requirements."""
 LABEL_NOISE = 0.2
 """Part of the labels of `loan_applications` that are exchanged."""
 OWNERSHIP = ("rents", "mortgage", "owns")
@@ -175,7 +176,7 @@ def breast_cancer() -> Table:
     Raises:
         ParameterError: when scikit-learn is not installed.
     """
-    data = extra("sklearn.datasets").load_breast_cancer()
+    data = extra("sklearn.datasets", GROUP).load_breast_cancer()
     return Table(
         "breast cancer", tuple(map(str, data.feature_names)), data.data, data.target.astype(np.int64)
     )
@@ -195,69 +196,45 @@ def read_table(path: str | Path, label: str, *, positive: str | None = None) -> 
         FileError: when the file can not be read.
         FormatError: when it is no such table.
         ParameterError: without such a column or label, with other than two labels, for values that are
-        missing
-            or not finite, and when pandas (for Parquet also pyarrow) is not installed.
+            missing or not finite, and when pandas (for Parquet also pyarrow) is not installed.
     """
-    pandas = extra("pandas")
     file = Path(path)
-    is_parquet = file.suffix in (".parquet", ".pq")
-    if is_parquet:
-        extra("pyarrow", "parquet")
-    try:
-        with file.open("rb") as stream:
-            frame = pandas.read_parquet(stream) if is_parquet else pandas.read_csv(stream)
-    except OSError as error:
-        raise FileError(f"can not read {file}: {error.strerror or error}") from error
-    except ValueError as error:  # of pandas and pyarrow; UnicodeDecodeError is one
-        kind = "Parquet file" if is_parquet else "table of comma-separated values"
-        raise FormatError(f"{file} is no {kind}: {error}") from error
-    frame.columns = frame.columns.map(str)
-    if label not in frame.columns:
-        raise ParameterError(f"{file} has no column {label!r} for labels; it has {', '.join(frame.columns)}")
-    if len(frame.columns) < 2:
-        raise ParameterError(f"{file} has no column beside {label!r}: there is nothing to learn from")
-    _require_complete(file, frame)
-    labels = frame[label]
-    values = sorted(labels.unique(), key=lambda value: (str(type(value)), value))
-    if len(values) != 2:
-        found = ", ".join(repr(str(value)) for value in values[:5])
+    found = read_table_file(file, label, GROUP)
+    if len(found.classes) != 2:
+        names = ", ".join(repr(str(value)) for value in found.classes[:5])
         raise ParameterError(
-            f"column {label!r} of {file} has {len(values)} different values "
-            f"({found}{', ...' * (len(values) > 5)}"
-            "), and labels are of two classes; choose another column, or make it one of two values"
+            f"column {label!r} of {file} has {len(found.classes)} different values "
+            f"({names}{', ...' * (len(found.classes) > 5)}"
+            "), and labels are of two classes; choose another column, or learn a model for each class "
+            "(read_classes, --each-class)"
         )
     if positive is None:
-        chosen = values[1]
+        chosen = found.classes[1]
     else:
-        named = [value for value in values if str(value) == positive]
+        named = [value for value in found.classes if str(value) == positive]
         if not named:
             raise ParameterError(
-                f"no label of {file} is {positive!r}: they are {str(values[0])!r} and {str(values[1])!r}"
+                f"no label of {file} is {positive!r}: they are {str(found.classes[0])!r} and "
+                f"{str(found.classes[1])!r}"
             )
         chosen = named[0]
-    features = pandas.get_dummies(frame.drop(columns=[label]), dtype=np.float64)
-    return Table(
-        file.name,
-        tuple(map(str, features.columns)),
-        features.to_numpy(dtype=np.float64),
-        (labels == chosen).to_numpy(dtype=np.int64),
-    )
+    return Table(file.name, found.columns, found.features, (found.labels == chosen).astype(np.int64))
 
 
-def _require_complete(file: Path, frame: Any) -> None:
-    for name in frame.columns:
-        missing = int(frame[name].isna().sum())
-        if missing:
-            raise ParameterError(
-                f"column {name!r} of {file} lacks {missing} of {len(frame)} values; fill them in, or "
-                "leave out these samples"
-            )
+def read_classes(path: str | Path, label: str) -> list[Table]:
+    """A table from a file for each of its classes, the same samples with 1 for the class and 0 for the rest.
 
+    Args:
+        path, label: see `read_table`.
 
-def extra(module: str, group: str = "applications") -> Any:
-    """A module that only the applications need. ParameterError when it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        package = {"sklearn": "scikit-learn"}.get(module.partition(".")[0], module.partition(".")[0])
-        raise ParameterError(f"this needs {package}: pip install 'hemera[{group}]'") from None
+    Raises:
+        FileError, FormatError, ParameterError: as `read_table`, but for any number of classes.
+    """
+    file = Path(path)
+    found = read_table_file(file, label, GROUP)
+    return [
+        Table(
+            f"{file.name}: {value}", found.columns, found.features, (found.labels == value).astype(np.int64)
+        )
+        for value in found.classes
+    ]

@@ -3,53 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 
 from rich.console import Console
-from rich.table import Table
 
-from hemera._options import size_text
+from hemera._figures import new_figure, save_figure
+from hemera._run_table import RunTable
 from hemera.applications.trees.counting import NAMES
 from hemera.applications.trees.pipeline import STAGES, Run
-from hemera.errors import FileError, ParameterError
 
 
 def show(console: Console, runs: Sequence[Run]) -> None:
     """Print one column a run."""
-    table = Table(title="Scores of samples that the server can not see", title_justify="left")
-    table.add_column("")
-    for run in runs:
-        table.add_column(f"{run.workload}, {run.parameters}", justify="right")
-
-    def row(name: str, *cells: str) -> None:
-        table.add_row(name, *cells)
-
-    row("samples", *(str(run.samples) for run in runs))
-    row("trees x depth, scores", *(_model_text(run) for run in runs))
-    row("accuracy, float model", *(_percent(run.accuracy_float) for run in runs))
-    row("accuracy, encrypted", *(_percent(run.accuracy_encrypted) for run in runs))
-    row("same class as the float model", *(_percent(run.agreement) for run in runs))
-    row("encrypted = integer scores", *("all, exactly" if run.exact else "NOT EXACT" for run in runs))
-    row("leaf scores in steps of", *(f"1 / {run.scale}" for run in runs))
-    row("largest distance from float", *(f"{run.largest_error:.2g}" for run in runs))
-    table.add_section()
+    table = RunTable(
+        "Scores of samples that the server can not see",
+        runs,
+        lambda run: f"{run.workload}, {run.parameters}",
+    )
+    table.row("samples", lambda run: str(run.samples))
+    table.row("trees x depth, scores", _model_text)
+    table.row("accuracy, float model", lambda run: _percent(run.accuracy_float))
+    table.row("accuracy, encrypted", lambda run: _percent(run.accuracy_encrypted))
+    table.row("same class as the float model", lambda run: _percent(run.agreement))
+    table.row("encrypted = integer scores", lambda run: "all, exactly" if run.exact else "NOT EXACT")
+    table.row("leaf scores in steps of", lambda run: f"1 / {run.scale}")
+    table.row("largest distance from float", lambda run: f"{run.largest_error:.2g}")
+    table.section()
     for name in NAMES:
-        row(
-            f"{name.replace('_', ' ')} (a sample)",
-            *(f"{run.operations[name]} ({run.operations[name] / run.samples:.2g})" for run in runs),
-        )
-    table.add_section()
-    for stage in STAGES:
-        row(f"{stage.replace('_', ' ')}, s", *(f"{run.seconds[stage]:.4f}" for run in runs))
-    row("evaluate, ms a sample", *(f"{1e3 * run.seconds['evaluate'] / run.samples:.4f}" for run in runs))
-    table.add_section()
-    for name, title in (("keys", "keys to the server"), ("request", "request"), ("response", "response")):
-        row(title, *(size_text(run.bytes[name]) for run in runs))
-    table.add_section()
-    row("degree N", *(str(run.params.degree) for run in runs))
-    row("modulus, all primes", *(f"{run.params.log_modulus:.0f} bits" for run in runs))
-    row("security, bits", *(run.params.security for run in runs))
-    console.print(table)
+        table.row(f"{name.replace('_', ' ')} (a sample)", partial(_count_text, name))
+    table.section()
+    table.stages(STAGES, digits=4)
+    table.row("evaluate, ms a sample", lambda run: f"{1e3 * run.seconds['evaluate'] / run.samples:.4f}")
+    table.sizes_and_parameters()
+    console.print(table.table)
     console.print(f"Computed on {runs[0].device}.")
 
 
@@ -57,14 +43,10 @@ def plot(path: str, runs: Sequence[Run]) -> None:
     """Draw the stages' times and the operations of each run.
 
     Raises:
-        ParameterError: without matplotlib.
+        ParameterError: when matplotlib is not installed, or does not know the format.
         FileError: when the file can not be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ParameterError('plots need matplotlib: pip install "hemera[bench]"') from None
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = new_figure(10, 4)
     times, counts = figure.subplots(1, 2)
     width = 0.8 / len(runs)
     for index, run in enumerate(runs):
@@ -91,10 +73,11 @@ def plot(path: str, runs: Sequence[Run]) -> None:
         axis.grid(True, axis="y", alpha=0.3)
     times.set_yscale("log")
     times.legend(fontsize=7)
-    try:
-        figure.savefig(Path(path))
-    except (OSError, ValueError) as error:
-        raise FileError(f"can not write {path}: {error}") from error
+    save_figure(figure, path)
+
+
+def _count_text(name: str, run: Run) -> str:
+    return f"{run.operations[name]} ({run.operations[name] / run.samples:.2g})"
 
 
 def _model_text(run: Run) -> str:

@@ -1,0 +1,45 @@
+"""Figures of matplotlib, which is needed for these alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hemera.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["new_figure", "save_figure"]
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of a size in inches, whose parts are laid out when it is saved.
+
+    Raises:
+        ParameterError: when matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ParameterError("figures need matplotlib: pip install 'hemera[plots]'") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure to a file of the format that its ending names. The same figure gives the same SVG file.
+
+    Raises:
+        ParameterError: when matplotlib does not know the format.
+        FileError: when the file can not be written.
+    """
+    import matplotlib
+
+    file = Path(path)
+    try:
+        with matplotlib.rc_context({"svg.hashsalt": "hemera", "svg.fonttype": "none"}):
+            figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+    except OSError as error:
+        raise FileError(f"can not write {file}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ParameterError(f"can not draw {file}: {error}") from error

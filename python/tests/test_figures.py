@@ -1,0 +1,57 @@
+"""Figures: one way to open and to save them for all commands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hemera import _figures
+from hemera.cli import main
+from hemera.errors import FileError, ParameterError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def test_without_matplotlib_the_way_out_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ParameterError, match=r"pip install 'hemera\[plots\]'"):
+        _figures.new_figure(3, 2)
+    known = REPOSITORY / "bench" / "results" / "bootstrap-errors.json"
+    figure = str(tmp_path / "errors.svg")
+    assert main(["bench", "bootstraps", "--load", str(known), "--figure", figure]) == 1
+    assert "hemera[plots]" in capsys.readouterr().err
+
+
+def test_only_one_module_opens_matplotlib() -> None:
+    package = REPOSITORY / "python" / "hemera"
+    users = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if "import matplotlib" in (text := path.read_text(encoding="utf-8")) or "from matplotlib" in text
+    ]
+    assert users == ["_figures.py"]
+
+
+def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    files = [tmp_path / "a.svg", tmp_path / "b.svg"]
+    for file in files:
+        figure = _figures.new_figure(3, 2)
+        figure.add_subplot(title="a title").plot([1, 2], [3, 4], label="a line")
+        _figures.save_figure(figure, file)
+    text = files[0].read_text(encoding="utf-8")
+    assert text == files[1].read_text(encoding="utf-8")
+    assert "a title" in text
+
+
+def test_files_that_can_not_be_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = _figures.new_figure(3, 2)
+    with pytest.raises(FileError, match=r"can not write .*nowhere"):
+        _figures.save_figure(figure, tmp_path / "nowhere" / "a.svg")
+    with pytest.raises(ParameterError, match=r"can not draw .*a\.picture.*upported"):
+        _figures.save_figure(figure, tmp_path / "a.picture")
