@@ -17,8 +17,9 @@ struct LoopPart {
 
 /// Runs loops on `threads` threads, the caller being one of them. Any number of threads may call
 /// `parallel_for` on one pool at once; a call from inside a loop body runs that loop in place. In a child of
-/// fork() the pool starts threads anew for its first loop. Threads that have worked look for the next loop for
-/// a tenth of a millisecond before they sleep, unless the pool has more of them than there are processors.
+/// fork() the pool starts threads anew for its first loop. Threads that have worked look for the next loop
+/// for a tenth of a millisecond before they sleep, unless the pool has more of them than there are
+/// processors.
 class ThreadPool {
  public:
   /// threads: 1 to 4096, or 0: one for each processor that the process may run on, fewer where the system

@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t block = 512;
 static_assert(min_degree / 2 % block == 0);
 
+// What a value costs in additions of words (parallel.hpp).
+constexpr std::size_t value_weight = 8;
+
 // base^exponent modulo 2^64, and so modulo 2N.
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
   std::uint64_t result = 1;
@@ -74,7 +77,7 @@ void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t 
 void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                    std::uint64_t generator, const RnsBase& base) const {
   const arith::Modulus& t = base.modulus(0);
-  parallel_for(queue, ring()->degree() / block, out.shape.words(), [&](std::size_t task) {
+  parallel_for(queue, ring()->degree() / block, out.shape.words() * value_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     const std::size_t given = std::clamp(values.count, first, first + block) - first;
     std::array<std::uint32_t, block> positions;
@@ -102,7 +105,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
     }
   }
   const std::size_t tasks = (values.count + block - 1) / block;
-  parallel_for(queue, tasks, values.batch * values.count, [&](std::size_t task) {
+  parallel_for(queue, tasks, values.batch * values.count * value_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     const std::size_t wanted = std::min(values.count - first, block);
     std::array<std::uint32_t, block> positions;
@@ -119,7 +122,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
 }
 
 void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
     const double* from = values.data + b * values.count * (values.is_complex ? 2 : 1);
     std::complex<double>* to = out.data + b * out.slots;
     for (std::size_t i = 0; i < values.count; ++i) {
@@ -130,7 +133,7 @@ void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberV
 }
 
 void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  parallel_for(queue, in.batch, in.batch * in.slots, [&](std::size_t b) {
+  parallel_for(queue, in.batch, in.batch * in.slots * value_weight, [&](std::size_t b) {
     const std::complex<double>* from = in.data + b * in.slots;
     double* to = values.data + b * values.count * (values.is_complex ? 2 : 1);
     for (std::size_t i = 0; i < values.count; ++i) {
@@ -143,7 +146,7 @@ void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const 
 void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                     std::uint64_t generator) const {
   const auto order = order_of(generator, ring()->degree(), out.slots);
-  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + order[j].slot] = order[j].of(in.data[b * in.slots + j % in.slots]);
     }
@@ -153,7 +156,7 @@ void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const Slo
 void CpuBackend::slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                       std::uint64_t generator) const {
   const auto order = order_of(generator, ring()->degree(), out.slots);
-  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + j] = order[j].of(in.data[b * in.slots + order[j].slot]);
     }

@@ -9,6 +9,7 @@
 #include "poly/cpu/avx512/arithmetic64.hpp"
 #include "poly/cpu/avx512/transform52.hpp"
 #include "poly/cpu/avx512/transforms.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {
@@ -109,12 +110,13 @@ template <Direction direction, int stages, typename Twiddle>
   };
 }
 
+// Columns [begin, end) of a sweep over a block of `length` words.
 template <Direction direction, int stages>
 void sweep(Word* out, const Word* in, const Twiddles64& twiddles, std::size_t block, std::size_t length,
-           const Constants& c) {
+           std::size_t begin, std::size_t end, const Constants& c) {
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
-  for (std::size_t j = 0; j < stride; j += lanes) {
+  for (std::size_t j = begin; j < end; j += lanes) {
     Vector v[width];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < width; ++i) v[i] = load(in + i * stride + j);
@@ -124,11 +126,11 @@ void sweep(Word* out, const Word* in, const Twiddles64& twiddles, std::size_t bl
   }
 }
 
-// The six stages of the smallest distances on all blocks of 64 words.
+// The six stages of the smallest distances on `blocks` blocks of 64 words, from number `block` on.
 template <Direction direction>
-void block_stages(Word* out, const Word* in, const Twiddles64& twiddles, std::size_t degree,
-                  const Constants& c) {
-  for (std::size_t block = degree / 64; block < degree / 32; ++block, out += 64, in += 64) {
+void block_stages(Word* out, const Word* in, const Twiddles64& twiddles, std::size_t block,
+                  std::size_t blocks, const Constants& c) {
+  for (const std::size_t end = block + blocks; block < end; ++block, out += 64, in += 64) {
     Vector v[8];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < 8; ++i) v[i] = load(in + 8 * i);
@@ -148,42 +150,77 @@ void block_stages(Word* out, const Word* in, const Twiddles64& twiddles, std::si
   }
 }
 
-// One sweep over all blocks of a level.
+// One sweep over `count` blocks of `length` words, from number `block` on.
 template <Direction direction>
-void level(int stages, Word* out, const Word* in, const Twiddles64& twiddles, std::size_t blocks,
-           std::size_t degree, const Constants& c) {
-  const std::size_t length = degree / blocks;
-  for (std::size_t block = blocks; block < 2 * blocks; ++block, out += length, in += length) {
-    if (stages == 3) sweep<direction, 3>(out, in, twiddles, block, length, c);
-    if (stages == 2) sweep<direction, 2>(out, in, twiddles, block, length, c);
-    if (stages == 1) sweep<direction, 1>(out, in, twiddles, block, length, c);
+void level(int stages, Word* out, const Word* in, const Twiddles64& twiddles, std::size_t block,
+           std::size_t count, std::size_t length, const Constants& c) {
+  for (const std::size_t end = block + count; block < end; ++block, out += length, in += length) {
+    if (stages == 3) sweep<direction, 3>(out, in, twiddles, block, length, 0, length / 8, c);
+    if (stages == 2) sweep<direction, 2>(out, in, twiddles, block, length, 0, length / 4, c);
+    if (stages == 1) sweep<direction, 1>(out, in, twiddles, block, length, 0, length / 2, c);
   }
+}
+
+// The stages from number `stage` on, on one of the 2^stage blocks that it has.
+void forward_stages(Word* out, const Word* in, const LimbTables& tables, int stage, std::size_t block) {
+  const Constants c = Constants::make(tables);
+  const Twiddles64 twiddles{tables.powers.data(), tables.quotients.data()};
+  std::size_t blocks = 1;
+  for (const int end = tables.log_degree - 6; stage < end;) {
+    const int stages = end - stage < 3 ? end - stage : 3;
+    const std::size_t length = tables.degree >> stage;
+    level<Direction::forward>(stages, out, in, twiddles, (std::size_t{1} << stage) + block * blocks, blocks,
+                              length, c);
+    in = out;
+    stage += stages;
+    blocks <<= stages;
+  }
+  block_stages<Direction::forward>(out, out, twiddles, tables.degree / 64 + block * blocks, blocks, c);
 }
 
 }  // namespace
 
 void forward_transform64(Word* out, const Word* in, const LimbTables& tables) {
-  const Constants c = Constants::make(tables);
+  forward_stages(out, in, tables, 0, 0);
+}
+
+void forward_columns64(Word* out, const Word* in, const LimbTables& tables, std::size_t first,
+                       std::size_t count) {
   const Twiddles64 twiddles{tables.powers.data(), tables.quotients.data()};
-  for (int stage = 0; stage < tables.log_degree - 6;) {
-    const int left = tables.log_degree - 6 - stage;
-    const int stages = left < 3 ? left : 3;
-    level<Direction::forward>(stages, out, stage == 0 ? in : out, twiddles, std::size_t{1} << stage,
-                              tables.degree, c);
-    stage += stages;
-  }
-  block_stages<Direction::forward>(out, out, twiddles, tables.degree, c);
+  sweep<Direction::forward, 3>(out, in, twiddles, 1, tables.degree, first, first + count,
+                               Constants::make(tables));
+}
+
+void forward_row64(Word* data, const LimbTables& tables, std::size_t row) {
+  Word* const start = data + row * (tables.degree / transform_rows);
+  forward_stages(start, start, tables, 3, row);
 }
 
 void inverse_transform64(Word* out, const Word* in, const LimbTables& tables) {
+  for (std::size_t row = 0; row < transform_rows; ++row) inverse_row64(out, in, tables, row);
+  inverse_columns64(out, tables, 0, tables.degree / transform_rows);
+}
+
+void inverse_row64(Word* out, const Word* in, const LimbTables& tables, std::size_t row) {
   const Constants c = Constants::make(tables);
   const Twiddles64 twiddles{tables.inverse_powers.data(), tables.inverse_quotients.data()};
-  block_stages<Direction::inverse>(out, in, twiddles, tables.degree, c);
-  for (int stage = tables.log_degree - 6; stage > 3; stage -= 3) {
-    level<Direction::inverse>(3, out, out, twiddles, std::size_t{1} << (stage - 3), tables.degree, c);
+  const std::size_t start = row * (tables.degree / transform_rows);
+  out += start;
+  std::size_t blocks = tables.degree / transform_rows / 64;
+  block_stages<Direction::inverse>(out, in + start, twiddles, tables.degree / 64 + row * blocks, blocks, c);
+  for (int stage = tables.log_degree - 6; stage > 3;) {
+    const int stages = stage - 3 < 3 ? stage - 3 : 3;
+    stage -= stages;
+    blocks >>= stages;
+    level<Direction::inverse>(stages, out, out, twiddles, (std::size_t{1} << stage) + row * blocks, blocks,
+                              tables.degree >> stage, c);
   }
-  const int stages = (tables.log_degree - 6 - 1) % 3 + 1;
-  level<Direction::inverse_end>(stages, out, out, twiddles, 1, tables.degree, c);
+}
+
+void inverse_columns64(Word* data, const LimbTables& tables, std::size_t first, std::size_t count) {
+  const Twiddles64 twiddles{tables.inverse_powers.data(), tables.inverse_quotients.data()};
+  sweep<Direction::inverse_end, 3>(data, data, twiddles, 1, tables.degree, first, first + count,
+                                   Constants::make(tables));
 }
 
 }  // namespace hemera::poly::cpu::avx512
