@@ -5,6 +5,7 @@
 #include <bit>
 #include <complex>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "poly/cpu/cpu_backend.hpp"
@@ -55,6 +56,24 @@ std::vector<OrderedSlot> order_of(std::uint64_t generator, std::size_t degree, s
   return order;
 }
 
+// Values modulo t. Encoders give values of magnitude below t, which need no product; whether all of a block
+// are, no more, shows in the time.
+void reduce(std::array<std::uint64_t, block>& out, std::span<const std::int64_t> values,
+            const arith::Modulus& t) {
+  const std::uint64_t modulus = t.value();
+  const auto limit = static_cast<std::int64_t>(modulus);
+  bool small = true;
+  for (const std::int64_t value : values) small &= value < limit && value > -limit;
+  if (small) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto word = static_cast<std::uint64_t>(values[i]);
+      out[i] = word + (modulus & (0 - (word >> 63)));
+    }
+  } else {
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = t.reduce_signed(values[i]);
+  }
+}
+
 }  // namespace
 
 void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
@@ -68,9 +87,17 @@ void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t 
   const std::uint64_t mask = 2 * ring()->degree() - 1;
   std::uint64_t exponent = power(generator, first % row);
   if (first >= row) exponent = 0 - exponent;
-  for (std::uint32_t& position : positions) {
-    position = reversal_[(exponent & mask) >> 1];
+  // Every eighth one follows from another, so that products need not wait for each other.
+  std::array<std::uint64_t, 8> exponents;
+  for (std::uint64_t& entry : exponents) {
+    entry = exponent;
     exponent *= generator;
+  }
+  const std::uint64_t step = power(generator, exponents.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    std::uint64_t& entry = exponents[i % exponents.size()];
+    positions[i] = reversal_[(entry & mask) >> 1];
+    entry *= step;
   }
 }
 
@@ -81,13 +108,16 @@ void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const Inte
     const std::size_t first = task * block;
     const std::size_t given = std::clamp(values.count, first, first + block) - first;
     std::array<std::uint32_t, block> positions;
+    std::array<std::uint64_t, block> residues;
     find_positions(positions, first, form, generator);
     for (std::size_t b = 0; b < out.shape.batch; ++b) {
       std::uint64_t* to = out.limb<std::uint64_t>(b, 0, 0);
       const std::int64_t* from = values.data + (values.batch == 1 ? 0 : b) * values.count;
-      for (std::size_t i = 0; i < given; ++i) to[positions[i]] = t.reduce_signed(from[first + i]);
+      reduce(residues, std::span(from + first, given), t);
+      for (std::size_t i = 0; i < given; ++i) to[positions[i]] = residues[i];
       for (std::size_t i = given; i < block; ++i) to[positions[i]] = 0;
     }
+    runtime::secure_zero(residues.data(), sizeof residues);  // of a plaintext
   });
 }
 

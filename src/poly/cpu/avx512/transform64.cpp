@@ -1,9 +1,10 @@
 // Transforms for moduli from 2^50 to 2^61, with 32-bit pieces.
 //
 // As the scalar ones (P. Longa and M. Naehrig, 2016/504, algorithms 1 and 2; D. Harvey, "Faster arithmetic
-// for number-theoretic transforms", section 3), but with Shoup products whose quotient may be 2 more too
-// small: products are in [0, 4q), values of the forward transform in [0, 8q), which is below 2^64, of the
-// inverse one in [0, 4q).
+// for number-theoretic transforms", section 3), but with Shoup products whose quotient may be 3 more too
+// small, of any word: products are in [0, 4q). A stage of the forward transform lets values grow by 4q. Below
+// 2^57 all stages fit a word; for larger moduli each stage first brings values from [0, 8q), which is below
+// 2^64, to [0, 4q). Values of the inverse transform are in [0, 4q).
 #include <cassert>
 
 #include "poly/cpu/avx512/arithmetic64.hpp"
@@ -30,19 +31,21 @@ struct Twiddles64 {
   const Word* quotients;
 };
 
-[[gnu::always_inline]] inline Factor64 factor(Vector w, Vector w_quotient) {
-  return {w, w_quotient, shift_right<32>(w_quotient)};
-}
+// The largest number of bits with which (1 + 4 * 17) q is below 2^64.
+constexpr int free_bits = 57;
 
-// x, y in [0, 8q), and so are the results.
+// x, y in [0, 8q), and so are the results; or with 4q more for each stage before.
+template <bool folds>
 [[gnu::always_inline]] inline void forward_butterfly(Vector& x, Vector& y, const Factor64& w,
                                                      const Constants& c) {
-  assert(all_below(x, add(c.modulus.four_q, c.modulus.four_q)) &&
-         all_below(y, add(c.modulus.four_q, c.modulus.four_q)));
-  const Vector reduced = fold(x, c.modulus.four_q);
+  if constexpr (folds) {
+    assert(all_below(x, add(c.modulus.four_q, c.modulus.four_q)) &&
+           all_below(y, add(c.modulus.four_q, c.modulus.four_q)));
+    x = fold(x, c.modulus.four_q);
+  }
   const Vector product = multiply64_lazy(y, w, c.modulus.q);
-  x = add(reduced, product);
-  y = subtract(add(reduced, c.modulus.four_q), product);
+  y = subtract(add(x, c.modulus.four_q), product);
+  x = add(x, product);
 }
 
 // x, y in [0, 4q), and so are the results.
@@ -61,7 +64,11 @@ struct Twiddles64 {
   y = canonical64(multiply64_lazy(difference, c.last_difference, c.modulus.q), c.modulus);
 }
 
-enum class Direction { forward, inverse, inverse_end };
+enum class Direction { forward, folding_forward, inverse, inverse_end };
+
+constexpr bool is_forward(Direction direction) {
+  return direction == Direction::forward || direction == Direction::folding_forward;
+}
 
 // All `stages` stages on 2^stages vectors, with twiddle(stage, group); stage 0 is the one of the largest
 // distance.
@@ -69,9 +76,10 @@ template <Direction direction, int stages, typename Twiddle>
 [[gnu::always_inline]] inline void butterflies(Vector* v, const Twiddle& twiddle, const Constants& c) {
   using Index = ButterflyIndex<stages>;
   unrolled<Index::count>([&](auto k) __attribute__((always_inline)) {
-    constexpr Index at = direction == Direction::forward ? Index(k.value) : Index::reversed(k.value);
-    if constexpr (direction == Direction::forward) {
-      forward_butterfly(v[at.x], v[at.y], twiddle(at.stage, at.group), c);
+    constexpr Index at = is_forward(direction) ? Index(k.value) : Index::reversed(k.value);
+    if constexpr (is_forward(direction)) {
+      forward_butterfly<direction == Direction::folding_forward>(v[at.x], v[at.y],
+                                                                 twiddle(at.stage, at.group), c);
     } else if constexpr (direction == Direction::inverse_end && at.stage == 0) {
       last_inverse_butterfly(v[at.x], v[at.y], c);
     } else {
@@ -83,7 +91,7 @@ template <Direction direction, int stages, typename Twiddle>
 [[gnu::always_inline]] inline auto block_twiddles(const Twiddles64& t, std::size_t block) {
   return [=](int stage, int group) __attribute__((always_inline)) {
     const std::size_t index = (block << stage) + static_cast<std::size_t>(group);
-    return factor(broadcast(t.powers[index]), broadcast(t.quotients[index]));
+    return Factor64::make(broadcast(t.powers[index]), broadcast(t.quotients[index]));
   };
 }
 
@@ -105,8 +113,8 @@ template <Direction direction, int stages, typename Twiddle>
 
 [[gnu::always_inline]] inline auto lane_twiddles(const Twiddles64& t, std::size_t block) {
   return [=](int stage, int group) __attribute__((always_inline)) {
-    return factor(lane_entries(t.powers, block, stage, group),
-                  lane_entries(t.quotients, block, stage, group));
+    return Factor64::make(lane_entries(t.powers, block, stage, group),
+                          lane_entries(t.quotients, block, stage, group));
   };
 }
 
@@ -134,13 +142,12 @@ void block_stages(Word* out, const Word* in, const Twiddles64& twiddles, std::si
     Vector v[8];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < 8; ++i) v[i] = load(in + 8 * i);
-    if constexpr (direction == Direction::forward)
-      butterflies<direction, 3>(v, block_twiddles(twiddles, block), c);
+    if constexpr (is_forward(direction)) butterflies<direction, 3>(v, block_twiddles(twiddles, block), c);
     transpose(v);
     butterflies<direction, 3>(v, lane_twiddles(twiddles, block), c);
-    if constexpr (direction == Direction::forward) {
+    if constexpr (is_forward(direction)) {
 #pragma GCC unroll 8
-      for (std::size_t i = 0; i < 8; ++i) v[i] = canonical64(fold(v[i], c.modulus.four_q), c.modulus);
+      for (std::size_t i = 0; i < 8; ++i) v[i] = reduce64(v[i], c.modulus);
     }
     transpose(v);
     if constexpr (direction == Direction::inverse)
@@ -162,6 +169,7 @@ void level(int stages, Word* out, const Word* in, const Twiddles64& twiddles, st
 }
 
 // The stages from number `stage` on, on one of the 2^stage blocks that it has.
+template <Direction direction>
 void forward_stages(Word* out, const Word* in, const LimbTables& tables, int stage, std::size_t block) {
   const Constants c = Constants::make(tables);
   const Twiddles64 twiddles{tables.powers.data(), tables.quotients.data()};
@@ -169,31 +177,43 @@ void forward_stages(Word* out, const Word* in, const LimbTables& tables, int sta
   for (const int end = tables.log_degree - 6; stage < end;) {
     const int stages = end - stage < 3 ? end - stage : 3;
     const std::size_t length = tables.degree >> stage;
-    level<Direction::forward>(stages, out, in, twiddles, (std::size_t{1} << stage) + block * blocks, blocks,
-                              length, c);
+    level<direction>(stages, out, in, twiddles, (std::size_t{1} << stage) + block * blocks, blocks, length,
+                     c);
     in = out;
     stage += stages;
     blocks <<= stages;
   }
-  block_stages<Direction::forward>(out, out, twiddles, tables.degree / 64 + block * blocks, blocks, c);
+  block_stages<direction>(out, out, twiddles, tables.degree / 64 + block * blocks, blocks, c);
 }
 
 }  // namespace
 
 void forward_transform64(Word* out, const Word* in, const LimbTables& tables) {
-  forward_stages(out, in, tables, 0, 0);
+  if (tables.modulus.bits() <= free_bits) {
+    forward_stages<Direction::forward>(out, in, tables, 0, 0);
+  } else {
+    forward_stages<Direction::folding_forward>(out, in, tables, 0, 0);
+  }
 }
 
 void forward_columns64(Word* out, const Word* in, const LimbTables& tables, std::size_t first,
                        std::size_t count) {
   const Twiddles64 twiddles{tables.powers.data(), tables.quotients.data()};
-  sweep<Direction::forward, 3>(out, in, twiddles, 1, tables.degree, first, first + count,
-                               Constants::make(tables));
+  const Constants c = Constants::make(tables);
+  if (tables.modulus.bits() <= free_bits) {
+    sweep<Direction::forward, 3>(out, in, twiddles, 1, tables.degree, first, first + count, c);
+  } else {
+    sweep<Direction::folding_forward, 3>(out, in, twiddles, 1, tables.degree, first, first + count, c);
+  }
 }
 
 void forward_row64(Word* data, const LimbTables& tables, std::size_t row) {
   Word* const start = data + row * (tables.degree / transform_rows);
-  forward_stages(start, start, tables, 3, row);
+  if (tables.modulus.bits() <= free_bits) {
+    forward_stages<Direction::forward>(start, start, tables, 3, row);
+  } else {
+    forward_stages<Direction::folding_forward>(start, start, tables, 3, row);
+  }
 }
 
 void inverse_transform64(Word* out, const Word* in, const LimbTables& tables) {
