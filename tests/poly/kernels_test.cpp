@@ -85,14 +85,14 @@ class KernelsTest : public testing::TestWithParam<const Kernels*> {
 // primes.
 std::vector<Modulus> element_moduli() {
   std::vector<Modulus> moduli;
-  for (const int bits : {2, 7, 20, 32, 33, 43, 48, 49, 50, 51, 52, 55, 60, 61}) {
+  for (const int bits : {2, 7, 20, 32, 33, 43, 48, 49, 50, 51, 52, 54, 55, 56, 60, 61}) {
     const std::uint64_t power = std::uint64_t{1} << bits;
     moduli.emplace_back(power - 1);
     moduli.emplace_back(power / 2);
     moduli.emplace_back(power / 2 + 1);
     moduli.emplace_back(power / 3 * 2 + 1);
   }
-  for (const int bits : {20, 30, 44, 49, 50, 51, 60, 61}) {
+  for (const int bits : {20, 30, 44, 49, 50, 51, 55, 60, 61}) {
     moduli.emplace_back(arith::primes_below(std::uint64_t{1} << bits, 2048, 1).at(0));
   }
   moduli.emplace_back(0x20000000a4001);  // products of its largest residues need the last fold
@@ -276,7 +276,7 @@ TEST_P(KernelsTest, SingleResidues) {
 TEST_P(KernelsTest, LongSums) {
   constexpr std::size_t count = 8;
   constexpr std::size_t terms = 2200;
-  for (const int bits : {20, 49, 50, 61}) {
+  for (const int bits : {20, 49, 50, 53, 55, 61}) {
     const Modulus q((std::uint64_t{1} << bits) - 1);
     for (const Fill how : {Fill::random, Fill::largest}) {
       const Row values = row(terms * count, q.value(), how);
@@ -325,7 +325,7 @@ TEST_P(KernelsTest, Tensor) {
 TEST_P(KernelsTest, WeightedSum) {
   constexpr std::size_t count = 64 + 16;
   for (const Modulus& q : element_moduli()) {
-    for (const int source_bits : {30, 49, 50, 52, 53, 61}) {
+    for (const int source_bits : {30, 49, 50, 52, 53, 55, 61}) {
       for (const std::size_t sources : {1, 3, 4, 17, 40}) {
         const Fill how = any_fill();
         const std::uint64_t bound = std::uint64_t{1} << source_bits;
@@ -481,8 +481,8 @@ TEST_P(TransformTest, AllSizesOfPrimes) {
 
 TEST_P(TransformTest, AllDegrees) {
   for (std::size_t degree = 2048; degree <= std::size_t{1} << 17; degree *= 2) {
-    std::vector<int> sizes = {43, 48, 49, 50, 60, 61};
-    if (degree >= std::size_t{1} << 15) sizes = {47, 49, 50, 61};
+    std::vector<int> sizes = {43, 48, 49, 50, 57, 60, 61};
+    if (degree >= std::size_t{1} << 15) sizes = {47, 49, 50, 57, 61};
     for (const std::uint64_t prime : primes(degree, sizes)) check(degree, prime);
   }
 }

@@ -68,6 +68,23 @@ TEST_F(Interruption, EndsALoopInItsMiddle) {
   }
 }
 
+TEST_F(Interruption, EndsALoopInPartsWhileThreadsWaitForAPart) {
+  const std::array<LoopPart, 3> parts{
+      {{.count = 20}, {.count = endless, .after = 1}, {.count = 1, .after = 2}}};
+  for (const int threads : {1, 2, 4}) {
+    stop = false;
+    ThreadPool pool(threads);
+    std::atomic<bool> last{false};
+    const auto body = [&](std::size_t part, std::size_t i) {
+      std::this_thread::sleep_for(100us);
+      if (part == 1 && i == 20) stop = true;
+      if (part == 2) last = true;
+    };
+    EXPECT_THROW(pool.parallel_for_parts(parts, body), Interrupted);
+    EXPECT_FALSE(last);
+  }
+}
+
 TEST_F(Interruption, ReachesLoopsInsideALoopOfOne) {
   ThreadPool pool(3);
   const auto outer = [&](std::size_t) {

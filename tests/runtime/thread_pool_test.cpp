@@ -157,6 +157,134 @@ TEST(ThreadPool, ThreadsThatDoNotStartAreAnError) {
   }));
 }
 
+TEST(ThreadPool, LetsAsManyThreadsTakePartAsAreAskedFor) {
+  ThreadPool pool(6);
+  for (int round = 0; round < 50; ++round) {
+    for (const int most : {1, 2, 3, 9}) {
+      std::mutex mutex;
+      std::set<std::thread::id> seen;
+      std::atomic<std::size_t> largest{0};
+      pool.parallel_for_slots(
+          40,
+          [&](std::size_t, std::size_t slot) {
+            for (std::size_t known = largest; known < slot && !largest.compare_exchange_weak(known, slot);)
+              continue;
+            std::this_thread::yield();
+            const std::lock_guard lock(mutex);
+            seen.insert(std::this_thread::get_id());
+          },
+          most);
+      EXPECT_LE(seen.size(), static_cast<std::size_t>(most));
+      EXPECT_LT(largest, static_cast<std::size_t>(most));
+    }
+  }
+}
+
+TEST(ThreadPool, BeginsAPartWhenThoseThatItNeedsHaveEnded) {
+  const std::vector<LoopPart> parts = {{.count = 7},
+                                       {.count = 0},
+                                       {.count = 5, .after = 1},
+                                       {.count = 3, .after = 0},
+                                       {.count = 9, .after = 3},
+                                       {.count = 1, .after = 5}};
+  for (const int threads : {1, 2, 4, 9}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 100; ++round) {
+      std::vector<std::atomic<std::size_t>> ended(parts.size());
+      std::atomic<int> early{0}, outside{0};
+      pool.parallel_for_parts(parts, [&](std::size_t part, std::size_t i) {
+        if (i >= parts[part].count) ++outside;
+        for (std::size_t before = 0; before < parts[part].after; ++before) {
+          if (ended[before] != parts[before].count) ++early;
+        }
+        if (i % 3 == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        ++ended[part];
+      });
+      EXPECT_EQ(early, 0);
+      EXPECT_EQ(outside, 0);
+      for (std::size_t part = 0; part < parts.size(); ++part) ASSERT_EQ(ended[part], parts[part].count);
+    }
+  }
+}
+
+TEST(ThreadPool, EndsALoopInPartsWhoseIterationThrew) {
+  const std::vector<LoopPart> parts = {{.count = 8}, {.count = 8, .after = 1}, {.count = 8, .after = 2}};
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    for (std::size_t failing = 0; failing < 3; ++failing) {
+      std::atomic<bool> later{false};
+      EXPECT_THROW(pool.parallel_for_parts(parts,
+                                           [&](std::size_t part, std::size_t i) {
+                                             if (part > failing) later = true;
+                                             if (part == failing && i == 5) throw std::invalid_argument("5");
+                                           }),
+                   std::invalid_argument);
+      EXPECT_FALSE(later);
+    }
+    std::atomic<int> calls{0};
+    pool.parallel_for_parts(parts, [&](std::size_t, std::size_t) { ++calls; });
+    EXPECT_EQ(calls, 24);
+  }
+}
+
+TEST(ThreadPool, RunsLoopsInPartsInsideALoopInPlace) {
+  ThreadPool pool(3);
+  const std::vector<LoopPart> parts = {{.count = 2}, {.count = 3, .after = 1}};
+  std::atomic<int> calls{0};
+  pool.parallel_for(4, [&](std::size_t) {
+    const auto outer = std::this_thread::get_id();
+    std::size_t last = 0;
+    pool.parallel_for_parts(parts, [&](std::size_t part, std::size_t) {
+      EXPECT_EQ(std::this_thread::get_id(), outer);
+      EXPECT_LE(last, part);
+      last = part;
+      ++calls;
+    });
+  });
+  EXPECT_EQ(calls, 20);
+}
+
+// Processor time of this process.
+double processor_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+TEST(ThreadPool, ItsThreadsSleepWhenThereIsNothingToDo) {
+  ThreadPool pool(4);
+  std::atomic<int> calls{0};
+  pool.parallel_for(100, [&](std::size_t) { ++calls; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const double before = processor_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(processor_seconds() - before, 0.1);
+  pool.parallel_for(100, [&](std::size_t) { ++calls; });
+  EXPECT_EQ(calls, 200);
+}
+
+TEST(ThreadPool, RunsMoreLoopsAtOnceThanItKeepsTrackOf) {
+  ThreadPool pool(2);
+  std::vector<std::thread> callers;
+  std::atomic<int> inside{0}, calls{0};
+  constexpr int many = 80;
+  for (int caller = 0; caller < many; ++caller) {
+    callers.emplace_back([&] {
+      pool.parallel_for(2, [&](std::size_t i) {
+        ++calls;
+        if (i != 0) return;
+        ++inside;  // until all loops have begun
+        while (inside < many) std::this_thread::yield();
+      });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(calls, 2 * many);
+}
+
 TEST(ThreadPool, ServesManyCallersAtOnce) {
   ThreadPool pool(3);
   std::vector<std::thread> callers;

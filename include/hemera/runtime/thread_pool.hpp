@@ -4,12 +4,22 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <span>
 
 namespace hemera::runtime {
 
+/// Consecutive iterations of a loop, which begin when the first `after` parts of the loop have ended; `after`
+/// is at most the number of parts before this one.
+struct LoopPart {
+  std::size_t count = 0;
+  std::size_t after = 0;
+};
+
 /// Runs loops on `threads` threads, the caller being one of them. Any number of threads may call
 /// `parallel_for` on one pool at once; a call from inside a loop body runs that loop in place. In a child of
-/// fork() the pool starts threads anew for its first loop.
+/// fork() the pool starts threads anew for its first loop. Threads that have worked look for the next loop
+/// for a tenth of a millisecond before they sleep, unless the pool has more of them than there are
+/// processors.
 class ThreadPool {
  public:
   /// threads: 1 to 4096, or 0: one for each processor that the process may run on, fewer where the system
@@ -27,11 +37,20 @@ class ThreadPool {
   void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
 
   /// As parallel_for: body(i, slot), with slots below `threads()` and below `count` that no two iterations
-  /// have at the same time, for scratch.
-  void parallel_for_slots(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body);
+  /// have at the same time, for scratch. At most `most_threads` take part (0: all of them).
+  void parallel_for_slots(std::size_t count, const std::function<void(std::size_t, std::size_t)>& body,
+                          int most_threads = 0);
+
+  /// One loop over all parts: body(part, i) for each i below the part's count. Iterations are begun in their
+  /// order, and those of later parts while earlier ones still run, but for what LoopPart says.
+  void parallel_for_parts(std::span<const LoopPart> parts,
+                          const std::function<void(std::size_t, std::size_t)>& body, int most_threads = 0);
 
  private:
   struct Workers;
+  struct Loop;
+
+  void run(Loop& loop, int most_threads);
 
   /// Those of this process.
   Workers& workers();

@@ -15,6 +15,14 @@ template <int count, typename Body>
   (std::make_integer_sequence<int, count>{});
 }
 
+/// The body for the logarithm of a degree from 2^least to 2^17, as a compile-time constant.
+template <int least, typename Body>
+[[gnu::always_inline]] inline void at_degree(int log_degree, const Body& body) {
+  unrolled<18 - least>([&](auto k) __attribute__((always_inline)) {
+    if (log_degree == least + k.value) body(std::integral_constant<int, least + k.value>{});
+  });
+}
+
 /// Butterfly k of `stages` stages, 2^(stages - 1) a stage; stage 0 is the one of the largest distance.
 template <int stages>
 struct ButterflyIndex {

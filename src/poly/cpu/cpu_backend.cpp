@@ -12,6 +12,7 @@
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/parallel.hpp"
 #include "poly/cpu/sampling.hpp"
+#include "poly/cpu/transform_part.hpp"
 #include "poly/embedding_tables.hpp"
 #include "poly/scratch.hpp"
 
@@ -22,10 +23,11 @@ using Limb = std::uint64_t;
 
 namespace {
 
-// Weights of for_each_limb: rough costs of a word in additions.
+// Weights of for_each_limb and for_each_part: rough costs of a word in additions.
 constexpr std::size_t addition_weight = 1;
 constexpr std::size_t product_weight = 2;
 constexpr std::size_t transform_weight = 8;
+constexpr std::size_t gather_weight = 4;
 
 // Entries first, first + 1, ... of a limb that is stored by one of each `run` (a power of two).
 void repeat(std::span<Limb> out, const Limb* stored, std::size_t run, std::size_t first = 0) {
@@ -85,24 +87,32 @@ void CpuBackend::do_copy_values(Queue&, std::span<std::byte> out, std::span<cons
 }
 
 void CpuBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
+  if (in.shape.degree == out.shape.degree) {
+    for_each_part(queue, out.shape, addition_weight,
+                  [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                    Limb* to = out.limb<Limb>(b, c, l) + first;
+                    const Limb* from = in.limb<Limb>(b, c, l) + first;
+                    if (to != from) std::memcpy(to, from, count * sizeof(Limb));
+                  });
+    return;
+  }
   for_each_limb(queue, out.shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
     Limb* to = out.limb<Limb>(b, c, l);
     const Limb* from = in.limb<Limb>(b, c, l);
     if (in.shape.degree < out.shape.degree) {
       repeat(std::span(to, out.shape.degree), from, out.shape.degree / in.shape.degree);
-    } else if (in.shape.degree > out.shape.degree) {
+    } else {
       const std::size_t run = in.shape.degree / out.shape.degree;
       for (std::size_t i = 0; i < out.shape.degree; ++i) to[i] = from[i * run];
-    } else if (to != from) {
-      std::memcpy(to, from, out.shape.degree * sizeof(Limb));
     }
   });
 }
 
 void CpuBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
-  for_each_limb(queue, out.shape, addition_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
-    std::memset(out.limb<Limb>(b, c, l), 0, out.shape.degree * sizeof(Limb));
-  });
+  for_each_part(queue, out.shape, addition_weight,
+                [&](std::size_t b, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                  std::memset(out.limb<Limb>(b, c, l) + first, 0, count * sizeof(Limb));
+                });
 }
 
 // --- Transforms ---
@@ -110,9 +120,22 @@ void CpuBackend::do_fill_zero(Queue& queue, const PolyView& out) const {
 void CpuBackend::do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
                               const RnsBase& base) const {
   const auto transform = to == Form::evaluation ? kernels_.forward_transform : kernels_.inverse_transform;
-  for_each_limb(queue, out.shape, transform_weight, [&](std::size_t b, std::size_t c, std::size_t l) {
-    transform(out.limb<Limb>(b, c, l), in.limb<Limb>(b, c, l), tables(base, l));
-  });
+  for_each_transform(
+      queue, out.shape, transform_weight,
+      [&](std::size_t b, std::size_t c, std::size_t l) {
+        transform(out.limb<Limb>(b, c, l), in.limb<Limb>(b, c, l), tables(base, l));
+      },
+      [&](std::size_t step, std::size_t b, std::size_t c, std::size_t l, std::size_t part,
+          std::size_t parts) {
+        const TransformPart divided(kernels_, tables(base, l), part, parts);
+        Limb* const to_limb = out.limb<Limb>(b, c, l);
+        const Limb* const from = in.limb<Limb>(b, c, l);
+        if (to == Form::evaluation) {
+          step == 0 ? divided.forward_columns(to_limb, from) : divided.forward_rows(to_limb);
+        } else {
+          step == 0 ? divided.inverse_rows(to_limb, from) : divided.inverse_columns(to_limb);
+        }
+      });
 }
 
 // --- Element by element ---
@@ -120,21 +143,22 @@ void CpuBackend::do_transform(Queue& queue, const PolyView& out, const ConstPoly
 void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
                            const ConstPolyView& b, const RnsBase& base) const {
   const auto run = [&](const auto& kernel, std::size_t weight) {
-    for_each_limb(queue, out.shape, weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-      const Limb* right = b.limb<Limb>(i, c, l);
-      const std::size_t degree = out.shape.degree, length = degree / b.shape.degree;
-      if (length == 1) {
-        return kernel(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), right, degree, base.modulus(l));
-      }
-      // In blocks, whose repeated values stay in a near cache.
-      std::array<Limb, 1024> values;
-      static_assert(min_degree % values.size() == 0);
-      for (std::size_t first = 0; first < degree; first += values.size()) {
-        repeat(values, right, length, first);
-        kernel(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first, values.data(), values.size(),
-               base.modulus(l));
-      }
-    });
+    for_each_part(queue, out.shape, weight,
+                  [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                    const Limb* right = b.limb<Limb>(i, c, l);
+                    Limb* to = out.limb<Limb>(i, c, l);
+                    const Limb* left = a.limb<Limb>(i, c, l);
+                    const std::size_t length = out.shape.degree / b.shape.degree;
+                    if (length == 1)
+                      return kernel(to + first, left + first, right + first, count, base.modulus(l));
+                    // In blocks, whose repeated values stay in a near cache.
+                    std::array<Limb, 1024> values;
+                    static_assert(min_degree % values.size() == 0);
+                    for (const std::size_t end = first + count; first < end; first += values.size()) {
+                      repeat(values, right, length, first);
+                      kernel(to + first, left + first, values.data(), values.size(), base.modulus(l));
+                    }
+                  });
   };
   switch (operation) {
     case Binary::add:
@@ -150,32 +174,36 @@ void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, 
 
 void CpuBackend::do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
                            const RnsBase& base) const {
-  for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-    kernels_.negate(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), out.shape.degree, base.modulus(l));
-  });
+  for_each_part(queue, out.shape, addition_weight,
+                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                  kernels_.negate(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first, count,
+                                  base.modulus(l));
+                });
 }
 
 void CpuBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                     std::span<const std::uint64_t> scalars, const RnsBase& base) const {
-  for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-    const arith::ShoupFactor factor(scalars[l], base.modulus(l));
-    kernels_.multiply_scalar(out.limb<Limb>(i, c, l), a.limb<Limb>(i, c, l), factor, out.shape.degree,
-                             base.modulus(l));
-  });
+  for_each_part(queue, out.shape, addition_weight,
+                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                  const arith::ShoupFactor factor(scalars[l], base.modulus(l));
+                  kernels_.multiply_scalar(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first,
+                                           factor, count, base.modulus(l));
+                });
 }
 
 void CpuBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
-  for_each_limb(queue, out.shape, addition_weight, [&](std::size_t i, std::size_t c, std::size_t l) {
-    Limb* to = out.limb<Limb>(i, c, l);
-    const Limb* from = a.limb<Limb>(i, c, l);
-    if (form == Form::evaluation) {
-      kernels_.add_scalar(to, from, scalars[l], out.shape.degree, base.modulus(l));
-      return;
-    }
-    if (to != from) std::memcpy(to, from, out.shape.degree * sizeof(Limb));
-    to[0] = base.modulus(l).add(to[0], scalars[l]);
-  });
+  for_each_part(queue, out.shape, addition_weight,
+                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                  Limb* to = out.limb<Limb>(i, c, l) + first;
+                  const Limb* from = a.limb<Limb>(i, c, l) + first;
+                  if (form == Form::evaluation) {
+                    kernels_.add_scalar(to, from, scalars[l], count, base.modulus(l));
+                    return;
+                  }
+                  if (to != from) std::memcpy(to, from, count * sizeof(Limb));
+                  if (first == 0) to[0] = base.modulus(l).add(to[0], scalars[l]);
+                });
 }
 
 // --- Ring structure ---
@@ -185,13 +213,15 @@ void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPo
   if (a.shape.components != 2 || b.shape.components != 2) {
     return add_products(queue, out, std::span(&a, 1), std::span(&b, 1), base);
   }
-  PolyShape shape = out.shape;  // one task a limb, all components at once
+  PolyShape shape = out.shape;  // all components at once
   shape.components = 1;
-  for_each_limb(queue, shape, 4 * product_weight, [&](std::size_t i, std::size_t, std::size_t l) {
-    kernels_.tensor_2x2(out.limb<Limb>(i, 0, l), out.limb<Limb>(i, 1, l), out.limb<Limb>(i, 2, l),
-                        a.limb<Limb>(i, 0, l), a.limb<Limb>(i, 1, l), b.limb<Limb>(i, 0, l),
-                        b.limb<Limb>(i, 1, l), shape.degree, base.modulus(l));
-  });
+  for_each_part(queue, shape, 4 * product_weight,
+                [&](std::size_t i, std::size_t, std::size_t l, std::size_t first, std::size_t count) {
+                  kernels_.tensor_2x2(out.limb<Limb>(i, 0, l) + first, out.limb<Limb>(i, 1, l) + first,
+                                      out.limb<Limb>(i, 2, l) + first, a.limb<Limb>(i, 0, l) + first,
+                                      a.limb<Limb>(i, 1, l) + first, b.limb<Limb>(i, 0, l) + first,
+                                      b.limb<Limb>(i, 1, l) + first, count, base.modulus(l));
+                });
 }
 
 void CpuBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
@@ -207,29 +237,30 @@ void CpuBackend::add_products(Queue& queue, const PolyView& out, std::span<const
                               std::span<const ConstPolyView> b, const RnsBase& base) const {
   const std::size_t left = a.front().shape.components;
   const std::size_t right = b.front().shape.components;
-  PolyShape shape = out.shape;  // one task a limb, all components at once
+  PolyShape shape = out.shape;  // all components at once
   shape.components = 1;
   // In blocks, so that the factors are in a near cache for all components but the first.
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
   const std::size_t weight = a.size() * left * right * product_weight;
-  for_each_limb(queue, shape, weight, [&](std::size_t i, std::size_t, std::size_t l) {
-    std::vector<const Limb*> from_a, from_b;
-    for (std::size_t first = 0; first < shape.degree; first += block) {
-      for (std::size_t c = 0; c < left + right - 1; ++c) {
-        from_a.clear();
-        from_b.clear();
-        for (std::size_t term = 0; term < a.size(); ++term) {
-          for (std::size_t k = c < right ? 0 : c - right + 1; k <= c && k < left; ++k) {
-            from_a.push_back(a[term].limb<Limb>(i, k, l) + first);
-            from_b.push_back(b[term].limb<Limb>(i, c - k, l) + first);
-          }
-        }
-        kernels_.inner_product(out.limb<Limb>(i, c, l) + first, from_a.data(), from_b.data(), from_a.size(),
-                               block, base.modulus(l));
-      }
-    }
-  });
+  for_each_part(queue, shape, weight,
+                [&](std::size_t i, std::size_t, std::size_t l, std::size_t first, std::size_t entries) {
+                  std::vector<const Limb*> from_a, from_b;
+                  for (const std::size_t end = first + entries; first < end; first += block) {
+                    for (std::size_t c = 0; c < left + right - 1; ++c) {
+                      from_a.clear();
+                      from_b.clear();
+                      for (std::size_t term = 0; term < a.size(); ++term) {
+                        for (std::size_t k = c < right ? 0 : c - right + 1; k <= c && k < left; ++k) {
+                          from_a.push_back(a[term].limb<Limb>(i, k, l) + first);
+                          from_b.push_back(b[term].limb<Limb>(i, c - k, l) + first);
+                        }
+                      }
+                      kernels_.inner_product(out.limb<Limb>(i, c, l) + first, from_a.data(), from_b.data(),
+                                             from_a.size(), block, base.modulus(l));
+                    }
+                  }
+                });
 }
 
 void CpuBackend::do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
@@ -258,7 +289,7 @@ void CpuBackend::permute_values(Queue& queue, const PolyView& out, const ConstPo
       lanes[8 * start + l] = arith::reverse_bits(top % 8, 3);
     }
   }
-  parallel_for(queue, degree / block, out.shape.words(), [&](std::size_t task) {
+  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     std::uint32_t groups[block / 8];
     for (std::size_t k = 0; k < block / 8; ++k) {
@@ -289,7 +320,7 @@ void CpuBackend::permute_coefficients(Queue& queue, const PolyView& out, const C
   std::uint64_t inverse = galois_element;
   for (int i = 0; i < 5; ++i) inverse *= 2 - galois_element * inverse;
 
-  parallel_for(queue, degree / block, out.shape.words(), [&](std::size_t task) {
+  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     std::uint32_t index[block];
     for (std::size_t i = 0; i < block; ++i) {

@@ -113,14 +113,14 @@ class CpuBackend final : public Backend {
                       std::uint64_t galois_element) const;
   void permute_coefficients(Queue& queue, const PolyView& out, const ConstPolyView& in,
                             std::uint64_t galois_element, const RnsBase& base) const;
-  /// Limb j of key_inner_product for polynomial b; digits: one limb each.
-  void key_inner_product_limb(const PolyView& out, const std::vector<const std::uint64_t*>& digits,
-                              const ConstPolyView& key, const ModUp& plan, std::size_t b,
-                              std::size_t j) const;
-  /// Target limb j of finish_division for one polynomial; out may be delta.
-  void finish_division_limb(std::uint64_t* out, const ConstPolyView& in, const std::uint64_t* delta,
-                            std::size_t batch, std::size_t component, std::size_t j,
-                            const Division& plan) const;
+  /// Entries [first, first + entries) of limb j of key_inner_product for polynomial b; digits: one limb each.
+  void key_inner_product_part(const PolyView& out, const std::vector<const std::uint64_t*>& digits,
+                              const ConstPolyView& key, const ModUp& plan, std::size_t b, std::size_t j,
+                              std::size_t first, std::size_t entries) const;
+  /// Entries [first, first + count) of target limb j of finish_division for one polynomial; out may be delta.
+  void finish_division_part(std::uint64_t* out, const ConstPolyView& in, const std::uint64_t* delta,
+                            std::size_t batch, std::size_t component, std::size_t j, std::size_t first,
+                            std::size_t count, const Division& plan) const;
 
   const Kernels& kernels_;
   std::shared_ptr<runtime::ThreadPool> pool_;

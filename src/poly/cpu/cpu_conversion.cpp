@@ -107,33 +107,36 @@ void CpuBackend::do_scale_and_round(Queue& queue, const PolyView& out, const Con
 
 void CpuBackend::do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                     const ConstPolyView& delta, const Division& plan) const {
-  for_each_limb(queue, out.shape, 2, [&](std::size_t b, std::size_t c, std::size_t j) {
-    finish_division_limb(out.limb<Limb>(b, c, j), in, delta.limb<Limb>(b, c, j), b, c, j, plan);
-  });
+  for_each_part(queue, out.shape, 2,
+                [&](std::size_t b, std::size_t c, std::size_t j, std::size_t first, std::size_t count) {
+                  finish_division_part(out.limb<Limb>(b, c, j), in, delta.limb<Limb>(b, c, j), b, c, j, first,
+                                       count, plan);
+                });
 }
 
-void CpuBackend::finish_division_limb(Limb* out, const ConstPolyView& in, const Limb* delta,
+void CpuBackend::finish_division_part(Limb* out, const ConstPolyView& in, const Limb* delta,
                                       std::size_t batch, std::size_t component, std::size_t j,
-                                      const Division& plan) const {
+                                      std::size_t first, std::size_t count, const Division& plan) const {
   const arith::Modulus& q = plan.target().modulus(j);
-  const std::size_t degree = in.shape.degree;
   const std::int32_t position = plan.kept_positions()[j];
   const arith::ShoupFactor& inverse = plan.inverse_dropped()[j];
   const Limb* kept =
-      position < 0 ? nullptr : in.limb<Limb>(batch, component, static_cast<std::size_t>(position));
+      position < 0 ? nullptr : in.limb<Limb>(batch, component, static_cast<std::size_t>(position)) + first;
+  out += first;
+  delta += first;
   if (position < 0 || !plan.multiplies()) {
-    kernels_.subtract_multiply_scalar(out, kept, delta, inverse, degree, q);
+    kernels_.subtract_multiply_scalar(out, kept, delta, inverse, count, q);
     return;
   }
   // (E x - delta) / D, in blocks that stay in the first-level cache.
   constexpr std::size_t block = 1024;
-  static_assert(min_degree % block == 0);
   const arith::ShoupFactor added(
       q.multiply(plan.scaled_inverse()[j].operand, plan.dropped_product()[j].operand), q);
   alignas(64) Limb scaled[block];
-  for (std::size_t first = 0; first < degree; first += block) {
-    kernels_.multiply_scalar(scaled, kept + first, added, block, q);
-    kernels_.subtract_multiply_scalar(out + first, scaled, delta + first, inverse, block, q);
+  for (std::size_t done = 0; done < count; done += block) {
+    const std::size_t wanted = std::min(block, count - done);
+    kernels_.multiply_scalar(scaled, kept + done, added, wanted, q);
+    kernels_.subtract_multiply_scalar(out + done, scaled, delta + done, inverse, wanted, q);
   }
 }
 

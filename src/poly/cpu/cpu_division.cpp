@@ -6,6 +6,7 @@
 #include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/transform_part.hpp"
 #include "poly/scratch.hpp"
 
 namespace hemera::poly::cpu {
@@ -49,18 +50,38 @@ void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const Co
   // 1. Scaled residues of E x.
   PolyShape dropped_shape = shape;
   dropped_shape.limbs = rows.dropped;
-  for_each_limb(queue, dropped_shape, 8, [&](std::size_t b, std::size_t c, std::size_t i) {
+  const auto scale = [&](Limb* y, const Limb* x, std::size_t i, std::size_t first, std::size_t count) {
     const arith::Modulus& d = plan.dropped().modulus(i);
-    const Limb* x = in.limb<Limb>(b, c, plan.dropped_positions()[i]);
-    Limb* y = scratch.limb<Limb>(b, c, i);
-    if (form == Form::evaluation) {
-      kernels_.inverse_transform(y, x, tables(plan.dropped(), i));
-      x = y;
-    }
     const arith::ShoupFactor factor(
         d.multiply(conversion.inverse_punctured()[i].operand, plan.multiple_dropped()[i].operand), d);
-    kernels_.scale_residues(y, x, factor, converter.centered(), degree, d);
-  });
+    kernels_.scale_residues(y + first, x + first, factor, converter.centered(), count, d);
+  };
+  const auto dropped_limb = [&](std::size_t b, std::size_t c, std::size_t i) {
+    return in.limb<Limb>(b, c, plan.dropped_positions()[i]);
+  };
+  if (form == Form::evaluation) {
+    for_each_transform(
+        queue, dropped_shape, 8,
+        [&](std::size_t b, std::size_t c, std::size_t i) {
+          Limb* const y = scratch.limb<Limb>(b, c, i);
+          kernels_.inverse_transform(y, dropped_limb(b, c, i), tables(plan.dropped(), i));
+          scale(y, y, i, 0, degree);
+        },
+        [&](std::size_t step, std::size_t b, std::size_t c, std::size_t i, std::size_t part,
+            std::size_t parts) {
+          const TransformPart divided(kernels_, tables(plan.dropped(), i), part, parts);
+          Limb* const y = scratch.limb<Limb>(b, c, i);
+          if (step == 0) return divided.inverse_rows(y, dropped_limb(b, c, i));
+          divided.inverse_columns(y);
+          divided.for_each_column_run(
+              [&](std::size_t first, std::size_t count) { scale(y, y, i, first, count); });
+        });
+  } else {
+    for_each_part(queue, dropped_shape, 2,
+                  [&](std::size_t b, std::size_t c, std::size_t i, std::size_t first, std::size_t count) {
+                    scale(scratch.limb<Limb>(b, c, i), dropped_limb(b, c, i), i, first, count);
+                  });
+  }
 
   // 2. Quotients, and the correction c = [-delta D^-1]_t as the unsigned c + (t - 1)/2.
   const auto row_pointers = [&](std::size_t b, std::size_t c, std::size_t first) {
@@ -104,14 +125,46 @@ void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const Co
       shifts[j] = q.add(shifts[j], q.multiply(product, plan.plaintext_conversion().center_shift()[j]));
     }
   }
-  for_each_limb(queue, out.shape, 8, [&](std::size_t b, std::size_t c, std::size_t j) {
+  const auto convert = [&](std::size_t b, std::size_t c, std::size_t j, std::size_t first,
+                           std::size_t count) {
+    const Limb* v = quotient_row(b, c);
+    kernels_.weighted_sum(out.limb<Limb>(b, c, j) + first, row_pointers(b, c, first).data(),
+                          weights[j].data(), rows.summed, bound, v == nullptr ? nullptr : v + first,
+                          conversion.product()[j], shifts[j], count, plan.target().modulus(j));
+  };
+  const auto finish = [&](std::size_t b, std::size_t c, std::size_t j, std::size_t first, std::size_t count) {
     Limb* to = out.limb<Limb>(b, c, j);
-    kernels_.weighted_sum(to, row_pointers(b, c, 0).data(), weights[j].data(), rows.summed, bound,
-                          quotient_row(b, c), conversion.product()[j], shifts[j], degree,
-                          plan.target().modulus(j));
-    if (form == Form::evaluation) kernels_.forward_transform(to, to, tables(plan.target(), j));
-    finish_division_limb(to, in, to, b, c, j, plan);
-  });
+    finish_division_part(to, in, to, b, c, j, first, count, plan);
+  };
+  if (form == Form::coefficient) {
+    for_each_part(queue, out.shape, 2 + rows.summed,
+                  [&](std::size_t b, std::size_t c, std::size_t j, std::size_t first, std::size_t count) {
+                    convert(b, c, j, first, count);
+                    finish(b, c, j, first, count);
+                  });
+    return;
+  }
+  for_each_transform(
+      queue, out.shape, 10 + rows.summed,
+      [&](std::size_t b, std::size_t c, std::size_t j) {
+        Limb* to = out.limb<Limb>(b, c, j);
+        convert(b, c, j, 0, degree);
+        kernels_.forward_transform(to, to, tables(plan.target(), j));
+        finish(b, c, j, 0, degree);
+      },
+      [&](std::size_t step, std::size_t b, std::size_t c, std::size_t j, std::size_t part,
+          std::size_t parts) {
+        const TransformPart divided(kernels_, tables(plan.target(), j), part, parts);
+        Limb* to = out.limb<Limb>(b, c, j);
+        if (step == 0) {
+          divided.for_each_column_run(
+              [&](std::size_t first, std::size_t count) { convert(b, c, j, first, count); });
+          divided.forward_columns(to, to);
+        } else {
+          divided.forward_rows(to);
+          divided.for_rows([&](std::size_t first, std::size_t count) { finish(b, c, j, first, count); });
+        }
+      });
 }
 
 }  // namespace hemera::poly::cpu

@@ -1,11 +1,13 @@
 // ModUp and the inner product with an evaluation key.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/transform_part.hpp"
 #include "poly/scratch.hpp"
 
 namespace hemera::poly::cpu {
@@ -58,20 +60,42 @@ class CpuBackend::DigitExtension {
   }
 
   void fill_rows(Queue& queue, const PolyView& rows, const ConstPolyView& in) const {
-    for_each_limb(queue, rows.shape, 8, [&](std::size_t b, std::size_t, std::size_t r) {
-      const Row& row = rows_[r];
-      const Limb* x = in.limb<Limb>(b, 0, row.limb);
-      Limb* y = rows.limb<Limb>(b, 0, r);
-      if (form_ == Form::evaluation) {
-        backend_.kernels_.inverse_transform(y, x, backend_.tables(plan_.base(), row.limb));
-        x = y;
-      }
+    const std::size_t degree = rows.shape.degree;
+    const auto scale = [&](Limb* y, const Limb* x, const Row& row, std::size_t first, std::size_t count) {
       if (plan_.digits()[row.digit].width == 0) {
-        converters_[row.digit].scale(y, x, row.source, rows.shape.degree);
+        converters_[row.digit].scale(y + first, x + first, row.source, count);
       } else if (y != x) {
-        std::memcpy(y, x, rows.shape.degree * sizeof(Limb));
+        std::memcpy(y + first, x + first, count * sizeof(Limb));
       }
-    });
+    };
+    if (form_ == Form::coefficient) {
+      for_each_part(queue, rows.shape, 2,
+                    [&](std::size_t b, std::size_t, std::size_t r, std::size_t first, std::size_t count) {
+                      scale(rows.limb<Limb>(b, 0, r), in.limb<Limb>(b, 0, rows_[r].limb), rows_[r], first,
+                            count);
+                    });
+      return;
+    }
+    for_each_transform(
+        queue, rows.shape, 8,
+        [&](std::size_t b, std::size_t, std::size_t r) {
+          const Row& row = rows_[r];
+          Limb* y = rows.limb<Limb>(b, 0, r);
+          backend_.kernels_.inverse_transform(y, in.limb<Limb>(b, 0, row.limb),
+                                              backend_.tables(plan_.base(), row.limb));
+          scale(y, y, row, 0, degree);
+        },
+        [&](std::size_t step, std::size_t b, std::size_t, std::size_t r, std::size_t part,
+            std::size_t parts) {
+          const Row& row = rows_[r];
+          const TransformPart divided(backend_.kernels_, backend_.tables(plan_.base(), row.limb), part,
+                                      parts);
+          Limb* y = rows.limb<Limb>(b, 0, r);
+          if (step == 0) return divided.inverse_rows(y, in.limb<Limb>(b, 0, row.limb));
+          divided.inverse_columns(y);
+          divided.for_each_column_run(
+              [&](std::size_t first, std::size_t count) { scale(y, y, row, first, count); });
+        });
   }
 
   /// Whether limb j of digit d is a limb of the input as it stands.
@@ -135,46 +159,49 @@ void CpuBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyVie
 
 void CpuBackend::do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
                                    int width, const RnsBase& base) const {
-  for_each_limb(queue, out.shape, 1, [&](std::size_t b, std::size_t c, std::size_t j) {
-    extract(out.limb<Limb>(b, c, j), in.limb<Limb>(b, c, 0), shift, width, out.shape.degree, base.modulus(j));
-  });
+  for_each_part(queue, out.shape, 1,
+                [&](std::size_t b, std::size_t c, std::size_t j, std::size_t first, std::size_t entries) {
+                  extract(out.limb<Limb>(b, c, j) + first, in.limb<Limb>(b, c, 0) + first, shift, width,
+                          entries, base.modulus(j));
+                });
 }
 
 void CpuBackend::do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                                       const ConstPolyView& key, const ModUp& plan) const {
   const std::size_t count = plan.digits().size();
-  PolyShape shape = out.shape;  // one task a limb, all components at once
+  PolyShape shape = out.shape;  // all components at once
   shape.components = 1;
-  for_each_limb(queue, shape, 4 * count, [&](std::size_t b, std::size_t, std::size_t j) {
-    std::vector<const Limb*> from(count);
-    for (std::size_t d = 0; d < count; ++d) from[d] = digits.limb<Limb>(b, d, j);
-    key_inner_product_limb(out, from, key, plan, b, j);
-  });
+  for_each_part(queue, shape, 4 * count,
+                [&](std::size_t b, std::size_t, std::size_t j, std::size_t first, std::size_t entries) {
+                  std::vector<const Limb*> from(count);
+                  for (std::size_t d = 0; d < count; ++d) from[d] = digits.limb<Limb>(b, d, j);
+                  key_inner_product_part(out, from, key, plan, b, j, first, entries);
+                });
 }
 
-void CpuBackend::key_inner_product_limb(const PolyView& out, const std::vector<const Limb*>& digits,
+void CpuBackend::key_inner_product_part(const PolyView& out, const std::vector<const Limb*>& digits,
                                         const ConstPolyView& key, const ModUp& plan, std::size_t b,
-                                        std::size_t j) const {
+                                        std::size_t j, std::size_t first, std::size_t entries) const {
   const std::size_t count = digits.size();
   const auto key_limb = [&](std::size_t d, std::size_t c) {
     return key.limb<Limb>(plan.digits()[d].key_digit, c, plan.key_positions()[j]);
   };
+  std::vector<const Limb*> from(count), factors(count);
   if (out.shape.components == 2 && kernels_.inner_product_pair != nullptr) {
-    std::vector<const Limb*> factors0(count), factors1(count);
+    std::vector<const Limb*> factors1(count);
     for (std::size_t d = 0; d < count; ++d) {
-      factors0[d] = key_limb(d, 0);
-      factors1[d] = key_limb(d, 1);
+      from[d] = digits[d] + first;
+      factors[d] = key_limb(d, 0) + first;
+      factors1[d] = key_limb(d, 1) + first;
     }
-    kernels_.inner_product_pair(out.limb<Limb>(b, 0, j), out.limb<Limb>(b, 1, j), digits.data(),
-                                factors0.data(), factors1.data(), count, out.shape.degree,
-                                plan.extended().modulus(j));
+    kernels_.inner_product_pair(out.limb<Limb>(b, 0, j) + first, out.limb<Limb>(b, 1, j) + first, from.data(),
+                                factors.data(), factors1.data(), count, entries, plan.extended().modulus(j));
     return;
   }
   // In blocks, so that the digits are in the first-level cache for all components but the first.
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
-  std::vector<const Limb*> from(count), factors(count);
-  for (std::size_t first = 0; first < out.shape.degree; first += block) {
+  for (const std::size_t end = first + entries; first < end; first += block) {
     for (std::size_t d = 0; d < count; ++d) from[d] = digits[d] + first;
     for (std::size_t c = 0; c < out.shape.components; ++c) {
       for (std::size_t d = 0; d < count; ++d) factors[d] = key_limb(d, c) + first;
@@ -184,38 +211,86 @@ void CpuBackend::key_inner_product_limb(const PolyView& out, const std::vector<c
   }
 }
 
+// A unit is one extended limb of one polynomial; polynomials of the batch come one after the other, so that a
+// key limb is read from memory once. Of each unit the digits are extended, then they are multiplied by the
+// key: one thread takes unit after unit. More threads share both steps of a unit, since units are too few and
+// too large to be shared evenly; so that none waits, the digits of the next units are extended before the
+// products of a unit.
 void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                          const ConstPolyView& key, const ModUp& plan,
                                          Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const DigitExtension extension(*this, plan, Form::evaluation);
   const PolyView rows = take(workspace, extension.rows_shape(in.shape));
-  // Each slot has scratch for the digits of one limb; polynomials of the batch come one after the other, so
-  // that a key limb is read from memory once.
   const std::size_t count = plan.digits().size();
   const std::size_t degree = in.shape.degree;
   const std::size_t batch = out.shape.batch;
   const std::size_t units = batch * plan.extended().size();
-  const std::size_t slots = std::min(units, static_cast<std::size_t>(pool_of(queue).threads()));
-  std::vector<Limb*> scratch(slots);
-  for (Limb*& slot : scratch) slot = reinterpret_cast<Limb*>(workspace.take(count * degree * sizeof(Limb)));
+  const int threads = threads_for(pool_of(queue), units * count * degree * 8);
+  // Digits of so many units are extended ahead, and are there at a time.
+  const std::size_t round = (static_cast<std::size_t>(threads) + count - 1) / count;
+  const std::size_t ahead = std::min(units, threads == 1 ? 1 : round + 1);
+  const std::size_t held = std::min(units, threads == 1 ? 1 : 2 * round + 1);
+  std::vector<Limb*> scratch(held);
+  for (Limb*& unit : scratch) unit = reinterpret_cast<Limb*>(workspace.take(count * degree * sizeof(Limb)));
   if (workspace.measures()) return;
   extension.fill_rows(queue, rows, in);
-  pool_of(queue).parallel_for_slots(units, [&](std::size_t unit, std::size_t slot) {
-    std::vector<const Limb*> digits(count);
+
+  const auto digit_of = [&](std::size_t unit, std::size_t d) { return scratch[unit % held] + d * degree; };
+  const auto extend = [&](std::size_t unit, std::size_t d) {
     const std::size_t j = unit / batch;
-    const std::size_t b = unit % batch;
+    if (extension.is_input(d, j)) return;
+    extension.extend(digit_of(unit, d), rows, in, unit % batch, d, j);
+  };
+  const auto multiply = [&](std::size_t unit, std::size_t first, std::size_t entries) {
+    const std::size_t j = unit / batch;
+    std::vector<const Limb*> digits(count);
     for (std::size_t d = 0; d < count; ++d) {
-      if (extension.is_input(d, j)) {
-        digits[d] = in.limb<Limb>(b, 0, j);
-      } else {
-        Limb* digit = scratch[slot] + d * degree;
-        extension.extend(digit, rows, in, b, d, j);
-        digits[d] = digit;
-      }
+      digits[d] = extension.is_input(d, j) ? in.limb<Limb>(unit % batch, 0, j) : digit_of(unit, d);
     }
-    key_inner_product_limb(out, digits, key, plan, b, j);
-  });
+    key_inner_product_part(out, digits, key, plan, unit % batch, j, first, entries);
+  };
+  if (threads == 1) {
+    for (std::size_t unit = 0; unit < units; ++unit) {
+      runtime::throw_if_interrupted();
+      for (std::size_t d = 0; d < count; ++d) extend(unit, d);
+      multiply(unit, 0, degree);
+    }
+    return;
+  }
+
+  struct Step {
+    std::size_t unit;
+    bool extends;
+  };
+  std::vector<Step> steps;
+  std::vector<runtime::LoopPart> parts;
+  std::vector<std::size_t> extended(units), multiplied(units);  // the parts after them
+  const std::size_t columns =
+      std::max(min_degree, degree / static_cast<std::size_t>(std::bit_ceil(static_cast<unsigned>(threads))));
+  const auto add_extension = [&](std::size_t unit) {
+    steps.push_back({unit, true});
+    parts.push_back({.count = count, .after = unit < held ? 0 : multiplied[unit - held]});
+    extended[unit] = parts.size();
+  };
+  for (std::size_t unit = 0; unit < ahead; ++unit) add_extension(unit);
+  for (std::size_t unit = 0; unit < units; ++unit) {
+    steps.push_back({unit, false});
+    parts.push_back({.count = degree / columns, .after = extended[unit]});
+    multiplied[unit] = parts.size();
+    if (unit + ahead < units) add_extension(unit + ahead);
+  }
+  pool_of(queue).parallel_for_parts(
+      parts,
+      [&](std::size_t part, std::size_t i) {
+        const Step& step = steps[part];
+        if (step.extends) {
+          extend(step.unit, i);
+        } else {
+          multiply(step.unit, i * columns, columns);
+        }
+      },
+      threads);
 }
 
 }  // namespace hemera::poly::cpu

@@ -5,6 +5,7 @@
 #include <bit>
 #include <complex>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "poly/cpu/cpu_backend.hpp"
@@ -16,6 +17,9 @@ namespace {
 // Values of a task: within one of the two rows of N/2 slots.
 constexpr std::size_t block = 512;
 static_assert(min_degree / 2 % block == 0);
+
+// What a value costs in additions of words (parallel.hpp).
+constexpr std::size_t value_weight = 8;
 
 // base^exponent modulo 2^64, and so modulo 2N.
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
@@ -52,6 +56,24 @@ std::vector<OrderedSlot> order_of(std::uint64_t generator, std::size_t degree, s
   return order;
 }
 
+// Values modulo t. Encoders give values of magnitude below t, which need no product; whether all of a block
+// are, no more, shows in the time.
+void reduce(std::array<std::uint64_t, block>& out, std::span<const std::int64_t> values,
+            const arith::Modulus& t) {
+  const std::uint64_t modulus = t.value();
+  const auto limit = static_cast<std::int64_t>(modulus);
+  bool small = true;
+  for (const std::int64_t value : values) small &= value < limit && value > -limit;
+  if (small) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto word = static_cast<std::uint64_t>(values[i]);
+      out[i] = word + (modulus & (0 - (word >> 63)));
+    }
+  } else {
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = t.reduce_signed(values[i]);
+  }
+}
+
 }  // namespace
 
 void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
@@ -65,26 +87,37 @@ void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t 
   const std::uint64_t mask = 2 * ring()->degree() - 1;
   std::uint64_t exponent = power(generator, first % row);
   if (first >= row) exponent = 0 - exponent;
-  for (std::uint32_t& position : positions) {
-    position = reversal_[(exponent & mask) >> 1];
+  // Every eighth one follows from another, so that products need not wait for each other.
+  std::array<std::uint64_t, 8> exponents;
+  for (std::uint64_t& entry : exponents) {
+    entry = exponent;
     exponent *= generator;
+  }
+  const std::uint64_t step = power(generator, exponents.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    std::uint64_t& entry = exponents[i % exponents.size()];
+    positions[i] = reversal_[(entry & mask) >> 1];
+    entry *= step;
   }
 }
 
 void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                    std::uint64_t generator, const RnsBase& base) const {
   const arith::Modulus& t = base.modulus(0);
-  parallel_for(queue, ring()->degree() / block, out.shape.words(), [&](std::size_t task) {
+  parallel_for(queue, ring()->degree() / block, out.shape.words() * value_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     const std::size_t given = std::clamp(values.count, first, first + block) - first;
     std::array<std::uint32_t, block> positions;
+    std::array<std::uint64_t, block> residues;
     find_positions(positions, first, form, generator);
     for (std::size_t b = 0; b < out.shape.batch; ++b) {
       std::uint64_t* to = out.limb<std::uint64_t>(b, 0, 0);
       const std::int64_t* from = values.data + (values.batch == 1 ? 0 : b) * values.count;
-      for (std::size_t i = 0; i < given; ++i) to[positions[i]] = t.reduce_signed(from[first + i]);
+      reduce(residues, std::span(from + first, given), t);
+      for (std::size_t i = 0; i < given; ++i) to[positions[i]] = residues[i];
       for (std::size_t i = given; i < block; ++i) to[positions[i]] = 0;
     }
+    runtime::secure_zero(residues.data(), sizeof residues);  // of a plaintext
   });
 }
 
@@ -102,7 +135,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
     }
   }
   const std::size_t tasks = (values.count + block - 1) / block;
-  parallel_for(queue, tasks, values.batch * values.count, [&](std::size_t task) {
+  parallel_for(queue, tasks, values.batch * values.count * value_weight, [&](std::size_t task) {
     const std::size_t first = task * block;
     const std::size_t wanted = std::min(values.count - first, block);
     std::array<std::uint32_t, block> positions;
@@ -119,7 +152,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
 }
 
 void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {
-  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
     const double* from = values.data + b * values.count * (values.is_complex ? 2 : 1);
     std::complex<double>* to = out.data + b * out.slots;
     for (std::size_t i = 0; i < values.count; ++i) {
@@ -130,7 +163,7 @@ void CpuBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberV
 }
 
 void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const {
-  parallel_for(queue, in.batch, in.batch * in.slots, [&](std::size_t b) {
+  parallel_for(queue, in.batch, in.batch * in.slots * value_weight, [&](std::size_t b) {
     const std::complex<double>* from = in.data + b * in.slots;
     double* to = values.data + b * values.count * (values.is_complex ? 2 : 1);
     for (std::size_t i = 0; i < values.count; ++i) {
@@ -143,7 +176,7 @@ void CpuBackend::do_collect_slots(Queue& queue, const NumberView& values, const 
 void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                     std::uint64_t generator) const {
   const auto order = order_of(generator, ring()->degree(), out.slots);
-  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + order[j].slot] = order[j].of(in.data[b * in.slots + j % in.slots]);
     }
@@ -153,7 +186,7 @@ void CpuBackend::slots_to_embedding(Queue& queue, const SlotView& out, const Slo
 void CpuBackend::slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                                       std::uint64_t generator) const {
   const auto order = order_of(generator, ring()->degree(), out.slots);
-  parallel_for(queue, out.batch, out.batch * out.slots, [&](std::size_t b) {
+  parallel_for(queue, out.batch, out.batch * out.slots * value_weight, [&](std::size_t b) {
     for (std::size_t j = 0; j < out.slots; ++j) {
       out.data[b * out.slots + j] = order[j].of(in.data[b * in.slots + order[j].slot]);
     }

@@ -10,6 +10,7 @@
 #include "poly/cpu/embedding_kernels.hpp"
 #include "poly/cpu/embedding_scalar.hpp"
 #include "poly/cpu/kernels.hpp"
+#include "poly/cpu/parallel.hpp"
 #include "poly/embedding_arithmetic.hpp"
 #include "poly/embedding_checks.hpp"
 #include "poly/embedding_tables.hpp"
@@ -25,6 +26,9 @@ using runtime::Workspace;
 constexpr std::size_t range_size = 2048;
 // Coefficients that are rounded and reduced at a time, and words of scratch for them.
 constexpr std::size_t chunk_size = 1024;
+// What a slot costs in additions of words (parallel.hpp): in a step of a transform, and in each limb.
+constexpr std::size_t step_weight = 16;
+constexpr std::size_t limb_weight = 8;
 // From here on one transform is worth spreading over threads.
 constexpr std::size_t min_parallel_slots = std::size_t{1} << 12;
 
@@ -175,11 +179,12 @@ void Embedding::State::forward(ThreadPool& pool, const SlotView& slots, double* 
   const EmbeddingKernels& k = transforms(n);
   const int broadcast_levels = static_cast<int>(log2_exact(n)) - k.log_width;
   const std::size_t tiles = n >> (2 * k.log_width);
+  const std::size_t words = slots.batch * n * step_weight;
   const double* const root = doubles(roots);
   const auto real = [&](std::size_t b) { return coefficients + 2 * n * b; };
   const auto out = [&](std::size_t b) { return reinterpret_cast<double*>(slots.data + b * n); };
   if (n < min_parallel_slots) {
-    pool.parallel_for(slots.batch, [&](std::size_t b) {
+    parallel_for(pool, slots.batch, words, [&](std::size_t b) {
       k.forward_block(real(b), real(b) + n, n, broadcast_levels, root, 1);
       k.forward_leaf(out(b), real(b), real(b) + n, n, 0, tiles, leaf(n));
     });
@@ -199,7 +204,7 @@ void Embedding::State::forward(ThreadPool& pool, const SlotView& slots, double* 
                    leaf(n));
   };
   if (slots.batch >= static_cast<std::size_t>(pool.threads())) {
-    pool.parallel_for(slots.batch, [&](std::size_t b) {
+    parallel_for(pool, slots.batch, words, [&](std::size_t b) {
       for (std::size_t part = 0; part < parts; ++part) top(b, part);
       for (std::size_t part = 0; part < parts; ++part) block(b, part);
       for (std::size_t part = 0; part < parts; ++part) leaves_of(b, part);
@@ -207,9 +212,9 @@ void Embedding::State::forward(ThreadPool& pool, const SlotView& slots, double* 
     return;
   }
   const std::size_t tasks = slots.batch * parts;
-  pool.parallel_for(tasks, [&](std::size_t i) { top(i / parts, i % parts); });
-  pool.parallel_for(tasks, [&](std::size_t i) { block(i / parts, i % parts); });
-  pool.parallel_for(tasks, [&](std::size_t i) { leaves_of(i / parts, i % parts); });
+  parallel_for(pool, tasks, words, [&](std::size_t i) { top(i / parts, i % parts); });
+  parallel_for(pool, tasks, words, [&](std::size_t i) { block(i / parts, i % parts); });
+  parallel_for(pool, tasks, words, [&](std::size_t i) { leaves_of(i / parts, i % parts); });
 }
 
 void Embedding::State::inverse(ThreadPool& pool, const SlotView& slots, double* coefficients) const {
@@ -217,11 +222,12 @@ void Embedding::State::inverse(ThreadPool& pool, const SlotView& slots, double* 
   const EmbeddingKernels& k = transforms(n);
   const int broadcast_levels = static_cast<int>(log2_exact(n)) - k.log_width;
   const std::size_t tiles = n >> (2 * k.log_width);
+  const std::size_t words = slots.batch * n * step_weight;
   const double* const root = doubles(roots);
   const auto real = [&](std::size_t b) { return coefficients + 2 * n * b; };
   const auto in = [&](std::size_t b) { return reinterpret_cast<const double*>(slots.data + b * n); };
   if (n < min_parallel_slots) {
-    pool.parallel_for(slots.batch, [&](std::size_t b) {
+    parallel_for(pool, slots.batch, words, [&](std::size_t b) {
       k.inverse_leaf(real(b), real(b) + n, in(b), n, 0, tiles, leaf(n));
       k.inverse_block(real(b), real(b) + n, n, broadcast_levels, root, 1);
     });
@@ -240,7 +246,7 @@ void Embedding::State::inverse(ThreadPool& pool, const SlotView& slots, double* 
     k.inverse_top(real(b), real(b) + n, n, length / parts * part, length / parts * (part + 1), root);
   };
   if (slots.batch >= static_cast<std::size_t>(pool.threads())) {
-    pool.parallel_for(slots.batch, [&](std::size_t b) {
+    parallel_for(pool, slots.batch, words, [&](std::size_t b) {
       for (std::size_t part = 0; part < parts; ++part) leaves_of(b, part);
       for (std::size_t part = 0; part < parts; ++part) block(b, part);
       for (std::size_t part = 0; part < parts; ++part) top(b, part);
@@ -248,9 +254,9 @@ void Embedding::State::inverse(ThreadPool& pool, const SlotView& slots, double* 
     return;
   }
   const std::size_t tasks = slots.batch * parts;
-  pool.parallel_for(tasks, [&](std::size_t i) { leaves_of(i / parts, i % parts); });
-  pool.parallel_for(tasks, [&](std::size_t i) { block(i / parts, i % parts); });
-  pool.parallel_for(tasks, [&](std::size_t i) { top(i / parts, i % parts); });
+  parallel_for(pool, tasks, words, [&](std::size_t i) { leaves_of(i / parts, i % parts); });
+  parallel_for(pool, tasks, words, [&](std::size_t i) { block(i / parts, i % parts); });
+  parallel_for(pool, tasks, words, [&](std::size_t i) { top(i / parts, i % parts); });
 }
 
 Embedding::Embedding(std::size_t degree, const char* isa) {
@@ -283,10 +289,11 @@ void Embedding::embed(ThreadPool& pool, const PolyView& out, const SlotView& slo
 
   state_->inverse(pool, slots, coefficients);
   const Scale scale_over_n = divided_scale(scale, n);
-  pool.parallel_for(slots.batch, [&](std::size_t b) {
+  parallel_for(pool, slots.batch, 2 * n * slots.batch, [&](std::size_t b) {
     bits[b] = magnitude_bits(kernels.largest(coefficients + 2 * n * b, 2 * n), scale_over_n);
   });
-  pool.parallel_for(out.shape.batch * tasks, [&](std::size_t i) {
+  const std::size_t words = out.shape.batch * n * (step_weight + limb_weight * base.size());
+  parallel_for(pool, out.shape.batch * tasks, words, [&](std::size_t i) {
     const std::size_t b = i / tasks;
     const std::size_t source = slots.batch == 1 ? 0 : b;
     const Range range = task_range(i % tasks, degree, gap);
@@ -324,7 +331,8 @@ void Embedding::unembed(ThreadPool& pool, const SlotView& slots, const ConstPoly
   if (workspace.measures()) return;
   const Centering centering = make_centering(base, scale, kernels.word_bits, constants);
 
-  pool.parallel_for(slots.batch * tasks, [&](std::size_t i) {
+  const std::size_t words = slots.batch * n * (step_weight + limb_weight * limbs);
+  parallel_for(pool, slots.batch * tasks, words, [&](std::size_t i) {
     const std::size_t b = i / tasks;
     const Range range = task_range(i % tasks, degree, gap);
     patterns[i] = 0;

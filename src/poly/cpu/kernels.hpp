@@ -15,12 +15,29 @@
 
 namespace hemera::poly::cpu {
 
+/// See Kernels::forward_columns. Columns are given to several tasks by eighths of a row at least, and so are
+/// rows.
+inline constexpr std::size_t transform_rows = 8;
+inline constexpr std::size_t most_transform_parts = 8;
+inline constexpr std::size_t least_divided_degree = 4096;
+
 struct Kernels {
   const char* name;
 
   // --- Transforms of N entries; tables.root != 0. ---
   void (*forward_transform)(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
   void (*inverse_transform)(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
+
+  // The same in two steps, for N >= least_divided_degree: the limb as transform_rows rows of N /
+  // transform_rows entries each. The first stages of the forward transform are done on columns [first, first
+  // + count) of all rows, then the other stages on each row; the inverse one begins with the rows. What is in
+  // between is each instruction set's own.
+  void (*forward_columns)(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
+                          std::size_t first, std::size_t count);
+  void (*forward_row)(std::uint64_t* data, const LimbTables& tables, std::size_t row);
+  void (*inverse_row)(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t row);
+  void (*inverse_columns)(std::uint64_t* data, const LimbTables& tables, std::size_t first,
+                          std::size_t count);
 
   // --- Element by element over `count` entries. ---
   void (*add)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,

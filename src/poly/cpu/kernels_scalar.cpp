@@ -25,54 +25,124 @@ std::uint64_t multiply_lazy(std::uint64_t a, std::uint64_t w, std::uint64_t quot
   return a * w - multiply_high(a, quotient) * q;
 }
 
+// A part of a limb's stages: blocks [first_block, end_block) of a stage of `blocks` blocks, and in each the
+// butterflies [first, first + count) of its N / (2 blocks).
+struct StagePart {
+  std::size_t blocks;
+  std::size_t first_block;
+  std::size_t end_block;
+  std::size_t first;
+  std::size_t count;
+};
+
 // Cooley-Tukey with the twist in the twiddles (P. Longa and M. Naehrig, 2016/504, algorithm 1) and lazy
 // butterflies (D. Harvey, "Faster arithmetic for number-theoretic transforms", section 3): between stages all
 // values are in [0, 4q), which needs q < 2^62. Output in bit-reversed, that is standard evaluation, order.
-void forward_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables) {
+void forward_stage(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
+                   const StagePart& part) {
   const std::uint64_t q = tables.modulus.value();
   const std::uint64_t twice_q = 2 * q;
-  const std::size_t degree = tables.degree;
-  const std::uint64_t* source = in;
-  for (std::size_t blocks = 1, half = degree / 2; blocks < degree; blocks *= 2, half /= 2) {
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const std::uint64_t w = tables.powers[blocks + block];
-      const std::uint64_t quotient = tables.quotients[blocks + block];
-      const std::size_t first = 2 * half * block;
-      for (std::size_t i = first; i < first + half; ++i) {
-        assert(source[i] < 4 * q && source[i + half] < 4 * q);
-        const std::uint64_t x = fold(source[i], twice_q);                         // [0, 2q)
-        const std::uint64_t y = multiply_lazy(source[i + half], w, quotient, q);  // [0, 2q)
-        out[i] = x + y;
-        out[i + half] = x - y + twice_q;
-      }
+  const std::size_t half = tables.degree / 2 / part.blocks;
+  for (std::size_t block = part.first_block; block < part.end_block; ++block) {
+    const std::uint64_t w = tables.powers[part.blocks + block];
+    const std::uint64_t quotient = tables.quotients[part.blocks + block];
+    const std::size_t first = 2 * half * block + part.first;
+    for (std::size_t i = first; i < first + part.count; ++i) {
+      assert(in[i] < 4 * q && in[i + half] < 4 * q);
+      const std::uint64_t x = fold(in[i], twice_q);                         // [0, 2q)
+      const std::uint64_t y = multiply_lazy(in[i + half], w, quotient, q);  // [0, 2q)
+      out[i] = x + y;
+      out[i + half] = x - y + twice_q;
     }
-    source = out;
   }
-  for (std::size_t i = 0; i < degree; ++i) out[i] = fold(fold(out[i], twice_q), q);
+}
+
+// Stages from the one of `blocks` blocks on, on one of `rows` rows, to canonical values.
+void forward_stages(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t rows,
+                    std::size_t row) {
+  const std::uint64_t q = tables.modulus.value();
+  for (std::size_t blocks = rows; blocks < tables.degree; blocks *= 2) {
+    const std::size_t each = blocks / rows;
+    forward_stage(out, blocks == rows ? in : out, tables,
+                  {blocks, each * row, each * (row + 1), 0, tables.degree / 2 / blocks});
+  }
+  const std::size_t length = tables.degree / rows;
+  for (std::size_t i = row * length; i < (row + 1) * length; ++i) out[i] = fold(fold(out[i], 2 * q), q);
+}
+
+void forward_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables) {
+  forward_stages(out, in, tables, 1, 0);
+}
+
+void forward_columns(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t first,
+                     std::size_t count) {
+  const std::size_t length = tables.degree / transform_rows;
+  for (std::size_t blocks = 1; blocks < transform_rows; blocks *= 2) {
+    for (std::size_t row = 0; row < transform_rows / 2 / blocks; ++row) {
+      forward_stage(out, blocks == 1 ? in : out, tables, {blocks, 0, blocks, row * length + first, count});
+    }
+  }
+}
+
+void forward_row(std::uint64_t* data, const LimbTables& tables, std::size_t row) {
+  forward_stages(data, data, tables, transform_rows, row);
 }
 
 // Gentleman-Sande (Longa and Naehrig, algorithm 2): between stages all values are in [0, 2q).
-void inverse_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables) {
+void inverse_stage(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
+                   const StagePart& part) {
   const std::uint64_t q = tables.modulus.value();
   const std::uint64_t twice_q = 2 * q;
-  const std::size_t degree = tables.degree;
-  const std::uint64_t* source = in;
-  for (std::size_t blocks = degree / 2, half = 1; blocks >= 1; blocks /= 2, half *= 2) {
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const std::uint64_t w = tables.inverse_powers[blocks + block];
-      const std::uint64_t quotient = tables.inverse_quotients[blocks + block];
-      const std::size_t first = 2 * half * block;
-      for (std::size_t i = first; i < first + half; ++i) {
-        const std::uint64_t x = source[i];
-        const std::uint64_t y = source[i + half];
-        assert(x < twice_q && y < twice_q);
-        out[i] = fold(x + y, twice_q);
-        out[i + half] = multiply_lazy(x - y + twice_q, w, quotient, q);
-      }
+  const std::size_t half = tables.degree / 2 / part.blocks;
+  for (std::size_t block = part.first_block; block < part.end_block; ++block) {
+    const std::uint64_t w = tables.inverse_powers[part.blocks + block];
+    const std::uint64_t quotient = tables.inverse_quotients[part.blocks + block];
+    const std::size_t first = 2 * half * block + part.first;
+    for (std::size_t i = first; i < first + part.count; ++i) {
+      const std::uint64_t x = in[i];
+      const std::uint64_t y = in[i + half];
+      assert(x < twice_q && y < twice_q);
+      out[i] = fold(x + y, twice_q);
+      out[i + half] = multiply_lazy(x - y + twice_q, w, quotient, q);
     }
-    source = out;
   }
-  for (std::size_t i = 0; i < degree; ++i) out[i] = arith::multiply(out[i], tables.inverse_degree, q);
+}
+
+// Stages down to the one of `rows` blocks, on one of them.
+void inverse_stages(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t rows,
+                    std::size_t row) {
+  for (std::size_t blocks = tables.degree / 2; blocks >= rows; blocks /= 2) {
+    const std::size_t each = blocks / rows;
+    inverse_stage(out, blocks == tables.degree / 2 ? in : out, tables,
+                  {blocks, each * row, each * (row + 1), 0, tables.degree / 2 / blocks});
+  }
+}
+
+void multiply_by_inverse_degree(std::uint64_t* data, const LimbTables& tables, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    data[i] = arith::multiply(data[i], tables.inverse_degree, tables.modulus.value());
+  }
+}
+
+void inverse_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables) {
+  inverse_stages(out, in, tables, 1, 0);
+  multiply_by_inverse_degree(out, tables, tables.degree);
+}
+
+void inverse_row(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t row) {
+  inverse_stages(out, in, tables, transform_rows, row);
+}
+
+void inverse_columns(std::uint64_t* data, const LimbTables& tables, std::size_t first, std::size_t count) {
+  const std::size_t length = tables.degree / transform_rows;
+  for (std::size_t blocks = transform_rows / 2; blocks >= 1; blocks /= 2) {
+    for (std::size_t row = 0; row < transform_rows / 2 / blocks; ++row) {
+      inverse_stage(data, data, tables, {blocks, 0, blocks, row * length + first, count});
+    }
+  }
+  for (std::size_t row = 0; row < transform_rows; ++row) {
+    multiply_by_inverse_degree(data + row * length + first, tables, count);
+  }
 }
 
 void add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
@@ -240,6 +310,10 @@ constexpr Kernels table = {
     .name = "scalar",
     .forward_transform = forward_transform,
     .inverse_transform = inverse_transform,
+    .forward_columns = forward_columns,
+    .forward_row = forward_row,
+    .inverse_row = inverse_row,
+    .inverse_columns = inverse_columns,
     .add = add,
     .subtract = subtract,
     .negate = negate,

@@ -9,6 +9,7 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/interruption.hpp"
 #include "hemera/runtime/queue.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::cpu {
 
@@ -21,22 +22,46 @@ inline runtime::ThreadPool& pool_of(runtime::Queue& queue) {
   return cpu->pool();
 }
 
-/// Fewer words than this are not worth waking threads for, in operations of a few cycles a word.
-inline constexpr std::size_t serial_words = std::size_t{1} << 15;
+/// An operation on fewer words than this, each a few cycles, is not worth waking threads for; no thread gets
+/// fewer than the second number. Work is told in words that are added: about 0.2 ns each.
+inline constexpr std::size_t serial_words = std::size_t{1} << 17;
+inline constexpr std::size_t words_per_thread = std::size_t{1} << 15;
 
-/// body(i) for i in [0, count), in place if all iterations together touch only a few words.
+/// How many threads work on so many words.
+inline int threads_for(const runtime::ThreadPool& pool, std::size_t words) {
+  if (words < serial_words) return 1;
+  return static_cast<int>(std::min(static_cast<std::size_t>(pool.threads()), words / words_per_thread));
+}
+
+/// body(i) for i in [0, count), on as many threads as the words that they touch together are worth.
 template <typename Body>
-void parallel_for(runtime::Queue& queue, std::size_t count, std::size_t words, const Body& body) {
-  runtime::ThreadPool& pool = pool_of(queue);
-  if (words < serial_words) {
+void parallel_for(runtime::ThreadPool& pool, std::size_t count, std::size_t words, const Body& body) {
+  const int threads = threads_for(pool, words);
+  if (threads == 1) {
     runtime::throw_if_interrupted();  // once: it takes as long as an iteration
     for (std::size_t i = 0; i < count; ++i) body(i);
   } else {
-    pool.parallel_for(count, body);
+    pool.parallel_for_slots(
+        count, [&](std::size_t i, std::size_t) { body(i); }, threads);
   }
 }
+template <typename Body>
+void parallel_for(runtime::Queue& queue, std::size_t count, std::size_t words, const Body& body) {
+  parallel_for(pool_of(queue), count, words, body);
+}
 
-/// body(batch, component, limb) for all limbs of an array. `weight`: cost of a word in units of an addition.
+/// Into how many parts, a power of two up to `most`, each of `count` equal tasks is divided so that so many
+/// threads have about the same to do: at most a ninth more than the mean.
+inline std::size_t even_parts(std::size_t count, int threads, std::size_t most) {
+  const auto shares = static_cast<std::size_t>(threads);
+  std::size_t parts = 1;
+  while (parts < most && 9 * shares * ((count * parts + shares - 1) / shares) > 10 * count * parts)
+    parts *= 2;
+  return parts;
+}
+
+/// body(batch, component, limb) for all limbs of an array, each a whole. `weight`: cost of a word in units of
+/// an addition.
 template <typename Body>
 void for_each_limb(runtime::Queue& queue, const PolyShape& shape, std::size_t weight, const Body& body) {
   const std::size_t count = shape.batch * shape.components * shape.limbs;
@@ -46,6 +71,56 @@ void for_each_limb(runtime::Queue& queue, const PolyShape& shape, std::size_t we
   });
 }
 
+/// body(batch, component, limb, first, count) for ranges of entries that make up all limbs. `weight` as for
+/// for_each_limb.
+template <typename Body>
+void for_each_part(runtime::Queue& queue, const PolyShape& shape, std::size_t weight, const Body& body) {
+  constexpr std::size_t least = 1024;
+  static_assert(min_degree % least == 0);
+  const std::size_t limbs = shape.batch * shape.components * shape.limbs;
+  const std::size_t words = limbs * shape.degree * weight;
+  const std::size_t parts = even_parts(limbs, threads_for(pool_of(queue), words), shape.degree / least);
+  const std::size_t count = shape.degree / parts;
+  parallel_for(queue, limbs * parts, words, [&](std::size_t i) {
+    const std::size_t polynomial = i / parts / shape.limbs;
+    body(polynomial / shape.components, polynomial % shape.components, i / parts % shape.limbs,
+         i % parts * count, count);
+  });
+}
+
+/// Work on all limbs of an array with a transform in it: whole(batch, component, limb), or in two steps,
+/// step(number, batch, component, limb, part, parts) with `number` 0 and 1, of up to most_transform_parts
+/// parts. Only those limbs are divided that the threads can not share evenly. `weight` as for for_each_limb.
+template <typename Whole, typename Step>
+void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size_t weight, const Whole& whole,
+                        const Step& step) {
+  const auto at = [&](std::size_t i, const auto& body) {
+    const std::size_t polynomial = i / shape.limbs;
+    body(polynomial / shape.components, polynomial % shape.components, i % shape.limbs);
+  };
+  runtime::ThreadPool& pool = pool_of(queue);
+  const std::size_t limbs = shape.batch * shape.components * shape.limbs;
+  const int threads = threads_for(pool, limbs * shape.degree * weight);
+  const std::size_t divided = limbs % static_cast<std::size_t>(threads);
+  // A part is as much work as a thread is woken for.
+  std::size_t most = shape.degree < least_divided_degree ? 1 : most_transform_parts;
+  while (most > 1 && shape.degree * weight / most < words_per_thread) most /= 2;
+  const std::size_t parts = even_parts(limbs, threads, 2) == 1 ? 1 : even_parts(divided, threads, most);
+  if (parts == 1) return for_each_limb(queue, shape, weight, whole);
+  const std::size_t first = limbs - divided;
+  const runtime::LoopPart steps[] = {{.count = first + divided * parts},
+                                     {.count = divided * parts, .after = 1}};
+  pool.parallel_for_parts(
+      steps,
+      [&](std::size_t number, std::size_t i) {
+        if (number == 0 && i < first) return at(i, whole);
+        if (number == 0) i -= first;
+        at(first + i / parts,
+           [&](std::size_t b, std::size_t c, std::size_t l) { step(number, b, c, l, i % parts, parts); });
+      },
+      threads);
+}
+
 /// body(batch, component, first, end) for runs of coefficients, of whole blocks, that make up an array: few,
 /// so that what a task makes and clears costs little. `weight` as for for_each_limb, per coefficient and
 /// polynomial.
@@ -53,7 +128,8 @@ template <typename Body>
 void for_each_run(runtime::Queue& queue, const PolyShape& shape, std::size_t block, std::size_t weight,
                   const Body& body) {
   const std::size_t polynomials = shape.batch * shape.components;
-  const auto threads = static_cast<std::size_t>(pool_of(queue).threads());
+  const auto threads =
+      static_cast<std::size_t>(threads_for(pool_of(queue), polynomials * shape.degree * weight));
   const std::size_t wanted = threads == 1 ? 1 : 4 * threads;  // tasks, for even shares
   std::size_t run = shape.degree;
   while (run > block && polynomials * (shape.degree / run) < wanted) run /= 2;

@@ -31,14 +31,15 @@ template <int stages>
   });
 }
 
-// One sweep over a block of `length` words. The first one of all reads words, not doubles.
+// Columns [begin, end) of a sweep over a block of `length` words. The first one of all reads words, not
+// doubles.
 template <int stages, bool first, bool reduced>
 void sweep(Word* out, const Word* in, const Word* powers, std::size_t block, std::size_t length,
-           const Modulus50& q, const arith::Modulus& modulus) {
+           std::size_t begin, std::size_t end, const Modulus50& q, const arith::Modulus& modulus) {
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
   const BlockFactors<stages> factors(powers, block, modulus.value(), _mm256_cvtsd_f64(q.inverse));
-  for (std::size_t j = 0; j < stride; j += lanes) {
+  for (std::size_t j = begin; j < end; j += lanes) {
     Doubles v[width];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < width; ++i) {
@@ -86,7 +87,7 @@ void run(Word* out, const Word* in, const Word* powers, std::size_t block, const
   if constexpr (number < sweeps.count) {
     constexpr int stages = sweeps.stages[number];
     constexpr std::size_t parts = std::size_t{1} << stages;
-    sweep<stages, number == 0, number == 2>(out, in, powers, block, length, q, modulus);
+    sweep<stages, number == 0, number == 2>(out, in, powers, block, length, 0, length / parts, q, modulus);
     if constexpr (number + 1 == sweeps.count) {
       last_stages(out, powers, block << stages, parts, q, modulus);
     } else {
@@ -104,26 +105,28 @@ void run(Word* out, const Word* in, const Word* powers, std::size_t block, const
 void forward_transform(Word* out, const Word* in, const LimbTables& tables) {
   if (tables.modulus.value() >= max_modulus_52) return scalar_kernels().forward_transform(out, in, tables);
   const Modulus50 q = Modulus50::make(tables.modulus);
-  const Word* powers = tables.powers.data();
-  switch (tables.log_degree) {
-    case 10:
-      return run<10, 0, 0>(out, in, powers, 1, q, tables.modulus);
-    case 11:
-      return run<11, 0, 0>(out, in, powers, 1, q, tables.modulus);
-    case 12:
-      return run<12, 0, 0>(out, in, powers, 1, q, tables.modulus);
-    case 13:
-      return run<13, 0, 0>(out, in, powers, 1, q, tables.modulus);
-    case 14:
-      return run<14, 0, 0>(out, in, powers, 1, q, tables.modulus);
-    case 15:
-      return run<15, 0, 0>(out, in, powers, 1, q, tables.modulus);
-    case 16:
-      return run<16, 0, 0>(out, in, powers, 1, q, tables.modulus);
-    default:
-      assert(tables.log_degree == 17);
-      return run<17, 0, 0>(out, in, powers, 1, q, tables.modulus);
+  at_degree<10>(tables.log_degree, [&](auto log_degree) {
+    run<log_degree.value, 0, 0>(out, in, tables.powers.data(), 1, q, tables.modulus);
+  });
+}
+
+void forward_columns(Word* out, const Word* in, const LimbTables& tables, std::size_t first,
+                     std::size_t count) {
+  if (tables.modulus.value() >= max_modulus_52) {
+    return scalar_kernels().forward_columns(out, in, tables, first, count);
   }
+  sweep<3, true, false>(out, in, tables.powers.data(), 1, tables.degree, first, first + count,
+                        Modulus50::make(tables.modulus), tables.modulus);
+}
+
+void forward_row(Word* data, const LimbTables& tables, std::size_t row) {
+  if (tables.modulus.value() >= max_modulus_52) return scalar_kernels().forward_row(data, tables, row);
+  const Modulus50 q = Modulus50::make(tables.modulus);
+  Word* const start = data + row * (tables.degree / transform_rows);
+  at_degree<12>(tables.log_degree, [&](auto log_degree) {
+    static_assert(sweeps_of(log_degree.value).stages[0] == 3);
+    run<log_degree.value, 1, 3>(start, start, tables.powers.data(), transform_rows + row, q, tables.modulus);
+  });
 }
 
 }  // namespace hemera::poly::cpu::avx2

@@ -52,12 +52,14 @@ template <int stages, bool last>
   });
 }
 
+// Columns [begin, end) of a sweep over a block of `length` words.
 template <int stages, bool last>
-void sweep(Word* data, const Word* powers, std::size_t block, std::size_t length, const Constants& c) {
+void sweep(Word* data, const Word* powers, std::size_t block, std::size_t length, std::size_t begin,
+           std::size_t end, const Constants& c) {
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
   const BlockFactors<stages> factors(powers, block, c.modulus, c.inverse);
-  for (std::size_t j = 0; j < stride; j += lanes) {
+  for (std::size_t j = begin; j < end; j += lanes) {
     Doubles v[width];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < width; ++i) v[i] = load_doubles(data + i * stride + j);
@@ -119,7 +121,7 @@ void run(Word* out, const Word* in, const Word* powers, std::size_t block, const
                                                     c);
       }
     }
-    sweep<stages, number == 0>(out, powers, block, length, c);
+    sweep<stages, number == 0>(out, powers, block, length, 0, length / parts, c);
   }
 }
 
@@ -128,26 +130,28 @@ void run(Word* out, const Word* in, const Word* powers, std::size_t block, const
 void inverse_transform(Word* out, const Word* in, const LimbTables& tables) {
   if (tables.modulus.value() >= max_modulus_52) return scalar_kernels().inverse_transform(out, in, tables);
   const Constants c = Constants::make(tables);
-  const Word* powers = tables.inverse_powers.data();
-  switch (tables.log_degree) {
-    case 10:
-      return run<10, 0, 0>(out, in, powers, 1, c);
-    case 11:
-      return run<11, 0, 0>(out, in, powers, 1, c);
-    case 12:
-      return run<12, 0, 0>(out, in, powers, 1, c);
-    case 13:
-      return run<13, 0, 0>(out, in, powers, 1, c);
-    case 14:
-      return run<14, 0, 0>(out, in, powers, 1, c);
-    case 15:
-      return run<15, 0, 0>(out, in, powers, 1, c);
-    case 16:
-      return run<16, 0, 0>(out, in, powers, 1, c);
-    default:
-      assert(tables.log_degree == 17);
-      return run<17, 0, 0>(out, in, powers, 1, c);
+  at_degree<10>(tables.log_degree, [&](auto log_degree) {
+    run<log_degree.value, 0, 0>(out, in, tables.inverse_powers.data(), 1, c);
+  });
+}
+
+void inverse_row(Word* out, const Word* in, const LimbTables& tables, std::size_t row) {
+  if (tables.modulus.value() >= max_modulus_52) return scalar_kernels().inverse_row(out, in, tables, row);
+  const Constants c = Constants::make(tables);
+  const std::size_t start = row * (tables.degree / transform_rows);
+  at_degree<12>(tables.log_degree, [&](auto log_degree) {
+    static_assert(sweeps_of(log_degree.value).stages[0] == 3);
+    run<log_degree.value, 1, 3>(out + start, in + start, tables.inverse_powers.data(), transform_rows + row,
+                                c);
+  });
+}
+
+void inverse_columns(Word* data, const LimbTables& tables, std::size_t first, std::size_t count) {
+  if (tables.modulus.value() >= max_modulus_52) {
+    return scalar_kernels().inverse_columns(data, tables, first, count);
   }
+  sweep<3, true>(data, tables.inverse_powers.data(), 1, tables.degree, first, first + count,
+                 Constants::make(tables));
 }
 
 }  // namespace hemera::poly::cpu::avx2

@@ -8,6 +8,11 @@ namespace hemera::poly::cpu::avx2 {
 
 void forward_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
 void inverse_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
+void forward_columns(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t first,
+                     std::size_t count);
+void forward_row(std::uint64_t* data, const LimbTables& tables, std::size_t row);
+void inverse_row(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t row);
+void inverse_columns(std::uint64_t* data, const LimbTables& tables, std::size_t first, std::size_t count);
 
 void add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
          const arith::Modulus& q);

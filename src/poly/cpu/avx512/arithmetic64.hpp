@@ -25,16 +25,28 @@ HEMERA_VECTOR_FUNCTION void multiply_wide(Vector a, Vector b, Vector& high, Vect
   low = multiply_low(a, b);
 }
 
+/// A constant factor w, and w' = floor(w * 2^64 / q) in two pieces.
+struct Factor64 {
+  Vector operand;
+  Vector quotient_top;   // floor(w' / 2^12)
+  Vector quotient_rest;  // the low 12 bits of w', times 2^40; what lies above 52 bits is not read
+
+  HEMERA_VECTOR_FUNCTION Factor64 make(Vector operand, Vector quotient) {
+    return {operand, shift_right<12>(quotient), shift_left<40>(quotient)};
+  }
+  HEMERA_VECTOR_FUNCTION Factor64 make(const arith::ShoupFactor& factor) {
+    return make(broadcast(factor.operand), broadcast(factor.quotient));
+  }
+};
+
 /// Constants of one modulus up to 61 bits.
 struct Modulus64 {
   Vector q;
   Vector twice_q;
   Vector four_q;
-  Vector ratio;                // floor(2^64 / q)
-  Vector ratio_high;           // its upper half
-  Vector radix;                // 2^64 mod q
-  Vector radix_quotient;       // floor(radix * 2^64 / q)
-  Vector radix_quotient_high;  // its upper half
+  Vector ratio;       // floor(2^64 / q)
+  Vector ratio_high;  // its upper half
+  Factor64 radix;     // 2^64 mod q
 
   HEMERA_VECTOR_FUNCTION Modulus64 make(const arith::Modulus& modulus) {
     const Word q = modulus.value();
@@ -45,26 +57,16 @@ struct Modulus64 {
             broadcast(4 * q),
             broadcast(ratio),
             broadcast(ratio >> 32),
-            broadcast(Word{0} - ratio * q),
-            broadcast(modulus.ratio_low()),
-            broadcast(modulus.ratio_low() >> 32)};
+            Factor64::make(broadcast(Word{0} - ratio * q), broadcast(modulus.ratio_low()))};
   }
 };
 
-/// A constant factor w with floor(w * 2^64 / q).
-struct Factor64 {
-  Vector operand;
-  Vector quotient;
-  Vector quotient_high;
-
-  HEMERA_VECTOR_FUNCTION Factor64 make(const arith::ShoupFactor& factor) {
-    return {broadcast(factor.operand), broadcast(factor.quotient), broadcast(factor.quotient >> 32)};
-  }
-};
-
-/// a * w mod q in [0, 4q) for any word a.
+/// a * w mod q in [0, 4q) for any word a. With a = a1 2^52 + a0 and w' = t 2^12 + r the quotient is a1 t +
+/// floor(a0 t / 2^52) + floor(a1 r / 2^12), at most three less than a w / q.
 HEMERA_VECTOR_FUNCTION Vector multiply64_lazy(Vector a, const Factor64& w, Vector q) {
-  const Vector quotient = almost_multiply_high(a, w.quotient, w.quotient_high);
+  const Vector a_top = shift_right<52>(a);
+  const Vector upper = multiply_low(a_top, w.quotient_top);
+  const Vector quotient = add_high52(add_high52(upper, a, w.quotient_top), a_top, w.quotient_rest);
   return subtract(multiply_low(a, w.operand), multiply_low(quotient, q));
 }
 
@@ -73,10 +75,15 @@ HEMERA_VECTOR_FUNCTION Vector canonical64(Vector x, const Modulus64& q) {
   return fold(fold(x, q.twice_q), q.q);
 }
 
+/// Any word mod q, canonical, for q >= 2^14: the quotient by the ratio is at most two too small.
+HEMERA_VECTOR_FUNCTION Vector reduce64(Vector x, const Modulus64& q) {
+  const Vector quotient = add_high52(zero(), shift_right<12>(x), q.ratio);
+  return fold(fold(subtract(x, multiply_low(quotient, q.q)), q.twice_q), q.q);
+}
+
 /// high * 2^64 + low mod q, canonical, for any words.
 HEMERA_VECTOR_FUNCTION Vector reduce_wide64(Vector high, Vector low, const Modulus64& q) {
-  const Factor64 radix{q.radix, q.radix_quotient, q.radix_quotient_high};
-  const Vector upper = multiply64_lazy(high, radix, q.q);  // [0, 4q)
+  const Vector upper = multiply64_lazy(high, q.radix, q.q);  // [0, 4q)
   const Vector quotient = almost_multiply_high(low, q.ratio, q.ratio_high);
   const Vector lower = subtract(low, multiply_low(quotient, q.q));  // [0, 4q)
   return canonical64(fold(add(upper, lower), q.four_q), q);         // the sum is below 8q < 2^64

@@ -241,6 +241,14 @@ void shifted_residues(Word* out, const Word* y, Word negative_shift, std::size_t
   }
 }
 
+// The same for larger moduli, from 2^14 on, with source_bound + q <= 2^64.
+void wide_shifted_residues(Word* out, const Word* y, Word negative_shift, std::size_t count,
+                           const Modulus& q) {
+  const Modulus64 modulus = Modulus64::make(q);
+  const Vector shift = broadcast(negative_shift);
+  for (std::size_t i = 0; i < count; i += lanes) store(out + i, reduce64(add(load(y + i), shift), modulus));
+}
+
 // Kernels::quotient for moduli of any size: the halves of the terms are summed apart, below 2^32 each.
 bool wide_quotient(Word* v, const Word* const* y, const Word* r, const int* bits, std::size_t sources,
                    std::size_t count) {
@@ -271,6 +279,8 @@ void inner_product(Word* out, const Word* const* a, const Word* const* b, std::s
                    std::size_t count, const Modulus& q) {
   if (q.value() < max_modulus_52) {
     inner_product_with<Sum52, 8>(out, a, b, terms, count, q);
+  } else if (q.value() < Sum55::bound) {
+    inner_product_with<Sum55, 8>(out, a, b, terms, count, q);
   } else {
     inner_product_with<Sum64, 4>(out, a, b, terms, count, q);
   }
@@ -283,6 +293,8 @@ void inner_product_pair(Word* out0, Word* out1, const Word* const* a, const Word
     const std::size_t whole_runs = count / run_words * run_words;
     inner_product_runs(out, a, b0, b1, terms, whole_runs, q);
     inner_product_pair_with<Sum52, 8>(out, a, b0, b1, terms, whole_runs, count, q);
+  } else if (q.value() < Sum55::bound) {
+    inner_product_pair_with<Sum55, 8>(out, a, b0, b1, terms, 0, count, q);
   } else {
     inner_product_pair_with<Sum64, 4>(out, a, b0, b1, terms, 0, count, q);
   }
@@ -316,11 +328,15 @@ void weighted_sum(Word* out, const Word* const* y, const Word* weights, std::siz
                   Word source_bound, const Word* v, Word product, Word shift, std::size_t count,
                   const Modulus& q) {
   const Correction correction{v, product == 0 ? 0 : q.value() - product, shift == 0 ? 0 : q.value() - shift};
-  if (sources == 1 && weights[0] == 1 && v == nullptr && q.value() < max_modulus_52 &&
-      source_bound <= (Word{1} << 52) - q.value()) {
+  const bool shifts = sources == 1 && weights[0] == 1 && v == nullptr;
+  if (shifts && q.value() < max_modulus_52 && source_bound <= (Word{1} << 52) - q.value()) {
     shifted_residues(out, y[0], correction.negative_shift, count, q);
+  } else if (shifts && q.value() >= Word{1} << 14) {
+    wide_shifted_residues(out, y[0], correction.negative_shift, count, q);
   } else if (q.value() < max_modulus_52 && source_bound <= (Word{1} << 52)) {
     weighted_sum_with<Sum52, 8>(out, y, weights, sources, source_bound, correction, count, q);
+  } else if (q.value() < Sum55::bound && source_bound <= Sum55::bound) {
+    weighted_sum_with<Sum55, 8>(out, y, weights, sources, source_bound, correction, count, q);
   } else {
     weighted_sum_with<Sum64, 4>(out, y, weights, sources, source_bound, correction, count, q);
   }

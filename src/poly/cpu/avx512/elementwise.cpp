@@ -59,6 +59,31 @@ struct Barrett52 {
   }
 };
 
+// The same for q < 2^55: with h = floor(floor(a / 8) floor(b / 8) / 2^52), which is a b / 2^58 less up to 3,
+// the quotient is floor(h floor(2^(51+L) / q) / 2^52) times 2^(59-L), less than 2^(60-L) + 3 * 2^58 / q too
+// small. What is left is below 2^61.
+struct Barrett55 {
+  Modulus64 modulus;
+  Vector q;
+  Vector reciprocal;
+  Vector multiple;  // 2^(59-L) q
+
+  static constexpr Word bound = Word{1} << 55;
+
+  [[gnu::always_inline]] static inline Barrett55 make(const Modulus& modulus) {
+    const int bits = modulus.bits();
+    const Word reciprocal = scaled_reciprocal(modulus, 51 + bits);
+    return {Modulus64::make(modulus), broadcast(modulus.value()),
+            broadcast(reciprocal > mask52 ? mask52 : reciprocal), broadcast(modulus.value() << (59 - bits))};
+  }
+
+  [[gnu::always_inline]] inline Vector multiply(Vector a, Vector b) const {
+    const Vector head = add_high52(zero(), shift_right<3>(a), shift_right<3>(b));
+    const Vector quotient = add_high52(zero(), head, reciprocal);
+    return reduce64(subtract(multiply_low(a, b), multiply_low(quotient, multiple)), modulus);
+  }
+};
+
 // The same for q < 2^61: h = floor(a b / 2^(L-2)), reciprocal floor(2^(L+62) / q), below 2^63 both. The
 // quotient is at most three too small, two of them by the missing carries of the high product.
 struct Barrett64 {
@@ -86,6 +111,16 @@ struct Barrett64 {
     return fold(fold(x, twice_q), q);
   }
 };
+
+// body(product) for moduli of 50 bits and more.
+template <typename Body>
+[[gnu::always_inline]] inline void with_barrett(const Modulus& q, const Body& body) {
+  if (q.value() < Barrett55::bound) {
+    body(Barrett55::make(q));
+  } else {
+    body(Barrett64::make(q));
+  }
+}
 
 bool is_narrow(const Modulus& q) { return q.value() < max_modulus_52; }
 
@@ -117,8 +152,9 @@ void multiply(Word* out, const Word* a, const Word* b, std::size_t count, const 
     const Barrett52 barrett = Barrett52::make(q);
     map(out, a, b, count, [&](Vector x, Vector y) { return barrett.multiply(x, y); });
   } else {
-    const Barrett64 barrett = Barrett64::make(q);
-    map(out, a, b, count, [&](Vector x, Vector y) { return barrett.multiply(x, y); });
+    with_barrett(q, [&](const auto& barrett) {
+      map(out, a, b, count, [&](Vector x, Vector y) { return barrett.multiply(x, y); });
+    });
   }
 }
 
@@ -131,11 +167,12 @@ void multiply_add(Word* out, const Word* a, const Word* b, std::size_t count, co
       store(out + i, reduce_sum52(add_high52(zero(), x, y), add_low52(load(out + i), x, y), modulus));
     }
   } else {
-    const Barrett64 barrett = Barrett64::make(q);
-    for (std::size_t i = 0; i < count; i += lanes) {
-      const Vector product = barrett.multiply(load(a + i), load(b + i));
-      store(out + i, fold(add(load(out + i), product), barrett.q));
-    }
+    with_barrett(q, [&](const auto& barrett) {
+      for (std::size_t i = 0; i < count; i += lanes) {
+        const Vector product = barrett.multiply(load(a + i), load(b + i));
+        store(out + i, fold(add(load(out + i), product), barrett.q));
+      }
+    });
   }
 }
 
@@ -199,9 +236,10 @@ void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* 
                           add_low52(add_low52(zero(), x0, y1), x1, y0), modulus);
     });
   } else {
-    const Barrett64 barrett = Barrett64::make(q);
-    apply(barrett, [&](Vector x0, Vector x1, Vector y0, Vector y1) {
-      return fold(add(barrett.multiply(x0, y1), barrett.multiply(x1, y0)), barrett.q);
+    with_barrett(q, [&](const auto& barrett) {
+      apply(barrett, [&](Vector x0, Vector x1, Vector y0, Vector y1) {
+        return fold(add(barrett.multiply(x0, y1), barrett.multiply(x1, y0)), barrett.q);
+      });
     });
   }
 }

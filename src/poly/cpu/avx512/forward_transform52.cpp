@@ -11,20 +11,22 @@
 
 #include "poly/cpu/avx512/forward_butterflies52.hpp"
 #include "poly/cpu/avx512/transforms.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {
 
 using namespace forward52;
 
-// One sweep over a block of `length` words.
+// Columns [begin, end) of a sweep over a block of `length` words.
 template <int stages, unsigned flags, bool first>
 [[gnu::noinline]] void sweep(Word* out, const Word* in, const Twiddles52& twiddles, std::size_t block,
-                             std::size_t length, const Constants& constants) {
+                             std::size_t length, std::size_t begin, std::size_t end,
+                             const Constants& constants) {
   const Constants c = constants;
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
-  for (std::size_t j = 0; j < stride; j += lanes) {
+  for (std::size_t j = begin; j < end; j += lanes) {
     Vector v[width];
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < width; ++i) {
@@ -120,7 +122,8 @@ template <int headroom, int log_degree, int number, int stage>
   constexpr std::size_t length = std::size_t{1} << (log_degree - stage);
   if constexpr (number < sweeps.count) {
     constexpr int stages = sweeps.stages[number];
-    sweep<stages, reductions(headroom, stage, stages), stage == 0>(out, in, twiddles, block, length, c);
+    sweep<stages, reductions(headroom, stage, stages), stage == 0>(out, in, twiddles, block, length, 0,
+                                                                   length >> stages, c);
     for (std::size_t part = 0; part < (std::size_t{1} << stages); ++part) {
       Word* start = out + part * (length >> stages);
       run<headroom, log_degree, number + 1, stage + stages>(start, start, twiddles, (block << stages) + part,
@@ -134,46 +137,58 @@ template <int headroom, int log_degree, int number, int stage>
   }
 }
 
-template <int headroom>
-void transform(Word* out, const Word* in, const LimbTables& tables) {
-  const Constants c = Constants::make<headroom>(tables.modulus);
+// body(headroom, constants, twiddles) for a modulus, the headroom a compile-time constant.
+template <typename Body>
+[[gnu::always_inline]] inline void with_constants(const LimbTables& tables, const Body& body) {
   const Twiddles52 twiddles{tables.powers52.data(), tables.quotients52.data()};
-  switch (tables.log_degree) {
-    case 10:
-      return run<headroom, 10, 0, 0>(out, in, twiddles, 1, c);
-    case 11:
-      return run<headroom, 11, 0, 0>(out, in, twiddles, 1, c);
-    case 12:
-      return run<headroom, 12, 0, 0>(out, in, twiddles, 1, c);
-    case 13:
-      return run<headroom, 13, 0, 0>(out, in, twiddles, 1, c);
-    case 14:
-      return run<headroom, 14, 0, 0>(out, in, twiddles, 1, c);
-    case 15:
-      return run<headroom, 15, 0, 0>(out, in, twiddles, 1, c);
-    case 16:
-      return run<headroom, 16, 0, 0>(out, in, twiddles, 1, c);
+  const auto run_with = [&](auto headroom) __attribute__((always_inline)) {
+    body(headroom, Constants::make<headroom.value>(tables.modulus), twiddles);
+  };
+  assert(tables.modulus.bits() <= 50);
+  switch (52 - tables.modulus.bits()) {
+    case 2:
+      return run_with(std::integral_constant<int, 2>{});
+    case 3:
+      return run_with(std::integral_constant<int, 3>{});
+    case 4:
+      return run_with(std::integral_constant<int, 4>{});
     default:
-      assert(tables.log_degree == 17);
-      return run<headroom, 17, 0, 0>(out, in, twiddles, 1, c);
+      return run_with(std::integral_constant<int, 5>{});
   }
 }
 
 }  // namespace
 
 void forward_transform52(Word* out, const Word* in, const LimbTables& tables) {
-  const int headroom = 52 - tables.modulus.bits();
-  assert(headroom >= 2);
-  switch (headroom) {
-    case 2:
-      return transform<2>(out, in, tables);
-    case 3:
-      return transform<3>(out, in, tables);
-    case 4:
-      return transform<4>(out, in, tables);
-    default:
-      return transform<5>(out, in, tables);
-  }
+  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
+    at_degree<10>(tables.log_degree, [&](auto log_degree) {
+      run<headroom.value, log_degree.value, 0, 0>(out, in, twiddles, 1, c);
+    });
+  });
+}
+
+void forward_columns52(Word* out, const Word* in, const LimbTables& tables, std::size_t first,
+                       std::size_t count) {
+  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
+    sweep<3, reductions(headroom.value, 0, 3), true>(out, in, twiddles, 1, tables.degree, first,
+                                                     first + count, c);
+  });
+}
+
+void forward_row52(Word* data, const LimbTables& tables, std::size_t row) {
+  Word* const start = data + row * (tables.degree / transform_rows);
+  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
+    at_degree<12>(tables.log_degree, [&](auto log_degree) {
+      constexpr Sweeps sweeps = sweeps_of(log_degree.value);
+      static_assert(sweeps.stages[0] == 3);
+      run<headroom.value, log_degree.value, 1, 3>(start, start, twiddles, transform_rows + row, c);
+      if constexpr (sweeps.split < 0) {  // they are not done by blocks of the first sweep
+        constexpr std::size_t blocks = (std::size_t{1} << (log_degree.value - 3)) / 64;
+        last_stages<reductions(headroom.value, log_degree.value - 6, 6)>(
+            start, twiddles, (transform_rows + row) * blocks, blocks, tables.degree, c);
+      }
+    });
+  });
 }
 
 }  // namespace hemera::poly::cpu::avx512

@@ -6,6 +6,7 @@
 
 #include "poly/cpu/avx512/inverse_butterflies52.hpp"
 #include "poly/cpu/avx512/transforms.hpp"
+#include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {
@@ -22,14 +23,14 @@ using namespace inverse52;
   };
 }
 
-// One sweep over a block of `length` words; values start below 2 Q and end there.
+// Columns [begin, end) of a sweep over a block of `length` words; values start below 2 Q and end there.
 template <int headroom, int stages, bool last>
 [[gnu::noinline]] void sweep(Word* data, const Twiddles52& twiddles, std::size_t block, std::size_t length,
-                             const Constants& constants) {
+                             std::size_t begin, std::size_t end, const Constants& constants) {
   const Constants c = constants;
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
-  for (std::size_t j = 0; j < stride; j += lanes) {
+  for (std::size_t j = begin; j < end; j += lanes) {
     Vector v[width];
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < width; ++i) v[i] = load(data + i * stride + j);
@@ -112,44 +113,52 @@ template <int headroom, int log_degree, int number, int stage>
       run<headroom, log_degree, number + 1, stage + stages>(out + start, in + start, twiddles,
                                                             (block << stages) + part, c);
     }
-    sweep<headroom, stages, stage == 0>(out, twiddles, block, length, c);
+    sweep<headroom, stages, stage == 0>(out, twiddles, block, length, 0, length >> stages, c);
   }
 }
 
-template <int headroom>
-void transform(Word* out, const Word* in, const LimbTables& tables) {
-  const Constants c = Constants::make(tables, headroom);
+// body(headroom, constants, twiddles) for a modulus, the headroom a compile-time constant.
+template <typename Body>
+[[gnu::always_inline]] inline void with_constants(const LimbTables& tables, const Body& body) {
   const Twiddles52 twiddles{tables.inverse_powers52.data(), tables.inverse_quotients52.data()};
-  switch (tables.log_degree) {
-    case 10:
-      return run<headroom, 10, 0, 0>(out, in, twiddles, 1, c);
-    case 11:
-      return run<headroom, 11, 0, 0>(out, in, twiddles, 1, c);
-    case 12:
-      return run<headroom, 12, 0, 0>(out, in, twiddles, 1, c);
-    case 13:
-      return run<headroom, 13, 0, 0>(out, in, twiddles, 1, c);
-    case 14:
-      return run<headroom, 14, 0, 0>(out, in, twiddles, 1, c);
-    case 15:
-      return run<headroom, 15, 0, 0>(out, in, twiddles, 1, c);
-    case 16:
-      return run<headroom, 16, 0, 0>(out, in, twiddles, 1, c);
-    default:
-      assert(tables.log_degree == 17);
-      return run<headroom, 17, 0, 0>(out, in, twiddles, 1, c);
+  assert(tables.modulus.bits() <= 50);
+  if (tables.modulus.bits() == 50) {
+    body(std::integral_constant<int, 2>{}, Constants::make(tables, 2), twiddles);
+  } else {
+    body(std::integral_constant<int, 3>{}, Constants::make(tables, 3), twiddles);
   }
 }
 
 }  // namespace
 
 void inverse_transform52(Word* out, const Word* in, const LimbTables& tables) {
-  if (tables.modulus.bits() == 50) {
-    transform<2>(out, in, tables);
-  } else {
-    assert(tables.modulus.bits() < 50);
-    transform<3>(out, in, tables);
-  }
+  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
+    at_degree<10>(tables.log_degree, [&](auto log_degree) {
+      run<headroom.value, log_degree.value, 0, 0>(out, in, twiddles, 1, c);
+    });
+  });
+}
+
+void inverse_row52(Word* out, const Word* in, const LimbTables& tables, std::size_t row) {
+  const std::size_t start = row * (tables.degree / transform_rows);
+  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
+    at_degree<12>(tables.log_degree, [&](auto log_degree) {
+      constexpr Sweeps sweeps = sweeps_of(log_degree.value);
+      static_assert(sweeps.stages[0] == 3);
+      if constexpr (sweeps.split < 0) {  // they are not done by blocks of the last sweep
+        constexpr std::size_t blocks = (std::size_t{1} << (log_degree.value - 3)) / 64;
+        first_stages<headroom.value>(out + start, in + start, twiddles, (transform_rows + row) * blocks,
+                                     blocks, tables.degree, c);
+      }
+      run<headroom.value, log_degree.value, 1, 3>(out + start, in + start, twiddles, transform_rows + row, c);
+    });
+  });
+}
+
+void inverse_columns52(Word* data, const LimbTables& tables, std::size_t first, std::size_t count) {
+  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
+    sweep<headroom.value, 3, true>(data, twiddles, 1, tables.degree, first, first + count, c);
+  });
 }
 
 }  // namespace hemera::poly::cpu::avx512

@@ -34,6 +34,34 @@ struct Sum52 {
   [[gnu::always_inline]] inline Vector reduce(const Modulus52& q) const { return reduce_sum52(high, low, q); }
 };
 
+/// The same for q < 2^55 and a_i < 2^55. What the heads of the products, their words less 3 bits, tell of the
+/// sum is too small by less than 2^64, so the low word tells the rest: a product is too small by less than
+/// 2^3 (a + b) + 2^58 < 3 * 2^58.
+struct Sum55 {
+  Vector low = zero();   // of the sum, modulo 2^64
+  Vector head = zero();  // times 2^58
+
+  using Constants = Modulus64;
+  static constexpr Word bound = Word{1} << 55;
+
+  /// 21 products and a residue would do.
+  static std::size_t capacity(Word, Word) { return 20; }
+
+  [[gnu::always_inline]] inline void add_product(Vector a, Vector b) {
+    low = add(low, multiply_low(a, b));
+    head = add_high52(head, shift_right<3>(a), shift_right<3>(b));
+  }
+  [[gnu::always_inline]] inline void fold_sum(const Modulus64& q) {
+    low = reduce(q);
+    head = zero();
+  }
+  [[gnu::always_inline]] inline Vector reduce(const Modulus64& q) const {
+    const Vector estimate = shift_left<58>(head);
+    const Vector high = shift_right<6>(head);
+    return reduce_wide64(add_if_below(high, low, estimate), low, q);
+  }
+};
+
 /// The same for q < 2^61 and a_i < 2^61: sum = high * 2^104 + middle * 2^52 + low.
 struct Sum64 {
   Vector low = zero();

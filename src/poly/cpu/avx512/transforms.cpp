@@ -21,4 +21,37 @@ void inverse_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTa
   }
 }
 
+void forward_columns(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t first,
+                     std::size_t count) {
+  if (tables.modulus.value() < max_modulus_52) {
+    forward_columns52(out, in, tables, first, count);
+  } else {
+    forward_columns64(out, in, tables, first, count);
+  }
+}
+
+void forward_row(std::uint64_t* data, const LimbTables& tables, std::size_t row) {
+  if (tables.modulus.value() < max_modulus_52) {
+    forward_row52(data, tables, row);
+  } else {
+    forward_row64(data, tables, row);
+  }
+}
+
+void inverse_row(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t row) {
+  if (tables.modulus.value() < max_modulus_52) {
+    inverse_row52(out, in, tables, row);
+  } else {
+    inverse_row64(out, in, tables, row);
+  }
+}
+
+void inverse_columns(std::uint64_t* data, const LimbTables& tables, std::size_t first, std::size_t count) {
+  if (tables.modulus.value() < max_modulus_52) {
+    inverse_columns52(data, tables, first, count);
+  } else {
+    inverse_columns64(data, tables, first, count);
+  }
+}
+
 }  // namespace hemera::poly::cpu::avx512

@@ -76,6 +76,11 @@ HEMERA_VECTOR_FUNCTION bool all_below(Vector x, Vector bound) {
   return _mm512_cmpge_epu64_mask(x, bound) == 0;
 }
 
+/// x + 1 where a < b, without signs, else x.
+HEMERA_VECTOR_FUNCTION Vector add_if_below(Vector x, Vector a, Vector b) {
+  return _mm512_mask_add_epi64(x, _mm512_cmplt_epu64_mask(a, b), x, _mm512_set1_epi64(1));
+}
+
 /// x in [0, 2 bound) to [0, bound). Also x in [-bound, bound) with bound added, if that is what is given.
 HEMERA_VECTOR_FUNCTION Vector fold(Vector x, Vector bound) { return _mm512_min_epu64(x, subtract(x, bound)); }
 /// x in [-bound, bound), modulo 2^64, to [0, bound).
