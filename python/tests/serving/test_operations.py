@@ -43,6 +43,8 @@ CKKS: dict[str, Callable[..., Any]] = {
     "inner sum": lambda x, _: x.inner_sum(8, stride=2),
     "matrix": lambda x, _: x @ MATRIX,
     "matrix of a product": lambda x, y: (x * y) @ MATRIX[:, :5],
+    "matrix beside rotations of other levels": lambda x, y: x.sum() * 0.01 + (x * y).rotate(3) @ MATRIX,
+    "matrices of several levels": lambda x, _: ((x @ np.eye(SLOTS, k=1)) @ MATRIX) @ np.eye(SLOTS, k=5),
     "matrix with few keys": lambda x, _: x.matmul(MATRIX, fewest_keys=True),
     "matrix from the left": lambda x, _: MATRIX[:3] @ x,
     "polynomial": lambda x, _: x.polyval([0.5, 0.25, 0, -0.1]),
@@ -99,6 +101,47 @@ def test_ckks(name: str) -> None:
     np.testing.assert_allclose(
         client.run(list(rows)), np.real(package.evaluate_clear(list(rows))), atol=2**-20
     )
+
+
+def random_circuit(seed: int) -> Callable[..., Any]:
+    """Some operations on each other's results."""
+    random = np.random.default_rng(seed)
+    steps = [(int(random.integers(12)), *map(int, random.integers(0, 100, 2))) for _ in range(7)]
+    array = random.uniform(-1, 1, SLOTS)
+
+    def circuit(*inputs: Any) -> Any:
+        values = list(inputs)
+        for kind, first, second in steps:
+            a, b = values[first % len(values)], values[second % len(values)]
+            made: list[Callable[[], Any]] = [
+                lambda a=a, b=b: a + b,
+                lambda a=a, b=b: a - b,
+                lambda a=a, b=b: a * b,
+                lambda a=a: a * array,
+                lambda a=a: array - a,
+                lambda a=a, by=second: a.rotate(by % 7 - 3),
+                lambda a=a: a * 0.7,
+                lambda a=a, b=b: serving.dot([a, b], [b, a]) * 0.5,
+                lambda a=a, b=b: serving.dot([a, b], [array, array[::-1]]),
+                lambda a=a: a @ MATRIX,
+                lambda a=a: a.polyval([0.1, 0.5, -0.3, 0.2]),
+                lambda a=a: a.sum() * (1 / SLOTS),
+            ]
+            values.append(made[kind]())
+        return [values[-1], values[-2]]
+
+    return circuit
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_circuit(seed: int) -> None:
+    package = serving.export(random_circuit(seed), inputs=[SLOTS, SLOTS], name="any", security=None)
+    client = Client(package)
+    rows = RNG.uniform(-0.5, 0.5, (2, 2, SLOTS))
+    found, expected = client.run(list(rows)), package.evaluate_clear(list(rows))
+    for name in expected:
+        scale = max(1, np.abs(expected[name]).max())
+        np.testing.assert_allclose(found[name] / scale, expected[name] / scale, atol=2**-18)
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
@@ -191,6 +234,18 @@ def test_a_matrix_with_few_keys() -> None:
         for few in (True, False)
     )
     assert len(few) <= 3 < len(many)
+
+
+def test_keys_of_a_matrix_are_for_one_level() -> None:
+    package = serving.export(
+        lambda x: ((x * x) @ MATRIX).rotate(9) + x.rotate(4) * 0.5, inputs=SLOTS, name="levels", security=None
+    )
+    rotations = dict(package.describe()["keys"]["rotations"])
+    top = package.params.levels - 1
+    assert rotations.pop(9) == top - 2
+    assert set(rotations.values()) == {
+        top
+    }  # that by 4 is done before the product, and is one of the matrix's
 
 
 def test_what_no_output_takes_is_left_out() -> None:
