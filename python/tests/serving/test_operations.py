@@ -11,6 +11,9 @@ import pytest
 
 import hemera as hm
 from hemera import serving
+from hemera.serving.operations import Encoded
+
+from ..conftest import Party
 
 SLOTS = 32
 RNG = np.random.default_rng(5)
@@ -184,6 +187,30 @@ def test_bootstrap() -> None:
     flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=20, slots=16, security=None), "cpu")
     with pytest.raises(hm.errors.MismatchError, match="takes its own parameters"):
         package.check(flat, flat.generate_keys(flat.generate_secret_key()))
+
+
+def test_a_bootstrap_begins_above_its_own_levels() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    lowest = hm.circuits.Bootstrap(params, slots=16).input_level
+    levels = hm.circuits.Polynomial([0, 1]).plan(params).level - lowest
+
+    def deep(squares: int) -> Callable[[Any], Any]:
+        return lambda x: (x ** (1 << squares)).bootstrap()
+
+    assert serving.export(deep(levels), inputs=16, name="deep", params=params).interface.depth == levels
+    with pytest.raises(hm.errors.LevelError, match=f"takes {levels + 1} levels, and {levels} are left"):
+        serving.export(deep(levels + 1), inputs=16, name="deep", params=params)
+
+
+def test_few_encodings_are_kept(ckks: Party) -> None:
+    encoded = Encoded(np.ones(16), product=True)
+    ciphertexts = [
+        ckks.ctx.encrypt(ckks.ctx.encode(np.ones(16), scale=2.0**bits), ckks.sk) for bits in range(30, 40)
+    ]
+    for ciphertext in ciphertexts:
+        plain = encoded.for_operand(ckks.ev, ciphertext)
+        assert plain is encoded.for_operand(ckks.ev, ciphertext)
+        assert len(encoded._found) <= 4
 
 
 def test_a_batch_of_a_request_and_many_requests() -> None:
