@@ -321,6 +321,18 @@ def test_check_tells_what_else_does_not_fit() -> None:
         package.check(exact, other)
     with pytest.raises(hm.errors.MismatchError, match="the keys belong to"):
         package.check(flat, other)
+    small, large = (
+        hm.bfv.Parameters.from_bits(
+            degree=degree, plain_modulus=12289, prime_bits=[40, 40], special_bits=[40], security=None
+        )
+        for degree in (1024, 2048)
+    )
+    own = serving.export(lambda x: x + 1, inputs=1024, name="small", params=small)
+    home = hm.Context(large, "cpu")
+    with pytest.raises(
+        hm.errors.MismatchError, match="for 1024 slots modulo 12289, and the parameters have 2048"
+    ):
+        own.check(home, home.generate_keys(home.generate_secret_key()))
     wide = serving.export(lambda x: x + 1, inputs=4096, name="wide", security=None)
     with pytest.raises(hm.errors.MismatchError, match="needs 4096 slots"):
         wide.check(flat, keys)
