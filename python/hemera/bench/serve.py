@@ -32,6 +32,7 @@ from hemera.circuits import approximate
 from hemera.errors import DeviceError, FileError, ParameterError, SecurityWarning
 from hemera.serving import InputSpec, Package, export
 from hemera.serving.client import Client, LocalModel
+from hemera.serving.tokens import Clients
 
 __all__ = ["add_arguments", "run"]
 
@@ -138,7 +139,7 @@ def _measure(
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         package.save(home / "model")
-        _hemera("serve", home / "home", "--add-model", home / "model")
+        _add_model(home / "home", home / "model")
         url = stack.enter_context(_server(home / "home", options))
         crowd = stack.enter_context(_Crowd(workload, url, home / "home", max(options.clients)))
         for connections, clients in itertools.product(options.connections, options.clients):
@@ -189,7 +190,7 @@ class _Crowd:
         parts = urlsplit(url)
         name = workload.package.name
         for at in range(count):
-            token = _hemera("serve", home, "--add-client", f"client{at}").strip()
+            token = Clients(home / "clients").add(f"client{at}")
             with Client(url, token=token) as client:
                 client.upload_keys(name)
                 local = client.local(name)
@@ -240,18 +241,11 @@ class _Crowd:
         return True
 
 
-def _hemera(*words: object) -> str:
-    """What a command prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "hemera", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+def _add_model(home: Path, model: Path) -> None:
+    words = [sys.executable, "-W", "ignore", "-m", "hemera", "serve", str(home), "--add-model", str(model)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode:
         raise ParameterError(done.stderr.strip())
-    return done.stdout
 
 
 @contextmanager

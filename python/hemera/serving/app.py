@@ -347,7 +347,9 @@ async def _refuse(request: Request, error: Exception) -> Response:
     headers = error.headers
     if request.method in ("POST", "PUT") and not request.scope.get("hemera.received"):
         headers["Connection"] = "close"
-        if error.status not in (HTTPStatus.REQUEST_TIMEOUT, _CLOSED_BY_CLIENT):
+        # A client that asked whether it may go on (Expect: 100-continue) has sent nothing yet.
+        asked = "expect" in request.headers
+        if not asked and error.status not in (HTTPStatus.REQUEST_TIMEOUT, _CLOSED_BY_CLIENT):
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(_read_on(request), 1.0)
     return JSONResponse(error.body, error.status, headers)

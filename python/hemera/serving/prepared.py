@@ -93,7 +93,9 @@ class PreparedModel:
             for used in node.operands:
                 if self._last_use[used] <= number:
                     values[used] = None
-        return [self._given(ev, values[at]) for at in program.outputs]
+        # How much noise there is in what another library encrypted, nobody knows.
+        known = self._package.scheme == "ckks" or all(x.guaranteed_noise_budget > 0 for x in inputs)
+        return [self._given(ev, values[at], known) for at in program.outputs]
 
     def capture(self, evaluator: Evaluator, inputs: Sequence[Ciphertext]) -> Graph:
         """`run` for requests of one shape as one graph (`hemera.Evaluator.capture`), which takes the host
@@ -173,10 +175,10 @@ class PreparedModel:
             found.append(x)
         return found
 
-    def _given(self, ev: Evaluator, value: Ciphertext | None) -> Ciphertext:
+    def _given(self, ev: Evaluator, value: Ciphertext | None, known: bool) -> Ciphertext:
         """An output, as it is sent."""
         assert value is not None
-        if self._context.params != self._package.params:  # how much noise there is, nobody knows
+        if self._context.params != self._package.params or not known:
             result = _settled(ev, value)
         elif self._package.scheme != "ckks" and not value.guaranteed_noise_budget > 0:
             raise NoiseError(

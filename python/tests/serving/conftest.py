@@ -108,7 +108,7 @@ class Running:
 @contextmanager
 def serving(home: Home, **limits: Any) -> Iterator[Running]:
     """A server for the folder, in a thread."""
-    service = Service(home, Settings(device="cpu", threads=1, **limits))
+    service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}))
     listener = listen("127.0.0.1", 0)
     config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
     server = uvicorn.Server(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import logging
@@ -10,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from hemera.serving.wire import read_body, write_body
 
 from .conftest import BOUND, Process, Running, client_of, expected, serving, wait_until
 
+GPUS = [name for name in hm.devices() if name != "cpu"]
 KEYS = "/v1/models/scores/keys"
 EVALUATE = "/v1/models/scores/evaluate"
 
@@ -78,6 +81,23 @@ def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None
         with server.http(token) as http:
             assert code(http.get(KEYS)) == (404, "no_keys")
         client.predict("scores", rows)
+
+
+@pytest.mark.skipif(not GPUS, reason="there is no GPU")
+def test_on_a_gpu(home: Home) -> None:
+    """Two clients, each from several threads: what they load, compute and read has different streams."""
+    with serving(home, device=GPUS[0]) as server, contextlib.ExitStack() as stack:
+        clients = [
+            stack.enter_context(client_of(server.url, home.clients.add(name))) for name in ("alice", "bob")
+        ]
+
+        def ask(at: int) -> None:
+            rows = np.random.default_rng(at).uniform(-1, 1, (1 + at % 4, 8))
+            np.testing.assert_allclose(clients[at % 2].predict("scores", rows), expected(rows), atol=1e-6)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ask, range(100), timeout=BOUND))
+        assert httpx.get(server.url + "/health", trust_env=False).json()["device"] == GPUS[0]
 
 
 def test_descriptions(server: Running, home: Home, package: Package) -> None:
