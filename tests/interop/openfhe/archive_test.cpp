@@ -185,6 +185,25 @@ TEST(OpenFheArchive, MemoryFollowsTheFile) {
   EXPECT_LT(guard.largest(), (std::size_t{64} << 20) + 2 * numbers.size());
 }
 
+// A ciphertext of as many components as make it 100 MB of text.
+TEST(OpenFheArchive, LargeJsonTakesLittleBesideItself) {
+  auto object = read_file<std::shared_ptr<CiphertextObject>>(test::get("bfv", "ct_a.bin"));
+  const std::size_t once = write_file(object, Format::json).size();
+  const std::vector<DcrtPolynomial> components = object->components;
+  for (std::size_t size = once; size < 106'000'000; size += once) {
+    object->components.insert(object->components.end(), components.begin(), components.end());
+  }
+  const Bytes file = write_file(object, Format::json);
+  const std::size_t count = object->components.size();
+  object.reset();
+  ASSERT_GT(file.size(), 100'000'000U);
+  const io::test::AllocationGuard guard;
+  const auto loaded = read_file<std::shared_ptr<CiphertextObject>>(file);
+  EXPECT_LT(guard.total(), (std::size_t{64} << 20) + 3 * file.size());
+  EXPECT_EQ(loaded->components.size(), count);
+  EXPECT_EQ(loaded->components.back().limbs.back().words, components.back().limbs.back().words);
+}
+
 TEST(OpenFheArchive, CountsAreCheckedBeforeMemoryIsTaken) {
   Bytes file = test::get("bfv", "ct_a.bin");
   // Every place where a count could stand is made huge.

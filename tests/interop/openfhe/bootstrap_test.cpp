@@ -16,6 +16,7 @@
 #include "interop/openfhe/keys.hpp"
 #include "interop/openfhe/parameters.hpp"
 #include "interop/openfhe/vectors.hpp"
+#include "test_device.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
@@ -106,7 +107,7 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   object->scheme->fhe->settings = {{tested.slots, settings}};
   object->scheme->fhe->correction_factor = 11;
   const auto file = write_file(object, Format::binary);
-  Session session(file);
+  Session session(file, tests::device());
 
   // The client's keys, as its files.
   const auto context = session.context();
@@ -209,7 +210,7 @@ TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
 }
 
 TEST(OpenFheBootstrapErrors, SayWhatIsMissing) {
-  Session session(test::get("ckks-bootstrap", "cryptocontext.bin"));
+  Session session(test::get("ckks-bootstrap", "cryptocontext.bin"), tests::device());
   const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
   const ckks::Encoder encoder(session.context());
   const auto encrypted = [&](std::size_t slots, std::size_t level) {

@@ -9,6 +9,7 @@
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
 #include "interop/openfhe/vectors.hpp"
+#include "test_device.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
@@ -27,7 +28,8 @@ class OpenFheInMemory : public testing::TestWithParam<std::string> {
   OpenFheInMemory()
       : powers(read_file<MultiplicationKeys>(test::get(GetParam(), "eval_mult_key.bin"))),
         x(read_file<std::shared_ptr<CiphertextObject>>(test::get(GetParam(), "ct_a.bin"))),
-        session(test::get(GetParam(), "cryptocontext.bin"), x->header.tag, special_primes(key())) {}
+        session(test::get(GetParam(), "cryptocontext.bin"), x->header.tag, special_primes(key()),
+                tests::device()) {}
 
   [[nodiscard]] const EvaluationKeyObject& key() const { return *powers.entries.front().keys.front(); }
 

@@ -16,6 +16,7 @@
 #include "interop/openfhe/vectors.hpp"
 #include "io/allocation_guard.hpp"
 #include "io/corruption.hpp"
+#include "test_device.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
@@ -51,7 +52,7 @@ class OpenFheSession : public testing::TestWithParam<std::string> {
   OpenFheSession()
       : folder_(GetParam()),
         values_(test::values(folder_)),
-        session_(test::get(folder_, "cryptocontext.bin")),
+        session_(test::get(folder_, "cryptocontext.bin"), tests::device()),
         secret_(session_.load_secret_key(test::get(folder_, "secret_key.bin"))) {
     const auto relinearization = test::find(folder_, "eval_mult_key.bin");
     const auto galois = test::find(folder_, "eval_automorphism_keys.bin");
@@ -446,7 +447,7 @@ TEST(OpenFheBootstrap, ResultsAreOpenFhes) {
     GTEST_SKIP() << "HEMERA_OPENFHE_VECTORS names no folder with the keys of " << folder;
   }
   const Json values = test::values(folder);
-  Session session(test::get(folder, "cryptocontext.bin"));
+  Session session(test::get(folder, "cryptocontext.bin"), tests::device());
   const Bytes relinearization = test::get(folder, "eval_mult_key.bin");
   const Bytes galois = test::get(folder, "eval_automorphism_keys.bin");
   session.load_keys({.relinearization = Source(relinearization), .galois = Source(galois)});

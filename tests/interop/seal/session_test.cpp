@@ -214,8 +214,10 @@ TEST(SealSeeds, ExpandToWhatSealExpanded) {
 
 // By a SEAL whose default generator is SHAKE-256, which makes the seeds that it saves.
 TEST(SealSeeds, FilesOfShake256ExpandToWhatSealExpanded) {
-  const auto file = [](const std::string& name) {
-    const Source source(std::filesystem::path(HEMERA_TEST_VECTORS "/seal/shake256") / (name + ".seal"));
+  const std::filesystem::path folder = root() / "shake256";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "HEMERA_SEAL_VECTORS names a folder without them";
+  const auto file = [&](const std::string& name) {
+    const Source source(folder / (name + ".seal"));
     return std::vector<std::byte>(source.bytes().begin(), source.bytes().end());
   };
   Session session(file("parms"), hemera::tests::device(), {.encoding = rlwe::Encoding::coefficients});

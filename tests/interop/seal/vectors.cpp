@@ -15,18 +15,15 @@
 #include "test_device.hpp"
 
 namespace hemera::interop::seal::test {
-namespace {
 
 using boost::property_tree::ptree;
 
-std::filesystem::path folder_of(const std::string& scheme) {
+std::filesystem::path root() {
   const char* all = std::getenv("HEMERA_SEAL_VECTORS");
-  return std::filesystem::path(all == nullptr ? HEMERA_TEST_VECTORS "/seal" : all) / scheme;
+  return all == nullptr ? HEMERA_TEST_VECTORS "/seal" : all;
 }
 
-}  // namespace
-
-Vectors::Vectors(const std::string& scheme) : scheme_(scheme), folder_(folder_of(scheme)) {
+Vectors::Vectors(const std::string& scheme) : scheme_(scheme), folder_(root() / scheme) {
   boost::property_tree::read_json((folder_ / "values.json").string(), values_);
   session_ = std::make_unique<Session>(file(names("parms.").front()), hemera::tests::device(), options());
   secret_ = session_->load_secret_key(file("secret_key.seal"));

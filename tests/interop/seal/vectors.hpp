@@ -16,6 +16,9 @@ namespace hemera::interop::seal::test {
 
 inline constexpr const char* schemes[] = {"bfv", "bgv", "ckks"};
 
+/// tests/vectors/seal, or the folder that HEMERA_SEAL_VECTORS names.
+std::filesystem::path root();
+
 /// One folder of the vectors, opened as a session on the tests' device.
 class Vectors {
  public:
