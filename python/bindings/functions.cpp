@@ -162,10 +162,12 @@ void bind_functions(nb::module_& m) {
   m.def(
       "plan_function",
       [](const rlwe::Parameters& parameters, const Function& function, std::optional<std::size_t> level,
-         std::optional<double> scale, std::size_t slots) {
-        return FunctionPlan(parameters, function, {.level = level, .scale = scale, .slots = slots});
+         std::optional<double> scale, std::size_t slots, bool own_keys) {
+        return FunctionPlan(parameters, function,
+                            {.level = level, .scale = scale, .slots = slots, .own_keys = own_keys});
       },
-      "parameters"_a, "function"_a, "level"_a.none(), "scale"_a.none(), "slots"_a, ReleaseGil());
+      "parameters"_a, "function"_a, "level"_a.none(), "scale"_a.none(), "slots"_a, "own_keys"_a,
+      ReleaseGil());
   m.def(
       "prepare_function",
       [](const ContextHandle& context, const FunctionPlan& plan) {

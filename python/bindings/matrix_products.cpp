@@ -60,11 +60,11 @@ void bind_matrix_products(nb::module_& m) {
       .def(
           "__init__",
           [](MatrixVectorProduct* self, const rlwe::Parameters& parameters, std::size_t rows,
-             std::size_t columns, std::optional<std::size_t> level, std::size_t baby_steps) {
-            new (self)
-                MatrixVectorProduct(parameters, rows, columns, {.level = level, .baby_steps = baby_steps});
+             std::size_t columns, std::optional<std::size_t> level, std::size_t baby_steps, bool own_keys) {
+            new (self) MatrixVectorProduct(parameters, rows, columns,
+                                           {.level = level, .baby_steps = baby_steps, .own_keys = own_keys});
           },
-          "parameters"_a, "rows"_a, "columns"_a, "level"_a.none(), "baby_steps"_a)
+          "parameters"_a, "rows"_a, "columns"_a, "level"_a.none(), "baby_steps"_a, "own_keys"_a)
       .def_prop_ro("diagonals", &MatrixVectorProduct::diagonals)
       .def_prop_ro("matrix_slots", &MatrixVectorProduct::matrix_slots)
       .def_prop_ro("vector_slots", &MatrixVectorProduct::vector_slots)

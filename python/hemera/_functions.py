@@ -105,6 +105,7 @@ class Function:
         level: int | None = None,
         scale: float | None = None,
         slots: int | None = None,
+        own_keys: bool = False,
     ) -> FunctionPlan:
         """The circuit of it at a level.
 
@@ -114,6 +115,8 @@ class Function:
                 down to it.
             scale: of the inputs; None: the level's.
             slots: of the inputs, for the expected error; None: as many as there are.
+            own_keys: with relinearization keys over the primes of its products' levels alone, which are
+                shorter and take less time; else with one that serves all levels below its first product too.
 
         Raises:
             LevelError: when there are fewer levels below than the depth.
@@ -122,7 +125,7 @@ class Function:
         """
         if min(level or 0, slots or 0) < 0:
             raise _core.ParameterError("level and slots must not be negative")
-        native = _core.plan_function(params._native, self._native, level, scale, slots or 0)
+        native = _core.plan_function(params._native, self._native, level, scale, slots or 0, own_keys)
         return FunctionPlan(self, native, params)
 
     def evaluate_clear(self, *values: ArrayLike) -> Values:

@@ -85,6 +85,7 @@ class MatrixVectorProduct(EncryptedProduct):
         level: of matrix and vectors; None: that of fresh encryptions.
         baby_steps: how many rotations share one preparation of the vector, a power of two; 0: as many as cost
             least.
+        own_keys: see `InnerSum`.
 
     Raises:
         ParameterError: for extents that do not fit the slots.
@@ -102,9 +103,10 @@ class MatrixVectorProduct(EncryptedProduct):
         *,
         level: int | None = None,
         baby_steps: int = 0,
+        own_keys: bool = False,
     ) -> None:
         require_naturals(rows=rows, columns=columns, level=level or 0, baby_steps=baby_steps)
-        native = _core.MatrixVectorProduct(params._native, rows, columns, level, baby_steps)
+        native = _core.MatrixVectorProduct(params._native, rows, columns, level, baby_steps, own_keys)
         super().__init__(native, params)
         self._shape = (rows, columns)
 

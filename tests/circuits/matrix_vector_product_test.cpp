@@ -33,7 +33,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, MatrixVectorTest,
                                          Case{"BabyStepsAlone", 16, 16, {.baby_steps = 16}},
                                          Case{"GiantStepsAlone", 8, 16, {.baby_steps = 1}},
                                          Case{"TallWithGiantSteps", 30, 8, {.baby_steps = 2}},
-                                         Case{"LowLevel", 16, 16, {.level = 1, .baby_steps = 4}}),
+                                         Case{"LowLevel", 16, 16, {.level = 1, .baby_steps = 4}},
+                                         Case{"OwnKeys", 16, 16, {.baby_steps = 4, .own_keys = true}},
+                                         Case{"WideWithOwnKeys", 4, 32, {.own_keys = true}}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(MatrixVectorTest, IsTheProduct) {
@@ -84,6 +86,21 @@ TEST(MatrixVectorProduct, TellsWhatItNeedsAndCosts) {
   EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
   EXPECT_LT(plan.expected_error(0).mean, plan.expected_error().mean);
   EXPECT_LT(plan.expected_error().mean, plan.expected_error(1e-3).mean);
+}
+
+// The last sum is a level lower.
+TEST(MatrixVectorProduct, OwnKeysAreOverThePrimesOfTheirLevelsAlone) {
+  const auto levels = parameters().literal().levels;
+  const MatrixVectorProduct plan(parameters(), 4, 32, {.level = 2, .baby_steps = 2, .own_keys = true});
+  std::size_t lower = 0;
+  for (const KeyNeed& need : plan.needed_keys()) {
+    lower += need.gadget.base == levels.at(1) ? 1 : 0;
+    EXPECT_TRUE(need.gadget.base == levels.at(1) || need.gadget.base == levels.at(2));
+  }
+  EXPECT_GT(lower, 0U);
+  EXPECT_LT(lower, plan.needed_keys().size());
+  const Session session(plan);
+  EXPECT_EQ(generate_keys(session.client.secret, plan.needed_keys()).memory_bytes(), plan.cost().key_bytes);
 }
 
 TEST(MatrixVectorProduct, TakesWhatOtherOperationsLeave) {

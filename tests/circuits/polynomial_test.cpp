@@ -161,6 +161,26 @@ TEST(Polynomial, TellsItsNeeds) {
   EXPECT_LE(plan.cost().workspace_bytes, (plan.steps().size() + 3) * ciphertext);
 }
 
+TEST(Polynomial, HasKeysOfItsLevelsAloneWhereItIsTold) {
+  const rlwe::Parameters own = parameters(4);
+  const FunctionPlan plan(own, Function(Polynomial(falling(7), Basis::chebyshev)), {.own_keys = true});
+  ASSERT_EQ(plan.needed_keys().size(), 3U);  // squares, cubes and their product, a level each
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(plan.needed_keys()[i].gadget.base, own.literal().levels.at(2 + i));
+  }
+  const ckks::Session client(own, {.public_key = true, .relinearization = false});
+  const rlwe::EvaluationKeys keys = generate_keys(client.secret, plan.needed_keys());
+  EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes);
+  const ckks::Evaluator evaluator(client.context, keys);
+  const Values x = spread({});
+  const Ciphertext input = client.encrypt(x);
+  const std::vector inputs{&input};
+  EXPECT_LT(ckks::largest_difference(
+                client.decrypt(PreparedFunction(client.context, plan)(evaluator, inputs).front()),
+                plan.function().evaluate(Rows{x}).front()),
+            ckks::tolerance);
+}
+
 // Each with its own coefficients: the slots', the batch's.
 TEST(Polynomial, HasCoefficientsForEachSlot) {
   const std::size_t slots = 64, degree = 6;

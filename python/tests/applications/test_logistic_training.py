@@ -252,9 +252,11 @@ def test_plans_tell_levels_keys_and_operations() -> None:
     assert more["rotations"] == 3 * (operations["rotations"] - sums - 1) + sums + 1
     assert more["key_products"] == 3 * (operations["key_products"] - sums - 2) + sums + 2
     assert more["rescales"] == 3 * (operations["rescales"] - 4) + 4
-    # Keys of rotations are over the primes of the level where they are used, and no others.
+    # Keys are over the primes of the level where they are used, and no others.
     for at, circuit in ((14, one.scores), (12, one.copies), (11, one.gradient)):
         assert {tuple(need.primes) for need in circuit.needed_keys} == {tuple(whole.primes[at])}
+    products = [{tuple(need.primes) for need in each.needed_keys} for each in (*one.products, one.sigmoid)]
+    assert products == [{tuple(whole.primes[at]) for at in levels} for levels in ((15,), (12,), (14, 13))]
     deeper = logistic.TrainingPlan(whole, replace(SMALL, degree=7))
     assert (deeper.settings.depth, deeper.bootstrap_every) == (5, 2)
     assert deeper.operations()["products"] > 4

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "circuits/circuit_gadgets.hpp"
 #include "circuits/coefficient.hpp"
 #include "circuits/functions/function_parts.hpp"
 #include "circuits/functions/lowering.hpp"
@@ -143,7 +146,7 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
     results_.push_back(lowering.at(lowered[output]));
     largest_.push_back(bounds[output]);
   }
-  tell_needs(parameters);
+  tell_needs(parameters, options.own_keys);
 }
 
 std::vector<std::size_t> FunctionPlan::last_uses() const {
@@ -157,7 +160,7 @@ std::vector<std::size_t> FunctionPlan::last_uses() const {
   return last;
 }
 
-void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
+void FunctionPlan::tell_needs(const rlwe::Parameters& parameters, bool own_keys) {
   cost_.result_level = cost_.level;
   cost_.result_scale = cost_.scale;
   for (const auto& [level, scale] : results_) {
@@ -169,7 +172,11 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
   const std::size_t limb_bytes = parameters.degree() * sizeof(std::uint64_t);
   const std::vector<std::size_t> last = last_uses();
   const std::size_t inputs = function_.inputs().size();
-  std::optional<std::size_t> highest_product;
+  std::set<std::size_t> levels;  // of products
+  const auto gadget_at = [&](std::size_t level) {
+    return own_keys ? product_gadget(parameters, level, most_special_primes)
+                    : parameters.default_gadget(level);
+  };
   std::size_t held = 0;                                         // limbs of values in between
   std::map<std::pair<Value, std::size_t>, std::size_t> copies;  // of values at lower levels: their limbs
   const auto level_of = [&](Value value) {
@@ -191,14 +198,14 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
     Work& work = cost_.work[step.level];
     if (!step.products.empty()) {
       ++cost_.key_products;
-      highest_product = std::max(highest_product.value_or(0), step.level);
+      levels.insert(step.level);
     }
     cost_.products += step.products.size();
     cost_.rescales += step.rescaled && step.products.empty() ? 1 : 0;
     // Of a product, its relinearization and the scratch of that.
     std::size_t used = 2 * limbs(step.level);
     if (!step.products.empty()) {
-      const SwitchExtent extent(parameters, parameters.default_gadget(step.level), step.level);
+      const SwitchExtent extent(parameters, gadget_at(step.level), step.level);
       extent.add_switches(work, 1);
       work.products += step.products.size() * 3 * extent.base;
       used = 6 * extent.base + 2 * extent.extended;
@@ -236,9 +243,9 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters) {
     });
   }
   cost_.mod_ups = cost_.divisions = cost_.key_products;
-  if (highest_product) {
-    add_need({rlwe::KeyRole::relinearization(), parameters.default_gadget(*highest_product)});
-  }
+  // The highest one's usual key serves the others.
+  if (!own_keys && !levels.empty()) levels.erase(levels.begin(), std::prev(levels.end()));
+  for (const std::size_t level : levels) add_need({rlwe::KeyRole::relinearization(), gadget_at(level)});
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
 }
 

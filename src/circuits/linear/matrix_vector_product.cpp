@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/circuit_gadgets.hpp"
 #include "circuits/plan_input.hpp"
 #include "circuits/rounding_model.hpp"
 #include "circuits/switch_extent.hpp"
@@ -28,7 +29,7 @@ std::string extents(std::size_t rows, std::size_t columns) {
 
 MatrixVectorProduct::MatrixVectorProduct(const rlwe::Parameters& parameters, std::size_t rows,
                                          std::size_t columns, const MatrixVectorOptions& options)
-    : Plan(parameters), rows_(rows), columns_(columns) {
+    : Plan(parameters), rows_(rows), columns_(columns), own_keys_(options.own_keys) {
   if (parameters.scheme() != rlwe::Scheme::ckks) {
     throw MismatchError("a product of a matrix and a vector is for CKKS, not for " +
                         rlwe::name(parameters.scheme()));
@@ -57,7 +58,7 @@ MatrixVectorProduct::MatrixVectorProduct(const rlwe::Parameters& parameters, std
   if (result_slots_ < slots_) {
     fold_ =
         SlotCircuit::inner_sum(parameters, slots_, {.count = slots_ / result_slots_, .stride = result_slots_},
-                               true, {.level = cost_.result_level});
+                               true, {.level = cost_.result_level, .own_keys = own_keys_});
   }
   tell_needs(parameters);
 }
@@ -77,10 +78,15 @@ void MatrixVectorProduct::choose_steps(const rlwe::Parameters& parameters, std::
   }
 }
 
+std::set<std::size_t> MatrixVectorProduct::turns() const {
+  std::set<std::size_t> turns;
+  for (std::size_t baby = 1; baby < baby_steps_; ++baby) turns.insert(baby);
+  for (std::size_t giant = baby_steps_; giant < diagonals_; giant += baby_steps_) turns.insert(giant);
+  return turns;
+}
+
 std::vector<std::size_t> MatrixVectorProduct::rotations() const {
-  std::set<std::size_t> rotations;
-  for (std::size_t baby = 1; baby < baby_steps_; ++baby) rotations.insert(baby);
-  for (std::size_t giant = baby_steps_; giant < diagonals_; giant += baby_steps_) rotations.insert(giant);
+  std::set<std::size_t> rotations = turns();
   if (fold_) {
     const auto own = fold_->rotations();
     rotations.insert(own.begin(), own.end());
@@ -89,13 +95,25 @@ std::vector<std::size_t> MatrixVectorProduct::rotations() const {
 }
 
 void MatrixVectorProduct::tell_needs(const rlwe::Parameters& parameters) {
-  // All of one gadget, which serves the level of the last sum as well.
-  const rlwe::GadgetPrimes gadget = parameters.default_gadget(cost_.level);
-  for (const std::size_t rotation : rotations()) {
+  // Usual keys are all of one gadget, which serves the level of the last sum as well.
+  const rlwe::GadgetPrimes usual = parameters.default_gadget(cost_.level);
+  const rlwe::GadgetPrimes gadget =
+      own_keys_ ? rotation_gadget(parameters, cost_.level, most_special_primes) : usual;
+  const rlwe::GadgetPrimes of_products =
+      own_keys_ ? product_gadget(parameters, cost_.level, most_special_primes) : usual;
+  std::set<std::size_t> turned = turns();
+  if (fold_ && !own_keys_) {
+    const auto of_sum = fold_->rotations();
+    turned.insert(of_sum.begin(), of_sum.end());
+  }
+  for (const std::size_t rotation : turned) {
     const std::uint64_t element = parameters.galois_element(static_cast<std::int64_t>(rotation));
     add_need({rlwe::KeyRole::galois(element), gadget});
   }
-  add_need({rlwe::KeyRole::relinearization(), gadget});
+  if (own_keys_ && fold_) {
+    for (const KeyNeed& need : fold_->needed_keys()) add_need(need);
+  }
+  add_need({rlwe::KeyRole::relinearization(), of_products});
   const std::size_t groups = diagonals_ / baby_steps_;
   const std::size_t babies = baby_steps_ - 1;
   cost_.products = diagonals_;
@@ -104,9 +122,15 @@ void MatrixVectorProduct::tell_needs(const rlwe::Parameters& parameters) {
   cost_.divisions = cost_.key_products;
   cost_.rescales = 1;
   const SwitchExtent extent(parameters, gadget, cost_.level);
-  cost_.work[cost_.level] = {.mod_ups = cost_.mod_ups * extent.digits * extent.extended,
-                             .key_products = cost_.key_products * 2 * extent.digits * extent.extended,
-                             .divisions = 2 * (cost_.divisions * extent.extended + extent.base),
+  const SwitchExtent relinearized(parameters, of_products, cost_.level);
+  const auto words = [&](std::size_t all, const auto& of) {
+    return (all - groups) * of(extent) + groups * of(relinearized);
+  };
+  const auto extended = [](const SwitchExtent& of) { return of.extended; };
+  const auto digits = [](const SwitchExtent& of) { return of.digits * of.extended; };
+  cost_.work[cost_.level] = {.mod_ups = words(cost_.mod_ups, digits),
+                             .key_products = 2 * words(cost_.key_products, digits),
+                             .divisions = 2 * (words(cost_.divisions, extended) + extent.base),
                              .products = 4 * diagonals_ * extent.base};
   // Turned vectors, diagonals of one giant step, a product of three components and two sums; and a switch.
   const std::size_t limbs = (2 * baby_steps_ + 2 * baby_steps_ + 3 + 4) * extent.base;

@@ -28,6 +28,9 @@ struct FunctionPlanOptions {
   /// products drop limbs as they are, where else each is brought to its level's scale by a division. In a sum
   /// of several, the first factors of all but one are then to be sums of terms, or to begin with such.
   bool results_drift = false;
+  /// Keys over the primes of the levels alone where products are, which are shorter and take less time, in
+  /// place of one of the parameters' own, which serves all levels below too.
+  bool own_keys = false;
 };
 
 /// One step: factor (sum of products) + sum of terms + constant, relinearized once and rescaled once. Where
@@ -76,7 +79,7 @@ class FunctionPlan : public Plan {
  private:
   friend class PreparedFunction;
 
-  void tell_needs(const rlwe::Parameters& parameters);
+  void tell_needs(const rlwe::Parameters& parameters, bool own_keys);
   /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
   /// mean is over the intervals, the worst place one of their values.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;

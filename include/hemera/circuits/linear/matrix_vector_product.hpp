@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct MatrixVectorOptions {
   std::optional<std::size_t> level = std::nullopt;
   /// Rotations of the vector that share one ModUp; a power of two. 0: as many as cost least.
   std::size_t baby_steps = 0;
+  /// As that of SlotCircuitOptions.
+  bool own_keys = false;
 };
 
 /// A plan: a matrix of R rows and C columns, both filled up with zeros to powers of two, is packed into
@@ -58,6 +61,8 @@ class MatrixVectorProduct : public Plan {
  private:
   friend class PreparedMatrixVectorProduct;
 
+  /// Rotations at the level of the product, but for that by 0.
+  [[nodiscard]] std::set<std::size_t> turns() const;
   void choose_steps(const rlwe::Parameters& parameters, std::size_t baby_steps);
   void tell_needs(const rlwe::Parameters& parameters);
   /// Of entries and values of magnitude 1: the errors of both factors, noise of rotations, rounding of the
@@ -67,6 +72,7 @@ class MatrixVectorProduct : public Plan {
   std::size_t rows_, columns_;
   std::size_t vector_slots_ = 1, result_slots_ = 1, slots_ = 1, diagonals_ = 1;
   std::size_t baby_steps_ = 1;
+  bool own_keys_;
   std::optional<SlotCircuit> fold_;  // the sum at the end
   double switching_ = 0;             // of a key switch beside its division
 };

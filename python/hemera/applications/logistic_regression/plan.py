@@ -370,7 +370,7 @@ class TrainingPlan:
         return Iteration(
             level,
             InnerSum(params, slots, own.width, level=level - 1, own_keys=True),
-            masked.plan(params, level=level - 1),
+            masked.plan(params, level=level - 1, own_keys=True),
             Replication(params, slots, own.width, others_are_zero=True, level=after, own_keys=True),
             after,
             InnerSum(
@@ -382,7 +382,7 @@ class TrainingPlan:
                 level=after - 1,
                 own_keys=True,
             ),
-            tuple(MatrixVectorProduct(params, 1, 1, level=at) for at in (level, after)),
+            tuple(MatrixVectorProduct(params, 1, 1, level=at, own_keys=True) for at in (level, after)),
         )
 
 
