@@ -45,12 +45,22 @@ class KeysOf:
     """CKKS: conjugation; BFV and BGV: the exchange of the rows. The highest level; None: not used."""
     bootstraps: list[dict[str, Any]] = field(default_factory=list)
     """Arguments of `hemera.circuits.Bootstrap` beside the parameters."""
-    whole: set[int] = field(default_factory=set, compare=False)
-    """Rotations that need a key of their own: they are not made up of others. Not told to clients, whose keys
-    are all so."""
+    together: list[list[int]] = field(default_factory=list, compare=False)
+    """Rotations of one matrix: each needs a key of its own, all for one level. Not told to clients, whose
+    keys are so."""
 
     def rotate(self, steps: int, level: int) -> None:
         self.rotations[steps] = max(level, self.rotations.get(steps, 0))
+
+    def join(self) -> None:
+        """Raises keys of one matrix to the highest level that one of them is for."""
+        changed = True
+        while changed:
+            changed = False
+            for steps in self.together:
+                level = max(self.rotations[step] for step in steps)
+                changed |= any(self.rotations[step] < level for step in steps)
+                self.rotations.update(dict.fromkeys(steps, level))
 
     def conjugate(self, level: int) -> None:
         self.conjugation = level if self.conjugation is None else max(level, self.conjugation)
@@ -523,9 +533,11 @@ class Matmul(Operation):
         return 1
 
     def use_keys(self, keys: KeysOf, place: Place) -> None:
-        for steps in self.plan(place).rotations:
+        rotations = self.plan(place).rotations
+        for steps in rotations:
             keys.rotate(steps, place.level)
-            keys.whole.add(steps)
+        if rotations:
+            keys.together.append(rotations)
 
     def plan(self, place: Place) -> LinearTransform:
         return LinearTransform(

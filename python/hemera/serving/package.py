@@ -197,11 +197,11 @@ class Package:
         missing = []
         if needed.relinearization and not keys.has_relinearization:
             missing.append("relinearization")
+        whole = {steps for group in needed.together for steps in group}
         rotations = [
             steps
             for steps in sorted(needed.rotations)
-            if not keys.has_rotation(steps)
-            and (steps in needed.whole or not _made_up(ctx.bind(keys), slots, steps))
+            if not keys.has_rotation(steps) and (steps in whole or not _made_up(ctx.bind(keys), slots, steps))
         ]
         if rotations:
             missing.append(f"rotations by {', '.join(map(str, rotations))}")

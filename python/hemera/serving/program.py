@@ -166,6 +166,7 @@ class Program:
         for node in self.nodes:
             keys.relinearization |= node.operation.relinearizes
             node.operation.use_keys(keys, self.place(node, params, levels))
+        keys.join()
         return keys
 
     def decide(self, params: Parameters, levels: Sequence[int]) -> None:

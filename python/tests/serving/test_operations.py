@@ -11,6 +11,9 @@ import pytest
 
 import hemera as hm
 from hemera import serving
+from hemera.serving.operations import Encoded
+
+from ..conftest import Party
 
 SLOTS = 32
 RNG = np.random.default_rng(5)
@@ -43,6 +46,8 @@ CKKS: dict[str, Callable[..., Any]] = {
     "inner sum": lambda x, _: x.inner_sum(8, stride=2),
     "matrix": lambda x, _: x @ MATRIX,
     "matrix of a product": lambda x, y: (x * y) @ MATRIX[:, :5],
+    "matrix beside rotations of other levels": lambda x, y: x.sum() * 0.01 + (x * y).rotate(3) @ MATRIX,
+    "matrices of several levels": lambda x, _: ((x @ np.eye(SLOTS, k=1)) @ MATRIX) @ np.eye(SLOTS, k=5),
     "matrix with few keys": lambda x, _: x.matmul(MATRIX, fewest_keys=True),
     "matrix from the left": lambda x, _: MATRIX[:3] @ x,
     "polynomial": lambda x, _: x.polyval([0.5, 0.25, 0, -0.1]),
@@ -101,6 +106,47 @@ def test_ckks(name: str) -> None:
     )
 
 
+def random_circuit(seed: int) -> Callable[..., Any]:
+    """Some operations on each other's results."""
+    random = np.random.default_rng(seed)
+    steps = [(int(random.integers(12)), *map(int, random.integers(0, 100, 2))) for _ in range(7)]
+    array = random.uniform(-1, 1, SLOTS)
+
+    def circuit(*inputs: Any) -> Any:
+        values = list(inputs)
+        for kind, first, second in steps:
+            a, b = values[first % len(values)], values[second % len(values)]
+            made: list[Callable[[], Any]] = [
+                lambda a=a, b=b: a + b,
+                lambda a=a, b=b: a - b,
+                lambda a=a, b=b: a * b,
+                lambda a=a: a * array,
+                lambda a=a: array - a,
+                lambda a=a, by=second: a.rotate(by % 7 - 3),
+                lambda a=a: a * 0.7,
+                lambda a=a, b=b: serving.dot([a, b], [b, a]) * 0.5,
+                lambda a=a, b=b: serving.dot([a, b], [array, array[::-1]]),
+                lambda a=a: a @ MATRIX,
+                lambda a=a: a.polyval([0.1, 0.5, -0.3, 0.2]),
+                lambda a=a: a.sum() * (1 / SLOTS),
+            ]
+            values.append(made[kind]())
+        return [values[-1], values[-2]]
+
+    return circuit
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_circuit(seed: int) -> None:
+    package = serving.export(random_circuit(seed), inputs=[SLOTS, SLOTS], name="any", security=None)
+    client = Client(package)
+    rows = RNG.uniform(-0.5, 0.5, (2, 2, SLOTS))
+    found, expected = client.run(list(rows)), package.evaluate_clear(list(rows))
+    for name in expected:
+        scale = max(1, np.abs(expected[name]).max())
+        np.testing.assert_allclose(found[name] / scale, expected[name] / scale, atol=2**-18)
+
+
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
 @pytest.mark.parametrize("name", INTEGERS)
 def test_integers(name: str, scheme: str) -> None:
@@ -141,6 +187,30 @@ def test_bootstrap() -> None:
     flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=20, slots=16, security=None), "cpu")
     with pytest.raises(hm.errors.MismatchError, match="takes its own parameters"):
         package.check(flat, flat.generate_keys(flat.generate_secret_key()))
+
+
+def test_a_bootstrap_begins_above_its_own_levels() -> None:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    lowest = hm.circuits.Bootstrap(params, slots=16).input_level
+    levels = hm.circuits.Polynomial([0, 1]).plan(params).level - lowest
+
+    def deep(squares: int) -> Callable[[Any], Any]:
+        return lambda x: (x ** (1 << squares)).bootstrap()
+
+    assert serving.export(deep(levels), inputs=16, name="deep", params=params).interface.depth == levels
+    with pytest.raises(hm.errors.LevelError, match=f"takes {levels + 1} levels, and {levels} are left"):
+        serving.export(deep(levels + 1), inputs=16, name="deep", params=params)
+
+
+def test_few_encodings_are_kept(ckks: Party) -> None:
+    encoded = Encoded(np.ones(16), product=True)
+    ciphertexts = [
+        ckks.ctx.encrypt(ckks.ctx.encode(np.ones(16), scale=2.0**bits), ckks.sk) for bits in range(30, 40)
+    ]
+    for ciphertext in ciphertexts:
+        plain = encoded.for_operand(ckks.ev, ciphertext)
+        assert plain is encoded.for_operand(ckks.ev, ciphertext)
+        assert len(encoded._found) <= 4
 
 
 def test_a_batch_of_a_request_and_many_requests() -> None:
@@ -193,6 +263,18 @@ def test_a_matrix_with_few_keys() -> None:
     assert len(few) <= 3 < len(many)
 
 
+def test_keys_of_a_matrix_are_for_one_level() -> None:
+    package = serving.export(
+        lambda x: ((x * x) @ MATRIX).rotate(9) + x.rotate(4) * 0.5, inputs=SLOTS, name="levels", security=None
+    )
+    rotations = dict(package.describe()["keys"]["rotations"])
+    top = package.params.levels - 1
+    assert rotations.pop(9) == top - 2
+    assert set(rotations.values()) == {
+        top
+    }  # that by 4 is done before the product, and is one of the matrix's
+
+
 def test_what_no_output_takes_is_left_out() -> None:
     def circuit(x: Any, y: Any) -> Any:
         _ = (x**8).rotate(5) * y
@@ -239,6 +321,18 @@ def test_check_tells_what_else_does_not_fit() -> None:
         package.check(exact, other)
     with pytest.raises(hm.errors.MismatchError, match="the keys belong to"):
         package.check(flat, other)
+    small, large = (
+        hm.bfv.Parameters.from_bits(
+            degree=degree, plain_modulus=12289, prime_bits=[40, 40], special_bits=[40], security=None
+        )
+        for degree in (1024, 2048)
+    )
+    own = serving.export(lambda x: x + 1, inputs=1024, name="small", params=small)
+    home = hm.Context(large, "cpu")
+    with pytest.raises(
+        hm.errors.MismatchError, match="for 1024 slots modulo 12289, and the parameters have 2048"
+    ):
+        own.check(home, home.generate_keys(home.generate_secret_key()))
     wide = serving.export(lambda x: x + 1, inputs=4096, name="wide", security=None)
     with pytest.raises(hm.errors.MismatchError, match="needs 4096 slots"):
         wide.check(flat, keys)

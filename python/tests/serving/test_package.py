@@ -233,6 +233,22 @@ def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
     assert refused > 50
 
 
+def test_arrays_of_another_size() -> None:
+    header, arrays = parts(DATA)
+    with pytest.raises(hm.errors.FormatError, match="cut off in array 0"):
+        serving.Package.load(joined(header, arrays[:-8]))
+    with pytest.raises(hm.errors.FormatError, match="8 bytes after its arrays"):
+        serving.Package.load(joined(header, arrays + bytes(8)))
+
+
+def test_few_functions_by_name() -> None:
+    def circuit(x: Any) -> Any:
+        return [hm.circuits.exp((-1, 1 + k / 64), bits=3)(x) for k in range(33)]
+
+    with pytest.raises(hm.errors.ParameterError, match="at most 32 different functions"):
+        serving.export(circuit, inputs=4, name="many", security=None)
+
+
 def test_length_of_the_header() -> None:
     for length in (0, 1 << 62, len(DATA)):
         data = DATA[:16] + length.to_bytes(8, "little") + DATA[24:]
