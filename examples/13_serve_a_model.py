@@ -1,9 +1,10 @@
 """A server of models and its clients: clients keep their rows and secret keys, the server its weights."""
 
-# Hidden from the server: the rows, the results, and every secret key. It sees which client asks for which model,
-# when, and for about how many rows. Hidden from clients: the weights, and everything of other clients. They see the
-# model's interface: its parameters, the rotations that it does, and here the features' means and deviations; and who
-# asks often enough learns a linear model from its answers. Between the two, TLS (--tls-certificate) hides the rest.
+# Hidden from the server: the rows, the results, and every secret key. It sees which client asks for which
+# model, when, and for about how many rows. Hidden from clients: the weights, and everything of other clients.
+# They see the model's interface: parameters, the rotations that it does, and here means and deviations of the
+# features; and who asks often enough learns a linear model from its answers. TLS (--tls-certificate) hides
+# the rest from those between.
 
 import json
 import subprocess

@@ -121,6 +121,8 @@ class Store:
         self._lock = threading.Lock()
         self._sets: dict[tuple[str, str], KeySet] = {}
         self._arriving = 0
+        self._generation = 0
+        """The highest of all sets."""
         shutil.rmtree(incoming, ignore_errors=True)
         for folder in (root, incoming):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -167,39 +169,41 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             sync_folder(upload.folder)
-        with self._lock:
+        # Under the lock only what is quick: whoever looks for keys waits for it.
+        home = self._root / client / model
+        with self._lock, _disk():
             before = self._sets.get((client, model))
-            generation = before.generation + 1 if before else 1
-            owner = self._root / client
-            home = owner / model
-            with _disk():
-                home.mkdir(mode=0o700, parents=True, exist_ok=True)
-                target = home / str(generation)
-                upload.folder.rename(target)
-                for folder in (home, owner, self._root):
-                    sync_folder(folder)
-            # From here on the new ones count, also after a crash.
+            # Never one again, also after a removal: whoever keeps a generation's session knows it by that.
+            self._generation += 1
+            target = home / str(self._generation)
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            upload.folder.rename(target)
             found = _read_set(target, client, model)
             assert found is not None
             self._sets[client, model] = found
             self._arriving -= upload.bytes
             upload.bytes = 0
-            if before:
-                shutil.rmtree(home / str(before.generation), ignore_errors=True)
+        with _disk():
+            for folder in (home, home.parent, self._root):
+                sync_folder(folder)
+        # From here on the new ones count, also after a crash.
+        if before:
+            shutil.rmtree(home / str(before.generation), ignore_errors=True)
         return found
 
     def remove(self, client: str, model: str) -> bool:
         """Removes a client's keys for a model: whether there were any."""
         with self._lock:
             found = self._sets.pop((client, model), None)
-            if found is not None:
-                home = self._root / client / model
-                # What is left of it after a crash is no set without its table.
-                with contextlib.suppress(OSError):
-                    (home / str(found.generation) / _TABLE).unlink()
-                    sync_folder(home / str(found.generation))
-                shutil.rmtree(home, ignore_errors=True)
-        return found is not None
+        if found is None:
+            return False
+        folder = self._root / client / model / str(found.generation)
+        # What is left of it after a crash is no set without its table.
+        with contextlib.suppress(OSError):
+            (folder / _TABLE).unlink()
+            sync_folder(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        return True
 
     def forget(self, found: KeySet) -> None:
         """The files of a set are gone: it is not there any more."""
@@ -246,6 +250,7 @@ class Store:
                     shutil.rmtree(folder, ignore_errors=True)
             if newest is not None:
                 self._sets[client, model] = newest
+                self._generation = max(self._generation, newest.generation)
 
 
 def _read_set(folder: Path, client: str, model: str) -> KeySet | None:

@@ -122,6 +122,18 @@ def test_removing_makes_room(tmp_path: Path) -> None:
     assert [found.client for found in make(tmp_path)._sets.values()] == ["bob"]
 
 
+def test_no_generation_comes_again(tmp_path: Path) -> None:
+    """A session of keys that were removed is not taken for one of keys that came later."""
+    store = make(tmp_path)
+    first = store.commit(fill(store, {"keys": b"a"}), "alice", "m", "Hemera")
+    store.remove("alice", "m")
+    second = store.commit(fill(store, {"keys": b"b"}), "alice", "m", "Hemera")
+    assert second.generation > first.generation
+    third = make(tmp_path)
+    upload = fill(third, {"keys": b"c"})
+    assert third.commit(upload, "alice", "m", "Hemera").generation > second.generation
+
+
 @pytest.mark.parametrize("when", ["write", "sync", "rename"])
 def test_a_full_disk_leaves_no_half_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     store = make(tmp_path)
