@@ -50,6 +50,7 @@ Context made(const Setting& setting) {
     parameters.SetCKKSDataType(lib::COMPLEX);
   } else {
     parameters.SetPlaintextModulus(plain_modulus);
+    parameters.SetBatchSize(degree);
   }
   return lib::GenCryptoContext(parameters);
 }
@@ -61,10 +62,13 @@ class OpenFheAdapter : public ::testing::TestWithParam<Setting> {
     cc = setting.scheme == lib::CKKSRNS_SCHEME  ? made<lib::CCParams<lib::CryptoContextCKKSRNS>>(setting)
          : setting.scheme == lib::BFVRNS_SCHEME ? made<lib::CCParams<lib::CryptoContextBFVRNS>>(setting)
                                                 : made<lib::CCParams<lib::CryptoContextBGVRNS>>(setting);
-    for (const auto feature : {lib::PKE, lib::KEYSWITCH, lib::LEVELEDSHE}) cc->Enable(feature);
+    for (const auto feature : {lib::PKE, lib::KEYSWITCH, lib::LEVELEDSHE, lib::ADVANCEDSHE}) {
+      cc->Enable(feature);
+    }
     keys = cc->KeyGen();
     cc->EvalMultKeyGen(keys.secretKey);
-    cc->EvalRotateKeyGen(keys.secretKey, {1, -2});
+    cc->EvalRotateKeyGen(keys.secretKey, {1, -1, -2});
+    cc->EvalSumKeyGen(keys.secretKey);
     gpu = accelerate(cc, keys.secretKey->GetKeyTag(), tests::device().name());
     x = encrypted(1);
     y = encrypted(2);
@@ -203,7 +207,46 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const Host& x, const Hos
     evaluator->LevelReduceInPlace(places, nullptr);
   }
   add(places);
+  // Of many ciphertexts, of different levels where that is allowed.
+  const std::vector<Ciphertext> alike{evaluator->EvalNegate(x), evaluator->EvalNegate(y),
+                                      evaluator->EvalAdd(x, y)};
+  const std::vector<Ciphertext> mixed{alike[0], low, alike[1], product, alike[2]};
+  const std::vector<Ciphertext>& many = manual ? alike : mixed;
+  add(evaluator->EvalAddMany(many));
+  std::vector<Ciphertext> changing = many;
+  if (setting.scheme != lib::BFVRNS_SCHEME || manual) add(evaluator->EvalAddManyInPlace(changing));
+  add(evaluator->EvalMultMany(alike));
+  add(evaluator->EvalMultAndRelinearize(x, y));
+  add(evaluator->EvalMerge(std::vector<Ciphertext>{alike[0], alike[1]}));
+  const auto digits = evaluator->EvalFastRotationPrecompute(x);
+  add(evaluator->EvalFastRotation(x, 1, 2 * degree, digits));
+  add(evaluator->EvalFastRotation(x, 0, 2 * degree, digits));
+  add(evaluator->EvalFastRotation(x, static_cast<std::uint32_t>(-2), digits));
+  const std::uint32_t batch = ckks ? slots : degree;
+  add(evaluator->EvalSum(x, batch));
+  add(evaluator->EvalSum(product, 8));
+  add(evaluator->EvalInnerProduct(x, y, batch));
+  add(evaluator->EvalInnerProduct(x, m, 16));
+  if (setting.scheme == lib::BFVRNS_SCHEME) return all;  // OpenFHE refuses the forms that follow
+  // OpenFHE changes the operands of these, so that each has its own.
+  const auto with_own = [&](const auto& operation) {
+    Host first = x->Clone();
+    Host second = y->Clone();
+    add(operation(first, second));
+  };
+  with_own([&](Host& a, Host& b) { return evaluator->EvalAddMutable(a, b); });
+  with_own([&](Host& a, Host& b) { return evaluator->EvalSubMutable(a, b); });
+  with_own([&](Host& a, Host& b) { return evaluator->EvalMultMutable(a, b); });
+  with_own([&](Host& a, Host& /*b*/) { return evaluator->EvalSquareMutable(a); });
+  Ciphertext mutated = evaluator->EvalNegate(x), by = evaluator->EvalNegate(y);
+  evaluator->EvalAddMutableInPlace(mutated, by);
+  evaluator->EvalMultMutableInPlace(mutated, by);
+  add(mutated);
   if (!ckks) return all;
+  std::vector<Host> hosts{x->Clone(), y->Clone()};
+  add(evaluator->EvalLinearWSumMutable(hosts, std::vector<double>{0.5, -0.25}));
+  std::vector<lib::ReadOnlyCiphertext<lib::DCRTPoly>> terms{x, y, x};
+  add(evaluator->EvalLinearWSum(terms, std::vector<double>{0.5, -0.25, 1.5}));
   for (const double number : {0.5, -1.25, 3.0}) {
     add(evaluator->EvalMult(x, number));
     add(evaluator->EvalAdd(x, number));
@@ -233,6 +276,47 @@ TEST_P(OpenFheAdapter, GivesWhatOpenFheGives) {
     expect_same(stay[i], wanted[i]);
     expect_same(travel[i], wanted[i]);
   }
+}
+
+// Results of functions are rescaled: OpenFHE's wait, but under FIXEDMANUAL.
+TEST_P(OpenFheAdapter, TakesPolynomials) {
+  const std::vector<double> cubic{0.5, 1.25, -0.5, 0.25};
+  if (!is_ckks()) {
+    EXPECT_THROW(static_cast<void>(gpu->EvalPoly(x, cubic)), ParameterError);
+    EXPECT_THROW(static_cast<void>(gpu->EvalLinearWSum(std::vector<Host>{x}, cubic)), ParameterError);
+    return;
+  }
+  // Real values between -1 and 1, for the interval.
+  std::vector<std::complex<double>> real(slots);
+  for (std::size_t i = 0; i < real.size(); ++i) real[i] = std::sin(static_cast<double>(i));
+  const Host z = cc->Encrypt(keys.publicKey, cc->MakeCKKSPackedPlaintext(real));
+  const auto expect_alike = [&](const OpenFheCiphertext& mine, const Host& wanted) {
+    EXPECT_EQ(mine->GetNoiseScaleDeg(), 1);
+    EXPECT_EQ(mine->GetLevel(), wanted->GetLevel() + wanted->GetNoiseScaleDeg() - 1);
+    const Host host = mine;
+    expect_values(host, values(wanted), 1);
+    expect_values(cc->EvalAdd(host, wanted), values(wanted), 2);
+    if (is_manual()) expect_same(host, wanted);
+  };
+  for (const std::vector<double>& coefficients : {std::vector<double>{0.5, 0.25},
+                                                  {0.5, 0.25, -1},
+                                                  cubic,
+                                                  {0, 1, 0, 0.5},
+                                                  {0, 0, 0.5, 0.25, 1},
+                                                  {1, 0.5, 0.25, 0.125, -1, 0.5},
+                                                  {1, 0, 0.25, 0, -1, 0.5, 0.25, 0.75}}) {
+    SCOPED_TRACE(coefficients.size());
+    expect_alike(gpu->EvalPoly(z, coefficients), cc->EvalPoly(z, coefficients));
+    if (coefficients.size() < 4) continue;
+    expect_alike(gpu->EvalChebyshevSeries(z, coefficients, -1, 1),
+                 cc->EvalChebyshevSeries(z, coefficients, -1, 1));
+  }
+  expect_alike(gpu->EvalChebyshevSeries(z, cubic, -2, 3), cc->EvalChebyshevSeries(z, cubic, -2, 3));
+  expect_alike(gpu->EvalLogistic(z, -1, 1, 5), cc->EvalLogistic(z, -1, 1, 5));
+  expect_alike(gpu->EvalSin(z, -1, 1, 7), cc->EvalSin(z, -1, 1, 7));
+  expect_alike(gpu->EvalCos(z, -1, 1, 6), cc->EvalCos(z, -1, 1, 6));
+  EXPECT_THROW(static_cast<void>(gpu->EvalPoly(z, std::vector<double>(20, 1))), LevelError);
+  EXPECT_THROW(static_cast<void>(gpu->EvalPoly(z, std::vector<double>{1})), ParameterError);
 }
 
 // Plaintexts of a lower level bring the ciphertext down, those of two factors of the scale count twice.
@@ -275,13 +359,17 @@ TEST_P(OpenFheAdapter, ChangesInPlaceWhatOtherPointersSee) {
 }
 
 TEST_P(OpenFheAdapter, ErrorsAreExceptions) {
-  EXPECT_THROW(static_cast<void>(gpu->EvalRotate(x, 5)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(gpu->EvalFastRotation(x, 11, gpu->EvalFastRotationPrecompute(x))),
+               MissingKeyError);
+  EXPECT_THROW(static_cast<void>(gpu->EvalAddMany(std::vector<Host>())), MismatchError);
   EXPECT_THROW(static_cast<void>(gpu->EvalNegate(Host())), MismatchError);
   EXPECT_THROW(static_cast<void>(gpu->EvalAdd(x, lib::Plaintext())), MismatchError);
   // Another key pair, and another context.
   const auto others = cc->KeyGen();
   const auto stranger = cc->Encrypt(others.publicKey, m);
   EXPECT_THROW(static_cast<void>(gpu->EvalNegate(stranger)), MismatchError);
+  EXPECT_THROW(static_cast<void>(accelerate(cc, others.secretKey->GetKeyTag())->EvalRotate(stranger, 1)),
+               MissingKeyError);
   EXPECT_THROW(static_cast<void>(accelerate(cc, others.secretKey->GetKeyTag())->EvalNegate(x)),
                MismatchError);
   EXPECT_THROW(static_cast<void>(accelerate(nullptr, "")), MismatchError);

@@ -12,11 +12,16 @@
 #include <scheme/bfvrns/bfvrns-ser.h>
 #include <scheme/bgvrns/bgvrns-ser.h>
 #include <scheme/ckksrns/ckksrns-ser.h>
+// And the coefficients of functions.
+#include <math/chebyshev.h>
+#include <scheme/ckksrns/ckksrns-utils.h>
 
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -26,7 +31,9 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/interop/openfhe.hpp"
+#include "hemera/rlwe/hoisting.hpp"
 #include "hemera/rlwe/scale_policy.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/error.hpp"
@@ -57,6 +64,7 @@ class OpenFheParty {
   }
 
   [[nodiscard]] const interop::openfhe::Session& session() const { return session_; }
+  [[nodiscard]] const Context& context() const { return context_; }
 
   [[nodiscard]] rlwe::Ciphertext upload(const Ciphertext* ciphertext) const {
     if (ciphertext == nullptr) throw MismatchError("the ciphertext is a null pointer");
@@ -214,6 +222,17 @@ class OpenFheCiphertext {
   std::shared_ptr<const rlwe::Ciphertext> value_;
 };
 
+/// What EvalFastRotationPrecompute makes of a ciphertext, on the device.
+class OpenFheDigits {
+ public:
+  explicit OpenFheDigits(rlwe::Digits digits)
+      : digits_(std::make_shared<const rlwe::Digits>(std::move(digits))) {}
+  [[nodiscard]] const rlwe::Digits& value() const { return *digits_; }
+
+ private:
+  std::shared_ptr<const rlwe::Digits> digits_;
+};
+
 /// Operations of lbcrypto::CryptoContext. Operands are OpenFHE's ciphertexts, which travel at each call, or
 /// OpenFheCiphertext, which do not. Results have the level, noise-scale degree, scaling factor and integer
 /// factor that OpenFHE's have. Plaintexts travel as values, and are encoded on the device. Any number of
@@ -349,7 +368,171 @@ class OpenFheEvaluator {
     return EvalMult(ciphertext, scalar);
   }
 
+  /// The same: every product is relinearized.
+  [[nodiscard]] Ciphertext EvalMultAndRelinearize(const Operand& ciphertext1,
+                                                  const Operand& ciphertext2) const {
+    return EvalMult(ciphertext1, ciphertext2);
+  }
+
+  // --- Of many: vectors of either kind of ciphertexts, in OpenFHE's order. MismatchError for none. ---
+  template <typename Any>
+  [[nodiscard]] Ciphertext EvalAddMany(const std::vector<Any>& ciphertexts) const {
+    return folded("EvalAddMany", ciphertexts,
+                  [this](const Operand& a, const Operand& b) { return EvalAdd(a, b); });
+  }
+  /// The result is the first one's, too.
+  template <typename Any>
+  Ciphertext EvalAddManyInPlace(std::vector<Any>& ciphertexts) const {
+    if (ciphertexts.empty()) throw MismatchError("EvalAddManyInPlace: no ciphertexts");
+    for (std::size_t j = 1; j < ciphertexts.size(); j *= 2) {
+      for (std::size_t i = 0; i + j < ciphertexts.size(); i += 2 * j) {
+        ciphertexts[i] = EvalAdd(ciphertexts[i], ciphertexts[i + j]);
+      }
+    }
+    return Upload(ciphertexts.front());
+  }
+  template <typename Any>
+  [[nodiscard]] Ciphertext EvalMultMany(const std::vector<Any>& ciphertexts) const {
+    return folded("EvalMultMany", ciphertexts,
+                  [this](const Operand& a, const Operand& b) { return ModReduce(EvalMult(a, b)); });
+  }
+  /// The sum of ciphertexts times numbers. CKKS alone.
+  template <typename Any, typename Number>
+  [[nodiscard]] Ciphertext EvalLinearWSum(const std::vector<Any>& ciphertexts,
+                                          const std::vector<Number>& constants) const {
+    require_ckks("EvalLinearWSum");
+    if (ciphertexts.empty() || ciphertexts.size() != constants.size()) {
+      throw MismatchError("EvalLinearWSum: " + std::to_string(ciphertexts.size()) + " ciphertexts and " +
+                          std::to_string(constants.size()) + " numbers");
+    }
+    const auto product = [&](std::size_t i) {
+      return EvalMult(ciphertexts[i], std::complex<double>(constants[i]));
+    };
+    Ciphertext sum = product(0);
+    for (std::size_t i = 1; i < ciphertexts.size(); ++i) sum = EvalAdd(sum, product(i));
+    return ModReduce(sum);
+  }
+
+  // --- Those that may change their operands in OpenFHE, and do not here. ---
+  template <typename First, typename Second>
+  [[nodiscard]] Ciphertext EvalAddMutable(const First& first, const Second& second) const {
+    return EvalAdd(first, second);
+  }
+  template <typename First, typename Second>
+  [[nodiscard]] Ciphertext EvalSubMutable(const First& first, const Second& second) const {
+    return EvalSub(first, second);
+  }
+  template <typename First, typename Second>
+  [[nodiscard]] Ciphertext EvalMultMutable(const First& first, const Second& second) const {
+    return EvalMult(first, second);
+  }
+  [[nodiscard]] Ciphertext EvalSquareMutable(const Operand& ciphertext) const {
+    return EvalSquare(ciphertext);
+  }
+  template <typename Any, typename Number>
+  [[nodiscard]] Ciphertext EvalLinearWSumMutable(const std::vector<Any>& ciphertexts,
+                                                 const std::vector<Number>& constants) const {
+    return EvalLinearWSum(ciphertexts, constants);
+  }
+
+  // --- Functions of CKKS's values. Results are rescaled, and at the level that OpenFHE's are when they are:
+  // under FIXEDMANUAL as they come. LevelError where that is below the last level. ---
+  /// By powers, the lowest first.
+  template <typename Number>
+  [[nodiscard]] Ciphertext EvalPoly(const Operand& ciphertext,
+                                    const std::vector<Number>& coefficients) const {
+    return polynomial("EvalPoly", ciphertext, {coefficients.begin(), coefficients.end()},
+                      circuits::Basis::power, {});
+  }
+  /// By Chebyshev polynomials of [a, b]; half the first coefficient counts.
+  template <typename Number>
+  [[nodiscard]] Ciphertext EvalChebyshevSeries(const Operand& ciphertext,
+                                               const std::vector<Number>& coefficients, double a,
+                                               double b) const {
+    std::vector<std::complex<double>> all(coefficients.begin(), coefficients.end());
+    if (!all.empty()) all[0] /= 2;
+    return polynomial("EvalChebyshevSeries", ciphertext, std::move(all), circuits::Basis::chebyshev,
+                      {.low = a, .high = b});
+  }
+  /// By OpenFHE's coefficients, as those that follow.
+  [[nodiscard]] Ciphertext EvalChebyshevFunction(const std::function<double(double)>& func,
+                                                 const Operand& ciphertext, double a, double b,
+                                                 std::uint32_t degree) const {
+    return EvalChebyshevSeries(ciphertext, lbcrypto::EvalChebyshevCoefficients(func, a, b, degree), a, b);
+  }
+  [[nodiscard]] Ciphertext EvalSin(const Operand& ciphertext, double a, double b,
+                                   std::uint32_t degree) const {
+    return EvalChebyshevFunction([](double x) { return std::sin(x); }, ciphertext, a, b, degree);
+  }
+  [[nodiscard]] Ciphertext EvalCos(const Operand& ciphertext, double a, double b,
+                                   std::uint32_t degree) const {
+    return EvalChebyshevFunction([](double x) { return std::cos(x); }, ciphertext, a, b, degree);
+  }
+  [[nodiscard]] Ciphertext EvalLogistic(const Operand& ciphertext, double a, double b,
+                                        std::uint32_t degree) const {
+    return EvalChebyshevFunction([](double x) { return 1 / (1 + std::exp(-x)); }, ciphertext, a, b, degree);
+  }
+  [[nodiscard]] Ciphertext EvalDivide(const Operand& ciphertext, double a, double b,
+                                      std::uint32_t degree) const {
+    return EvalChebyshevFunction([](double x) { return 1 / x; }, ciphertext, a, b, degree);
+  }
+
   // --- Slots. ---
+  /// One ModUp for all rotations of a ciphertext.
+  [[nodiscard]] OpenFheDigits EvalFastRotationPrecompute(const Operand& ciphertext) const {
+    const rlwe::Context& context = *evaluator_->context();
+    return OpenFheDigits(rlwe::decompose(
+        *get(ciphertext), context.gadget(context.parameters().default_gadget(context.top_level()))));
+  }
+  /// The digits are the ciphertext's; MissingKeyError without the rotation's key.
+  [[nodiscard]] Ciphertext EvalFastRotation(const Operand& ciphertext, std::uint32_t index,
+                                            const OpenFheDigits& digits) const {
+    if (index == 0) return Upload(ciphertext);
+    const rlwe::Digits& given = digits.value();
+    const auto step = static_cast<std::int32_t>(index);
+    const std::uint64_t element = evaluator_->context()->galois_element(step);
+    const auto key = evaluator_->keys().find(rlwe::KeyRole::galois(element), given.meta.level);
+    if (key == nullptr) {
+      throw MissingKeyError("EvalFastRotation: no key for the rotation by " + std::to_string(step));
+    }
+    return result(rlwe::mod_down(rlwe::switch_extended(given, *key, element)));
+  }
+  [[nodiscard]] Ciphertext EvalFastRotation(const Operand& ciphertext, std::uint32_t index,
+                                            std::uint32_t /*order*/, const OpenFheDigits& digits) const {
+    return EvalFastRotation(ciphertext, index, digits);
+  }
+  /// Each slot becomes the sum of `batch_size` slots from it on (BFV and BGV with all slots: over both rows).
+  [[nodiscard]] Ciphertext EvalSum(const Operand& ciphertext, std::uint32_t batch_size) const {
+    rlwe::Ciphertext sum = get(ciphertext)->clone();
+    const std::size_t row = evaluator_->context()->degree() / 2;
+    for (std::size_t step = 1; step < batch_size; step *= 2) {
+      const bool rows = scheme() != rlwe::Scheme::ckks && step == row;
+      evaluator_->add_inplace(
+          sum, rows ? evaluator_->conjugate(sum) : evaluator_->rotate(sum, static_cast<std::int64_t>(step)));
+    }
+    return result(std::move(sum));
+  }
+  /// Of a ciphertext and a ciphertext or a plaintext.
+  template <typename Second>
+  [[nodiscard]] Ciphertext EvalInnerProduct(const Operand& first, const Second& second,
+                                            std::uint32_t batch_size) const {
+    return EvalSum(EvalMult(first, second), batch_size);
+  }
+  /// The first slots of all, one after the other.
+  template <typename Any>
+  [[nodiscard]] Ciphertext EvalMerge(const std::vector<Any>& ciphertexts) const {
+    if (ciphertexts.empty()) throw MismatchError("EvalMerge: no ciphertexts");
+    const Ciphertext first = Upload(ciphertexts.front());
+    const Plaintext mask = scheme() == rlwe::Scheme::ckks
+                               ? party_->context()->MakeCKKSPackedPlaintext(
+                                     std::vector<std::complex<double>>{1, 0}, 1, 0, nullptr, first.GetSlots())
+                               : party_->context()->MakePackedPlaintext({1, 0});
+    Ciphertext merged = EvalMult(first, mask);
+    for (std::size_t i = 1; i < ciphertexts.size(); ++i) {
+      merged = EvalAdd(merged, EvalRotate(EvalMult(ciphertexts[i], mask), -static_cast<std::int32_t>(i)));
+    }
+    return merged;
+  }
   [[nodiscard]] Ciphertext EvalRotate(const Operand& ciphertext, std::int32_t index) const {
     return result(evaluator_->rotate(*get(ciphertext), index));
   }
@@ -402,6 +585,18 @@ class OpenFheEvaluator {
   void EvalMultInPlace(Target& ciphertext, const Second& second) const {
     put(EvalMult(ciphertext, second), ciphertext);
   }
+  template <typename Target, typename Second>
+  void EvalAddMutableInPlace(Target& ciphertext, const Second& second) const {
+    EvalAddInPlace(ciphertext, second);
+  }
+  template <typename Target, typename Second>
+  void EvalSubMutableInPlace(Target& ciphertext, const Second& second) const {
+    EvalSubInPlace(ciphertext, second);
+  }
+  template <typename Target, typename Second>
+  void EvalMultMutableInPlace(Target& ciphertext, const Second& second) const {
+    EvalMultInPlace(ciphertext, second);
+  }
   template <typename Target>
   void EvalSquareInPlace(Target& ciphertext) const {
     put(EvalSquare(ciphertext), ciphertext);
@@ -446,6 +641,46 @@ class OpenFheEvaluator {
   }
   [[nodiscard]] Ciphertext result(rlwe::Ciphertext value) const {
     return {party_, std::make_shared<const rlwe::Ciphertext>(std::move(value))};
+  }
+
+  // Pairs in a row, whose results follow as operands.
+  template <typename Any, typename Fold>
+  [[nodiscard]] Ciphertext folded(const char* operation, const std::vector<Any>& ciphertexts,
+                                  const Fold& fold) const {
+    if (ciphertexts.empty()) throw MismatchError(std::string(operation) + ": no ciphertexts");
+    std::vector<Ciphertext> all;
+    for (const Any& ciphertext : ciphertexts) all.push_back(Upload(ciphertext));
+    for (std::size_t i = 0; i + 1 < all.size(); i += 2) all.push_back(fold(all[i], all[i + 1]));
+    return all.back();
+  }
+
+  // The levels that OpenFHE takes for a polynomial of a degree, whatever its coefficients: its table is for
+  // intervals other than [-1, 1], and for degrees above 4, where it goes by Paterson and Stockmeyer.
+  [[nodiscard]] Ciphertext polynomial(const char* operation, const Operand& ciphertext,
+                                      std::vector<std::complex<double>> coefficients, circuits::Basis basis,
+                                      circuits::Interval interval) const {
+    require_ckks(operation);
+    if (coefficients.size() < 2) throw ParameterError(std::string(operation) + ": two coefficients at least");
+    const std::size_t degree = coefficients.size() - 1;
+    const std::size_t levels = lbcrypto::GetDepthByDegree(degree) - (degree > 4 ? 1 : 0) +
+                               (interval == circuits::Interval{} ? 0 : 1);
+    const Held source = get(ciphertext);
+    const auto& context = evaluator_->context();
+    const std::size_t used = levels + static_cast<std::size_t>(source->meta.noise_scale_degree - 1);
+    if (used > source->meta.level) {
+      throw LevelError(std::string(operation) + ": it takes " + std::to_string(used) +
+                       " levels, and the ciphertext has " + std::to_string(source->meta.level));
+    }
+    const circuits::FunctionPlan plan(
+        context->parameters(),
+        circuits::Function(circuits::Polynomial(std::move(coefficients), basis, interval)),
+        {.level = source->meta.level - (used - levels), .slots = source->meta.slots});
+    const rlwe::Ciphertext* const input = source.get();
+    rlwe::Ciphertext value = std::move(circuits::PreparedFunction(context, plan)(
+                                           ckks::Evaluator(context, evaluator_->keys()), std::span(&input, 1))
+                                           .front());
+    evaluator_->lower_to_level_inplace(value, source->meta.level - used);
+    return result(std::move(value));
   }
 
   [[nodiscard]] rlwe::Scheme scheme() const { return evaluator_->context()->scheme(); }

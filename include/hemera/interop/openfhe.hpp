@@ -123,7 +123,8 @@ class Session {
   /// OpenFHE's EvalBootstrap with the client's keys and the settings that its context has
   /// for the ciphertext's number of slots: the level and degree of the result are OpenFHE's. MissingKeyError
   /// without EvalBootstrapKeyGen's keys, ParameterError for contexts that were not set up for it and for
-  /// settings that Hemera does not have, LevelError for a ciphertext at the last level.
+  /// settings that Hemera does not have, LevelError for a ciphertext at the last level, or, with SlotToCoeff
+  /// first, without the levels of its budget.
   /// With two iterations the error, magnified by 2^precision (from 1 to 30: the bits that one iteration has),
   /// is bootstrapped and subtracted, for one level more.
   [[nodiscard]] rlwe::Ciphertext bootstrap(const rlwe::Ciphertext& ciphertext, int iterations = 1,

@@ -31,7 +31,8 @@ class Session(_session.Session[_core.OpenFheSession]):
     0, and no warning tells of it.
 
     `x.bootstrap()` is OpenFHE's EvalBootstrap, of one iteration, with the client's own keys (those of
-    EvalBootstrapKeyGen) and the settings that the context has for the ciphertext's number of slots.
+    EvalBootstrapKeyGen) and the settings that the context has for the ciphertext's number of slots, CoeffToSlot
+    or SlotToCoeff first.
 
     Args:
         source: a crypto context, or any other object of OpenFHE: each has the context in it. From a key, the
@@ -69,7 +70,8 @@ class Session(_session.Session[_core.OpenFheSession]):
             MissingKeyError: without the keys of EvalBootstrapKeyGen.
             ParameterError: for a context that was not set up for the ciphertext's number of slots, settings
                 that Hemera does not have, and numbers out of range.
-            LevelError: for a ciphertext at the last level.
+            LevelError: for a ciphertext at the last level, or, with SlotToCoeff first, without the levels of
+                its budget.
         """
         core = self._own(ciphertext, "bootstrap")
         return Ciphertext(self._native.bootstrap(core, iterations, precision), self._evaluator)
@@ -115,6 +117,7 @@ class Session(_session.Session[_core.OpenFheSession]):
 class _Bootstrap:
     """OpenFHE's EvalBootstrap in the place of a plan."""
 
+    # With SlotToCoeff first it is that one's budget, which depends on the slots.
     input_level = 1
 
     def __init__(self, native: _core.OpenFheSession) -> None:

@@ -342,6 +342,16 @@ TEST_P(OpenFheSession, BatchesLoadFromManyAndAreWrittenOneByOne) {
   EXPECT_TRUE(files[1] == *b);
   EXPECT_TRUE(files[2] == *a);
   EXPECT_THROW(static_cast<void>(session_.dump_ciphertext(batch)), MismatchError);
+  // One of them, to a sink that has no room to be written in.
+  struct Stream final : io::Sink {
+    void write(std::span<const std::byte> data) override {
+      bytes.insert(bytes.end(), data.begin(), data.end());
+    }
+    Bytes bytes;
+  } stream;
+  session_.dump_ciphertext(stream, batch, 1);
+  EXPECT_TRUE(stream.bytes == *b);
+  EXPECT_THROW(session_.dump_ciphertext(stream, batch, 3), MismatchError);
 }
 
 TEST_P(OpenFheSession, OthersObjectsAreAMismatch) {
