@@ -231,7 +231,7 @@ struct ThreadPool::Workers {
       work_ready.wait(lock, called);
       --sleeping;
       lock.unlock();
-      wake(woken_by_one);
+      if (open != 0) wake(woken_by_one);
     }
   }
 };

@@ -213,9 +213,9 @@ void CpuBackend::key_inner_product_part(const PolyView& out, const std::vector<c
 
 // A unit is one extended limb of one polynomial; polynomials of the batch come one after the other, so that a
 // key limb is read from memory once. Of each unit the digits are extended, then they are multiplied by the
-// key: one thread takes unit after unit. More threads share both steps of a unit, since units are too few and
-// too large to be shared evenly; so that none waits, the digits of the next units are extended before the
-// products of a unit.
+// key. A thread takes unit after unit, and waits for no other; but where units are too few to be shared evenly,
+// threads share both steps of each, and so that none waits long, the digits of the next units are extended
+// before the products of a unit.
 void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                          const ConstPolyView& key, const ModUp& plan,
                                          Workspace& workspace) const {
@@ -227,35 +227,37 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
   const std::size_t batch = out.shape.batch;
   const std::size_t units = batch * plan.extended().size();
   const int threads = threads_for(pool_of(queue), units * count * degree * 8);
+  const bool whole = even_parts(units, threads, 2) == 1;
   // Digits of so many units are extended ahead, and are there at a time.
   const std::size_t round = (static_cast<std::size_t>(threads) + count - 1) / count;
-  const std::size_t ahead = std::min(units, threads == 1 ? 1 : round + 1);
-  const std::size_t held = std::min(units, threads == 1 ? 1 : 2 * round + 1);
+  const std::size_t ahead = std::min(units, round + 1);
+  const std::size_t held = std::min(units, whole ? static_cast<std::size_t>(threads) : 2 * round + 1);
   std::vector<Limb*> scratch(held);
   for (Limb*& unit : scratch) unit = reinterpret_cast<Limb*>(workspace.take(count * degree * sizeof(Limb)));
   if (workspace.measures()) return;
   extension.fill_rows(queue, rows, in);
 
-  const auto digit_of = [&](std::size_t unit, std::size_t d) { return scratch[unit % held] + d * degree; };
-  const auto extend = [&](std::size_t unit, std::size_t d) {
+  const auto extend = [&](std::size_t unit, std::size_t d, std::size_t place) {
     const std::size_t j = unit / batch;
     if (extension.is_input(d, j)) return;
-    extension.extend(digit_of(unit, d), rows, in, unit % batch, d, j);
+    extension.extend(scratch[place] + d * degree, rows, in, unit % batch, d, j);
   };
-  const auto multiply = [&](std::size_t unit, std::size_t first, std::size_t entries) {
+  const auto multiply = [&](std::size_t unit, std::size_t place, std::size_t first, std::size_t entries) {
     const std::size_t j = unit / batch;
     std::vector<const Limb*> digits(count);
     for (std::size_t d = 0; d < count; ++d) {
-      digits[d] = extension.is_input(d, j) ? in.limb<Limb>(unit % batch, 0, j) : digit_of(unit, d);
+      digits[d] = extension.is_input(d, j) ? in.limb<Limb>(unit % batch, 0, j) : scratch[place] + d * degree;
     }
     key_inner_product_part(out, digits, key, plan, unit % batch, j, first, entries);
   };
-  if (threads == 1) {
-    for (std::size_t unit = 0; unit < units; ++unit) {
-      runtime::throw_if_interrupted();
-      for (std::size_t d = 0; d < count; ++d) extend(unit, d);
-      multiply(unit, 0, degree);
-    }
+  if (whole) {
+    pool_of(queue).parallel_for_slots(
+        units,
+        [&](std::size_t unit, std::size_t slot) {
+          for (std::size_t d = 0; d < count; ++d) extend(unit, d, slot);
+          multiply(unit, slot, 0, degree);
+        },
+        threads);
     return;
   }
 
@@ -285,9 +287,9 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
       [&](std::size_t part, std::size_t i) {
         const Step& step = steps[part];
         if (step.extends) {
-          extend(step.unit, i);
+          extend(step.unit, i, step.unit % held);
         } else {
-          multiply(step.unit, i * columns, columns);
+          multiply(step.unit, step.unit % held, i * columns, columns);
         }
       },
       threads);
