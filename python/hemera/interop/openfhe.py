@@ -31,8 +31,8 @@ class Session(_session.Session[_core.OpenFheSession]):
     0, and no warning tells of it.
 
     `x.bootstrap()` is OpenFHE's EvalBootstrap, of one iteration, with the client's own keys (those of
-    EvalBootstrapKeyGen) and the settings that the context has for the ciphertext's number of slots, CoeffToSlot
-    or SlotToCoeff first.
+    EvalBootstrapKeyGen) and the settings that the context has for the ciphertext's number of slots,
+    CoeffToSlot or SlotToCoeff first.
 
     Args:
         source: a crypto context, or any other object of OpenFHE: each has the context in it. From a key, the
