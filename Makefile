@@ -37,11 +37,8 @@ help:
 	@echo 'make clean    remove the build folders (.venv stays)'
 	@echo 'Settings: PYTHON=python3.12  CXX=g++-13  JOBS=4  HEMERA_CUDA=ON  HEMERA_GMP=ON'
 
-# The packages that only the demo runs with arrive while the library is compiled.
 demo:
-	@tools/setup build
-	@tools/setup demo & packages=$$!; \
-	  $(with_venv) tools/install-package $(BUILD); built=$$?; wait $$packages && exit $$built
+	@tools/install-demo $(BUILD)
 	@cat $(BUILD)/cuda-backend.txt
 	.venv/bin/hemera demo
 

@@ -25,7 +25,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 LOCKS = sorted((REPOSITORY / "requirements").glob("*.txt"))
 GROUPS = {
-    "build": ("build",),
     "demo": ("build", "run", "demo"),
     "test": ("build", "run", "demo", "serving", "dev"),
     "bench": ("bench",),
@@ -90,7 +89,7 @@ def test_locks_hold_what_the_project_asks_for(name: str, python: str) -> None:
 
 @pytest.mark.parametrize("name", ["pip", "cmake", "ninja"])
 def test_locks_of_tools(name: str) -> None:
-    assert [path.stem for path in LOCKS] == ["bench", "build", "cmake", "demo", "ninja", "pip", "test"]
+    assert [path.stem for path in LOCKS] == ["bench", "cmake", "demo", "ninja", "pip", "test"]
     assert locked(name, "3.10").keys() == {name}
 
 
@@ -142,11 +141,7 @@ def names(calls: list[str]) -> list[str]:
 
 
 def test_each_purpose_installs_its_packages_once(tmp_path: Path) -> None:
-    status, calls, text = run_setup(tmp_path, "build")
-    assert status == 0, text
-    assert set(names(calls)) - {"cmake", "ninja"} == {"pip", "build"}
-    assert names(run_setup(tmp_path, "demo")[1]) == ["demo"]
-    shutil.rmtree(tmp_path / ".venv")
+    assert run_setup(tmp_path, "system")[:2] == (0, [])
     status, calls, text = run_setup(tmp_path, "demo")
     assert status == 0, text
     # The benchmark's packages are not for the demo.
