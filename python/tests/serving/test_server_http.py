@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib.util
 import json
 import logging
 import os
@@ -505,6 +506,9 @@ def test_clients_say_what_is_wrong(home: Home, tmp_path: Path, monkeypatch: pyte
             client.predict("scores", np.ones(9))
 
 
+@pytest.mark.skipif(
+    importlib.util.find_spec("uvloop") is not None, reason="uvloop accepts by itself, and without the delays"
+)
 def test_answers_do_not_wait_for_acknowledgements(
     server: Running, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
