@@ -9,9 +9,10 @@ docs/serving.md describes them.
 """
 
 from hemera.serving.exporting import export
-from hemera.serving.interface import InputSpec, Interface, OutputSpec
+from hemera.serving.interface import Interface
 from hemera.serving.linear import LinearModel, export_linear
 from hemera.serving.package import Package, PreparedModel
+from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import Symbol, dot
 from hemera.serving.trees import export_trees
 

@@ -23,8 +23,9 @@ from hemera.context import Context
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.keys import SecretKey
 from hemera.serving.files import write_atomically
-from hemera.serving.interface import InputSpec, Interface
+from hemera.serving.interface import Interface
 from hemera.serving.problems import ServerError, error_of
+from hemera.serving.specs import InputSpec
 from hemera.serving.uploads import OWN
 from hemera.serving.wire import OCTETS, read_body, write_body
 

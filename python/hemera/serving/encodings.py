@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from hemera.applications.trees.layout import Layout
 from hemera.applications.trees.quantise import MAX_EDGES, Quantiser
 from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, integer, real
-
-if TYPE_CHECKING:
-    from hemera.serving.interface import InputSpec, OutputSpec
 
 Floats = NDArray[np.float64]
 

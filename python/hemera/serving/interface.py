@@ -19,47 +19,12 @@ from hemera.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.encodings import READINGS, Encoding, Vectors, encoding_from_data
 from hemera.serving.operations import KeysOf
-from hemera.serving.values import MAX_ELEMENTS, MAX_SLOTS, Form, integer, real
+from hemera.serving.specs import InputSpec, OutputSpec
+from hemera.serving.values import MAX_ELEMENTS, MAX_SLOTS, integer, real
 
-__all__ = ["InputSpec", "Interface", "OutputSpec"]
+__all__ = ["Interface"]
 
 _MAX_TEXT = 10_000
-
-
-@dataclass(frozen=True)
-class InputSpec:
-    """An input: what a client encrypts for one request."""
-
-    name: str
-    width: int
-    """Values of each vector."""
-    slots: int = 0
-    """Slots of each ciphertext, a power of two for CKKS; 0: as few as all inputs fit in."""
-    shape: tuple[int, ...] = ()
-    """Of the batch of ciphertexts that one request has; () for a single one."""
-    level: int | None = None
-    """CKKS: that they are encrypted at; None: the highest."""
-    low: float | None = None
-    """The least value that the model is for; None: any."""
-    high: float | None = None
-    """The largest."""
-
-    @property
-    def form(self) -> Form:
-        return Form(self.slots, self.shape)
-
-
-@dataclass(frozen=True)
-class OutputSpec:
-    """An output: what a client decrypts of one request."""
-
-    name: str
-    width: int
-    """How many slots have values: the first ones."""
-    shape: tuple[int, ...] = ()
-    """Of the batch of ciphertexts."""
-    read: str = "values"
-    """What the client makes of the values: "values", "sigmoid", "sign", "softmax" or "argmax"."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from hemera import ckks
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 from hemera.serving.encodings import READINGS, Rows
 from hemera.serving.exporting import package
-from hemera.serving.interface import InputSpec, OutputSpec
 from hemera.serving.package import Package
+from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import Symbol, dot, record
 from hemera.serving.values import Form
 

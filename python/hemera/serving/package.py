@@ -17,10 +17,11 @@ from hemera.evaluator import Evaluator
 from hemera.keys import Keys, SecretKey
 from hemera.parameters import IntegerParameters, Parameters
 from hemera.serving import container
-from hemera.serving.interface import InputSpec, Interface, OutputSpec
+from hemera.serving.interface import Interface
 from hemera.serving.operations import KeysOf
 from hemera.serving.prepared import PreparedModel, rules_for
 from hemera.serving.program import Program
+from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array
 
 __all__ = ["Package", "PreparedModel"]

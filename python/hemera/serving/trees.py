@@ -18,8 +18,8 @@ from hemera.errors import ParameterError
 from hemera.evaluator import Evaluator
 from hemera.serving.encodings import TreeRows
 from hemera.serving.exporting import package
-from hemera.serving.interface import InputSpec, OutputSpec
 from hemera.serving.package import Package
+from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import Recorder, Symbol
 from hemera.serving.values import Form
 

@@ -1,0 +1,45 @@
+"""What goes into a packaged model, and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hemera.serving.values import Form
+
+__all__ = ["InputSpec", "OutputSpec"]
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """An input: what a client encrypts for one request."""
+
+    name: str
+    width: int
+    """Values of each vector."""
+    slots: int = 0
+    """Slots of each ciphertext, a power of two for CKKS; 0: as few as all inputs fit in."""
+    shape: tuple[int, ...] = ()
+    """Of the batch of ciphertexts that one request has; () for a single one."""
+    level: int | None = None
+    """CKKS: that they are encrypted at; None: the highest."""
+    low: float | None = None
+    """The least value that the model is for; None: any."""
+    high: float | None = None
+    """The largest."""
+
+    @property
+    def form(self) -> Form:
+        return Form(self.slots, self.shape)
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """An output: what a client decrypts of one request."""
+
+    name: str
+    width: int
+    """How many slots have values: the first ones."""
+    shape: tuple[int, ...] = ()
+    """Of the batch of ciphertexts."""
+    read: str = "values"
+    """What the client makes of the values: "values", "sigmoid", "sign", "softmax" or "argmax"."""
