@@ -26,10 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 from hemera import _machine, _options, ckks
+from hemera._figures import new_figure, save_figure
 from hemera._progress import StageProgress
 from hemera.bench.serve_client import Job, Measured, work
 from hemera.circuits import approximate
-from hemera.errors import DeviceError, FileError, ParameterError, SecurityWarning
+from hemera.errors import DeviceError, ParameterError, SecurityWarning
 from hemera.serving import InputSpec, Package, export
 from hemera.serving.client import Client, LocalModel
 from hemera.serving.tokens import Clients
@@ -327,12 +328,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
 
 
 def _plot(path: str, rows: list[dict[str, Any]]) -> None:
-    """Raises ParameterError without matplotlib, FileError when the file can not be written."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ParameterError('plots need matplotlib: pip install "hemera[bench]"') from None
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = new_figure(10, 4)
     throughput, latency = figure.subplots(1, 2)
     for model, connections in dict.fromkeys((row["model"], row["connections"]) for row in rows):
         own = [row for row in rows if (row["model"], row["connections"]) == (model, connections)]
@@ -349,7 +345,4 @@ def _plot(path: str, rows: list[dict[str, Any]]) -> None:
         axis.set_title(title)
         axis.grid(True, alpha=0.3)
         axis.legend(fontsize=7)
-    try:
-        figure.savefig(path)
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot write {path}: {error}") from None
+    save_figure(figure, path)

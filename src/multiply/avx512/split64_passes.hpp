@@ -35,7 +35,7 @@ struct Passes {
 
   // x w in [0, 4q) for any x.
   HEMERA_VECTOR_FUNCTION Vector times(Vector x, Vector w, Vector w_quotient, const Constants& c) {
-    return multiply64_lazy(x, {w, w_quotient, shift_right<32>(w_quotient)}, c.q);
+    return multiply64_lazy(x, Factor64::make(w, w_quotient), c.q);
   }
   // [0, 8q) to [0, q).
   HEMERA_VECTOR_FUNCTION Vector canonical(Vector x, const Constants& c) {
