@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 import hemera
 from hemera import circuits
 from hemera.context import Context
-from hemera.errors import Error, FormatError, MismatchError
+from hemera.errors import FormatError, MismatchError
 from hemera.keys import Keys, SecretKey
 from hemera.parameters import Parameters
 from hemera.serving.encodings import READINGS, Encoding, Vectors, encoding_from_data
 from hemera.serving.operations import KeysOf
 from hemera.serving.specs import InputSpec, OutputSpec
-from hemera.serving.values import MAX_ELEMENTS, MAX_SLOTS, integer, real
+from hemera.serving.values import MALFORMED, MAX_ELEMENTS, MAX_SLOTS, integer, real
 
 __all__ = ["Interface"]
 
@@ -171,15 +171,7 @@ class Interface:
             )
         except FormatError:
             raise
-        except (
-            Error,
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except MALFORMED as error:
             raise FormatError(f"not a description of a model: {error}") from error
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hemera import circuits
-from hemera.errors import Error, FormatError, LevelError, ParameterError
+from hemera.errors import FormatError, LevelError, ParameterError
 from hemera.parameters import Parameters
 from hemera.serving.operations import (
     MAX_FUNCTIONS,
@@ -24,7 +24,7 @@ from hemera.serving.operations import (
     Take,
     parts_of,
 )
-from hemera.serving.values import Array, Form, SchemeName, integer
+from hemera.serving.values import MALFORMED, Array, Form, SchemeName, integer
 
 MAX_NODES = 100_000
 
@@ -261,15 +261,7 @@ class Program:
                 raise FormatError("a program without outputs")
         except FormatError:
             raise
-        except (
-            Error,
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except MALFORMED as error:
             where = f"operation {number}" if number >= 0 else "the inputs"
             raise FormatError(f"not a program, at {where}: {error}") from error
         return program

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import Error, MismatchError, ParameterError
 
 Array = NDArray[Any]
 SchemeName = Literal["ckks", "bfv", "bgv"]
@@ -20,6 +20,17 @@ MAX_SLOTS = 1 << 17
 MAX_AXES = 8
 MAX_ELEMENTS = 1 << 20
 """Ciphertexts of one value: of a request's batch."""
+
+MALFORMED = (
+    Error,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What is raised by reading data that others wrote, where it is not of its form."""
 
 
 @dataclass(frozen=True)
