@@ -25,18 +25,22 @@ HEMERA_VECTOR_FUNCTION void multiply_wide(Vector a, Vector b, Vector& high, Vect
   low = multiply_low(a, b);
 }
 
-/// A constant factor w, and w' = floor(w * 2^64 / q) in two pieces.
+/// A constant factor w, and w' = floor(w * 2^64 / q) in two pieces, which `make` alone works out.
 struct Factor64 {
   Vector operand;
   Vector quotient_top;   // floor(w' / 2^12)
   Vector quotient_rest;  // the low 12 bits of w', times 2^40; what lies above 52 bits is not read
 
   HEMERA_VECTOR_FUNCTION Factor64 make(Vector operand, Vector quotient) {
-    return {operand, shift_right<12>(quotient), shift_left<40>(quotient)};
+    return Factor64(operand, shift_right<12>(quotient), shift_left<40>(quotient));
   }
   HEMERA_VECTOR_FUNCTION Factor64 make(const arith::ShoupFactor& factor) {
     return make(broadcast(factor.operand), broadcast(factor.quotient));
   }
+
+ private:
+  [[gnu::always_inline]] inline Factor64(Vector w, Vector top, Vector rest)
+      : operand(w), quotient_top(top), quotient_rest(rest) {}
 };
 
 /// Constants of one modulus up to 61 bits.
