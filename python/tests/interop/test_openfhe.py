@@ -192,7 +192,8 @@ def test_sessions_tell_the_lowest_level_that_bootstraps_take() -> None:
         session = openfhe.Session(data, device="cpu")
         assert session.bootstrap_input_levels == {8: level}
         plan = session.evaluator._bootstrap
-        assert plan is not None and plan.input_level == level
+        assert plan is not None
+        assert plan.input_level == level
 
 
 def test_objects_live_in_hemeras_format(files: Files) -> None:
