@@ -2,7 +2,7 @@
 #pragma once
 
 #include <openfhe.h>
-// GetDepthByDegree's neighbour, which splits polynomials, and the degree of one.
+// How it splits polynomials.
 #include <scheme/ckksrns/ckksrns-utils.h>
 
 #include <complex>
