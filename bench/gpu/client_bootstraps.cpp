@@ -34,6 +34,7 @@ struct Sizes {
   std::size_t degree = std::size_t{1} << 16;
   std::size_t primes = 30;
   std::uint32_t digits = 3, budget = 3;
+  bool uniform = false;  // the client's secret; else an encapsulated one
 };
 
 Sizes sizes_of(const BootstrapCase& chosen) {
@@ -47,6 +48,8 @@ Sizes sizes_of(const BootstrapCase& chosen) {
       sizes.digits = static_cast<std::uint32_t>(value);
     } else if (name == "budget") {
       sizes.budget = static_cast<std::uint32_t>(value);
+    } else if (name == "uniform") {
+      sizes.uniform = value != 0;
     } else {
       throw std::invalid_argument("a client's bootstrap has no field " + name + " here");
     }
@@ -80,7 +83,8 @@ openfhe::CryptoContext context_of(const Sizes& sizes) {
   context.parameters->encoding = std::make_shared<openfhe::EncodingParameters>();
   context.parameters->encoding->plain_modulus = scale_bits;
   context.parameters->deviation = 3.19F;
-  context.parameters->secret = openfhe::SecretType::sparse_encapsulated;
+  context.parameters->secret =
+      sizes.uniform ? openfhe::SecretType::uniform : openfhe::SecretType::sparse_encapsulated;
   context.parameters->digits = sizes.digits;
   context.scheme = std::make_shared<openfhe::SchemeObject>();
   return context;
@@ -137,6 +141,7 @@ std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, 
                      {"special", std::to_string(context->parameters().literal().special_primes.size())},
                      {"dnum", std::to_string(sizes.digits)},
                      {"budget", std::to_string(sizes.budget)},
+                     {"secret", sizes.uniform ? "\"uniform\"" : "\"encapsulated\""},
                      {"level", std::to_string(top)},
                      {"levels_left", std::to_string(cost.result_level - 1)},
                      {"mean_bits", fixed(precision.mean_bits)},

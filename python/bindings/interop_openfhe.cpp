@@ -1,4 +1,5 @@
 // Sessions with OpenFHE.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -75,6 +76,7 @@ void bind_interop_openfhe(nb::module_& m) {
           "context"_a, "source"_a)
       .def("bootstrap", &openfhe::Session::bootstrap, "ciphertext"_a, "iterations"_a, "precision"_a,
            ReleaseGil())
+      .def("bootstrap_input_levels", &openfhe::Session::bootstrap_input_levels)
       .def("metadata", &openfhe_metadata, "ciphertext"_a);
   bind_foreign_session(session, "json", &openfhe_format);
 }

@@ -129,6 +129,10 @@ class Session {
   /// is bootstrapped and subtracted, for one level more.
   [[nodiscard]] rlwe::Ciphertext bootstrap(const rlwe::Ciphertext& ciphertext, int iterations = 1,
                                            int precision = 0) const;
+  /// The lowest level of ciphertexts that wait for no rescale, at which bootstrap still takes them: 1, or,
+  /// with SlotToCoeff first, the levels of its budget. For each number of slots that the context was set up
+  /// for.
+  [[nodiscard]] std::map<std::size_t, std::size_t> bootstrap_input_levels() const;
 
   /// Objects as OpenFHE's files. MismatchError for objects of other contexts or that OpenFHE can not hold,
   /// and without a key tag: OpenFHE finds keys by it, and a session has one when it has loaded an object with

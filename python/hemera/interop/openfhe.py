@@ -76,6 +76,13 @@ class Session(_session.Session[_core.OpenFheSession]):
         core = self._own(ciphertext, "bootstrap")
         return Ciphertext(self._native.bootstrap(core, iterations, precision), self._evaluator)
 
+    @property
+    def bootstrap_input_levels(self) -> dict[int, int]:
+        """The lowest level at which `bootstrap` still takes a ciphertext that waits for no rescale: 1, or,
+        with SlotToCoeff first, the levels of its budget. By number of slots, for those that the context was
+        set up for."""
+        return self._native.bootstrap_input_levels()
+
     def dump_context(self, *, format: Format = "binary") -> bytes:  # noqa: A002
         """The crypto context, as it was loaded."""
         return self._native.dump_context(_is_json(format))
@@ -117,11 +124,13 @@ class Session(_session.Session[_core.OpenFheSession]):
 class _Bootstrap:
     """OpenFHE's EvalBootstrap in the place of a plan."""
 
-    # With SlotToCoeff first it is that one's budget, which depends on the slots.
-    input_level = 1
-
     def __init__(self, native: _core.OpenFheSession) -> None:
         self._session = native
+
+    @property
+    def input_level(self) -> int:
+        """The lowest level that ciphertexts of any number of slots are taken at."""
+        return max(self._session.bootstrap_input_levels().values(), default=1)
 
     def _apply(self, _: Evaluator, native: _core.Ciphertext) -> _core.Ciphertext:
         return self._session.bootstrap(native, 1, 0)

@@ -179,6 +179,21 @@ def test_bootstraps_need_a_context_that_was_set_up(tmp_path: Path) -> None:
     x = files.session().load_ciphertext(files.path("ct_a.bin"))
     with pytest.raises(hm.errors.ParameterError, match="EvalBootstrapSetup"):
         x.bootstrap()
+    assert files.session().bootstrap_input_levels == {}
+
+
+def test_sessions_tell_the_lowest_level_that_bootstraps_take() -> None:
+    source = gzip.decompress((VECTORS / "ckks-bootstrap-context" / "cryptocontext.json.gz").read_bytes())
+    flag, budget = b'"BTSlotsEncoding": false', b'"lDec": 2'
+    assert source.count(flag) == source.count(budget) == 1
+    # SlotToCoeff first takes the levels of its budget.
+    first = source.replace(flag, flag.replace(b"false", b"true")).replace(budget, budget.replace(b"2", b"3"))
+    for data, level in ((source, 1), (first, 3)):
+        session = openfhe.Session(data, device="cpu")
+        assert session.bootstrap_input_levels == {8: level}
+        plan = session.evaluator._bootstrap
+        assert plan is not None
+        assert plan.input_level == level
 
 
 def test_objects_live_in_hemeras_format(files: Files) -> None:

@@ -99,6 +99,18 @@ std::shared_ptr<const Bootstrapper> Client::bootstrapper(const std::shared_ptr<c
       " slots; call EvalBootstrapSetup for them, and open the session from a file written after it");
 }
 
+std::map<std::size_t, std::size_t> Client::bootstrap_input_levels() const {
+  std::map<std::size_t, std::size_t> levels;
+  const FheObject* const fhe = context->scheme->fhe.get();
+  if (fhe == nullptr) return levels;
+  for (const FheObject::Entry& entry : fhe->settings) {
+    if (entry.settings == nullptr || entry.slots != entry.settings->slots) continue;
+    // SlotToCoeff takes those of its budget, else one is for the input's scale.
+    levels[entry.slots] = entry.settings->encodes_slots ? entry.settings->budget_decode : 1;
+  }
+  return levels;
+}
+
 Opening open_file(AnyFile& file) { return std::visit(Opener{}, file); }
 
 }  // namespace hemera::interop::openfhe

@@ -30,6 +30,8 @@ struct Client {
   /// them.
   std::shared_ptr<const Bootstrapper> bootstrapper(const std::shared_ptr<const rlwe::Context>& own,
                                                    std::size_t slots);
+  /// For each number of slots that the context was set up for, the lowest level that bootstraps take.
+  [[nodiscard]] std::map<std::size_t, std::size_t> bootstrap_input_levels() const;
 
  private:
   mutable std::mutex mutex_;

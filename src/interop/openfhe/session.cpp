@@ -165,6 +165,10 @@ rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext, int iter
   return bootstrapper->twice(evaluator, ciphertext, precision);
 }
 
+std::map<std::size_t, std::size_t> Session::bootstrap_input_levels() const {
+  return client_->bootstrap_input_levels();
+}
+
 std::vector<std::byte> Session::dump_context(Format format) const {
   std::shared_ptr<CryptoContext> object = client_->context;
   return write_file(object, format);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <complex>
+#include <map>
 #include <random>
 #include <set>
 
@@ -141,6 +142,7 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   const std::size_t least = tested.decodes_first ? tested.decode : 1;
   const rlwe::Ciphertext in = ckks::encrypt(encoder.encode(values, {}, least), secret);
   const rlwe::Ciphertext out = session.bootstrap(in);
+  EXPECT_EQ(session.bootstrap_input_levels(), (std::map<std::size_t, std::size_t>{{tested.slots, least}}));
   if (tested.decodes_first) {
     const rlwe::Ciphertext lower = ckks::encrypt(encoder.encode(values, {}, least - 1), secret);
     EXPECT_THROW(static_cast<void>(session.bootstrap(lower)), LevelError);
