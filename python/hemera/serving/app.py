@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import math
 import secrets
 import time
 from collections.abc import AsyncIterator
@@ -72,7 +73,7 @@ _bearer = HTTPBearer(auto_error=False, description="The token that the server's 
 async def _client_of(
     request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> str:
-    """The client that asks. Refused (401) where it is none."""
+    """The client that asks. Refused (401) where it is none, (429) where it asks too often."""
     service: Service = request.app.state.service
     client = service.clients.of_token(given.credentials) if given else None
     if client is None:
@@ -82,6 +83,7 @@ async def _client_of(
             "a client's token is needed, Authorization: Bearer TOKEN (`hemera serve HOME --add-client NAME`)",
         )
     request.state.client = client
+    service.rates.request(client)
     return client
 
 
@@ -145,7 +147,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         """Counters for Prometheus."""
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    @app.get("/v1/models", responses=_problems(401))
+    @app.get("/v1/models", responses=_problems(401, 429))
     async def models(_: ClientName) -> dict[str, Any]:
         """The models that there are."""
         return {
@@ -155,7 +157,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
             ]
         }
 
-    @app.get("/v1/models/{model}", responses=_problems(401, 404))
+    @app.get("/v1/models/{model}", responses=_problems(401, 404, 429))
     async def model_of(model: str, _: ClientName) -> dict[str, Any]:
         """What a client needs to know of a model: parameters, keys, inputs and outputs."""
         return {
@@ -165,9 +167,13 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 "key_bytes": settings.key_bytes,
                 "evaluations": settings.batch,
             },
+            "rates": {
+                "requests_per_second": _finite(settings.requests_per_second),
+                "bytes_per_second": _finite(settings.bytes_per_second),
+            },
         }
 
-    @app.get("/v1/models/{model}/keys", responses=_problems(401, 404))
+    @app.get("/v1/models/{model}/keys", responses=_problems(401, 404, 429))
     async def keys_of(model: str, client: ClientName) -> dict[str, Any]:
         """The keys that the client has uploaded for a model."""
         service.model(model)
@@ -179,7 +185,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     @app.put(
         "/v1/models/{model}/keys",
         status_code=HTTPStatus.CREATED,
-        responses=_problems(401, 404, 408, 413, 422, 503, 507),
+        responses=_problems(401, 404, 408, 413, 422, 429, 503, 507),
         openapi_extra={"requestBody": {"required": True, "content": _FILES}},
     )
     async def put_keys(model: str, request: Request, client: ClientName) -> dict[str, Any]:
@@ -200,6 +206,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     async def _upload(model: str, request: Request, client: str) -> dict[str, Any]:
         package = service.model(model)
         size = require_size(request, settings.key_bytes)
+        came = service.rates.body(client, size)
         service.store.require_room(size)
         with uploads.share() as take:
             take(1)
@@ -219,6 +226,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 async def collect(piece: bytes) -> None:
                     nonlocal collected
                     service.metrics.received(len(piece))
+                    came(len(piece))
                     pieces.append(piece)
                     collected += len(piece)
                     if collected >= _PIECE:
@@ -239,7 +247,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         log("keys", client=client, model=model, library=library, bytes=found.bytes)
         return found.describe()
 
-    @app.delete("/v1/models/{model}/keys", status_code=HTTPStatus.NO_CONTENT, responses=_problems(401, 404))
+    @app.delete("/v1/models/{model}/keys", status_code=HTTPStatus.NO_CONTENT, responses=_problems(401, 404, 429))
     async def delete_keys(model: str, client: ClientName) -> None:
         """Remove the client's keys for a model."""
         service.model(model)
@@ -274,6 +282,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     async def _evaluate(model: str, single: str, request: Request, client: str) -> Response:
         service.keys(client, model)
         size = require_size(request, settings.request_bytes)
+        came = service.rates.body(client, size)
         with waiting.share() as take:
             take(size)
             told = size
@@ -284,6 +293,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 async def feed(piece: bytes) -> None:
                     nonlocal told
                     service.metrics.received(len(piece))
+                    came(len(piece))
                     told -= len(piece)
                     if told < 0:  # a body of untold size
                         take(-told)
@@ -333,6 +343,11 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         if refused.code == "internal":
             log("failure", level=logging.ERROR, error=error)
         return refused
+
+
+def _finite(rate: float) -> float | None:
+    """As JSON takes it."""
+    return None if math.isinf(rate) else rate
 
 
 async def _hung_up(request: Request) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 from hemera.errors import ParameterError
@@ -35,6 +36,13 @@ class Settings:
     """Uploads of keys at once."""
     batch: int = 32
     """Largest number of evaluations that run together, and that one request has."""
+
+    requests_per_second: float = math.inf
+    """Of each client, on average, whatever they ask for; infinite: no limit."""
+    bytes_per_second: float = math.inf
+    """Of the bodies that each client sends, keys and requests, on average."""
+    burst_seconds: float = 10.0
+    """For so long a client may save up what it does not use of these two."""
 
     request_seconds: float = 300.0
     """From a request's arrival to its answer."""
