@@ -79,6 +79,13 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
     for name, (target, text) in counts.items():
         group.add_argument(f"--max-{name}", dest=target, metavar="N", type=_options.positive, help=text)
     group.add_argument(
+        "--max-graphs",
+        dest="graphs",
+        metavar="N",
+        type=int,
+        help="captured for one client and model on a GPU; 0: none (default 8)",
+    )
+    group.add_argument(
         "--rate-requests",
         dest="requests_per_second",
         metavar="N",
@@ -122,6 +129,7 @@ _LIMITS = (
     "batch",
     "uploads",
     "connections",
+    "graphs",
     "requests_per_second",
     "bytes_per_second",
     "burst_seconds",

@@ -53,6 +53,18 @@ class PreparedModel:
         """Where it runs."""
         return self._context
 
+    @property
+    def memory_used(self) -> int:
+        """Bytes of the device's memory that objects of its contexts hold now: keys, encoded weights,
+        ciphertexts."""
+        inner = 0 if self._inner is self._context else self._inner.memory_used
+        return self._context.memory_used + inner
+
+    @property
+    def captures(self) -> bool:
+        """Whether `capture` gives graphs that are recorded: on a GPU, for Hemera's own ciphertexts."""
+        return self._inner is self._context and self._context.device != "cpu"
+
     def bind(self, keys: Keys) -> Evaluator:
         """The evaluator that `run` takes: of the client's keys, which are copied where they are another
         library's. MismatchError for keys of other parameters."""

@@ -133,7 +133,7 @@ class Service:
             refused=self.metrics.limited,
             clock=clock,
         )
-        self.loader = Loader(settings.device, settings.threads)
+        self.loader = Loader(settings.device, settings.threads, settings.graphs)
         self.cache = SessionCache(settings.loaded_key_bytes)
         self.scheduler = Scheduler(
             self._session,
@@ -147,8 +147,11 @@ class Service:
         self.metrics.watch("hemera_stored_key_bytes", "Bytes of keys on disk", lambda: self.store.bytes)
         self.metrics.watch("hemera_stored_key_sets", "Key sets on disk", lambda: len(self.store))
         self.metrics.watch(
-            "hemera_loaded_key_bytes", "Bytes of keys in the device's memory", lambda: self.cache.bytes
+            "hemera_loaded_key_bytes",
+            "Bytes of keys in the device's memory, with their graphs and contexts",
+            lambda: self.cache.bytes,
         )
+        self.metrics.watch("hemera_captured_graphs", "Captured graphs", lambda: self.cache.graphs)
         self.metrics.watch(
             "hemera_loaded_key_sets", "Key sets in the device's memory", lambda: len(self.cache)
         )

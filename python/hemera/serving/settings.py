@@ -26,7 +26,10 @@ class Settings:
     store_bytes: int = 64 * GIB
     """All keys on disk together; nothing is evicted, uploads beyond it are refused."""
     loaded_key_bytes: int = 8 * GIB
-    """Keys in the device's memory; those used least recently make room."""
+    """Keys in the device's memory, with captured graphs, and contexts of other libraries' clients; those used
+    least recently make room."""
+    graphs: int = 8
+    """Captured graphs of one client and model, on a GPU; 0: none."""
 
     waiting_requests: int = 64
     """Requests of one client and model that may wait."""
@@ -56,8 +59,9 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, (int, float)) and not value > 0:
-                raise ParameterError(f"{field.name} must be above 0, not {value}")
+            if not isinstance(value, (int, float)) or value > 0 or (field.name == "graphs" and value == 0):
+                continue
+            raise ParameterError(f"{field.name} must be above 0, not {value}")
         if self.request_bytes > self.waiting_bytes:
             raise ParameterError(
                 f"no request of {self.request_bytes} bytes would ever be taken where all that wait may have "
