@@ -247,7 +247,9 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         log("keys", client=client, model=model, library=library, bytes=found.bytes)
         return found.describe()
 
-    @app.delete("/v1/models/{model}/keys", status_code=HTTPStatus.NO_CONTENT, responses=_problems(401, 404, 429))
+    @app.delete(
+        "/v1/models/{model}/keys", status_code=HTTPStatus.NO_CONTENT, responses=_problems(401, 404, 429)
+    )
     async def delete_keys(model: str, client: ClientName) -> None:
         """Remove the client's keys for a model."""
         service.model(model)

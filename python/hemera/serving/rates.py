@@ -94,7 +94,8 @@ class Rates:
             raise Refused(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 "rate",
-                f"a client may send {rate:g} {what} a second, and yours were more; go on in {wait:.3g} seconds",
+                f"a client may send {rate:g} {what} a second, and yours were more; "
+                f"go on in {wait:.3g} seconds",
                 retry_after=math.ceil(wait),
             )
         return bucket

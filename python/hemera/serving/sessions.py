@@ -55,8 +55,8 @@ class Session(ABC):
     """Keys of one client and a model that is prepared for them. Used by several threads at once, of which one
     computes."""
 
-    def __init__(self, prepared: PreparedModel, keys: Keys, graphs: int = 0) -> None:
-        self._package = prepared.package
+    def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int = 0) -> None:
+        self._package = package
         self._package.check(prepared.context, keys)
         self._prepared = prepared
         self._evaluator: Evaluator = prepared.bind(keys)
@@ -147,8 +147,8 @@ class Session(ABC):
 class _OwnSession(Session):
     """Of Hemera's clients, who share a context and encoded weights for each model."""
 
-    def __init__(self, prepared: PreparedModel, keys: Keys, graphs: int) -> None:
-        super().__init__(prepared, keys, graphs)
+    def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int) -> None:
+        super().__init__(package, prepared, keys, graphs)
         self._key_bytes = keys.memory_bytes
 
     @property
@@ -167,7 +167,7 @@ class _ForeignSession(Session):
     counts, the keys, the weights encoded for it, and the tables of its transforms."""
 
     def __init__(self, package: Package, session: seal.Session | openfhe.Session) -> None:
-        super().__init__(package.prepare(session.context), session.keys)
+        super().__init__(package, package.prepare(session.context), session.keys)
         self._session = session
         params = session.params
         primes = {prime for base in (*params.primes, params.special_primes) for prime in base}
@@ -229,7 +229,7 @@ class Loader:
             keys = context.load(files[OWN])
             if not isinstance(keys, Keys):
                 raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
-            return _OwnSession(prepared, keys, self._graphs)
+            return _OwnSession(package, prepared, keys, self._graphs)
         source = str(files[FOREIGN[0]])
         session: seal.Session | openfhe.Session
         if library == "SEAL":

@@ -106,9 +106,7 @@ class Running:
 
 
 @contextmanager
-def serving(
-    home: Home, *, clock: Callable[[], float] = time.monotonic, **limits: Any
-) -> Iterator[Running]:
+def serving(home: Home, *, clock: Callable[[], float] = time.monotonic, **limits: Any) -> Iterator[Running]:
     """A server for the folder, in a thread."""
     service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}), clock=clock)
     listener = listen("127.0.0.1", 0)

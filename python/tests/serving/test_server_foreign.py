@@ -135,7 +135,7 @@ def test_rubbish_for_a_context(tmp_path: Path, data: bytes) -> None:
         assert response.json()["error"]["code"] == "format"
 
 
-def test_what_a_foreign_client_holds_counts(tmp_path: Path) -> None:
+def test_what_a_foreign_client_holds_counts() -> None:
     """Its keys as its context has them, the weights that are encoded for it, and the context's tables."""
     files = VECTORS / "seal" / "bfv"
     session = seal.Session(files / "parms.zstd.seal", device="cpu")
