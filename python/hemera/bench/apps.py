@@ -95,22 +95,19 @@ def _tables(rows: list[dict[str, Any]]) -> list[Table]:
 
 def _training_table(rows: list[dict[str, Any]]) -> Table:
     table = Table(title="Training: milliseconds of each model (medians)")
-    for heading in ("models", "parameters", "N", "security"):
-        table.add_column(heading)
-    for heading in ("iteration", "bootstrap", "bootstrap every", "on average", "difference"):
+    table.add_column("parameters")
+    for heading in ("N", "models", "iteration", "bootstrap", "every", "average"):
         table.add_column(heading, justify="right")
     table.add_column("right")
     for row in rows:
         table.add_row(
-            str(row["models"]),
             row["parameters"],
             str(row["n"]),
-            row["security"],
+            str(row["models"]),
             f"{row['iteration_ms']:.2f}",
             f"{row['bootstrap_ms']:.2f}",
             str(row["bootstrap_every"]),
             f"{row['hemera_ms']:.2f}",
-            f"{row['difference']:.1e}",
             "yes" if row["checked"] else "NO",
         )
     return table
