@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
 from hemera.ciphertext import Ciphertext
-from hemera.errors import MismatchError, OutOfMemoryError
+from hemera.errors import DeviceError, MismatchError, OutOfMemoryError
 from hemera.graph import Graph
+from hemera.serving.logs import log
 
 __all__ = ["Graphs", "form_of"]
 
@@ -65,8 +67,9 @@ class Graphs:
             return None
         return [found] if isinstance(found, Ciphertext) else list(found)
 
-    def clear(self) -> None:
-        """Forgets all graphs: the device has no room."""
+    def give_up(self) -> None:
+        """Forgets all graphs, and captures no more: the device has no room for them."""
+        self._limit = 0
         self._graphs.clear()
         self._came.clear()
         self._count()
@@ -84,7 +87,12 @@ class Graphs:
         try:
             self._graphs[form] = self._capture(inputs)
         except OutOfMemoryError:
-            self.clear()
+            self.give_up()
+            return False
+        except DeviceError as error:
+            # An operation can not be captured; or the device has failed, which the caller finds out.
+            log("not captured", level=logging.WARNING, error=error)
+            self.give_up()
             return False
         finally:
             self._count()

@@ -115,7 +115,7 @@ class Session(ABC):
         except OutOfMemoryError:
             if not self._graphs:
                 raise
-            self._graphs.clear()
+            self._graphs.give_up()
             outputs = self._prepared.run(self._evaluator, joined)
         found: list[list[Ciphertext]] = []
         begin = 0

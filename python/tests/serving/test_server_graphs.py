@@ -73,9 +73,9 @@ def test_a_form_is_captured_when_it_comes_again(batch: hm.Ciphertext, local: Loc
     assert (len(graphs), graphs.memory_bytes) == (2, 5000)
     low = local.context.encrypt(local.context.encode(np.ones((2, 8)), level=0), local.secret_key)
     assert graphs.run([low]) is None  # another level is another form
-    graphs.clear()
+    graphs.give_up()
     assert (len(graphs), graphs.memory_bytes) == (0, 0)
-    assert graphs.run([batch[:2]]) is None
+    assert [graphs.run([batch[:2]]) for _ in range(3)] == [None] * 3
 
 
 def test_a_form_takes_anothers_place_when_it_comes_twice_as_often(batch: hm.Ciphertext) -> None:
@@ -112,11 +112,17 @@ def test_what_no_graph_takes_is_left_to_the_caller(batch: hm.Ciphertext) -> None
     recorder.refuses = True
     assert graphs.run([batch]) is None
     assert len(graphs) == 1
-    recorder.fails = errors.OutOfMemoryError
-    graphs.run([batch[:1]])
-    assert graphs.run([batch[:1]]) is None
-    assert len(graphs) == 0  # gave their memory back
+    for kind in (errors.OutOfMemoryError, errors.DeviceError):
+        recorder = Recorder()
+        graphs = Graphs(recorder.capture, limit=2)
+        assert [graphs.run([batch]) is not None for _ in range(2)] == [False, True]
+        recorder.fails = kind
+        assert [graphs.run([batch[:1]]) for _ in range(2)] == [None, None]
+        assert len(graphs) == 0  # gave their memory back
+        recorder.fails = None
+        assert [graphs.run([batch[:1]]) for _ in range(3)] == [None] * 3
     recorder.fails = errors.LevelError
+    graphs = Graphs(recorder.capture, limit=2)
     graphs.run([batch])
     with pytest.raises(errors.LevelError):
         graphs.run([batch])
