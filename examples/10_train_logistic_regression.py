@@ -1,5 +1,10 @@
 """Training on encrypted samples: a server learns a model from loans that it can not read, nor the model."""
 
+# Hidden from the server: samples, labels, weights at all times, losses, and the secret key. Public: the
+# number of features and samples a mini-batch, how many mini-batches and iterations, learning rates, the
+# sigmoid's polynomial, the parameters. Nothing shows that the server did what it says, and weights tell of
+# the samples that they were learned from: the bank keeps them, and decrypted values of CKKS, to itself.
+
 import numpy as np
 
 import hemera as hm

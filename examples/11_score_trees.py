@@ -1,5 +1,10 @@
 """Boosted trees on encrypted samples: the server keeps its model, and the client its samples."""
 
+# Hidden from the server: samples, scores, classes, and the secret key. Hidden from the client: which bins a
+# node separates, leaf scores, and scores of single trees. Not hidden: from the client the number of trees,
+# their depth, the bins of the features and which feature each node compares; from the server how many
+# samples there are; and who asks often enough rebuilds a model from its scores, encrypted or not.
+
 import numpy as np
 from sklearn.datasets import load_wine  # type: ignore[import-untyped]
 from sklearn.ensemble import GradientBoostingClassifier  # type: ignore[import-untyped]

@@ -1,5 +1,10 @@
 """A model as one file: of a Python function, scikit-learn's, boosted trees; and what clients see of it."""
 
+# In the file: the program and its weights, which are the server's. What clients get of it,
+# `package.describe()`, has none: parameters, the form of inputs and outputs, and the keys to make, which
+# tell which rotations are done; of linear models means and deviations of the features, of trees the bins
+# and which feature each node compares. Example 13 tells what a server and its clients see of each other.
+
 import tempfile
 from pathlib import Path
 

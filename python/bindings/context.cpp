@@ -88,6 +88,8 @@ void bind_context(nb::module_& m) {
       .def_prop_ro("description",
                    [](const ContextHandle& self) { return self.context->backend().description(); })
       .def_prop_ro("memory_used", [](const ContextHandle& self) { return self.context->memory_used(); })
+      .def_prop_ro("memory_peak", [](const ContextHandle& self) { return self.context->memory()->peak(); })
+      .def("reset_memory_peak", [](const ContextHandle& self) { self.context->memory()->reset_peak(); })
       .def(
           "synchronize", [](const ContextHandle& self) { self.context->queue().synchronize(); }, ReleaseGil())
       .def("level_scale", &level_scale, "level"_a)

@@ -34,6 +34,10 @@ class StageProgress:
         self._stage = stage
         self._bar.update(self._task, completed=self._done, description=stage)
 
+    def describe(self, text: str) -> None:
+        """What is done within the stage; shown on a terminal alone."""
+        self._bar.update(self._task, description=text)
+
     def __enter__(self) -> StageProgress:
         self._bar.start()
         return self

@@ -43,8 +43,12 @@ class Graph:
         self._recording: _core.Recording | None = None
         # Constants of the operations are made in the first run; the recording may not make any.
         self._run_circuit()
+        self._memory = sum(own._native.memory_bytes for own in self._inputs)
         if _core.records(context):
+            before = context.memory_used
+            context.reset_memory_peak()
             self._recording = _core.record(context, self._run_circuit)
+            self._memory += max(0, context.memory_peak - before)
 
     def _run_circuit(self) -> None:
         # Copies: what the circuit does to its arguments in place must not change the graph's inputs.
@@ -60,6 +64,12 @@ class Graph:
     def is_recorded(self) -> bool:
         """Whether calls replay a recording; False on the CPU, where they call the circuit."""
         return self._recording is not None
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the device's memory that it keeps, as measured when it was captured: with what other
+        threads took meanwhile."""
+        return self._memory
 
     def __call__(self, *inputs: Ciphertext) -> Ciphertext | tuple[Ciphertext, ...]:
         """Run the circuit.

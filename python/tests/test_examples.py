@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -41,6 +42,14 @@ EXPECTED = {
 def test_examples_are_numbered() -> None:
     assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
     assert set(EXPECTED) <= {path.stem for path in EXAMPLES}
+
+
+def test_applications_tell_what_is_hidden_from_whom() -> None:
+    """Before anything else, in their first comment."""
+    for path in EXAMPLES[9:13]:
+        before = path.read_text().partition("\nimport ")[0]
+        assert re.search("^# (Hidden from|In the file)", before, re.MULTILINE), path
+        assert "client" in before or "server" in before, path
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

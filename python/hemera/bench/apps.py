@@ -1,150 +1,119 @@
-"""Applications beside SEAL doing the same operations on the same cores: encrypted gradient-boosted trees."""
+"""Applications: encrypted trees beside SEAL doing the same operations on the same cores, and encrypted
+training, which SEAL has no bootstraps for."""
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from hemera import _machine, _options
+from hemera._figures import new_figure, save_figure
+from hemera._progress import StageProgress
 from hemera.applications.trees import paper
-from hemera.applications.trees.client import Client
-from hemera.applications.trees.ensemble import random_ensemble
-from hemera.applications.trees.offer import Workload
-from hemera.applications.trees.quantise import Quantiser
-from hemera.applications.trees.server import Server
-from hemera.bench.seal_trees import SealWorkers
-from hemera.errors import SecurityWarning
+from hemera.bench import training, trees
+from hemera.errors import ParameterError
 
 __all__ = ["add_arguments", "run"]
 
-_FEATURES = 2048
-_LEVELS = 3
-# Of each degree: SEAL's modulus, and the largest of 128 bits of security by the tables of 2024.
-_PARAMETERS = {8192: ("8192-218", "8192-214"), 16384: ("16384-438", "16384-430")}
-_SEAL_SAMPLES = 2
-"""Different samples that each process of SEAL holds; it evaluates them over again."""
+APPLICATIONS = ("trees", "training")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The suite's options."""
     parser.add_argument(
-        "--n", type=int, choices=_PARAMETERS, action="append", help="only this degree (repeatable)"
+        "--app", choices=APPLICATIONS, action="append", help="only this application (repeatable)"
+    )
+    parser.add_argument(
+        "--n",
+        type=int,
+        choices=trees.DEGREES,
+        action="append",
+        help="trees: only this degree of SEAL's (repeatable)",
     )
     parser.add_argument(
         "--samples",
         type=_options.positive,
         default=8,
-        help=f"samples a round of the paper's circuit (default 8; the paper has {paper.SAMPLES})",
+        help=f"trees: samples a round of the paper's circuit (default 8; the paper has {paper.SAMPLES})",
     )
-    parser.add_argument("--rounds", type=_options.positive, default=5, help="rounds to time (default 5)")
+    parser.add_argument(
+        "--rounds", type=_options.positive, default=5, help="trees: rounds to time (default 5)"
+    )
+    parser.add_argument(
+        "--iterations",
+        type=_options.positive,
+        default=7,
+        help="training: of each case; medians are of all but the first of a kind (default 7)",
+    )
+    parser.add_argument("--small", action="store_true", help="training: a small ring, not secure, for tests")
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
+    parser.add_argument(
+        "--plot", dest="plot_file", metavar="FILE", help="also draw the times to FILE (.svg, .png)"
+    )
     _options.add_machine(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the suite; 1 if any score was wrong."""
+    """Run the suite; 1 if any score or weight was wrong."""
+    chosen = options.app or list(APPLICATIONS)
+    if options.n and "trees" not in chosen:
+        raise ParameterError("--n is of trees: --app trees")
     machine = _machine.describe(options.threads)
-    threads = options.threads or machine["processors"]
-    rows = [row for degree in options.n or _PARAMETERS for row in _rows(degree, int(threads or 1), options)]
+    threads = int(options.threads or machine["processors"] or 1)
+    degrees = list(options.n or trees.DEGREES) if "trees" in chosen else []
+    stages = trees.CASES * len(degrees) + training.CASES * ("training" in chosen)
+    rows: list[dict[str, Any]] = []
+    with StageProgress(stages) as progress:
+        for degree in degrees:
+            rows += trees.measure(degree, threads, options, progress)
+        if "training" in chosen:
+            rows += training.measure(options, progress)
     if options.json:
-        _options.write_json(options.json, {**machine, "rows": rows})
+        _options.write_json(options.json, {**machine, "gpus": _machine.gpus(), "rows": rows})
     else:
-        Console().print(_table(rows))
+        for table in _tables(rows):
+            Console().print(table)
+    if options.plot_file:
+        _plot(options.plot_file, rows)
     return 0 if all(row["checked"] for row in rows) else 1
 
 
-def _rows(degree: int, threads: int, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    model = random_ensemble(
-        paper.SCORES, paper.TREES, 2, feature_count=_FEATURES, levels=_LEVELS, seed=degree
-    )
-    quantiser = Quantiser.of_levels(_FEATURES, _LEVELS)
-    cases: list[tuple[Workload, str, int]] = [
-        *(("paper", name, options.samples) for name in _PARAMETERS[degree]),
-        *(("packed", name, paper.SAMPLES) for name in (*_PARAMETERS[degree], "auto")),
+def _of(application: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["application"] == application]
+
+
+def _tables(rows: list[dict[str, Any]]) -> list[Table]:
+    return [
+        make(own)
+        for make, own in ((_tree_table, _of("trees", rows)), (_training_table, _of("training", rows)))
+        if own
     ]
-    random = np.random.default_rng(degree)
-    rows = random.integers(0, _LEVELS, (max(paper.SAMPLES, options.samples), _FEATURES))
-    workers: SealWorkers | None = None
-    with ExitStack() as stack:
-        for workload, name, samples in cases:
-            server = Server(
-                model,
-                quantiser,
-                samples=samples,
-                workload=workload,
-                parameters=name,
-                device=options.device,
-                threads=options.threads,
-            )
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SecurityWarning)  # the table of results says it
-                client = Client(server.offer, device=options.device, threads=options.threads)
-            server.accept(client.keys())
-            planes = server.load(client.request(rows[:samples]))
-            answer = server.evaluate(planes)
-            wanted = server.model.scores(quantiser.bins(rows[:samples]))
-            right = np.array_equal(client.scores(bytes(answer.shrink()), samples), wanted)
-            if workers is None:
-                layout = paper.PaperLayout.choose(degree, server.model)
-                few = rows[:_SEAL_SAMPLES]
-                side = SealWorkers(
-                    threads,
-                    degree,
-                    server.params.plain_modulus,
-                    paper.PaperModel.of(server.model, layout),
-                    layout.rotations,
-                    np.stack(
-                        [
-                            layout.spread((few[:, model.features[:, :, node]] == value).astype(np.int64))
-                            for node in range(3)
-                            for value in (0, 2)
-                        ]
-                    ),
-                )
-                workers = stack.enter_context(side)
-                right = right and np.array_equal(layout.unpack(workers.slots()), wanted[:_SEAL_SAMPLES])
-            pairs = []
-            for _ in range(options.rounds):
-                begin = time.perf_counter()
-                server.evaluate(planes)
-                server.context.synchronize()
-                ours = (time.perf_counter() - begin) / samples
-                pairs.append((ours, workers.run(options.samples) / options.samples))
-            yield {
-                "application": "trees",
-                "workload": workload,
-                "n": server.params.degree,
-                "seal_n": degree,
-                "parameters": name,
-                "log_modulus": round(server.params.log_modulus, 1),
-                "security": server.params.security,
-                "device": server.context.description,
-                "seal_processes": threads,
-                "samples": samples,
-                "operations_per_sample": {
-                    key: round(count / samples, 4) for key, count in server.operations.items()
-                },
-                "hemera_ms": round(1e3 * statistics.median(ours for ours, _ in pairs), 4),
-                "seal_ms": round(1e3 * statistics.median(theirs for _, theirs in pairs), 4),
-                "ratio": round(statistics.median(theirs / ours for ours, theirs in pairs), 3),
-                "seconds_of_258": round(paper.SAMPLES * statistics.median(ours for ours, _ in pairs), 4),
-                "seal_seconds_of_258": round(
-                    paper.SAMPLES * statistics.median(theirs for _, theirs in pairs), 4
-                ),
-                "checked": right,
-            }
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _training_table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(title="Training: milliseconds of each model (medians)")
+    table.add_column("parameters")
+    for heading in ("N", "models", "iteration", "bootstrap", "every", "average"):
+        table.add_column(heading, justify="right")
+    table.add_column("right")
+    for row in rows:
+        table.add_row(
+            row["parameters"],
+            str(row["n"]),
+            str(row["models"]),
+            f"{row['iteration_ms']:.2f}",
+            f"{row['bootstrap_ms']:.2f}",
+            str(row["bootstrap_every"]),
+            f"{row['hemera_ms']:.2f}",
+            "yes" if row["checked"] else "NO",
+        )
+    return table
+
+
+def _tree_table(rows: list[dict[str, Any]]) -> Table:
     table = Table(title="Trees: a sample (milliseconds, median), beside SEAL with the paper's circuit")
     for heading in ("circuit", "parameters", "N"):
         table.add_column(heading)
@@ -163,3 +132,27 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             "yes" if row["checked"] else "NO",
         )
     return table
+
+
+def _plot(path: str, rows: list[dict[str, Any]]) -> None:
+    """A row of bars for each application: milliseconds of a sample, or of a model's iteration."""
+    parts = [(name, own) for name in APPLICATIONS if (own := _of(name, rows))]
+    figure = new_figure(9, 1 + 0.5 * len(rows))
+    axes = figure.subplots(len(parts), squeeze=False, height_ratios=[len(own) for _, own in parts])[:, 0]
+    for axis, (name, own) in zip(axes, parts, strict=True):
+        labels = [f"{row['workload']}, {row['parameters']}" for row in own]
+        places = range(len(own))
+        if name == "trees":
+            axis.barh([at - 0.2 for at in places], [row["hemera_ms"] for row in own], 0.4, label="Hemera")
+            axis.barh([at + 0.2 for at in places], [row["seal_ms"] for row in own], 0.4, label="SEAL")
+            axis.set_title("trees: milliseconds a sample")
+        else:
+            iterations = [row["iteration_ms"] for row in own]
+            bootstraps = [row["hemera_ms"] - row["iteration_ms"] for row in own]
+            axis.barh(places, iterations, 0.6, label="iteration")
+            axis.barh(places, bootstraps, 0.6, left=iterations, label="its part of bootstraps")
+            axis.set_title("training: milliseconds an iteration of each model")
+        axis.set_yticks(places, labels)
+        axis.invert_yaxis()
+        axis.legend()
+    save_figure(figure, path)

@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of each client, which sends a request on each, one after the other (default 1,4)",
     )
     parser.add_argument("--seconds", type=float, default=5.0, help="to measure each number (default 5)")
+    parser.add_argument("--max-graphs", type=int, default=8, metavar="N", help="of the server (default 8)")
     parser.add_argument("--small", action="store_true", help="small rings: not secure, for tests")
     parser.add_argument("--json", metavar="FILE", help='write JSON to FILE ("-": standard output) instead')
     parser.add_argument(
@@ -157,6 +158,7 @@ def _measure(
                 "device": crowd.device,
                 "clients": clients,
                 "connections": connections,
+                "max_graphs": options.max_graphs,
                 **_summary(found, after - before),
                 "request_bytes": len(crowd.jobs[0].body),
                 "key_bytes": crowd.key_bytes,
@@ -254,6 +256,7 @@ def _server(home: Path, options: argparse.Namespace) -> Iterator[str]:
     """`hemera serve` in a process of its own: its address."""
     words = [sys.executable, "-W", "ignore", "-m", "hemera", "serve", str(home), "--port", "0"]
     words += ["--device", options.device, "--max-loaded-keys", "64GiB"]
+    words += ["--max-graphs", str(options.max_graphs)]
     if options.threads:
         words += ["--threads", str(options.threads)]
     log = home.parent / "log"

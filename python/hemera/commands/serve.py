@@ -20,14 +20,22 @@ def _size(text: str) -> int:
     return int(found[1]) << _UNITS[found[2] or ""]
 
 
-def _seconds(text: str) -> float:
+def _positive(text: str, what: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of {what}")
     return value
+
+
+def _seconds(text: str) -> float:
+    return _positive(text, "seconds")
+
+
+def _rate(text: str) -> float:
+    return _positive(text, "requests a second")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +79,33 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
     for name, (target, text) in counts.items():
         group.add_argument(f"--max-{name}", dest=target, metavar="N", type=_options.positive, help=text)
     group.add_argument(
+        "--max-graphs",
+        dest="graphs",
+        metavar="N",
+        type=int,
+        help="captured for one client and model on a GPU; 0: none (default 8)",
+    )
+    group.add_argument(
+        "--rate-requests",
+        dest="requests_per_second",
+        metavar="N",
+        type=_rate,
+        help="of each client a second, on average, else 429 (default: no limit)",
+    )
+    group.add_argument(
+        "--rate-bytes",
+        dest="bytes_per_second",
+        metavar="SIZE",
+        type=_size,
+        help="of bodies of each client a second, on average (default: no limit)",
+    )
+    group.add_argument(
+        "--burst-seconds",
+        metavar="S",
+        type=_seconds,
+        help="for so long clients may save up what they do not use of these (default 10)",
+    )
+    group.add_argument(
         "--request-seconds", metavar="S", type=_seconds, help="from arrival to answer (default 300)"
     )
     group.add_argument(
@@ -94,6 +129,10 @@ _LIMITS = (
     "batch",
     "uploads",
     "connections",
+    "graphs",
+    "requests_per_second",
+    "bytes_per_second",
+    "burst_seconds",
     "request_seconds",
     "body_seconds",
     "shutdown_seconds",

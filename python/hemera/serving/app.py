@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import functools
 import logging
+import math
+import re
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, Response
@@ -35,6 +38,8 @@ __all__ = ["make_app"]
 _CLOSED_BY_CLIENT = 499
 """nginx' status for a client that left: nobody reads it but the log."""
 _PIECE = 1 << 20
+_EVALUATE = "/v1/models/{model}/evaluate"
+_EVALUATIONS = re.compile(_EVALUATE.replace("{model}", "([^/]+)"))
 
 _FILES = {
     OCTETS: {"schema": {"type": "string", "format": "binary"}},
@@ -72,7 +77,7 @@ _bearer = HTTPBearer(auto_error=False, description="The token that the server's 
 async def _client_of(
     request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> str:
-    """The client that asks. Refused (401) where it is none."""
+    """The client that asks. Refused (401) where it is none, (429) where it asks too often."""
     service: Service = request.app.state.service
     client = service.clients.of_token(given.credentials) if given else None
     if client is None:
@@ -82,6 +87,7 @@ async def _client_of(
             "a client's token is needed, Authorization: Bearer TOKEN (`hemera serve HOME --add-client NAME`)",
         )
     request.state.client = client
+    service.rates.request(client)
     return client
 
 
@@ -109,14 +115,18 @@ def make_app(service: Service) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    app.add_middleware(_Log)
     app.add_exception_handler(Refused, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
-    _add_routes(app, service)
+    app.add_middleware(_Direct, evaluate=_add_routes(app, service))
+    app.add_middleware(_Log)  # around it
     return app
 
 
-def _add_routes(app: FastAPI, service: Service) -> None:
+Evaluate = Callable[[str, Request, str], Awaitable[Response]]
+
+
+def _add_routes(app: FastAPI, service: Service) -> Evaluate:
+    """The function of evaluations, of a model, a request and a client."""
     settings = service.settings
     waiting = Budget(
         settings.waiting_bytes, "busy", "the server has as many requests as it takes; try again in a while"
@@ -145,7 +155,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         """Counters for Prometheus."""
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    @app.get("/v1/models", responses=_problems(401))
+    @app.get("/v1/models", responses=_problems(401, 429))
     async def models(_: ClientName) -> dict[str, Any]:
         """The models that there are."""
         return {
@@ -155,7 +165,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
             ]
         }
 
-    @app.get("/v1/models/{model}", responses=_problems(401, 404))
+    @app.get("/v1/models/{model}", responses=_problems(401, 404, 429))
     async def model_of(model: str, _: ClientName) -> dict[str, Any]:
         """What a client needs to know of a model: parameters, keys, inputs and outputs."""
         return {
@@ -165,9 +175,13 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 "key_bytes": settings.key_bytes,
                 "evaluations": settings.batch,
             },
+            "rates": {
+                "requests_per_second": _finite(settings.requests_per_second),
+                "bytes_per_second": _finite(settings.bytes_per_second),
+            },
         }
 
-    @app.get("/v1/models/{model}/keys", responses=_problems(401, 404))
+    @app.get("/v1/models/{model}/keys", responses=_problems(401, 404, 429))
     async def keys_of(model: str, client: ClientName) -> dict[str, Any]:
         """The keys that the client has uploaded for a model."""
         service.model(model)
@@ -179,7 +193,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     @app.put(
         "/v1/models/{model}/keys",
         status_code=HTTPStatus.CREATED,
-        responses=_problems(401, 404, 408, 413, 422, 503, 507),
+        responses=_problems(401, 404, 408, 413, 422, 429, 503, 507),
         openapi_extra={"requestBody": {"required": True, "content": _FILES}},
     )
     async def put_keys(model: str, request: Request, client: ClientName) -> dict[str, Any]:
@@ -200,6 +214,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     async def _upload(model: str, request: Request, client: str) -> dict[str, Any]:
         package = service.model(model)
         size = require_size(request, settings.key_bytes)
+        came = service.rates.body(client, size)
         service.store.require_room(size)
         with uploads.share() as take:
             take(1)
@@ -219,6 +234,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 async def collect(piece: bytes) -> None:
                     nonlocal collected
                     service.metrics.received(len(piece))
+                    came(len(piece))
                     pieces.append(piece)
                     collected += len(piece)
                     if collected >= _PIECE:
@@ -239,7 +255,9 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         log("keys", client=client, model=model, library=library, bytes=found.bytes)
         return found.describe()
 
-    @app.delete("/v1/models/{model}/keys", status_code=HTTPStatus.NO_CONTENT, responses=_problems(401, 404))
+    @app.delete(
+        "/v1/models/{model}/keys", status_code=HTTPStatus.NO_CONTENT, responses=_problems(401, 404, 429)
+    )
     async def delete_keys(model: str, client: ClientName) -> None:
         """Remove the client's keys for a model."""
         service.model(model)
@@ -247,7 +265,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
             raise Refused(HTTPStatus.NOT_FOUND, "no_keys", f"the server has no keys of yours for {model!r}")
 
     @app.post(
-        "/v1/models/{model}/evaluate",
+        _EVALUATE,
         response_class=Response,
         responses={
             200: {"description": "The encrypted outputs", "content": _FILES},
@@ -274,6 +292,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     async def _evaluate(model: str, single: str, request: Request, client: str) -> Response:
         service.keys(client, model)
         size = require_size(request, settings.request_bytes)
+        came = service.rates.body(client, size)
         with waiting.share() as take:
             take(size)
             told = size
@@ -284,6 +303,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
                 async def feed(piece: bytes) -> None:
                     nonlocal told
                     service.metrics.received(len(piece))
+                    came(len(piece))
                     told -= len(piece)
                     if told < 0:  # a body of untold size
                         take(-told)
@@ -334,6 +354,13 @@ def _add_routes(app: FastAPI, service: Service) -> None:
             log("failure", level=logging.ERROR, error=error)
         return refused
 
+    return evaluate
+
+
+def _finite(rate: float) -> float | None:
+    """As JSON takes it."""
+    return None if math.isinf(rate) else rate
+
 
 async def _hung_up(request: Request) -> None:
     """Ends when the client has left."""
@@ -371,6 +398,33 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     code = {404: "unknown_address", 405: "unknown_method"}.get(error.status_code, "format")
     message = f"{error.detail}: /openapi.json tells what there is"
     return await _refuse(request, Refused(error.status_code, code, message))
+
+
+class _Direct:
+    """Gives evaluations to their function without the steps of the framework, which take longer than all else
+    that is done for a request of a small model. Its route describes them, and is what the log names."""
+
+    def __init__(self, app: ASGIApp, evaluate: Evaluate) -> None:
+        self._app = app
+        self._evaluate = evaluate
+        self._route = SimpleNamespace(path=_EVALUATE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = None
+        if scope["type"] == "http" and scope["method"] == "POST":
+            found = _EVALUATIONS.fullmatch(scope["path"])
+        if found is None:
+            await self._app(scope, receive, send)
+            return
+        scope["path_params"] = {"model": found[1]}
+        scope["route"] = self._route
+        request = Request(scope, receive, send)
+        try:
+            client = await _client_of(request, await _bearer(request))
+            response = await self._evaluate(found[1], request, client)
+        except Refused as refused:
+            response = await _refuse(request, refused)
+        await response(scope, receive, send)
 
 
 class _Log:

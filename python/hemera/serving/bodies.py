@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from http import HTTPStatus
+from typing import Any
 
 from starlette.requests import Request
 
@@ -82,24 +82,66 @@ async def receive(
         Refused: (413) when there are more bytes than the limit; (408) when they come too slowly.
         ClientDisconnect: when the client hung up.
     """
-    began = time.monotonic()
     count = 0
-    pieces = request.stream().__aiter__()
-    while True:
-        left = began + seconds + count / SLOWEST - time.monotonic()
+    with _Deadline(seconds) as deadline:
+        async for piece in request.stream():
+            count += len(piece)
+            if count > limit:
+                raise _too_large(limit)
+            if piece:
+                with deadline.halted():
+                    await take(piece)
+                deadline.put_off(len(piece) / SLOWEST)
+    return count
+
+
+class _Deadline:
+    """Within it, the task is cancelled when a time is over, and that becomes Refused (408). One timer for a
+    body: `asyncio.wait_for` would be a task for each piece."""
+
+    def __init__(self, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._at = self._loop.time() + seconds
+        self._halted = False
+        self._passed = False
+
+    def put_off(self, seconds: float) -> None:
+        """To so much later."""
+        self._at += seconds
+
+    @contextlib.contextmanager
+    def halted(self) -> Iterator[None]:
+        """Within it no time passes: the server's own work."""
+        began, self._halted = self._loop.time(), True
         try:
-            piece = await asyncio.wait_for(pieces.__anext__(), max(left, 0.001))
-        except StopAsyncIteration:
-            return count
-        except asyncio.TimeoutError:  # the builtin only since Python 3.11
+            yield
+        finally:
+            self._halted = False
+            self.put_off(self._loop.time() - began)
+
+    def __enter__(self) -> _Deadline:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task: asyncio.Task[Any] = task
+        self._timer = self._loop.call_at(self._at, self._look)
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._timer.cancel()
+        if self._passed and isinstance(error, asyncio.CancelledError):
+            if hasattr(self._task, "uncancel"):  # since Python 3.11
+                self._task.uncancel()
             raise Refused(
                 HTTPStatus.REQUEST_TIMEOUT, "too_slow", "the body came too slowly; send it again"
             ) from None
-        count += len(piece)
-        if count > limit:
-            raise _too_large(limit)
-        if piece:
-            await take(piece)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        if self._halted or now < self._at:
+            self._timer = self._loop.call_at(max(self._at, now + 0.01), self._look)
+        else:
+            self._passed = True
+            self._task.cancel()
 
 
 def _too_large(limit: int) -> Refused:

@@ -47,6 +47,12 @@ class Interface:
         """ "ckks", "bfv" or "bgv"."""
         return self.params.scheme
 
+    def input_levels(self, params: Parameters) -> list[int | None]:
+        """The levels of the inputs with some parameters; None: the highest."""
+        if params != self.params:
+            return [None] * len(self.inputs)
+        return [spec.level for spec in self.inputs]
+
     def generate_keys(self, ctx: Context, secret_key: SecretKey) -> Keys:
         """The evaluation keys that the model needs, and no others; they can not encrypt or decrypt.
 

@@ -45,6 +45,14 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
+        self._limited = Counter(
+            "hemera_rate_limited",
+            "Requests that were refused because their client sent too many requests or bytes",
+            ["limit"],
+            registry=self._registry,
+        )
+        for limit in ("requests", "bytes"):
+            self._limited.labels(limit)  # told as 0 before the first
         self._uploads = Counter(
             "hemera_key_uploads", "Uploads of keys, by status", ["status"], registry=self._registry
         )
@@ -75,6 +83,10 @@ class Metrics:
     def uploaded(self, status: int) -> None:
         """An upload of keys got its answer."""
         self._uploads.labels(str(status)).inc()
+
+    def limited(self, limit: str) -> None:
+        """A client was refused by a rate, of "requests" or "bytes"."""
+        self._limited.labels(limit).inc()
 
     def received(self, count: int) -> None:
         """Bytes of a body came."""

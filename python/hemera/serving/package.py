@@ -226,24 +226,18 @@ class Package:
         Raises:
             MismatchError, LevelError, ParameterError: as `check`.
         """
-        return PreparedModel(self, ctx)
+        return PreparedModel(self._interface, self._program, ctx)
 
     def _needed(self, own: Parameters) -> KeysOf:
         """The keys with some parameters, kept for those that came last. LevelError for too few levels."""
         found = self._keys.get(own.fingerprint)
         if found is None:
-            levels = self._program.levels(own, self.input_levels(own))
+            levels = self._program.levels(own, self._interface.input_levels(own))
             found = self._program.keys(own, levels)
             if len(self._keys) >= _PARAMETERS_KEPT:
                 self._keys.clear()
             self._keys[own.fingerprint] = found
         return found
-
-    def input_levels(self, params: Parameters) -> list[int | None]:
-        """The levels of the inputs with some parameters; None: the highest."""
-        if params != self.params:
-            return [None] * len(self.inputs)
-        return [spec.level for spec in self.inputs]
 
 
 def _made_up(evaluator: Evaluator, slots: int, steps: int) -> bool:

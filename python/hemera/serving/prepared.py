@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from hemera import _core
-from hemera.ciphertext import Ciphertext
+from hemera.ciphertext import Ciphertext, Plaintext
 from hemera.context import Context
 from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
 from hemera.evaluator import Evaluator
 from hemera.graph import Graph
 from hemera.keys import Keys
 from hemera.parameters import Parameters
+from hemera.serving.interface import Interface
 from hemera.serving.operations import Bootstraps, Conjugate, Operation, Rotate, Running, Sum
 from hemera.serving.program import Program
-
-if TYPE_CHECKING:
-    from hemera.serving.package import Package
 
 __all__ = ["PreparedModel", "rules_for"]
 
@@ -26,17 +23,17 @@ _SCALE_TOLERANCE = 2.0**-40
 
 
 class PreparedModel:
-    """A packaged model in one context, for keys of any number of clients. Any threads may use it at once."""
+    """A packaged model in one context, for keys of any number of clients; `Package.prepare` makes it. Any
+    threads may use it at once."""
 
-    def __init__(self, package: Package, ctx: Context) -> None:
-        if ctx.params.scheme != package.scheme:
-            raise MismatchError(f"the model is of {package.scheme.upper()}, not {ctx.params.scheme.upper()}")
-        self._package, self._context = package, ctx
+    def __init__(self, interface: Interface, program: Program, ctx: Context) -> None:
+        if ctx.params.scheme != program.scheme:
+            raise MismatchError(f"the model is of {program.scheme.upper()}, not {ctx.params.scheme.upper()}")
+        self._interface, self._program, self._context = interface, program, ctx
         # Other libraries leave rescaling to the caller; a program needs it done by itself.
-        params = rules_for(package.params, ctx.params)
+        params = rules_for(interface.params, ctx.params)
         self._inner = ctx._with_rules(params)
-        program = package.program
-        self._levels = program.levels(params, package.input_levels(params))
+        self._levels = program.levels(params, interface.input_levels(params))
         self._plans = [
             node.operation.plan(program.place(node, params, self._levels)) for node in program.nodes
         ]
@@ -44,14 +41,21 @@ class PreparedModel:
         self._last_use = _last_uses(program)
 
     @property
-    def package(self) -> Package:
-        """The model."""
-        return self._package
-
-    @property
     def context(self) -> Context:
         """Where it runs."""
         return self._context
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes of the device's memory that objects of its contexts hold now: keys, encoded weights,
+        ciphertexts."""
+        inner = 0 if self._inner is self._context else self._inner.memory_used
+        return self._context.memory_used + inner
+
+    @property
+    def captures(self) -> bool:
+        """Whether `capture` gives graphs that are recorded: on a GPU, for Hemera's own ciphertexts."""
+        return self._inner is self._context and self._context.device != "cpu"
 
     def bind(self, keys: Keys) -> Evaluator:
         """The evaluator that `run` takes: of the client's keys, which are copied where they are another
@@ -83,18 +87,21 @@ class PreparedModel:
             ev = keys if keys.context is self._inner else self.bind(keys.keys)
         else:
             ev = self.bind(keys)
-        program = self._package.program
+        return self._run(ev, inputs, [])
+
+    def _run(self, ev: Evaluator, inputs: Sequence[Ciphertext], used: list[Plaintext]) -> list[Ciphertext]:
+        program = self._program
         values: list[Ciphertext | None] = list(self._taken(ev, inputs))
         for number, node in enumerate(program.nodes):
             at = len(values)
-            running = Running(ev, self._plans[number])
+            running = Running(ev, self._plans[number], used)
             result = node.operation.run(running, *self._operands(values, node.operands))
             values.append(_settled(ev, result) if at in self._settled else result)
-            for used in node.operands:
-                if self._last_use[used] <= number:
-                    values[used] = None
+            for operand in node.operands:
+                if self._last_use[operand] <= number:
+                    values[operand] = None
         # How much noise there is in what another library encrypted, nobody knows.
-        known = self._package.scheme == "ckks" or all(x.guaranteed_noise_budget > 0 for x in inputs)
+        known = self._program.scheme == "ckks" or all(x.guaranteed_noise_budget > 0 for x in inputs)
         return [self._given(ev, values[at], known) for at in program.outputs]
 
     def capture(self, evaluator: Evaluator, inputs: Sequence[Ciphertext]) -> Graph:
@@ -114,17 +121,21 @@ class PreparedModel:
         if self._inner is not self._context:
             raise MismatchError("capture: another library's ciphertexts are copied, so there is no graph")
 
-        def circuit(*xs: Ciphertext) -> list[Ciphertext]:
-            return self.run(evaluator, xs)
+        ev = evaluator if evaluator.context is self._inner else self.bind(evaluator.keys)
+        # Encoded weights of other scales may take the place of these, which the graph reads.
+        used: list[Plaintext] = []
 
-        return evaluator.capture(circuit, *inputs)
+        def circuit(*xs: Ciphertext) -> list[Ciphertext]:
+            return self._run(ev, xs, used)
+
+        return ev.capture(circuit, *inputs)
 
     def _taken(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
         """The inputs, checked and brought to their levels."""
-        specs = self._package.inputs
+        specs = self._interface.inputs
         if len(inputs) != len(specs):
             raise MismatchError(
-                f"the model {self._package.name!r} has {len(specs)} inputs, and {len(inputs)} came"
+                f"the model {self._interface.name!r} has {len(specs)} inputs, and {len(inputs)} came"
             )
         requests = None
         found = []
@@ -151,7 +162,7 @@ class PreparedModel:
     def _require_scale(self, x: Ciphertext, name: str) -> None:
         """ScaleError for another scale than Hemera's clients encrypt at: weights would be encoded anew for
         it. Those of other libraries have their own, and a prepared model each."""
-        if self._package.scheme != "ckks" or self._context.params != self._package.params:
+        if self._program.scheme != "ckks" or self._context.params != self._interface.params:
             return
         wanted = self._inner._native.level_scale(x.level)
         if abs(x.scale / wanted - 1) > _SCALE_TOLERANCE:
@@ -162,7 +173,7 @@ class PreparedModel:
 
     def _operands(self, values: list[Ciphertext | None], operands: tuple[int, ...]) -> list[Ciphertext]:
         """With as many axes for each, so that those of requests meet."""
-        forms = self._package.program.forms
+        forms = self._program.forms
         axes = max(len(forms[at].shape) for at in operands)
         found = []
         for at in operands:
@@ -178,12 +189,12 @@ class PreparedModel:
     def _given(self, ev: Evaluator, value: Ciphertext | None, known: bool) -> Ciphertext:
         """An output, as it is sent."""
         assert value is not None
-        if self._context.params != self._package.params or not known:
+        if self._context.params != self._interface.params or not known:
             result = _settled(ev, value)
-        elif self._package.scheme != "ckks" and not value.guaranteed_noise_budget > 0:
+        elif self._program.scheme != "ckks" and not value.guaranteed_noise_budget > 0:
             raise NoiseError(
-                f"the parameters of {self._package.name!r} leave no noise budget that is certain; export it "
-                "with larger ones"
+                f"the parameters of {self._interface.name!r} leave no noise budget that is certain; "
+                "export it with larger ones"
             )
         else:
             result = value.shrink()

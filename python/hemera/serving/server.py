@@ -76,6 +76,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="on",
         limit_concurrency=settings.connections,
         timeout_keep_alive=_IDLE_SECONDS,

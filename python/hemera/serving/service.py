@@ -6,7 +6,8 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -16,6 +17,7 @@ from hemera.serving.files import write_atomically
 from hemera.serving.metrics import Metrics
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
+from hemera.serving.rates import Rates
 from hemera.serving.scheduler import Scheduler
 from hemera.serving.sessions import Loader, Session, SessionCache
 from hemera.serving.settings import Settings
@@ -108,15 +110,30 @@ class Home:
 
 
 class Service:
-    """A server's state. Models are read when it is made."""
+    """A server's state. Models are read when it is made.
 
-    def __init__(self, home: Home, settings: Settings) -> None:
+    Args:
+        home: its folder.
+        settings: its limits.
+        clock: what rates are counted by, in seconds.
+    """
+
+    def __init__(
+        self, home: Home, settings: Settings, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.settings = settings
         self.clients = home.clients
         self.models: Mapping[str, Package] = home.models()
         self.store = Store(home.keys, home.incoming, settings.store_bytes)
         self.metrics = Metrics()
-        self.loader = Loader(settings.device, settings.threads)
+        self.rates = Rates(
+            settings.requests_per_second,
+            settings.bytes_per_second,
+            settings.burst_seconds,
+            refused=self.metrics.limited,
+            clock=clock,
+        )
+        self.loader = Loader(settings.device, settings.threads, settings.graphs)
         self.cache = SessionCache(settings.loaded_key_bytes)
         self.scheduler = Scheduler(
             self._session,
@@ -130,8 +147,11 @@ class Service:
         self.metrics.watch("hemera_stored_key_bytes", "Bytes of keys on disk", lambda: self.store.bytes)
         self.metrics.watch("hemera_stored_key_sets", "Key sets on disk", lambda: len(self.store))
         self.metrics.watch(
-            "hemera_loaded_key_bytes", "Bytes of keys in the device's memory", lambda: self.cache.bytes
+            "hemera_loaded_key_bytes",
+            "Bytes of keys in the device's memory, with their graphs and contexts",
+            lambda: self.cache.bytes,
         )
+        self.metrics.watch("hemera_captured_graphs", "Captured graphs", lambda: self.cache.graphs)
         self.metrics.watch(
             "hemera_loaded_key_sets", "Key sets in the device's memory", lambda: len(self.cache)
         )

@@ -13,10 +13,12 @@ from typing import Any
 
 from hemera.ciphertext import Ciphertext, concatenate
 from hemera.context import Context
-from hemera.errors import MismatchError
+from hemera.errors import MismatchError, OutOfMemoryError
 from hemera.evaluator import Evaluator
+from hemera.graph import Graph
 from hemera.interop import openfhe, seal
 from hemera.keys import Keys
+from hemera.serving.graphs import Graphs, form_of
 from hemera.serving.package import Package, PreparedModel
 from hemera.serving.uploads import FOREIGN, OWN, refuse_secret
 
@@ -24,6 +26,10 @@ __all__ = ["Answer", "Inputs", "Loader", "Session", "SessionCache"]
 
 _LARGER = 4
 """Times the model's own degree that another library's client may have: what it costs grows with it."""
+
+_TABLE_BYTES = 64
+"""For each prime and coefficient, of a context's tables on the CPU: roots of unity and their quotients, both
+ways, for two word sizes. Those of a GPU are in `Context.memory_used`."""
 
 Answer = dict[str, bytes]
 """The outputs of one request by name, each a file."""
@@ -41,26 +47,30 @@ class Inputs:
 
     def fit(self, other: Inputs) -> bool:
         """Whether both can run as one batch."""
-        return all(_form(x) == _form(y) for x, y in zip(self.values, other.values, strict=True))
-
-
-def _form(x: Ciphertext) -> tuple[object, ...]:
-    return (x.level, x.scale, x.size, x.slots, x.encoding, x.shape[1:])
+        pairs = zip(self.values, other.values, strict=True)
+        return all(form_of(x)[:-1] == form_of(y)[:-1] and x.shape[1:] == y.shape[1:] for x, y in pairs)
 
 
 class Session(ABC):
-    """Keys of one client and a model that is prepared for them. Used by several threads at once."""
+    """Keys of one client and a model that is prepared for them. Used by several threads at once, of which one
+    computes."""
 
-    def __init__(self, prepared: PreparedModel, keys: Keys) -> None:
-        self._package = prepared.package
+    def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int = 0) -> None:
+        self._package = package
         self._package.check(prepared.context, keys)
         self._prepared = prepared
         self._evaluator: Evaluator = prepared.bind(keys)
+        self._graphs = Graphs(self._capture, graphs if prepared.captures else 0)
 
     @property
+    def graphs(self) -> int:
+        """Captured graphs."""
+        return len(self._graphs)
+
+    @property
+    @abstractmethod
     def memory_bytes(self) -> int:
-        """Of the keys, in the device's memory."""
-        return self._evaluator.keys.memory_bytes
+        """That the device's memory gets back when the session ends."""
 
     def load(self, files: Mapping[str, bytes]) -> Inputs:
         """The inputs of a request.
@@ -100,7 +110,13 @@ class Session(ABC):
     def run(self, requests: Sequence[Sequence[Ciphertext]]) -> list[list[Ciphertext]]:
         """The outputs of each of several requests, which run as one batch."""
         joined = [x[0] if len(x) == 1 else concatenate(x) for x in zip(*requests, strict=True)]
-        outputs = self._prepared.run(self._evaluator, joined)
+        try:
+            outputs = self._graphs.run(joined) or self._prepared.run(self._evaluator, joined)
+        except OutOfMemoryError:
+            if not self._graphs:
+                raise
+            self._graphs.give_up()
+            outputs = self._prepared.run(self._evaluator, joined)
         found: list[list[Ciphertext]] = []
         begin = 0
         for request in requests:
@@ -110,6 +126,9 @@ class Session(ABC):
         # An error of the device is this batch's, and not the next one's.
         self._prepared.context.synchronize()
         return found
+
+    def _capture(self, inputs: Sequence[Ciphertext]) -> Graph:
+        return self._prepared.capture(self._evaluator, inputs)
 
     def dump(self, outputs: Sequence[Ciphertext], single: bool) -> Answer:
         """The outputs of one request as files; `single`: of a request for one evaluation."""
@@ -126,7 +145,15 @@ class Session(ABC):
 
 
 class _OwnSession(Session):
-    """Of Hemera's clients."""
+    """Of Hemera's clients, who share a context and encoded weights for each model."""
+
+    def __init__(self, package: Package, prepared: PreparedModel, keys: Keys, graphs: int) -> None:
+        super().__init__(package, prepared, keys, graphs)
+        self._key_bytes = keys.memory_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._key_bytes + self._graphs.memory_bytes
 
     def _load(self, data: bytes) -> Ciphertext:
         return self._evaluator.load(data)
@@ -136,11 +163,19 @@ class _OwnSession(Session):
 
 
 class _ForeignSession(Session):
-    """Of SEAL's and OpenFHE's clients, with their own parameters and a context for these."""
+    """Of SEAL's and OpenFHE's clients, with their own parameters and a context for these: all that it holds
+    counts, the keys, the weights encoded for it, and the tables of its transforms."""
 
     def __init__(self, package: Package, session: seal.Session | openfhe.Session) -> None:
-        super().__init__(package.prepare(session.context), session.keys)
+        super().__init__(package, package.prepare(session.context), session.keys)
         self._session = session
+        params = session.params
+        primes = {prime for base in (*params.primes, params.special_primes) for prime in base}
+        self._tables = _TABLE_BYTES * len(primes) * params.degree if session.context.device == "cpu" else 0
+
+    @property
+    def memory_bytes(self) -> int:
+        return self._prepared.memory_used + self._tables
 
     def _load(self, data: bytes) -> Ciphertext:
         return self._session.load_ciphertext(data)
@@ -158,11 +193,13 @@ class Loader:
     Args:
         device: as of `Context`.
         threads: of the CPU.
+        graphs: as of `Settings`.
     """
 
-    def __init__(self, device: str, threads: int | None) -> None:
+    def __init__(self, device: str, threads: int | None, graphs: int = 0) -> None:
         self._device = device
         self._threads = threads
+        self._graphs = graphs
         self._contexts: dict[str, Context] = {}
         self._prepared: dict[str, PreparedModel] = {}
 
@@ -192,7 +229,7 @@ class Loader:
             keys = context.load(files[OWN])
             if not isinstance(keys, Keys):
                 raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
-            return _OwnSession(prepared, keys)
+            return _OwnSession(package, prepared, keys, self._graphs)
         source = str(files[FOREIGN[0]])
         session: seal.Session | openfhe.Session
         if library == "SEAL":
@@ -215,10 +252,10 @@ class Loader:
 
 
 class SessionCache:
-    """Sessions by client and model, those that were used last, while their keys fit into a number of bytes.
+    """Sessions by client and model, those that were used last, while they fit into a number of bytes.
 
     Args:
-        limit: bytes of keys in the device's memory. One session stays whatever it takes.
+        limit: bytes of the sessions in the device's memory. One session stays whatever it takes.
     """
 
     def __init__(self, limit: int) -> None:
@@ -228,9 +265,15 @@ class SessionCache:
 
     @property
     def bytes(self) -> int:
-        """Of all keys."""
+        """Of all sessions."""
         with self._lock:
             return sum(session.memory_bytes for _, session in self._sessions.values())
+
+    @property
+    def graphs(self) -> int:
+        """Captured graphs of all sessions."""
+        with self._lock:
+            return sum(session.graphs for _, session in self._sessions.values())
 
     def __len__(self) -> int:
         with self._lock:
@@ -249,6 +292,7 @@ class SessionCache:
             found = self._sessions.get(place)
             if found is not None and found[0] == generation:
                 self._sessions.move_to_end(place)
+                self._make_room()  # sessions grow, by graphs and encoded weights
                 return found[1]
         made = make()
         self.put(client, model, generation, made)
@@ -259,10 +303,13 @@ class SessionCache:
         with self._lock:
             self._sessions[client, model] = (generation, session)
             self._sessions.move_to_end((client, model))
-            total = sum(each.memory_bytes for _, each in self._sessions.values())
-            while total > self._limit and len(self._sessions) > 1:
-                _, (_, oldest) = self._sessions.popitem(last=False)
-                total -= oldest.memory_bytes
+            self._make_room()
+
+    def _make_room(self) -> None:
+        total = sum(each.memory_bytes for _, each in self._sessions.values())
+        while total > self._limit and len(self._sessions) > 1:
+            _, (_, oldest) = self._sessions.popitem(last=False)
+            total -= oldest.memory_bytes
 
     def drop(self, client: str, model: str) -> None:
         """Forgets a session."""

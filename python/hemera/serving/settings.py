@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 from hemera.errors import ParameterError
@@ -25,7 +26,10 @@ class Settings:
     store_bytes: int = 64 * GIB
     """All keys on disk together; nothing is evicted, uploads beyond it are refused."""
     loaded_key_bytes: int = 8 * GIB
-    """Keys in the device's memory; those used least recently make room."""
+    """Keys in the device's memory, with captured graphs, and contexts of other libraries' clients; those used
+    least recently make room."""
+    graphs: int = 8
+    """Captured graphs of one client and model, on a GPU; 0: none."""
 
     waiting_requests: int = 64
     """Requests of one client and model that may wait."""
@@ -35,6 +39,13 @@ class Settings:
     """Uploads of keys at once."""
     batch: int = 32
     """Largest number of evaluations that run together, and that one request has."""
+
+    requests_per_second: float = math.inf
+    """Of each client, on average, whatever they ask for; infinite: no limit."""
+    bytes_per_second: float = math.inf
+    """Of the bodies that each client sends, keys and requests, on average."""
+    burst_seconds: float = 10.0
+    """For so long a client may save up what it does not use of these two."""
 
     request_seconds: float = 300.0
     """From a request's arrival to its answer."""
@@ -48,8 +59,9 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, (int, float)) and not value > 0:
-                raise ParameterError(f"{field.name} must be above 0, not {value}")
+            if not isinstance(value, (int, float)) or value > 0 or (field.name == "graphs" and value == 0):
+                continue
+            raise ParameterError(f"{field.name} must be above 0, not {value}")
         if self.request_bytes > self.waiting_bytes:
             raise ParameterError(
                 f"no request of {self.request_bytes} bytes would ever be taken where all that wait may have "

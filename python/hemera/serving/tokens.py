@@ -33,11 +33,13 @@ def require_name(name: str, what: str) -> str:
 class Clients:
     """Who may ask. A token is the client's name, a point and 256 random bits.
 
-    Read at each request, so that a client may be added and removed while the server runs.
+    Looked for at each request, so that a client may be added and removed while the server runs.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._read: dict[str, tuple[tuple[int, ...], tuple[str, str]]] = {}
+        """What was in a client's file, and which file that was."""
 
     def add(self, name: str) -> str:
         """A new client's token, which is kept nowhere; MismatchError where the client is there already."""
@@ -72,10 +74,20 @@ class Clients:
 
     def _kept(self, name: str) -> tuple[str, str] | None:
         """A client's id, and the hash of its token."""
+        file = self._file(name)
         try:
-            kept = json.loads(self._file(name).read_bytes())
-            return str(kept["id"]), str(kept["token_sha256"])
+            # Files are replaced as a whole, so another one has other numbers here.
+            found = file.stat()
+            which = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
+            before = self._read.get(name)
+            if before is not None and before[0] == which:
+                return before[1]
+            kept = json.loads(file.read_bytes())
+            told = str(kept["id"]), str(kept["token_sha256"])
+            self._read[name] = (which, told)
+            return told
         except FileNotFoundError:
+            self._read.pop(name, None)
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FileError(f"cannot read the client's file {self._file(name)}: {error}") from None

@@ -1,4 +1,4 @@
-"""`hemera score-trees` and `hemera bench apps` on small tables."""
+"""`hemera score-trees` on small tables."""
 
 from __future__ import annotations
 
@@ -190,23 +190,3 @@ def test_wrong_usage(tmp_path: Path, capsys: Any) -> None:
     path.write_text(json.dumps(contents["model"]))
     assert main(["score-trees", "--device", "cpu", "--data", "digits", "--model", str(path)]) == 1
     assert "13 features, and digits has 64" in capsys.readouterr().err
-
-
-def test_beside_seal(tmp_path: Path) -> None:
-    pytest.importorskip("tenseal")
-    path = tmp_path / "apps.json"
-    arguments = ["--device", "cpu", "--n", "8192", "--samples", "2", "--rounds", "1", "--json", str(path)]
-    assert main(["bench", "apps", *arguments]) == 0
-    rows = json.loads(path.read_text())["rows"]
-    assert [(row["workload"], row["parameters"]) for row in rows] == [
-        ("paper", "8192-218"),
-        ("paper", "8192-214"),
-        ("packed", "8192-218"),
-        ("packed", "8192-214"),
-        ("packed", "auto"),
-    ]
-    for row in rows:
-        assert row["checked"] is True
-        assert row["hemera_ms"] > 0
-        assert row["seal_ms"] > 0
-    assert rows[0]["operations_per_sample"] == paper.PER_SAMPLE

@@ -106,9 +106,9 @@ class Running:
 
 
 @contextmanager
-def serving(home: Home, **limits: Any) -> Iterator[Running]:
+def serving(home: Home, *, clock: Callable[[], float] = time.monotonic, **limits: Any) -> Iterator[Running]:
     """A server for the folder, in a thread."""
-    service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}))
+    service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}), clock=clock)
     listener = listen("127.0.0.1", 0)
     config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
     server = uvicorn.Server(config)

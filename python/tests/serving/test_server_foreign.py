@@ -15,6 +15,7 @@ import hemera as hm
 from hemera.interop import openfhe, seal
 from hemera.serving import export
 from hemera.serving.service import Home
+from hemera.serving.sessions import Loader, SessionCache
 from hemera.serving.wire import write_body
 
 from .conftest import serving
@@ -132,3 +133,30 @@ def test_rubbish_for_a_context(tmp_path: Path, data: bytes) -> None:
         response = put(http, {"context": data, "relinearization": data})
         assert response.status_code == 422
         assert response.json()["error"]["code"] == "format"
+
+
+def test_what_a_foreign_client_holds_counts() -> None:
+    """Its keys as its context has them, the weights that are encoded for it, and the context's tables."""
+    files = VECTORS / "seal" / "bfv"
+    session = seal.Session(files / "parms.zstd.seal", device="cpu")
+    degree = session.params.degree
+
+    def weighted(x: Any) -> Any:
+        return x * np.arange(degree) + 1
+
+    package = export(weighted, inputs=degree, name="m", params=session.params)
+    own = session.load_keys(relinearization=files / "relin_keys.seeded.seal").memory_bytes
+    names = {"context": "parms.zstd.seal", "relinearization": "relin_keys.seeded.seal"}
+    paths = {name: files / file for name, file in names.items()}
+    found = Loader("cpu", 1).load(package, "SEAL", paths)
+    primes = {prime for base in (*session.params.primes, session.params.special_primes) for prime in base}
+    held = found.memory_bytes
+    assert held >= own + 32 * degree * len(primes)
+    request = found.load({"x": (files / "ct_a.zlib.seal").read_bytes()})
+    found.run([request.values])
+    del request
+    assert found.memory_bytes >= held + 8 * degree  # the encoded weights
+    cache = SessionCache(2 * held)
+    cache.put("alice", "m", 1, Loader("cpu", 1).load(package, "SEAL", paths))
+    cache.put("bob", "m", 1, found)
+    assert len(cache) == 1  # two fitted before the weights were there

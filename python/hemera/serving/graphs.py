@@ -1,0 +1,102 @@
+"""Captured graphs of one client's evaluations of one model: which forms of inputs are captured, and kept."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from hemera.ciphertext import Ciphertext
+from hemera.errors import DeviceError, MismatchError, OutOfMemoryError
+from hemera.graph import Graph
+from hemera.serving.logs import log
+
+__all__ = ["Graphs", "form_of"]
+
+_FIRST = 2
+"""Times that inputs of a form come before they are captured: who asks once does not pay for it, and what is
+encoded when a model first runs is there."""
+_FORMS_COUNTED = 256
+"""A client chooses the forms, so they must not be without end."""
+
+
+def form_of(x: Ciphertext) -> tuple[object, ...]:
+    """What must be the same for inputs that run by one graph."""
+    return (x.level, x.scale, x.size, x.slots, x.encoding, x.shape)
+
+
+class Graphs:
+    """Captures the forms of inputs that come most often, and replays them. Of the computing thread; the sizes
+    may be asked for from any.
+
+    Args:
+        capture: makes a graph of inputs like these.
+        limit: graphs that are kept. When there are as many, a form takes the place of the one that came least
+            often once it has come twice as often: changing forms do not drive each other out.
+    """
+
+    def __init__(self, capture: Callable[[Sequence[Ciphertext]], Graph], limit: int) -> None:
+        self._capture = capture
+        self._limit = limit
+        self._graphs: dict[tuple[object, ...], Graph] = {}
+        self._came: dict[tuple[object, ...], int] = {}
+        self._memory = 0
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of all graphs, in the device's memory."""
+        return self._memory
+
+    def run(self, inputs: Sequence[Ciphertext]) -> list[Ciphertext] | None:
+        """The outputs by a graph, or None: the caller computes them.
+
+        Raises:
+            Error: as the circuit does.
+        """
+        form = tuple(form_of(x) for x in inputs)
+        if form not in self._came and len(self._came) >= _FORMS_COUNTED:
+            self._came = {kept: self._came[kept] for kept in self._graphs}
+        self._came[form] = self._came.get(form, 0) + 1
+        if form not in self._graphs and not self._make(form, inputs):
+            return None
+        try:
+            found = self._graphs[form](*inputs)
+        except MismatchError:  # more noise than the example had
+            return None
+        return [found] if isinstance(found, Ciphertext) else list(found)
+
+    def give_up(self) -> None:
+        """Forgets all graphs, and captures no more: the device has no room for them."""
+        self._limit = 0
+        self._graphs.clear()
+        self._came.clear()
+        self._count()
+
+    def _make(self, form: tuple[object, ...], inputs: Sequence[Ciphertext]) -> bool:
+        """Captures a form, if it is worth it and there is room."""
+        came = self._came[form]
+        if came < _FIRST or self._limit == 0:
+            return False
+        if len(self._graphs) >= self._limit:
+            least = min(self._graphs, key=lambda kept: self._came[kept])
+            if came < 2 * self._came[least]:
+                return False
+            del self._graphs[least]
+        try:
+            self._graphs[form] = self._capture(inputs)
+        except OutOfMemoryError:
+            self.give_up()
+            return False
+        except DeviceError as error:
+            # An operation can not be captured; or the device has failed, which the caller finds out.
+            log("not captured", level=logging.WARNING, error=error)
+            self.give_up()
+            return False
+        finally:
+            self._count()
+        return True
+
+    def _count(self) -> None:
+        self._memory = sum(graph.memory_bytes for graph in self._graphs.values())

@@ -1,0 +1,84 @@
+"""The operations that programs are made of: each checks, plans, runs, and computes in the clear."""
+
+from hemera.serving.operations.arithmetic import (
+    Add,
+    AddArray,
+    AddNumber,
+    Dot,
+    DotArrays,
+    Multiply,
+    MultiplyArray,
+    MultiplyNumber,
+    Negate,
+    Power,
+    Subtract,
+)
+from hemera.serving.operations.base import Encoded, KeysOf, Operation, Place, Running, parts_of
+from hemera.serving.operations.circuits import (
+    MAX_FUNCTIONS,
+    Bootstraps,
+    Matmul,
+    OfNamedFunction,
+    OfPolynomial,
+)
+from hemera.serving.operations.slots import Conjugate, Rotate, RotateRows, Sum, SwapRows, Take
+
+__all__ = [
+    "MAX_FUNCTIONS",
+    "OPERATIONS",
+    "Add",
+    "AddArray",
+    "AddNumber",
+    "Bootstraps",
+    "Conjugate",
+    "Dot",
+    "DotArrays",
+    "Encoded",
+    "KeysOf",
+    "Matmul",
+    "Multiply",
+    "MultiplyArray",
+    "MultiplyNumber",
+    "Negate",
+    "OfNamedFunction",
+    "OfPolynomial",
+    "Operation",
+    "Place",
+    "Power",
+    "Rotate",
+    "RotateRows",
+    "Running",
+    "Subtract",
+    "Sum",
+    "SwapRows",
+    "Take",
+    "parts_of",
+]
+
+OPERATIONS: dict[str, type[Operation]] = {
+    kind.name: kind
+    for kind in (
+        Add,
+        Subtract,
+        Negate,
+        Multiply,
+        Power,
+        Dot,
+        AddNumber,
+        MultiplyNumber,
+        AddArray,
+        MultiplyArray,
+        DotArrays,
+        Rotate,
+        RotateRows,
+        Conjugate,
+        SwapRows,
+        Sum,
+        Take,
+        Matmul,
+        OfPolynomial,
+        OfNamedFunction,
+        Bootstraps,
+    )
+}
+"""By the name that files have."""

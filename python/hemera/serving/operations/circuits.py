@@ -1,0 +1,255 @@
+"""Circuits of CKKS: matrices, functions and bootstraps."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from hemera import circuits
+from hemera.ciphertext import Ciphertext
+from hemera.circuits import Bootstrap, Function, LinearTransform, Polynomial
+from hemera.errors import MismatchError, ParameterError
+from hemera.serving.operations.base import (
+    KeysOf,
+    Operation,
+    Place,
+    Product,
+    Running,
+    SlotBySlot,
+    parts_of,
+)
+from hemera.serving.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
+
+
+@dataclass(frozen=True, eq=False)
+class Matmul(Operation):
+    """Each vector as a row times a plain matrix of shape (values, columns)."""
+
+    name: ClassVar[str] = "matmul"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    matrix: Array
+    baby_steps: int = 0
+    """Rotations that share a preparation: decided once, so that the keys are the same for any parameters."""
+    fewest_keys: bool = False
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        matrix = constant(self.matrix, scheme, "a matrix")
+        if matrix.ndim != 2:
+            raise TypeError(f"x @ matrix takes a plain matrix of two axes, not an array of {matrix.shape}")
+        return Matmul(matrix, integer(self.baby_steps, "baby_steps", 0, MAX_SLOTS), bool(self.fewest_keys))
+
+    def form(self, forms: list[Form]) -> Form:
+        if max(self.matrix.shape) > forms[0].slots:
+            raise MismatchError(
+                f"a matrix of shape {self.matrix.shape} and values of {forms[0].slots} slots do not fit; "
+                "give the input more: InputSpec(..., slots=)"
+            )
+        return forms[0]
+
+    @property
+    def depth(self) -> int:
+        return 1
+
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        rotations = self.plan(place).rotations
+        for steps in rotations:
+            keys.rotate(steps, place.level)
+        if rotations:
+            keys.together.append(rotations)
+
+    def plan(self, place: Place) -> LinearTransform:
+        return LinearTransform(
+            self.matrix.T,
+            place.params,
+            slots=place.form.slots,
+            level=place.level,
+            baby_steps=self.baby_steps,
+            fewest_keys=self.fewest_keys,
+        )
+
+    def decided(self, place: Place) -> Matmul:
+        """The same with the baby steps that cost least for these parameters."""
+        wanted = self.plan(place).rotations
+        steps = 1
+        while steps < place.form.slots:
+            found = dataclasses.replace(self, baby_steps=steps)
+            if found.plan(place).rotations == wanted:
+                return found
+            steps *= 2
+        return dataclasses.replace(self, baby_steps=steps)
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.transform(xs[0], at.plan)
+
+    def clear(self, *xs: Array) -> Array:
+        rows, columns = self.matrix.shape
+        result = np.zeros((*xs[0].shape[:-1], xs[0].shape[-1]), np.result_type(xs[0], self.matrix))
+        result[..., :columns] = xs[0][..., :rows] @ self.matrix
+        return result
+
+
+class _OfFunction(Product):
+    """A function of `hemera.circuits`, slot by slot."""
+
+    schemes = ("ckks",)
+
+    @property
+    @abstractmethod
+    def function(self) -> Function: ...
+
+    @property
+    def depth(self) -> int:
+        return self.function.depth
+
+    def plan(self, place: Place) -> Function:
+        del place
+        return self.function
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.apply(at.plan, *xs)
+
+    def clear(self, *xs: Array) -> Array:
+        return self.function.evaluate_clear(*xs)
+
+
+_MAX_DEGREE = 1023
+
+
+@dataclass(frozen=True, eq=False)
+class OfPolynomial(_OfFunction):
+    name: ClassVar[str] = "polynomial"
+    coefficients: Array
+    basis: str
+    low: float
+    high: float
+    per_slot: bool
+    error: float
+    title: str
+
+    @classmethod
+    def of(cls, function: Polynomial) -> OfPolynomial:
+        low, high = function.interval
+        per_slot = function._native.width != 1
+        return cls(function.coefficients, function.basis, low, high, per_slot, function.error, function.name)
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        coefficients = constant(self.coefficients, scheme, "coefficients")
+        if coefficients.ndim != 1 + bool(self.per_slot) or len(coefficients) > _MAX_DEGREE + 1:
+            raise ParameterError(
+                f"coefficients of shape {coefficients.shape}: one polynomial of a degree up to {_MAX_DEGREE}"
+            )
+        checked = OfPolynomial(
+            coefficients,
+            self.basis,
+            real(self.low, "an interval's end"),
+            real(self.high, "an interval's end"),
+            bool(self.per_slot),
+            real(self.error, "an error"),
+            str(self.title)[:_MAX_TITLE],
+        )
+        _ = checked.function  # raises
+        return checked
+
+    @functools.cached_property
+    def function(self) -> Function:
+        return Polynomial(
+            self.coefficients,
+            basis=cast(Any, self.basis),
+            interval=(self.low, self.high),
+            per_slot=self.per_slot,
+            error=self.error,
+            name=self.title,
+        )
+
+    def form(self, forms: list[Form]) -> Form:
+        if self.per_slot and self.coefficients.shape[-1] != forms[0].slots:
+            raise MismatchError(
+                f"coefficients for {self.coefficients.shape[-1]} slots and a value of {forms[0].slots}"
+            )
+        return forms[0]
+
+
+_MAX_TITLE = 200
+_MAX_BITS = 50
+MAX_FUNCTIONS = 32
+"""Different functions of a program by name: each is approximated anew when a file is loaded, in up to some
+seconds."""
+
+
+@functools.lru_cache(maxsize=4 * MAX_FUNCTIONS)
+def _made(name: str, numbers: tuple[tuple[str, float], ...]) -> Function:
+    return circuits.from_recipe(name, dict(numbers))
+
+
+@dataclass(frozen=True)
+class OfNamedFunction(_OfFunction):
+    """A function that `hemera.circuits` makes of a name and numbers, such as sigmoid((-8, 8), bits=20)."""
+
+    name: ClassVar[str] = "function"
+    operands: ClassVar[int] = 0
+    of: str
+    numbers: dict[str, float]
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        if not isinstance(self.of, str) or not isinstance(self.numbers, dict):
+            raise TypeError("a function is given by its name and numbers")
+        numbers = {str(key): real(value, key) for key, value in self.numbers.items()}
+        if numbers.get("bits", 0) > _MAX_BITS:
+            raise ParameterError(f"a function to {numbers['bits']} bits; at most {_MAX_BITS} are taken")
+        checked = OfNamedFunction(self.of, numbers)
+        _ = checked.function  # raises
+        return checked
+
+    @functools.cached_property
+    def function(self) -> Function:
+        return _made(self.of, tuple(sorted(self.numbers.items())))
+
+    @property
+    def arity(self) -> int:
+        """How many values it takes."""
+        return len(self.function.intervals)
+
+    def form(self, forms: list[Form]) -> Form:
+        if len(forms) != self.arity:
+            raise MismatchError(f"{self.of} takes {self.arity} values, not {len(forms)}")
+        return super().form(forms)
+
+
+@dataclass(frozen=True)
+class Bootstraps(SlotBySlot):
+    """A bootstrap by `hemera.circuits.Bootstrap` with these settings."""
+
+    name: ClassVar[str] = "bootstrap"
+    schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
+    real: bool = False
+    iterations: int = 1
+    merge_parts: bool = False
+
+    def validated(self, scheme: SchemeName) -> Operation:
+        del scheme
+        iterations = integer(self.iterations, "iterations", 1, 8)
+        return Bootstraps(bool(self.real), iterations, bool(self.merge_parts))
+
+    def settings(self, form: Form) -> dict[str, Any]:
+        """Arguments of `hemera.circuits.Bootstrap`."""
+        return {"slots": form.slots, **parts_of(self)}
+
+    def use_keys(self, keys: KeysOf, place: Place) -> None:
+        settings = self.settings(place.form)
+        if settings not in keys.bootstraps:
+            keys.bootstraps.append(settings)
+
+    def plan(self, place: Place) -> Bootstrap:
+        return Bootstrap(place.params, **self.settings(place.form))
+
+    def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
+        return at.ev.bootstrap(xs[0], at.plan)
+
+    def clear(self, *xs: Array) -> Array:
+        return np.real(xs[0]) if self.real else xs[0]

@@ -1,0 +1,264 @@
+"""Which evaluations are captured, what graphs count for, and that they end with their keys."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+from hemera.serving import Package
+from hemera.serving.client import LocalModel
+from hemera.serving.graphs import Graphs
+from hemera.serving.operations import Encoded
+from hemera.serving.prepared import PreparedModel
+from hemera.serving.service import Home
+from hemera.serving.sessions import Loader, Session, SessionCache
+
+from .conftest import BOUND, client_of, expected, serving
+
+GPUS = [name for name in hm.devices() if name != "cpu"]
+
+
+class Recorder:
+    """Captures that are noted: the graphs give their inputs back."""
+
+    def __init__(self) -> None:
+        self.captured: list[tuple[int, ...]] = []
+        self.replayed: list[tuple[int, ...]] = []
+        self.fails: type[Exception] | None = None
+        self.refuses = False
+
+    def capture(self, inputs: Sequence[hm.Ciphertext]) -> Any:
+        if self.fails is not None:
+            raise self.fails("as the test wants")
+        self.captured.append(inputs[0].shape)
+        recorder = self
+
+        class Graph:
+            memory_bytes = 1000 * len(inputs[0])
+
+            def __call__(self, *xs: hm.Ciphertext) -> tuple[hm.Ciphertext, ...]:
+                if recorder.refuses:
+                    raise errors.MismatchError("more noise than the example")
+                recorder.replayed.append(xs[0].shape)
+                return xs
+
+        return Graph()
+
+
+@pytest.fixture(scope="module")
+def batch(local: LocalModel) -> hm.Ciphertext:
+    return local.context.encrypt(np.ones((8, 8)), local.secret_key)
+
+
+def test_a_form_is_captured_when_it_comes_again(batch: hm.Ciphertext, local: LocalModel) -> None:
+    recorder = Recorder()
+    graphs = Graphs(recorder.capture, limit=4)
+    assert graphs.run([batch[:2]]) is None
+    assert graphs.run([batch[:3]]) is None
+    assert (recorder.captured, len(graphs), graphs.memory_bytes) == ([], 0, 0)
+    for _ in range(3):
+        (found,) = graphs.run([batch[:2]]) or []
+        assert found.shape == (2,)
+    assert graphs.run([batch[:3]])
+    assert recorder.captured == [(2,), (3,)]
+    assert recorder.replayed == [(2,), (2,), (2,), (3,)]
+    assert (len(graphs), graphs.memory_bytes) == (2, 5000)
+    low = local.context.encrypt(local.context.encode(np.ones((2, 8)), level=0), local.secret_key)
+    assert graphs.run([low]) is None  # another level is another form
+    graphs.give_up()
+    assert (len(graphs), graphs.memory_bytes) == (0, 0)
+    assert [graphs.run([batch[:2]]) for _ in range(3)] == [None] * 3
+
+
+def test_a_form_takes_anothers_place_when_it_comes_twice_as_often(batch: hm.Ciphertext) -> None:
+    recorder = Recorder()
+    graphs = Graphs(recorder.capture, limit=2)
+    for size in (1, 1, 2, 2, 2):
+        graphs.run([batch[:size]])
+    for _ in range(3):
+        assert graphs.run([batch[:3]]) is None
+    assert graphs.run([batch[:3]]) is not None  # 4 times, and the first form twice
+    assert recorder.captured == [(1,), (2,), (3,)]
+    for _ in range(20):  # neither drives the other out by turns
+        graphs.run([batch[:2]])
+        graphs.run([batch[:3]])
+    assert recorder.captured == [(1,), (2,), (3,)]
+    assert len(graphs) == 2
+
+
+def test_forms_without_end_are_not_all_counted(batch: hm.Ciphertext, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hemera.serving.graphs._FORMS_COUNTED", 3)
+    graphs = Graphs(Recorder().capture, limit=2)
+    for size in (1, 1, 2, 3, 4):
+        graphs.run([batch[:size]])
+    assert len(graphs._came) == 2  # the one that was captured, and the last
+    assert graphs.run([batch[:1]]) is not None
+
+
+def test_what_no_graph_takes_is_left_to_the_caller(batch: hm.Ciphertext) -> None:
+    recorder = Recorder()
+    graphs = Graphs(recorder.capture, limit=2)
+    for _ in range(2):
+        found = graphs.run([batch])
+    assert found is not None
+    recorder.refuses = True
+    assert graphs.run([batch]) is None
+    assert len(graphs) == 1
+    for kind in (errors.OutOfMemoryError, errors.DeviceError):
+        recorder = Recorder()
+        graphs = Graphs(recorder.capture, limit=2)
+        assert [graphs.run([batch]) is not None for _ in range(2)] == [False, True]
+        recorder.fails = kind
+        assert [graphs.run([batch[:1]]) for _ in range(2)] == [None, None]
+        assert len(graphs) == 0  # gave their memory back
+        recorder.fails = None
+        assert [graphs.run([batch[:1]]) for _ in range(3)] == [None] * 3
+    recorder.fails = errors.LevelError
+    graphs = Graphs(recorder.capture, limit=2)
+    graphs.run([batch])
+    with pytest.raises(errors.LevelError):
+        graphs.run([batch])
+    none = Graphs(recorder.capture, limit=0)
+    assert [none.run([batch]) for _ in range(5)] == [None] * 5
+
+
+@pytest.fixture
+def session(package: Package, keys: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes sessions that capture, though it is on the CPU, where graphs call the circuit."""
+    monkeypatch.setattr(PreparedModel, "captures", True)
+    (tmp_path / "keys").write_bytes(keys)
+
+    def make(graphs: int = 4) -> Session:
+        return Loader("cpu", 1, graphs).load(package, "Hemera", {"keys": tmp_path / "keys"})
+
+    return make
+
+
+def answers(session: Session, local: LocalModel, rows: Any) -> Any:
+    (array,) = local.interface.encode(rows)
+    (found,) = session.run([[session._load(bytes(local.context.encrypt(array, local.secret_key)))]])
+    return local.interface.decode(local.decrypt(session.dump(found, single=False)), len(rows))
+
+
+def test_a_session_answers_the_same_by_graphs(session: Any, local: LocalModel) -> None:
+    own = session()
+    keys = own.memory_bytes
+    rows = np.random.default_rng(3).uniform(-1, 1, (5, 8))
+    for at in range(4):
+        np.testing.assert_allclose(answers(own, local, rows + at), expected(rows + at), atol=1e-5)
+        assert own.graphs == (at >= 1)
+    assert own.memory_bytes > keys
+    assert session(graphs=0).graphs == 0
+
+
+def test_a_graph_keeps_the_weights_that_it_reads(package: Package, local: LocalModel) -> None:
+    """Also when others, of other scales, have taken their place: a recording knows addresses."""
+    prepared = package.prepare(local.context)
+    evaluator = prepared.bind(package.generate_keys(local.context, local.secret_key))
+    x = local.context.encrypt(np.ones((1, 8)), local.secret_key)
+    graph = prepared.capture(evaluator, [x])
+    encoded = [plan for plan in prepared._plans if isinstance(plan, Encoded)]
+    assert encoded
+    assert all(each._found for each in encoded)
+    held = local.context.memory_used
+    for each in encoded:
+        each._found.clear()
+    gc.collect()
+    assert local.context.memory_used == held
+    del graph
+    gc.collect()
+    assert local.context.memory_used < held
+
+
+def test_a_device_without_room_gives_up_its_graphs(
+    session: Any, local: LocalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = session()
+    rows = np.ones((2, 8))
+    for _ in range(2):
+        answers(own, local, rows)
+    assert own.graphs == 1
+
+    def full(*_: object) -> None:
+        raise errors.OutOfMemoryError("no room")
+
+    monkeypatch.setattr("hemera.graph.Graph.__call__", full)
+    np.testing.assert_allclose(answers(own, local, rows), expected(rows), atol=1e-5)
+    assert own.graphs == 0
+
+
+def test_graphs_take_room_and_end_with_their_keys(session: Any, local: LocalModel) -> None:
+    first, second = session(), session()
+    size = first.memory_bytes
+    cache = SessionCache(2 * size)
+    cache.put("first", "m", 1, first)
+    cache.put("second", "m", 1, second)
+    assert (len(cache), cache.graphs) == (2, 0)
+    for _ in range(2):
+        answers(second, local, np.ones((4, 8)))
+    assert cache.graphs == 1
+    assert cache.get("second", "m", 1, lambda: first) is second  # grew: the other makes room
+    assert (len(cache), cache.graphs) == (1, 1)
+    assert cache.peek("first", "m", 1) is None
+    cache.drop("second", "m")
+    assert (len(cache), cache.bytes, cache.graphs) == (0, 0, 0)
+
+
+def test_nothing_is_captured_on_the_cpu(package: Package, keys: bytes, tmp_path: Path, local: Any) -> None:
+    (tmp_path / "keys").write_bytes(keys)
+    own = Loader("cpu", 1, 8).load(package, "Hemera", {"keys": tmp_path / "keys"})
+    for _ in range(3):
+        answers(own, local, np.ones((1, 8)))
+    assert own.graphs == 0
+
+
+@pytest.mark.skipif(not GPUS, reason="there is no GPU")
+def test_a_server_on_a_gpu_captures(home: Home) -> None:
+    """Requests of several sizes, of two clients from several threads: each answer is right, by graphs and
+    without, and graphs end with their keys."""
+    tokens = {name: home.clients.add(name) for name in ("alice", "bob")}
+    with serving(home, device=GPUS[0]) as server:
+        clients = [client_of(server.url, token) for token in tokens.values()]
+        before = 0.0
+
+        def ask(at: int) -> None:
+            rows = np.random.default_rng(at).uniform(-1, 1, (1 + at % 3, 8))
+            np.testing.assert_allclose(clients[at % 2].predict("scores", rows), expected(rows), atol=1e-6)
+
+        for at in range(12):
+            ask(at)
+            if at == 1:  # once each: keys, and nothing captured
+                assert server.metric("hemera_captured_graphs") == 0
+                before = server.metric("hemera_loaded_key_bytes")
+        assert server.metric("hemera_captured_graphs") >= 2
+        assert server.metric("hemera_loaded_key_bytes") > before
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ask, range(200), timeout=BOUND))
+        for client in clients:
+            client.remove_keys("scores")
+            client.close()
+        assert server.metric("hemera_captured_graphs") == 0
+        assert server.metric("hemera_loaded_key_bytes") == 0
+    with serving(home, device=GPUS[0], graphs=0) as server, client_of(server.url, tokens["bob"]) as client:
+        for _ in range(3):
+            np.testing.assert_allclose(client.predict("scores", np.ones(8)), expected(np.ones(8)), atol=1e-6)
+        assert server.metric("hemera_captured_graphs") == 0
+
+
+@pytest.mark.skipif(not GPUS, reason="there is no GPU")
+def test_a_graph_tells_its_memory() -> None:
+    ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8), GPUS[0])
+    secret = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(secret))
+    x = ev.encrypt(np.ones((4, 8)))
+    graph = ev.capture(lambda a: a * a, x)
+    assert graph.is_recorded
+    assert graph.memory_bytes > 2 * x._native.memory_bytes  # the input, and the product at the least

@@ -1,0 +1,155 @@
+"""What each client may send in a second, by a clock of the tests: nothing here waits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hemera.serving.client import LocalModel
+from hemera.serving.problems import Refused
+from hemera.serving.rates import Rates
+from hemera.serving.service import Home
+
+from .conftest import client_of, expected, serving
+
+
+class Clock:
+    """Goes forward when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Limits:
+    """Rates by such a clock, and what was refused."""
+
+    def __init__(self, requests: float = math.inf, count: float = math.inf, burst: float = 2.0) -> None:
+        self.clock = Clock()
+        self.refused: list[str] = []
+        self.rates = Rates(requests, count, burst, refused=self.refused.append, clock=self.clock)
+
+
+def seconds_refused(ask: object) -> str:
+    """The Retry-After of what is refused."""
+    with pytest.raises(Refused) as refused:
+        ask()  # type: ignore[operator]
+    assert (refused.value.status, refused.value.code) == (429, "rate")
+    return refused.value.headers["Retry-After"]
+
+
+def test_requests_come_at_the_rate_after_a_burst() -> None:
+    limits = Limits(requests=4)  # of 8 at once
+    for _ in range(8):
+        limits.rates.request("alice")
+    assert seconds_refused(lambda: limits.rates.request("alice")) == "1"
+    limits.rates.request("bob")  # has a bucket of its own
+    limits.clock.now += 0.25
+    limits.rates.request("alice")
+    seconds_refused(lambda: limits.rates.request("alice"))
+    limits.clock.now += 0.125
+    seconds_refused(lambda: limits.rates.request("alice"))
+    limits.clock.now += 0.125  # what was refused took nothing
+    limits.rates.request("alice")
+    limits.clock.now += 3600  # saves no more than the burst
+    for _ in range(8):
+        limits.rates.request("alice")
+    seconds_refused(lambda: limits.rates.request("alice"))
+    assert limits.refused == ["requests"] * 4
+
+
+def test_a_rate_below_one_lets_one_come() -> None:
+    limits = Limits(requests=0.01)
+    limits.rates.request("alice")
+    assert seconds_refused(lambda: limits.rates.request("alice")) == "100"
+    limits.clock.now += 100
+    limits.rates.request("alice")
+
+
+def test_a_body_larger_than_the_burst_comes_and_is_waited_for() -> None:
+    limits = Limits(count=100)
+    limits.rates.body("alice", 1000)(1000)
+    assert seconds_refused(lambda: limits.rates.body("alice", 1)) == "8"  # 1000 - 200 at 100 a second
+    limits.rates.body("bob", 1)
+    limits.clock.now += 7.9
+    assert seconds_refused(lambda: limits.rates.body("alice", 1)) == "1"
+    limits.clock.now += 0.1
+    limits.rates.body("alice", 1)
+    assert limits.refused == ["bytes", "bytes"]
+
+
+def test_bytes_of_untold_bodies_count_when_they_come_and_told_ones_once() -> None:
+    limits = Limits(count=100)
+    came = limits.rates.body("alice", 0)
+    came(150)
+    told = limits.rates.body("alice", 30)
+    told(30)
+    limits.rates.body("alice", 0)(10)  # 10 of 200 are left: it begins
+    came(110)
+    assert seconds_refused(lambda: limits.rates.body("alice", 0)) == "1"
+    limits.clock.now += 1.0
+    limits.rates.body("alice", 0)
+
+
+def test_without_limits_all_come() -> None:
+    limits = Limits()
+    for _ in range(1000):
+        limits.rates.request("alice")
+        limits.rates.body("alice", 1 << 40)(1 << 41)
+    assert limits.refused == []
+
+
+def test_a_server_refuses_counts_and_tells(home: Home, local: LocalModel, keys: bytes) -> None:
+    clock = Clock()
+    (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
+    rate = 2 * len(body)
+    limits = {"requests_per_second": 2, "bytes_per_second": rate, "burst_seconds": 3}
+    token = home.clients.add("alice")
+    with serving(home, clock=clock, **limits) as server, server.http(token) as http:
+        told = http.get("/v1/models/scores").json()["rates"]
+        assert (told["requests_per_second"], told["bytes_per_second"]) == (2, rate)
+        assert http.put("/v1/models/scores/keys", content=keys).status_code == 201
+        owed = len(keys) - 3 * rate
+        assert owed > 0
+        response = http.post("/v1/models/scores/evaluate", content=body)
+        assert response.status_code == 429
+        assert response.json()["error"]["code"] == "rate"
+        assert int(response.headers["Retry-After"]) == math.ceil(owed / rate)
+        assert server.metric("hemera_rate_limited_total", limit="bytes") == 1
+        assert server.metric("hemera_requests_total", model="scores", status="429") == 1
+        clock.now += 3600
+        for _ in range(6):
+            assert http.get("/v1/models").status_code == 200
+        response = http.post("/v1/models/scores/evaluate", content=body)
+        assert (response.status_code, response.headers["Retry-After"]) == (429, "1")
+        assert server.metric("hemera_rate_limited_total", limit="requests") == 1
+        assert server.metric("hemera_received_bytes_total") == len(keys)  # nothing of what was refused
+        clock.now += 0.5
+        assert http.post("/v1/models/scores/evaluate", content=body).status_code == 200
+        # Others go on, and nobody without a token gets as far.
+        with server.http(home.clients.add("bob")) as other:
+            assert other.get("/v1/models").status_code == 200
+        with server.http("nobody.x") as nobody:
+            assert {nobody.get("/v1/models").status_code for _ in range(9)} == {401}
+
+
+def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        clock.now += seconds
+
+    token = home.clients.add("alice")
+    limits = {"requests_per_second": 0.5, "burst_seconds": 10}
+    with serving(home, clock=clock, **limits) as server, client_of(server.url, token) as client:
+        client.predict("scores", np.ones(8))
+        monkeypatch.setattr("hemera.serving.client.time.sleep", sleep)
+        for _ in range(4):
+            np.testing.assert_allclose(client.predict("scores", np.ones(8)), expected(np.ones(8)), atol=1e-6)
+    assert set(waited) == {2.0}
