@@ -112,9 +112,9 @@ void Embedding::unembed(const Launcher& launcher, const SlotView& slots, const C
   auto* const values = take<Complex>(workspace, n * slots.batch);
   // Doubles without a sign order like their bit patterns.
   auto* const patterns = reinterpret_cast<unsigned long long*>(largest);
-  centering_.center(launcher, values, in, slots.batch, log2_exact(n), log2_exact(degree_ / (2 * n)), base,
-                    exponent - 1, divisor, patterns, workspace);
   if (workspace.measures()) return;
+  centering_.center(launcher, values, in, slots.batch, log2_exact(n), log2_exact(degree_ / (2 * n)), base,
+                    exponent - 1, divisor, patterns);
   values_to_slots(launcher.stream, slots, values, roots_.data(), patterns);
 }
 
