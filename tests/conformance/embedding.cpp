@@ -129,10 +129,16 @@ Host encoded(Rig& rig, const RnsBase& base, std::size_t batch, const Slots& slot
              double scale) {
   const DeviceSlots in(rig, slots, slots_batch);
   poly::Poly out = rig.output(base, batch, 1, Form::coefficient);
+  poly::Poly evaluations = rig.output(base, batch, 1, Form::evaluation);
   rig.with_scratch([&](Workspace& workspace) {
     rig.backend->embed(*rig.queue, out.view(), in.view, scale, 5, base, workspace);
+    rig.backend->embed(*rig.queue, evaluations.view(), in.view, scale, 5, base, workspace, Form::evaluation);
   });
-  return rig.download(out);
+  const Host result = rig.download(out);
+  // Both forms are the same polynomials.
+  rig.backend->inverse_transform(*rig.queue, evaluations.view(), evaluations.view(), base);
+  EXPECT_EQ(rig.download(evaluations), result);
+  return result;
 }
 
 Slots decoded(Rig& rig, const Host& in, std::size_t batch, std::size_t n, double scale) {
