@@ -384,12 +384,6 @@ void Backend::embed(Queue& queue, const PolyView& out, const SlotView& slots, do
   });
 }
 
-void Backend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                                   std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
-  do_embed(queue, out, slots, scale, generator, base, workspace);
-  if (!workspace.measures()) do_transform(queue, out, out, Form::evaluation, base);
-}
-
 void Backend::unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                       std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                       double* largest) const {

@@ -161,8 +161,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
   /// Slots in the order of the embedding.
-  [[nodiscard]] SlotView embedding_slots(const Launcher& where, const SlotView& slots, std::uint64_t generator,
-                                         Workspace& workspace) const;
+  [[nodiscard]] SlotView embedding_slots(const Launcher& where, const SlotView& slots,
+                                         std::uint64_t generator, Workspace& workspace) const;
   /// Scaled residues of the limbs of `in`, or of products with `factor`, at these positions, and room for
   /// the extra rows, in scratch of `limbs` limbs; `shape` has the batch and the components.
   PolyView scaled_residues(const Launcher& where, const PolyShape& shape, const ConstPolyView& in,

@@ -34,13 +34,13 @@ struct CenteringWord {
 
 /// What the kernels get of it.
 struct CenteringTables {
-  const CenteringLimb* limbs;    // [limb]
-  const uint4* fragments;        // bytes of Q / q, [chunk, step, 2, lane]: of two column tiles each
-  const CenteringWord* words;    // [word]; the words that fill up are 0
+  const CenteringLimb* limbs;  // [limb]
+  const uint4* fragments;      // bytes of Q / q, [chunk, step, 2, lane]: of two column tiles each
+  const CenteringWord* words;  // [word]; the words that fill up are 0
   unsigned limb_count;
-  unsigned steps;                // of four limbs
-  unsigned range;                // words of a lane of a quad, which is how many chunks there are
-  unsigned top_word;             // of Q, the highest one
+  unsigned steps;     // of four limbs
+  unsigned range;     // words of a lane of a quad, which is how many chunks there are
+  unsigned top_word;  // of Q, the highest one
   // S / Q is at least floor(S 2^-64 top_word 2^(128 - top_shift)) reciprocal 2^-(64 + reciprocal_shift).
   unsigned top_shift;
   unsigned reciprocal_shift;
@@ -179,7 +179,7 @@ __device__ __forceinline__ void sum_words(std::uint64_t* words, const std::uint6
   constexpr unsigned tiles = steps >= 1 && steps <= 9 ? 2 : 1;
   constexpr unsigned kept = steps == 0 ? 1 : steps;
   const unsigned lane = threadIdx.x % lanes, g = lane / quad, t = lane % quad;
-  const auto residues = [&](unsigned step, unsigned row, std::uint32_t (&a)[4]) {
+  const auto residues = [&](unsigned step, unsigned row, std::uint32_t(&a)[4]) {
     const CenteringLimb limb = c.limbs[quad * step + t];
     // No branch, so that loads overlap: what fills up reads limb 0 and multiplies it by 0.
     const std::uint64_t* in = source + (quad * step + t < c.limb_count ? quad * step + t : 0) * limb_stride;
@@ -208,8 +208,9 @@ __device__ __forceinline__ void sum_words(std::uint64_t* words, const std::uint6
 #pragma unroll 1
     for (unsigned chunk = 0; chunk < c.range; ++chunk) {
       int sums[tiles][4][4] = {};
-      const auto add_step = [&](unsigned step, const std::uint32_t (&bytes)[tiles][4]) {
-        const uint4 low = __ldg(fragments + (2 * step) * lanes), high = __ldg(fragments + (2 * step + 1) * lanes);
+      const auto add_step = [&](unsigned step, const std::uint32_t(&bytes)[tiles][4]) {
+        const uint4 low = __ldg(fragments + (2 * step) * lanes),
+                    high = __ldg(fragments + (2 * step + 1) * lanes);
 #pragma unroll
         for (unsigned tile = 0; tile < tiles; ++tile) {
           const std::uint32_t(&b)[4] = bytes[tile];
@@ -270,8 +271,8 @@ __device__ __forceinline__ double centered_quotient(std::uint64_t* words, const 
   const uint128 upper = word_at(c.top_word) + static_cast<std::uint64_t>(lower >> 64);
   const uint128 over = word_at(c.top_word + 1) + static_cast<std::uint64_t>(upper >> 64);
   const auto joined = [](uint128 high, uint128 low) { return high << 64 | static_cast<std::uint64_t>(low); };
-  const auto top = static_cast<std::uint64_t>(
-      c.top_shift < 64 ? joined(upper, lower) >> c.top_shift : joined(over, upper) >> (c.top_shift - 64));
+  const auto top = static_cast<std::uint64_t>(c.top_shift < 64 ? joined(upper, lower) >> c.top_shift
+                                                               : joined(over, upper) >> (c.top_shift - 64));
   // A lower bound of S / Q in units of 2^-64, to the nearest integer; halves go down, so that x = Q/2 of an
   // even Q stays positive.
   constexpr std::uint64_t almost_half = (std::uint64_t{1} << 63) - 1;
@@ -319,7 +320,8 @@ __global__ void __launch_bounds__(most_warps* lanes, 4)
   const unsigned count = 2U << log_n, i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
   clear_largest(largest, blockIdx.y, i);
-  auto* const words = dynamic_shared<std::uint64_t>() + std::size_t{warp} * (quad * c.range + quad) * word_row;
+  auto* const words =
+      dynamic_shared<std::uint64_t>() + std::size_t{warp} * (quad * c.range + quad) * word_row;
   sum_words<steps>(words, in.limb(blockIdx.y, 0, 0), in.limb_stride, i - lane, count, log_gap, c);
   __syncwarp();
   const double value = centered_quotient(words + lane, c, divisor_exponent, divisor);

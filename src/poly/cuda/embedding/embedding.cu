@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(threads)
 template <class A>
 struct EmbedPass {
   DeviceView out;
-  const Complex* values;           // [batch, n]
-  const std::uint64_t* integers;   // [batch, 2n], modulo 2^64
+  const Complex* values;          // [batch, n]
+  const std::uint64_t* integers;  // [batch, 2n], modulo 2^64
   const unsigned long long* largest;
   unsigned batch_stride;  // 0: the values of one batch for all
   unsigned log_n;
@@ -94,7 +94,8 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   if (one_word && pass.log_gap == 0) {
     in += first;
   } else {
-    // Coefficients that are 0 in between, or take several words: the tile's go first to where its columns will.
+    // Coefficients that are 0 in between, or take several words: the tile's go first to where its columns
+    // will.
     const Complex* values = pass.values + (source << pass.log_n);
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < Tile::rows * Tile::columns; i += Tile::threads) {
@@ -106,7 +107,8 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
           word = in[n];
         } else {
           const Complex value = values[n & ((1U << pass.log_n) - 1)];
-          word = residue(scaled_integer(n >> pass.log_n == 0 ? value.x : value.y, pass.scale), bits / 64 + 1, q);
+          word =
+              residue(scaled_integer(n >> pass.log_n == 0 ? value.x : value.y, pass.scale), bits / 64 + 1, q);
         }
       }
       out[entry] = word;
@@ -122,7 +124,8 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
         return load_integer<A>(reduces ? q.reduce_signed(static_cast<std::int64_t>(word)) : word, m);
       },
       [&](std::size_t row, typename A::Value x) { (out + column)[row_size * row] = A::to_bits(x); },
-      dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(), m);
+      dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
+      m);
 }
 
 template <typename T>

@@ -37,7 +37,8 @@ class EmbeddingLevels {
     for (unsigned round = 0; round < rounds; ++round) {
       const unsigned depth = odd() + 2 * round;
       if (depth >= log_length_ || threadIdx.x >= groups<2>()) continue;
-      const unsigned node = (layout_.node(sequence_of<2>(threadIdx.x)) << depth) + block_of(threadIdx.x, depth);
+      const unsigned node =
+          (layout_.node(sequence_of<2>(threadIdx.x)) << depth) + block_of(threadIdx.x, depth);
       roots_[round][0] = __ldg(roots + node);
       roots_[round][1] = __ldg(roots + 2 * node);
       roots_[round][2] = __ldg(roots + 2 * node + 1);
