@@ -366,13 +366,22 @@ void Backend::sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView
 // --- CKKS embedding ---
 
 void Backend::embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
-                    std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
-  check_ring("embed", ring_, base);
+                    std::uint64_t generator, const RnsBase& base, Workspace& workspace, Form form) const {
+  if (form == Form::evaluation) {
+    check_transform("embed", ring_, base);
+  } else {
+    check_ring("embed", ring_, base);
+  }
   check_view("embed", "output", out, base);
   check_embedding("embed", slots, out.shape, ring_->degree(), scale, generator);
   check_rows("embed", slots.batch, out.shape.batch);
-  with_scratch(workspace,
-               [&](Workspace& scratch) { do_embed(queue, out, slots, scale, generator, base, scratch); });
+  with_scratch(workspace, [&](Workspace& scratch) {
+    if (form == Form::evaluation) {
+      do_embed_evaluations(queue, out, slots, scale, generator, base, scratch);
+    } else {
+      do_embed(queue, out, slots, scale, generator, base, scratch);
+    }
+  });
 }
 
 void Backend::unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,

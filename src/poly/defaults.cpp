@@ -398,6 +398,12 @@ void Backend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPol
   do_transform(queue, out, out, Form::evaluation, lift.target());
 }
 
+void Backend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                                   std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
+  do_embed(queue, out, slots, scale, generator, base, workspace);
+  if (!workspace.measures()) do_transform(queue, out, out, Form::evaluation, base);
+}
+
 void Backend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
                                const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
                                Workspace& workspace) const {

@@ -132,7 +132,18 @@ Host encoded(Rig& rig, const RnsBase& base, std::size_t batch, const Slots& slot
   rig.with_scratch([&](Workspace& workspace) {
     rig.backend->embed(*rig.queue, out.view(), in.view, scale, 5, base, workspace);
   });
-  return rig.download(out);
+  const Host result = rig.download(out);
+  const std::size_t order = 2 * base.ring()->degree();
+  for (std::size_t l = 0; l < base.size(); ++l) {
+    if (base.modulus(l).value() % order != 1) return result;  // there is no evaluation form
+  }
+  // Both forms are the same polynomials.
+  poly::Poly evaluations = rig.output(base, batch, 1, Form::evaluation);
+  rig.with_scratch([&](Workspace& workspace) {
+    rig.backend->embed(*rig.queue, evaluations.view(), in.view, scale, 5, base, workspace, Form::evaluation);
+  });
+  EXPECT_TRUE(same(rig.transformed(rig.download(evaluations), Form::evaluation, Form::coefficient), result));
+  return result;
 }
 
 Slots decoded(Rig& rig, const Host& in, std::size_t batch, std::size_t n, double scale) {

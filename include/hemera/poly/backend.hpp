@@ -310,11 +310,11 @@ class Backend {
 
   // --- CKKS embedding (docs/arithmetic.md, "CKKS embedding"). ---
   /// Slots (a power of two, 1 <= slots <= N/2) to the polynomial whose canonical embedding repeats them,
-  /// times `scale`, to the nearest integers (ties to even); coefficient form over `base`. Slots are numbered
-  /// by the powers of the Galois generator g: slot j is the value at root^(g^j). Throws nothing for values:
-  /// they must be finite with |value * scale| < 2^1000 (checked above).
+  /// times `scale`, to the nearest integers (ties to even); in the form asked for over `base`. Slots are
+  /// numbered by the powers of the Galois generator g: slot j is the value at root^(g^j). Throws nothing for
+  /// values: they must be finite with |value * scale| < 2^1000 (checked above).
   void embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale, std::uint64_t generator,
-             const RnsBase& base, Workspace& workspace) const;
+             const RnsBase& base, Workspace& workspace, Form form = Form::coefficient) const;
   /// The inverse: residues in coefficient form over `base`, centred, rounded to doubles, divided by scale.
   /// Where `largest` is not null, it gets one number for each row of slots, in the backend's memory: the
   /// largest magnitude of these quotients.
@@ -443,6 +443,9 @@ class Backend {
 
   virtual void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                         std::uint64_t generator, const RnsBase& base, Workspace& workspace) const = 0;
+  /// The same in evaluation form. By default do_embed and do_transform.
+  virtual void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                                    std::uint64_t generator, const RnsBase& base, Workspace& workspace) const;
   virtual void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                           std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                           double* largest) const = 0;

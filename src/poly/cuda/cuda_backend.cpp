@@ -264,16 +264,30 @@ void CudaBackend::do_collect_slots(Queue& queue, const NumberView& values, const
   cuda::collect_slots(launcher(queue), values, in);
 }
 
+SlotView CudaBackend::embedding_slots(const Launcher& where, const SlotView& slots, std::uint64_t generator,
+                                      Workspace& workspace) const {
+  if (generator == embedding_generator) return slots;
+  const SlotView ordered = take_slots(workspace, slots.batch, ring()->degree() / 2);
+  if (!workspace.measures()) slots_to_embedding(where, ordered, slots, generator);
+  return ordered;
+}
+
 void CudaBackend::do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                            std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
-  SlotView ordered = slots;
-  if (generator != embedding_generator) {
-    ordered = take_slots(workspace, slots.batch, ring()->degree() / 2);
-    if (!workspace.measures()) slots_to_embedding(where, ordered, slots, generator);
-  }
-  embedding().embed(where, out, ordered, scale, base, workspace);
+  embedding().embed(where, out, embedding_slots(where, slots, generator, workspace), scale, base, workspace);
+}
+
+void CudaBackend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                                       std::uint64_t generator, const RnsBase& base,
+                                       Workspace& workspace) const {
+  const Workspace::Frame frame(workspace);
+  const Launcher where = launcher(queue);
+  const Arithmetic chosen = arithmetic(base);
+  embedding().embed_columns(where, chosen, out, embedding_slots(where, slots, generator, workspace), scale,
+                            base, workspace);
+  if (!workspace.measures()) forward_rows(where, chosen, out, out, base);
 }
 
 void CudaBackend::do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,

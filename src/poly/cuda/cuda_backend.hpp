@@ -133,6 +133,9 @@ class CudaBackend final : public Backend {
 
   void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                 std::uint64_t generator, const RnsBase& base, Workspace& workspace) const override;
+  void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                            std::uint64_t generator, const RnsBase& base,
+                            Workspace& workspace) const override;
   void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
                   std::uint64_t generator, const RnsBase& base, Workspace& workspace,
                   double* largest) const override;
@@ -157,6 +160,9 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Launcher random_launcher(Queue& queue) const;
   [[nodiscard]] Arithmetic arithmetic(const RnsBase& base) const;
   [[nodiscard]] const Embedding& embedding() const;
+  /// Slots in the order of the embedding.
+  [[nodiscard]] SlotView embedding_slots(const Launcher& where, const SlotView& slots,
+                                         std::uint64_t generator, Workspace& workspace) const;
   /// Scaled residues of the limbs of `in`, or of products with `factor`, at these positions, and room for
   /// the extra rows, in scratch of `limbs` limbs; `shape` has the batch and the components.
   PolyView scaled_residues(const Launcher& where, const PolyShape& shape, const ConstPolyView& in,

@@ -105,10 +105,9 @@ void CudaBackend::do_sample_rlwe(Queue& queue, const PolyView& out, const ConstP
     if (!workspace.measures()) {
       const Launcher where = random_launcher(queue);
       const Arithmetic chosen = arithmetic(base);
-      sample_uniform(where, out.components(1, 1), from.uniform, base);
       sample_error_integers(where, integers, from.errors, from.distribution);
       small_columns(where, chosen, out.components(0, 1), integers, false, from.factor, base);
-      sample_rows(where, chosen, out, secret, fits ? addend : ConstPolyView(),
+      sample_rows(where, chosen, out, secret, from.uniform, fits ? addend : ConstPolyView(),
                   fits ? terms : std::span<const GadgetTerm>(), base);
     }
   }

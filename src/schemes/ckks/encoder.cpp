@@ -185,8 +185,7 @@ rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta
   auto workspace = context.make_workspace();
   const poly::PolyView out = plaintext.poly.view();
   backend.embed(context.queue(), out, values, plaintext.meta.scale,
-                context.parameters().literal().galois_generator, base, workspace);
-  backend.forward_transform(context.queue(), out, out, base);
+                context.parameters().literal().galois_generator, base, workspace, poly::Form::evaluation);
   return plaintext;
 }
 

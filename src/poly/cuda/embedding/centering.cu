@@ -1,7 +1,16 @@
-// One thread a coefficient, with integers of as many words as it takes.
+// Coefficients from residues: a product of byte matrices on the tensor cores, then a thread a coefficient.
+//
+// The sum S of scaled residues times Q / q, an integer of as many words as it takes, is the product of the
+// residues' bytes and those of the weights, whose sums are put together exactly. What is left is S - v Q, its
+// sign, and its double.
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
 #include "hemera/arith/big_integer.hpp"
 #include "poly/cuda/embedding/centering.hpp"
 #include "poly/cuda/launch.cuh"
+#include "poly/cuda/tensor_core.cuh"
 #include "poly/embedding_arithmetic.hpp"
 
 namespace hemera::poly::cuda {
@@ -10,12 +19,11 @@ namespace {
 using arith::BigInteger;
 using arith::Modulus;
 using arith::uint128;
-using runtime::Workspace;
 
-/// One limb: y = x (Q / q)^-1 mod q, and y / q with 64 fractional bits. Rows are padded with factors 0.
+/// One limb: y = x (Q / q)^-1 mod q. Those that fill up the last step have factors 0.
 struct CenteringLimb {
   arith::ShoupFactor inverse;
-  Modulus modulus;
+  std::uint64_t modulus;
 };
 
 /// A word of Q and of floor(Q / 2).
@@ -26,44 +34,49 @@ struct CenteringWord {
 
 /// What the kernels get of it.
 struct CenteringTables {
-  const CenteringLimb* limbs;    // [limb]
-  const std::uint64_t* weights;  // Q / q, [word, limb]; rows padded with zeros
-  const CenteringWord* words;    // [word]
+  const CenteringLimb* limbs;  // [limb]
+  const uint4* fragments;      // bytes of Q / q, [chunk, step, 2, lane]: of two column tiles each
+  const CenteringWord* words;  // [word]; the words that fill up are 0
   unsigned limb_count;
-  unsigned word_count;
+  unsigned steps;     // of four limbs
+  unsigned range;     // words of a lane of a quad, which is how many chunks there are
+  unsigned top_word;  // of Q, the highest one
+  // S / Q is at least floor(S 2^-64 top_word 2^(128 - top_shift)) reciprocal 2^-(64 + reciprocal_shift).
+  unsigned top_shift;
+  unsigned reciprocal_shift;
+  std::uint64_t reciprocal;
 };
 
-// Scaled residues of up to so many limbs stay in registers. Up to 32 limbs a multiprocessor has room for 512
-// threads.
-constexpr unsigned register_limbs[] = {1,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20,
-                                       22, 24, 26, 28, 30, 32, 40, 48, 56, 64};
-constexpr unsigned most_register_limbs = register_limbs[std::size(register_limbs) - 1];
-// Limbs of a row of weights are a multiple of this beyond them.
-constexpr unsigned limb_group = 8;
+// Scaled residues of up to so many steps of four limbs stay in registers; those of more are made for each
+// chunk of words again.
+constexpr unsigned register_steps[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16};
+constexpr unsigned quad = 4;
 
-std::size_t padded_limbs(std::size_t limbs) {
-  for (const unsigned count : register_limbs) {
-    if (limbs <= count) return count;
+unsigned padded_steps(std::size_t limbs) {
+  const auto steps = static_cast<unsigned>((limbs + quad - 1) / quad);
+  for (const unsigned count : register_steps) {
+    if (steps <= count) return count;
   }
-  return (limbs + limb_group - 1) / limb_group * limb_group;
+  return steps;
 }
 
 std::uint64_t word_of(const BigInteger& value, std::size_t index) {
   return static_cast<std::uint64_t>((value >> static_cast<unsigned>(64 * index)) & ~std::uint64_t{0});
 }
 
+std::vector<std::uint64_t> words_of(const BigInteger& value, std::size_t count) {
+  std::vector<std::uint64_t> words;
+  for (std::size_t w = 0; w < count; ++w) words.push_back(word_of(value, w));
+  return words;
+}
+
 }  // namespace
 
 struct Centering::Base {
   DeviceArray<CenteringLimb> limbs;
-  DeviceArray<std::uint64_t> weights;
+  DeviceArray<uint4> fragments;
   DeviceArray<CenteringWord> words;
-  unsigned limb_count = 0;
-  unsigned word_count = 0;
-
-  [[nodiscard]] CenteringTables tables() const {
-    return {limbs.data(), weights.data(), words.data(), limb_count, word_count};
-  }
+  CenteringTables tables{};
 };
 
 const Centering::Base& Centering::of(const RnsBase& base) const {
@@ -73,195 +86,263 @@ const Centering::Base& Centering::of(const RnsBase& base) const {
   if (entry) return *entry;
 
   const BigInteger product = arith::product(base.values());
-  const BigInteger half = product / 2;
-  const std::size_t word_count = msb(product) / 64 + 1;
-  const std::size_t row = padded_limbs(base.size());
+  const unsigned bits = static_cast<unsigned>(msb(product)) + 1;
+  const unsigned word_count = (bits - 1) / 64 + 1, range = (word_count + quad - 1) / quad;
+  const unsigned steps = padded_steps(base.size());
   std::vector<CenteringLimb> limbs;
-  std::vector<std::uint64_t> weights(word_count * row, 0);
+  std::vector<std::vector<std::uint64_t>> weights;  // [limb, word]
   for (std::size_t i = 0; i < base.size(); ++i) {
     const Modulus& q = base.modulus(i);
     const BigInteger weight = product / q.value();
     const std::uint64_t inverse =
         base.size() == 1 ? 1 : arith::inverse(arith::modulo(weight, q.value()), q.value());
-    limbs.push_back({arith::ShoupFactor(inverse, q), q});
-    for (std::size_t w = 0; w < word_count; ++w) weights[w * row + i] = word_of(weight, w);
+    limbs.push_back({arith::ShoupFactor(inverse, q), q.value()});
+    weights.push_back(words_of(weight, quad * range));
   }
-  limbs.resize(row, {arith::ShoupFactor(), base.modulus(0)});
+  limbs.resize(quad * steps, {arith::ShoupFactor(), base.modulus(0).value()});
+
+  // Lane 4 g + t has the bytes of limb t of a step that column g of a tile takes. Columns 2 u and 2 u + 1 of
+  // tile n are bytes 2 n and 2 n + 1 of the word that lane u of a quad has in this chunk. Byte a of a residue
+  // counts 2^(8 a).
+  const auto byte_of = [&](std::size_t limb, unsigned byte, unsigned a) -> std::uint32_t {
+    if (limb >= base.size() || byte < a) return 0;
+    return weights[limb][(byte - a) / 8] >> (8 * ((byte - a) % 8)) & 0xffU;
+  };
+  std::vector<uint4> fragments;
+  for (unsigned chunk = 0; chunk < range; ++chunk) {
+    for (unsigned step = 0; step < steps; ++step) {
+      for (unsigned pair = 0; pair < 2; ++pair) {
+        for (unsigned lane = 0; lane < 32; ++lane) {
+          const unsigned g = lane / quad, word = g / 2 * range + chunk;
+          std::uint32_t registers[4] = {};
+          for (unsigned r = 0; r < 4; ++r) {
+            const unsigned tile = 2 * pair + r / 2;
+            for (unsigned k = 0; k < 4; ++k) {
+              registers[r] |= byte_of(quad * step + lane % quad, 8 * word + 2 * tile + g % 2, 4 * (r % 2) + k)
+                              << (8 * k);
+            }
+          }
+          fragments.push_back({registers[0], registers[1], registers[2], registers[3]});
+        }
+      }
+    }
+  }
+  const std::vector<std::uint64_t> products = words_of(product, quad * range);
+  const std::vector<std::uint64_t> halves = words_of(product / 2, quad * range);
   std::vector<CenteringWord> words;
-  for (std::size_t w = 0; w < word_count; ++w) words.push_back({word_of(product, w), word_of(half, w)});
+  for (std::size_t w = 0; w < products.size(); ++w) words.push_back({products[w], halves[w]});
 
   auto made = std::make_unique<Base>();
-  made->limb_count = static_cast<unsigned>(base.size());
-  made->word_count = static_cast<unsigned>(word_count);
   made->limbs = {memory_, *streams_, limbs};
-  made->weights = {memory_, *streams_, weights};
+  made->fragments = {memory_, *streams_, fragments};
   made->words = {memory_, *streams_, words};
+  CenteringTables& tables = made->tables;
+  tables.limbs = made->limbs.data();
+  tables.fragments = made->fragments.data();
+  tables.words = made->words.data();
+  tables.limb_count = static_cast<unsigned>(base.size());
+  tables.steps = steps;
+  tables.range = range;
+  tables.top_word = word_count - 1;
+  // Scaled residues are below 2q, so the sum is below 2^(bits + limb_bits): its part from 2^lowest on is a
+  // word.
+  const auto limb_bits = static_cast<unsigned>(std::bit_width(2 * base.size()));
+  const unsigned lowest = bits + limb_bits > 64 ? bits + limb_bits - 64 : 0;
+  tables.top_shift = lowest + 128 - 64 * word_count;
+  tables.reciprocal_shift = bits - 1 - lowest;
+  const BigInteger reciprocal = (BigInteger(1) << (64 + bits - 1)) / product;
+  tables.reciprocal = reciprocal >> 64 != 0 ? ~std::uint64_t{0} : word_of(reciprocal, 0);
   entry = std::move(made);
   return *entry;
 }
 
 namespace {
 
-constexpr unsigned threads = 128;
-
-// A word of a sum with its carry, as a signed number of 192 bits.
-struct Sum {
-  uint128 low = 0;
-  std::int64_t high = 0;
-
-  __device__ __forceinline__ void add(uint128 a) {
-    low += a;
-    high += static_cast<std::int64_t>(low < a);
-  }
-  __device__ __forceinline__ void subtract(uint128 a) {
-    high -= static_cast<std::int64_t>(low < a);
-    low -= a;
-  }
-  // The lowest word; the rest stays.
-  __device__ __forceinline__ std::uint64_t take() {
-    const auto word = static_cast<std::uint64_t>(low);
-    low = low >> 64 | static_cast<uint128>(static_cast<std::uint64_t>(high)) << 64;
-    high >>= 63;
-    return word;
-  }
-};
-
-// x = sum of y_i Q / q_i - v Q, from its words w = 0, 1, ... (each by word_sum(w, sum)), in (-Q/2, Q/2 + (2k
-// + 2) 2^-64 Q]: to the double, centred. `fractions`: the sum of lower bounds of y_i / q_i, each less than 2
-// below, times 2^64.
-template <typename AddWord>
-__device__ __forceinline__ double centered_quotient(uint128 fractions, const CenteringTables& c,
-                                                    int divisor_exponent, double divisor,
-                                                    const AddWord& add_word) {
-  // The nearest integer; halves go down, so that x = Q/2 of an even Q stays positive.
-  constexpr std::uint64_t almost_half = (std::uint64_t{1} << 63) - 1;
-  const auto v = static_cast<std::uint64_t>((fractions + almost_half) >> 64);
-  Sum sum;
-  // The magnitude of x if x is not negative, if it is, and of x - Q if x > Q/2.
-  LeadingWords plain, negated, complement;
-  std::uint64_t carry = 1, half_borrow = 0, complement_borrow = 0;
-  for (unsigned w = 0; w < c.word_count; ++w) {
-    add_word(w, sum);
-    const std::uint64_t product = c.words[w].product, half = c.words[w].half;
-    sum.subtract(static_cast<uint128>(v) * product);
-    const std::uint64_t word = sum.take();
-    plain.push(word, static_cast<int>(w));
-    const std::uint64_t opposite = ~word + carry;
-    carry &= static_cast<std::uint64_t>(word == 0);
-    negated.push(opposite, static_cast<int>(w));
-    const uint128 left = static_cast<uint128>(product) - word - complement_borrow;
-    complement_borrow = static_cast<std::uint64_t>(left >> 64) & 1;
-    complement.push(static_cast<std::uint64_t>(left), static_cast<int>(w));
-    const uint128 to_half = static_cast<uint128>(half) - word - half_borrow;
-    half_borrow = static_cast<std::uint64_t>(to_half >> 64) & 1;
-  }
-  const std::uint64_t below_zero = 0 - (static_cast<std::uint64_t>(sum.low) >> 63);
-  const std::uint64_t above_half = (0 - half_borrow) & ~below_zero;
-  plain.replace(below_zero, negated);
-  plain.replace(above_half, complement);
-  return plain.divided(below_zero | above_half, -divisor_exponent, divisor);
-}
-
-// The place of this thread's coefficient: coefficient i of polynomial `batch`.
-struct Coefficient {
-  unsigned i, batch;
-  bool exists;
-
-  __device__ explicit Coefficient(unsigned log_n)
-      : i(blockIdx.x * threads + threadIdx.x), batch(blockIdx.y), exists(i < 2U << log_n) {}
-  // Real parts are the lower half of the coefficients.
-  __device__ double& in(Complex* values, unsigned log_n) const {
-    const std::size_t index = (std::size_t{batch} << log_n) + (i & ((1U << log_n) - 1));
-    return reinterpret_cast<double*>(values)[2 * index + (i >> log_n)];
-  }
-};
+constexpr unsigned lanes = 32;
+constexpr unsigned most_warps = 4;
+// Words stand in shared memory as [word, coefficient of the warp]: rows are as far apart as a quad's lanes
+// need to meet in no bank, where their number a lane is odd.
+constexpr unsigned word_row = lanes + 4;
+constexpr std::size_t most_shared_bytes = 96 * 1024;
 
 // For the transform, which comes next.
-__device__ __forceinline__ void clear_largest(unsigned long long* largest, const Coefficient& coefficient) {
-  if (largest != nullptr && coefficient.i == 0) largest[coefficient.batch] = 0;
+__device__ __forceinline__ void clear_largest(unsigned long long* largest, unsigned batch, unsigned i) {
+  if (largest != nullptr && i == 0) largest[batch] = 0;
 }
 
-__device__ __forceinline__ std::uint64_t scaled_residue(std::uint64_t x, const CenteringLimb& limb,
-                                                        uint128& fractions) {
-  const std::uint64_t y = arith::multiply(x, limb.inverse, limb.modulus.value());
-  fractions += y * limb.modulus.ratio_high() + arith::multiply_high(y, limb.modulus.ratio_low());
-  return y;
+// The sums of residues times Q / q: words [4 range] of each coefficient, and what each range of a quad's lane
+// carries to the next one. Sums of up to 2^16 products of bytes.
+template <unsigned steps>
+__device__ __forceinline__ void sum_words(std::uint64_t* words, const std::uint64_t* source,
+                                          std::size_t limb_stride, unsigned first, unsigned count,
+                                          unsigned log_gap, const CenteringTables& c) {
+  // Rows of 16 coefficients at once.
+  constexpr unsigned tiles = steps >= 1 && steps <= 9 ? 2 : 1;
+  constexpr unsigned kept = steps == 0 ? 1 : steps;
+  const unsigned lane = threadIdx.x % lanes, g = lane / quad, t = lane % quad;
+  const auto residues = [&](unsigned step, unsigned row, std::uint32_t(&a)[4]) {
+    const CenteringLimb limb = c.limbs[quad * step + t];
+    // No branch, so that loads overlap: what fills up reads limb 0 and multiplies it by 0.
+    const std::uint64_t* in = source + (quad * step + t < c.limb_count ? quad * step + t : 0) * limb_stride;
+#pragma unroll
+    for (unsigned h = 0; h < 2; ++h) {
+      const unsigned i = first + row + 8 * h + g;
+      const std::uint64_t y =
+          arith::multiply_lazy(in[std::size_t{i < count ? i : 0} << log_gap], limb.inverse, limb.modulus);
+      a[h] = static_cast<std::uint32_t>(y);
+      a[2 + h] = static_cast<std::uint32_t>(y >> 32);
+    }
+  };
+#pragma unroll 1
+  for (unsigned row = 0; row < lanes; row += 16 * tiles) {
+    std::uint32_t a[kept][tiles][4];
+    if constexpr (steps != 0) {
+#pragma unroll
+      for (unsigned step = 0; step < steps; ++step) {
+#pragma unroll
+        for (unsigned tile = 0; tile < tiles; ++tile) residues(step, row + 16 * tile, a[step][tile]);
+      }
+    }
+    std::uint64_t carries[tiles][2] = {};
+    std::uint64_t* out = words + std::size_t{t} * c.range * word_row + row + g;
+    const uint4* fragments = c.fragments + lane;
+#pragma unroll 1
+    for (unsigned chunk = 0; chunk < c.range; ++chunk) {
+      int sums[tiles][4][4] = {};
+      const auto add_step = [&](unsigned step, const std::uint32_t(&bytes)[tiles][4]) {
+        const uint4 low = __ldg(fragments + (2 * step) * lanes),
+                    high = __ldg(fragments + (2 * step + 1) * lanes);
+#pragma unroll
+        for (unsigned tile = 0; tile < tiles; ++tile) {
+          const std::uint32_t(&b)[4] = bytes[tile];
+          multiply_bytes(sums[tile][0], b[0], b[1], b[2], b[3], low.x, low.y);
+          multiply_bytes(sums[tile][1], b[0], b[1], b[2], b[3], low.z, low.w);
+          multiply_bytes(sums[tile][2], b[0], b[1], b[2], b[3], high.x, high.y);
+          multiply_bytes(sums[tile][3], b[0], b[1], b[2], b[3], high.z, high.w);
+        }
+      };
+      if constexpr (steps == 0) {
+        for (unsigned step = 0; step < c.steps; ++step) {
+          residues(step, row, a[0][0]);
+          add_step(step, a[0]);
+        }
+      } else {
+#pragma unroll
+        for (unsigned step = 0; step < steps; ++step) add_step(step, a[step]);
+      }
+      fragments += std::size_t{2} * c.steps * lanes;
+#pragma unroll
+      for (unsigned tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+        for (unsigned h = 0; h < 2; ++h) {
+          const auto half = [&](unsigned n) {
+            const auto two = [&](unsigned m) {
+              return static_cast<std::uint32_t>(sums[tile][m][2 * h]) +
+                     (std::uint64_t{static_cast<std::uint32_t>(sums[tile][m][2 * h + 1])} << 8);
+            };
+            return two(n) + (two(n + 1) << 16);
+          };
+          const uint128 sum = (static_cast<uint128>(half(2)) << 32) + half(0) + carries[tile][h];
+          out[16 * tile + 8 * h] = static_cast<std::uint64_t>(sum);
+          carries[tile][h] = static_cast<std::uint64_t>(sum >> 64);
+        }
+      }
+      out += word_row;
+    }
+    std::uint64_t* carried = words + std::size_t{quad * c.range + t} * word_row + row + g;
+#pragma unroll
+    for (unsigned tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+      for (unsigned h = 0; h < 2; ++h) carried[16 * tile + 8 * h] = carries[tile][h];
+    }
+  }
 }
 
-// grid [tile, batch]. `limbs`: limb_count rounded up, the limbs of a row of weights.
-template <unsigned limbs>
-__global__ void __launch_bounds__(threads, limbs <= 32 ? 4 : 2)
+// x = S - v Q in [-Q/2, Q/2 + 2^-50 Q], of the sums in this lane's column of `words`: to the double, centred.
+__device__ __forceinline__ double centered_quotient(std::uint64_t* words, const CenteringTables& c,
+                                                    int divisor_exponent, double divisor) {
+  const unsigned count = quad * c.range;
+  // Word w of S, but for what the words below carry to it.
+  const auto word_at = [&](unsigned w) {
+    uint128 word = w < count ? words[w * word_row] : 0;
+    if (w != 0 && w % c.range == 0) word += words[(count + w / c.range - 1) * word_row];
+    return word;
+  };
+  const uint128 lower = c.top_word == 0 ? 0 : word_at(c.top_word - 1);
+  const uint128 upper = word_at(c.top_word) + static_cast<std::uint64_t>(lower >> 64);
+  const uint128 over = word_at(c.top_word + 1) + static_cast<std::uint64_t>(upper >> 64);
+  const auto joined = [](uint128 high, uint128 low) { return high << 64 | static_cast<std::uint64_t>(low); };
+  const auto top = static_cast<std::uint64_t>(c.top_shift < 64 ? joined(upper, lower) >> c.top_shift
+                                                               : joined(over, upper) >> (c.top_shift - 64));
+  // A lower bound of S / Q in units of 2^-64, to the nearest integer; halves go down, so that x = Q/2 of an
+  // even Q stays positive.
+  constexpr std::uint64_t almost_half = (std::uint64_t{1} << 63) - 1;
+  const uint128 fractions = (static_cast<uint128>(top) * c.reciprocal) >> c.reciprocal_shift;
+  const auto v = static_cast<std::uint32_t>((fractions + almost_half) >> 64);
+
+  std::int64_t carry = 0;
+  std::uint64_t half_borrow = 0;
+  for (unsigned lane = 0, w = 0; lane < quad; ++lane) {
+    for (unsigned i = 0; i < c.range; ++i, ++w) {
+      const auto [product, half] = c.words[w];
+      const auto low = std::uint64_t{v} * static_cast<std::uint32_t>(product);
+      const auto high = std::uint64_t{v} * static_cast<std::uint32_t>(product >> 32);
+      const uint128 sum = static_cast<uint128>(words[w * word_row]) + static_cast<uint128>(carry) - low -
+                          (static_cast<uint128>(high) << 32);
+      const auto word = static_cast<std::uint64_t>(sum);
+      carry = static_cast<std::int64_t>(sum >> 64);
+      words[w * word_row] = word;
+      const uint128 to_half = static_cast<uint128>(half) - word - half_borrow;
+      half_borrow = static_cast<std::uint64_t>(to_half >> 64) & 1;
+    }
+    carry += static_cast<std::int64_t>(words[(count + lane) * word_row]);
+  }
+  // The magnitude is x, -x, or Q - x if x > Q/2.
+  const std::uint64_t below_zero = 0 - (static_cast<std::uint64_t>(carry) >> 63);
+  const std::uint64_t above_half = (0 - half_borrow) & ~below_zero;
+  const std::uint64_t negative = below_zero | above_half;
+  LeadingWords magnitude;
+  std::uint64_t borrow = 0;
+  for (unsigned w = 0; w < count; ++w) {
+    const std::uint64_t word = words[w * word_row];
+    const uint128 left = static_cast<uint128>(c.words[w].product & above_half) - word - borrow;
+    borrow = static_cast<std::uint64_t>(left >> 64) & 1;
+    magnitude.push((static_cast<std::uint64_t>(left) & negative) | (word & ~negative), static_cast<int>(w));
+  }
+  return magnitude.divided(negative, -divisor_exponent, divisor);
+}
+
+// A warp takes 32 coefficients of polynomial blockIdx.y: grid [tile, batch].
+template <unsigned steps>
+__global__ void __launch_bounds__(most_warps* lanes, 4)
     center_kernel(Complex* values, ConstDeviceView in, unsigned log_n, unsigned log_gap, CenteringTables c,
                   int divisor_exponent, double divisor, unsigned long long* largest) {
   begin_kernel();
-  const Coefficient coefficient(log_n);
-  clear_largest(largest, coefficient);
-  if (!coefficient.exists) return;
-  const std::uint64_t* source = in.limb(coefficient.batch, 0, 0) + (coefficient.i << log_gap);
-  uint128 fractions = 0;
-  std::uint64_t y[limbs];
-#pragma unroll
-  for (unsigned i = 0; i < limbs; ++i) {
-    // No branch, so that the loads overlap: padding reads limb 0 and multiplies it by 0.
-    y[i] = scaled_residue(source[(i < c.limb_count ? i : 0) * in.limb_stride], c.limbs[i], fractions);
-  }
-  coefficient.in(values, log_n) =
-      centered_quotient(fractions, c, divisor_exponent, divisor, [&](unsigned w, Sum& sum) {
-        const std::uint64_t* weights = c.weights + w * limbs;
-#pragma unroll
-        for (unsigned first = 0; first < limbs; first += 8) {
-          // Eight products of 61 and 64 bits fit 128 bits.
-          uint128 part = 0;
-#pragma unroll
-          for (unsigned i = first; i < limbs && i < first + 8; ++i) {
-            part += static_cast<uint128>(y[i]) * __ldg(weights + i);
-          }
-          sum.add(part);
-        }
-      });
+  const unsigned count = 2U << log_n, i = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
+  clear_largest(largest, blockIdx.y, i);
+  auto* const words =
+      dynamic_shared<std::uint64_t>() + std::size_t{warp} * (quad * c.range + quad) * word_row;
+  sum_words<steps>(words, in.limb(blockIdx.y, 0, 0), in.limb_stride, i - lane, count, log_gap, c);
+  __syncwarp();
+  const double value = centered_quotient(words + lane, c, divisor_exponent, divisor);
+  if (i >= count) return;
+  // Real parts are the lower half of the coefficients.
+  Complex* const to = values + (std::size_t{blockIdx.y} << log_n) + (i & ((1U << log_n) - 1));
+  reinterpret_cast<double*>(to)[i >> log_n] = value;
 }
 
-// The same for any number of limbs: scaled residues go to scratch, [limb, coefficient of all polynomials].
-__global__ void __launch_bounds__(threads)
-    center_long_kernel(Complex* values, ConstDeviceView in, unsigned log_n, unsigned log_gap,
-                       CenteringTables c, unsigned weights_row, int divisor_exponent, double divisor,
-                       unsigned long long* largest, std::uint64_t* scratch, std::size_t scratch_stride) {
-  begin_kernel();
-  const Coefficient coefficient(log_n);
-  clear_largest(largest, coefficient);
-  if (!coefficient.exists) return;
-  const std::uint64_t* source = in.limb(coefficient.batch, 0, 0) + (coefficient.i << log_gap);
-  scratch += (std::size_t{coefficient.batch} << (log_n + 1)) + coefficient.i;
-  uint128 fractions = 0;
-  for (unsigned i = 0; i < c.limb_count; ++i) {
-    scratch[i * scratch_stride] = scaled_residue(source[i * in.limb_stride], c.limbs[i], fractions);
-  }
-  coefficient.in(values, log_n) =
-      centered_quotient(fractions, c, divisor_exponent, divisor, [&](unsigned w, Sum& sum) {
-        const std::uint64_t* weights = c.weights + std::size_t{w} * weights_row;
-        for (unsigned first = 0; first < c.limb_count; first += limb_group) {
-          const unsigned end = first + limb_group < c.limb_count ? first + limb_group : c.limb_count;
-          uint128 part = 0;
-          for (unsigned i = first; i < end; ++i) {
-            part += static_cast<uint128>(scratch[i * scratch_stride]) * __ldg(weights + i);
-          }
-          sum.add(part);
-        }
-      });
-}
-
-// Calls run(std::integral_constant<unsigned, count>) for the smallest count of register_limbs that holds the
-// limbs.
+// Calls run(std::integral_constant<unsigned, steps>).
 template <std::size_t index = 0, typename Run>
-void with_register_limbs(std::size_t limbs, const Run& run) {
-  if constexpr (index < std::size(register_limbs)) {
-    if (limbs <= register_limbs[index]) return run(std::integral_constant<unsigned, register_limbs[index]>{});
-    with_register_limbs<index + 1>(limbs, run);
+void with_register_steps(unsigned steps, const Run& run) {
+  if constexpr (index < std::size(register_steps)) {
+    if (steps == register_steps[index]) {
+      return run(std::integral_constant<unsigned, register_steps[index]>{});
+    }
+    with_register_steps<index + 1>(steps, run);
+  } else {
+    run(std::integral_constant<unsigned, 0>{});
   }
-}
-
-std::size_t scratch_words(std::size_t batch, std::size_t slots, std::size_t limbs) {
-  return limbs > most_register_limbs ? limbs * 2 * slots * batch : 0;
 }
 
 }  // namespace
@@ -274,27 +355,20 @@ Centering::~Centering() = default;
 
 void Centering::center(const Launcher& launcher, Complex* values, const ConstPolyView& in, std::size_t batch,
                        unsigned log_n, unsigned log_gap, const RnsBase& base, int divisor_exponent,
-                       double divisor, unsigned long long* largest, Workspace& workspace) const {
-  const std::size_t limbs = base.size(), coefficients = std::size_t{2} << log_n;
-  const Workspace::Frame frame(workspace);
-  auto* const scratch = reinterpret_cast<std::uint64_t*>(
-      workspace.take(scratch_words(batch, coefficients / 2, limbs) * sizeof(std::uint64_t)));
-  if (workspace.measures()) return;
-  const CenteringTables tables = of(base).tables();
+                       double divisor, unsigned long long* largest) const {
+  const CenteringTables& tables = of(base).tables;
+  const std::size_t coefficients = std::size_t{2} << log_n;
+  const std::size_t warp_bytes = std::size_t{quad * tables.range + quad} * word_row * sizeof(std::uint64_t);
+  const auto warps =
+      static_cast<unsigned>(std::clamp<std::size_t>(most_shared_bytes / warp_bytes, 1, most_warps));
+  const unsigned threads = warps * lanes;
   for_each_batch(batch, [&](std::size_t first, unsigned count) {
     const ConstDeviceView source = device_view(in.shape.batch == 1 ? in : in.batches(first, count));
     const dim3 grid((static_cast<unsigned>(coefficients) + threads - 1) / threads, count);
-    Complex* const to = values + (first << log_n);
-    unsigned long long* const own = largest == nullptr ? nullptr : largest + first;
-    if (limbs > most_register_limbs) {
-      launch("unembed", launcher.stream, center_long_kernel, grid, {threads}, 0, to, source, log_n, log_gap,
-             tables, static_cast<unsigned>(padded_limbs(limbs)), divisor_exponent, divisor, own,
-             scratch + first * coefficients, batch * coefficients);
-      return;
-    }
-    with_register_limbs(limbs, [&](auto registers) {
-      launch("unembed", launcher.stream, center_kernel<decltype(registers)::value>, grid, {threads}, 0, to,
-             source, log_n, log_gap, tables, divisor_exponent, divisor, own);
+    with_register_steps(tables.steps, [&](auto steps) {
+      launch("unembed", launcher.stream, center_kernel<decltype(steps)::value>, grid, {threads},
+             warps * warp_bytes, values + (first << log_n), source, log_n, log_gap, tables, divisor_exponent,
+             divisor, largest == nullptr ? nullptr : largest + first);
     });
   });
 }

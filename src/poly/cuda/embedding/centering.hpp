@@ -8,7 +8,6 @@
 #include <mutex>
 #include <vector>
 
-#include "hemera/runtime/queue.hpp"
 #include "poly/cuda/embedding/slot_transforms.hpp"
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/tables.hpp"
@@ -28,7 +27,7 @@ class Centering {
   /// [batch], is set to 0.
   void center(const Launcher& launcher, Complex* values, const ConstPolyView& in, std::size_t batch,
               unsigned log_n, unsigned log_gap, const RnsBase& base, int divisor_exponent, double divisor,
-              unsigned long long* largest, runtime::Workspace& workspace) const;
+              unsigned long long* largest) const;
 
  private:
   struct Base;

@@ -25,6 +25,10 @@ class Embedding {
   /// the words of the largest coefficient * scale of a polynomial, not otherwise on the values.
   void embed(const Launcher& launcher, const PolyView& out, const SlotView& slots, double scale,
              const RnsBase& base, runtime::Workspace& workspace) const;
+  /// The same, up to the lazy columns of the transform (see forward_rows).
+  void embed_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                     const SlotView& slots, double scale, const RnsBase& base,
+                     runtime::Workspace& workspace) const;
   /// Takes the same time for all residues.
   void unembed(const Launcher& launcher, const SlotView& slots, const ConstPolyView& in, double scale,
                const RnsBase& base, runtime::Workspace& workspace, double* largest) const;

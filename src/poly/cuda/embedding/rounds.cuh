@@ -22,66 +22,111 @@ __device__ __forceinline__ void inverse_butterfly(Complex& a, Complex& b, const 
        __dsub_rn(__dmul_rn(imaginary, root.x), __dmul_rn(real, root.y))};
 }
 
-/// A block of threads transforms `sequences` sequences of 2^log_length values in shared memory. A layout has
-/// `sequences`, a power of two; `interleaved`, whether neighbouring threads work on neighbouring sequences;
-/// address(sequence, element), in shared memory; and node(sequence), its block as entry of the table of
-/// roots.
-template <int levels, bool forward, class Layout>
-__device__ __forceinline__ void embedding_round(Complex* shared, const Layout& layout, unsigned log_length,
-                                                unsigned depth, const Complex* roots) {
-  constexpr unsigned points = 1U << levels;
-  const unsigned step = 1U << (log_length - depth - levels);
-  const unsigned per_sequence = 1U << (log_length - levels);
-  for (unsigned i = threadIdx.x; i < layout.sequences * per_sequence; i += blockDim.x) {
-    const unsigned sequence = layout.interleaved ? i % layout.sequences : i / per_sequence;
-    const unsigned group = layout.interleaved ? i / layout.sequences : i % per_sequence;
-    const unsigned block = group / step;
-    const unsigned first = block * points * step + group % step;
-    const unsigned node = (layout.node(sequence) << depth) + block;
-    const Complex root = __ldg(roots + node);
-    Complex x[points];
+/// A block of threads transforms `sequences` sequences of 2^log_length values in shared memory, four values a
+/// thread (or fewer threads have anything to do). A layout has `sequences`, a power of two; `interleaved`,
+/// whether neighbouring threads work on neighbouring sequences; address(sequence, element), in shared memory;
+/// and node(sequence), its block as entry of the table of roots.
+template <class Layout, unsigned most_log_length>
+class EmbeddingLevels {
+ public:
+  /// Loads the roots of all levels, constants for which no kernel has to wait.
+  __device__ __forceinline__ EmbeddingLevels(const Layout& layout, unsigned log_length, const Complex* roots)
+      : layout_(layout), log_length_(log_length) {
+    if (odd() != 0) first_ = __ldg(roots + layout_.node(sequence_of<1>(threadIdx.x)));
 #pragma unroll
-    for (unsigned k = 0; k < points; ++k) x[k] = shared[layout.address(sequence, first + k * step)];
-    if constexpr (levels == 2) {
-      const Complex left = __ldg(roots + 2 * node), right = __ldg(roots + 2 * node + 1);
-      if constexpr (forward) {
-        forward_butterfly(x[0], x[2], root);
-        forward_butterfly(x[1], x[3], root);
-        forward_butterfly(x[0], x[1], left);
-        forward_butterfly(x[2], x[3], right);
-      } else {
-        inverse_butterfly(x[0], x[1], left);
-        inverse_butterfly(x[2], x[3], right);
-        inverse_butterfly(x[0], x[2], root);
-        inverse_butterfly(x[1], x[3], root);
-      }
-    } else if constexpr (forward) {
-      forward_butterfly(x[0], x[1], root);
-    } else {
-      inverse_butterfly(x[0], x[1], root);
+    for (unsigned round = 0; round < rounds; ++round) {
+      const unsigned depth = odd() + 2 * round;
+      if (depth >= log_length_ || threadIdx.x >= groups<2>()) continue;
+      const unsigned node =
+          (layout_.node(sequence_of<2>(threadIdx.x)) << depth) + block_of(threadIdx.x, depth);
+      roots_[round][0] = __ldg(roots + node);
+      roots_[round][1] = __ldg(roots + 2 * node);
+      roots_[round][2] = __ldg(roots + 2 * node + 1);
     }
-#pragma unroll
-    for (unsigned k = 0; k < points; ++k) shared[layout.address(sequence, first + k * step)] = x[k];
   }
-  __syncthreads();
-}
 
-/// All levels of the sequences. The caller synchronises the block before.
-template <bool forward, class Layout>
-__device__ __forceinline__ void embedding_levels(Complex* shared, const Layout& layout, unsigned log_length,
-                                                 const Complex* roots) {
-  const unsigned odd = log_length % 2;
-  if constexpr (forward) {
-    if (odd != 0) embedding_round<1, true>(shared, layout, log_length, 0, roots);
-    for (unsigned depth = odd; depth < log_length; depth += 2) {
-      embedding_round<2, true>(shared, layout, log_length, depth, roots);
+  /// All levels. The caller synchronises the block before.
+  template <bool forward>
+  __device__ __forceinline__ void run(Complex* shared) const {
+    if (forward && odd() != 0) single<true>(shared);
+#pragma unroll
+    for (unsigned i = 0; i < rounds; ++i) {
+      const unsigned round = forward ? i : rounds - 1 - i;
+      if (odd() + 2 * round < log_length_) pair<forward>(shared, odd() + 2 * round, roots_[round]);
     }
-  } else {
-    for (unsigned depth = log_length; depth > odd; depth -= 2) {
-      embedding_round<2, false>(shared, layout, log_length, depth - 2, roots);
-    }
-    if (odd != 0) embedding_round<1, false>(shared, layout, log_length, 0, roots);
+    if (!forward && odd() != 0) single<false>(shared);
   }
-}
+
+ private:
+  static constexpr unsigned rounds = most_log_length / 2;
+
+  __device__ __forceinline__ unsigned odd() const { return log_length_ % 2; }
+  // Of 2^levels values each.
+  template <unsigned levels>
+  __device__ __forceinline__ unsigned groups() const {
+    return layout_.sequences << (log_length_ - levels);
+  }
+  template <unsigned levels>
+  __device__ __forceinline__ unsigned sequence_of(unsigned i) const {
+    return layout_.interleaved ? i % layout_.sequences : i >> (log_length_ - levels);
+  }
+  template <unsigned levels>
+  __device__ __forceinline__ unsigned group_of(unsigned i) const {
+    return layout_.interleaved ? i / layout_.sequences : i & ((1U << (log_length_ - levels)) - 1);
+  }
+  __device__ __forceinline__ unsigned block_of(unsigned i, unsigned depth) const {
+    return group_of<2>(i) >> (log_length_ - depth - 2);
+  }
+
+  // The first level alone.
+  template <bool forward>
+  __device__ __forceinline__ void single(Complex* shared) const {
+    for (unsigned i = threadIdx.x; i < groups<1>(); i += blockDim.x) {
+      Complex& a = shared[layout_.address(sequence_of<1>(i), group_of<1>(i))];
+      Complex& b = shared[layout_.address(sequence_of<1>(i), group_of<1>(i) + (1U << (log_length_ - 1)))];
+      Complex x[2] = {a, b};
+      if constexpr (forward) {
+        forward_butterfly(x[0], x[1], first_);
+      } else {
+        inverse_butterfly(x[0], x[1], first_);
+      }
+      a = x[0];
+      b = x[1];
+    }
+    __syncthreads();
+  }
+
+  // Levels depth and depth + 1.
+  template <bool forward>
+  __device__ __forceinline__ void pair(Complex* shared, unsigned depth, const Complex (&roots)[3]) const {
+    if (threadIdx.x < groups<2>()) {
+      const unsigned log_step = log_length_ - depth - 2;
+      const unsigned sequence = sequence_of<2>(threadIdx.x), group = group_of<2>(threadIdx.x);
+      const unsigned first = (group >> log_step << (log_step + 2)) + (group & ((1U << log_step) - 1));
+      Complex x[4];
+#pragma unroll
+      for (unsigned k = 0; k < 4; ++k) x[k] = shared[layout_.address(sequence, first + (k << log_step))];
+      if constexpr (forward) {
+        forward_butterfly(x[0], x[2], roots[0]);
+        forward_butterfly(x[1], x[3], roots[0]);
+        forward_butterfly(x[0], x[1], roots[1]);
+        forward_butterfly(x[2], x[3], roots[2]);
+      } else {
+        inverse_butterfly(x[0], x[1], roots[1]);
+        inverse_butterfly(x[2], x[3], roots[2]);
+        inverse_butterfly(x[0], x[2], roots[0]);
+        inverse_butterfly(x[1], x[3], roots[0]);
+      }
+#pragma unroll
+      for (unsigned k = 0; k < 4; ++k) shared[layout_.address(sequence, first + (k << log_step))] = x[k];
+    }
+    __syncthreads();
+  }
+
+  Layout layout_;
+  unsigned log_length_;
+  Complex first_;
+  Complex roots_[rounds][3];
+};
 
 }  // namespace hemera::poly::cuda

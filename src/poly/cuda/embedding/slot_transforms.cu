@@ -8,6 +8,7 @@ namespace {
 
 constexpr unsigned log_whole = 10;  // up to so many values one block does it all
 constexpr unsigned log_row = 8;     // else n = R 256, and rows and columns take a pass each
+constexpr unsigned most_log_rows = 8;
 constexpr unsigned rows_per_block = 4;
 constexpr unsigned values_per_thread = 4;
 constexpr unsigned most_warps = 16;
@@ -74,9 +75,24 @@ __device__ __forceinline__ unsigned long long larger_pattern(unsigned long long 
   return largest > larger ? largest : larger;
 }
 
+// Value i of 2^log_n.
+__device__ __forceinline__ void store_rounded(const RoundedValues& rounded, const Complex& value, unsigned i,
+                                              unsigned log_n) {
+  if (rounded.data == nullptr) return;
+  std::uint64_t* to = rounded.data + (std::size_t{blockIdx.y} << (log_n + 1)) + i;
+  const auto word = [&](double part) {
+    const ScaledInteger integer = scaled_integer(part, rounded.scale);
+    return (bits_from(integer, 0) ^ integer.negative) - integer.negative;
+  };
+  to[0] = word(value.x);
+  to[std::size_t{1} << log_n] = word(value.y);
+}
+
 // grid [1, batch].
 __global__ void inverse_whole_kernel(Complex* values, const Complex* slots, unsigned log_n,
-                                     const Complex* roots, unsigned long long* largest) {
+                                     const Complex* roots, unsigned long long* largest,
+                                     const __grid_constant__ RoundedValues rounded) {
+  const EmbeddingLevels<WholeLayout, log_whole> levels(WholeLayout(), log_n, roots);
   begin_kernel();
   auto* const shared = dynamic_shared<Complex>();
   const unsigned n = 1U << log_n;
@@ -86,11 +102,13 @@ __global__ void inverse_whole_kernel(Complex* values, const Complex* slots, unsi
     shared[WholeLayout::address(0, reversed(j, log_n))] = slots[j];
   }
   __syncthreads();
-  embedding_levels<false>(shared, WholeLayout(), log_n, roots);
+  levels.run<false>(shared);
   unsigned long long own = 0;
   for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
-    values[i] = shared[WholeLayout::address(0, i)];
-    own = larger_pattern(own, values[i]);
+    const Complex value = shared[WholeLayout::address(0, i)];
+    values[i] = value;
+    own = larger_pattern(own, value);
+    store_rounded(rounded, value, i, log_n);
   }
   own = block_largest(own);
   if (threadIdx.x == 0) largest[blockIdx.y] = own;
@@ -99,6 +117,7 @@ __global__ void inverse_whole_kernel(Complex* values, const Complex* slots, unsi
 // grid [1, batch].
 __global__ void forward_whole_kernel(Complex* slots, const Complex* values, unsigned log_n,
                                      const Complex* roots, unsigned long long* largest) {
+  const EmbeddingLevels<WholeLayout, log_whole> levels(WholeLayout(), log_n, roots);
   begin_kernel();
   auto* const shared = dynamic_shared<Complex>();
   const unsigned n = 1U << log_n;
@@ -115,7 +134,7 @@ __global__ void forward_whole_kernel(Complex* slots, const Complex* values, unsi
     if (threadIdx.x == 0) largest[blockIdx.y] = own;
   }
   __syncthreads();
-  embedding_levels<true>(shared, WholeLayout(), log_n, roots);
+  levels.run<true>(shared);
   for (unsigned j = threadIdx.x; j < n; j += blockDim.x) {
     slots[j] = shared[WholeLayout::address(0, reversed(j, log_n))];
   }
@@ -125,9 +144,10 @@ __global__ void forward_whole_kernel(Complex* slots, const Complex* values, unsi
 __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_thread)
     inverse_rows_kernel(Complex* values, const Complex* slots, unsigned log_rows, const Complex* roots,
                         unsigned long long* largest) {
+  const RowsLayout layout{log_rows, blockIdx.x};
+  const EmbeddingLevels<RowsLayout, log_row> levels(layout, log_row, roots);
   begin_kernel();
   auto* const shared = dynamic_shared<Complex>();
-  const RowsLayout layout{log_rows, blockIdx.x};
   const unsigned log_n = log_rows + log_row;
   slots += std::size_t{blockIdx.y} << log_n;
   values += std::size_t{blockIdx.y} << log_n;
@@ -137,7 +157,7 @@ __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_threa
         slots[(position << log_rows) + rows_per_block * layout.tile + sequence];
   }
   __syncthreads();
-  embedding_levels<false>(shared, layout, log_row, roots);
+  levels.run<false>(shared);
   for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
     const unsigned sequence = i % rows_per_block, element = i / rows_per_block;
     values[(layout.row(sequence) << log_row) + element] = shared[layout.address(sequence, element)];
@@ -148,9 +168,10 @@ __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_threa
 
 __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_thread)
     forward_rows_kernel(Complex* slots, const Complex* values, unsigned log_rows, const Complex* roots) {
+  const RowsLayout layout{log_rows, blockIdx.x};
+  const EmbeddingLevels<RowsLayout, log_row> levels(layout, log_row, roots);
   begin_kernel();
   auto* const shared = dynamic_shared<Complex>();
-  const RowsLayout layout{log_rows, blockIdx.x};
   const unsigned log_n = log_rows + log_row;
   slots += std::size_t{blockIdx.y} << log_n;
   values += std::size_t{blockIdx.y} << log_n;
@@ -159,7 +180,7 @@ __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_threa
     shared[layout.address(sequence, element)] = values[(layout.row(sequence) << log_row) + element];
   }
   __syncthreads();
-  embedding_levels<true>(shared, layout, log_row, roots);
+  levels.run<true>(shared);
   for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
     const unsigned sequence = i % rows_per_block, position = i / rows_per_block;
     slots[(position << log_rows) + rows_per_block * layout.tile + sequence] =
@@ -171,10 +192,11 @@ __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_threa
 // the slots. grid [tile of columns, batch].
 template <bool forward>
 __global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned columns, const Complex* roots,
-                               unsigned long long* largest) {
+                               unsigned long long* largest, const __grid_constant__ RoundedValues rounded) {
+  const ColumnsLayout layout{columns};
+  const EmbeddingLevels<ColumnsLayout, most_log_rows> levels(layout, log_rows, roots);
   begin_kernel();
   auto* const shared = dynamic_shared<Complex>();
-  const ColumnsLayout layout{columns};
   const unsigned count = columns << log_rows;
   unsigned long long own = 0;
   values += (std::size_t{blockIdx.y} << (log_rows + log_row)) + blockIdx.x * columns;
@@ -185,12 +207,16 @@ __global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned colu
     if (forward && largest != nullptr) own = larger_pattern(own, value);
   }
   __syncthreads();
-  embedding_levels<forward>(shared, layout, log_rows, roots);
+  levels.run<forward>(shared);
   for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
     const unsigned sequence = i % columns, element = i / columns;
     const Complex value = shared[layout.address(sequence, element)];
     values[(element << log_row) + sequence] = value;
-    if constexpr (!forward) own = larger_pattern(own, value);
+    if constexpr (!forward) {
+      own = larger_pattern(own, value);
+      store_rounded(rounded, value, (element << log_row) + blockIdx.x * columns + sequence,
+                    log_rows + log_row);
+    }
   }
   if (!forward || largest != nullptr) {
     own = block_largest(own);
@@ -220,22 +246,24 @@ unsigned whole_threads(unsigned log_n) { return std::max(32U, (1U << log_n) / va
 }  // namespace
 
 void slots_to_values(cudaStream_t stream, Complex* values, const SlotView& slots, const Complex* roots,
-                     unsigned long long* largest) {
+                     unsigned long long* largest, const RoundedValues& rounded) {
   const unsigned log_n = log2_exact(slots.slots);
   const auto* const in = reinterpret_cast<const Complex*>(slots.data);
   for_each_batch(slots.batch, [&](std::size_t first, unsigned batch) {
     Complex* const to = values + (first << log_n);
     const Complex* const from = in + (first << log_n);
+    RoundedValues integers = rounded;
+    if (integers.data != nullptr) integers.data += first << (log_n + 1);
     if (log_n <= log_whole) {
       launch("embed", stream, inverse_whole_kernel, {1, batch}, {whole_threads(log_n)},
-             sizeof(Complex) << log_n, to, from, log_n, roots, largest + first);
+             sizeof(Complex) << log_n, to, from, log_n, roots, largest + first, integers);
       return;
     }
     const Passes passes(log_n);
     launch("embed", stream, inverse_rows_kernel, passes.rows_grid(batch), {Passes::rows_threads},
            Passes::rows_bytes, to, from, passes.log_rows, roots, largest + first);
     launch("embed", stream, columns_kernel<false>, passes.columns_grid(batch), {passes.columns_threads()},
-           passes.columns_bytes(), to, passes.log_rows, passes.columns, roots, largest + first);
+           passes.columns_bytes(), to, passes.log_rows, passes.columns, roots, largest + first, integers);
   });
 }
 
@@ -254,7 +282,7 @@ void values_to_slots(cudaStream_t stream, const SlotView& slots, Complex* values
     }
     const Passes passes(log_n);
     launch("unembed", stream, columns_kernel<true>, passes.columns_grid(batch), {passes.columns_threads()},
-           passes.columns_bytes(), from, passes.log_rows, passes.columns, roots, own);
+           passes.columns_bytes(), from, passes.log_rows, passes.columns, roots, own, RoundedValues{});
     launch("unembed", stream, forward_rows_kernel, passes.rows_grid(batch), {Passes::rows_threads},
            Passes::rows_bytes, to, from, passes.log_rows, roots);
   });

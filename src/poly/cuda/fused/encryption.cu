@@ -4,6 +4,7 @@
 #include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/sampling/chacha20.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -161,6 +162,8 @@ __global__ void __launch_bounds__(rows_threads, 4)
 template <class A>
 struct SamplePass {
   DeviceView out;
+  StreamKey uniform;
+  unsigned first_limb;
   ConstDeviceView secret;
   ConstDeviceView addend;
   bool adds_all;
@@ -176,9 +179,10 @@ constexpr std::uint16_t no_target = 0xffff;
 constexpr unsigned sample_rows_per_block = 8;
 constexpr unsigned sample_threads = 16 * sample_rows_per_block;
 
-// 16 threads take a row: grid [rows, batch, limb].
+// 16 threads take a row: grid [rows, batch, limb]. Thread t has entries 16 t + k of a row, which come from
+// blocks 4 t, ..., 4 t + 3 of the stream: what draws them keeps other units busy than the transforms do.
 template <class A>
-__global__ void __launch_bounds__(sample_threads)
+__global__ void __launch_bounds__(sample_threads, A::row_blocks)
     sample_rows_kernel(const __grid_constant__ SamplePass<A> pass, int log_rows) {
   using Value = typename A::Value;
   const unsigned limb = blockIdx.z, batch = blockIdx.y, index = pass.limbs.ring_index[limb];
@@ -191,19 +195,33 @@ __global__ void __launch_bounds__(sample_threads)
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
   const unsigned row = blockIdx.x * sample_rows_per_block + local_row, first = row_size * row + t;
   std::uint64_t* const b = pass.out.limb(batch, 0, limb) + first;
-  const std::uint64_t* const a = pass.out.limb(batch, 1, limb) + first;
+  std::uint64_t* const a = pass.out.limb(batch, 1, limb) + first;
   const std::uint64_t* const s = pass.secret.limb(0, 0, limb) + first;
   Value x[16];
 #pragma unroll
   for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(b[16 * k]);
-  forward_row<A>(x, dynamic_shared<Value>() + local_row * row_size, row, t,
-                 pass.tables + std::size_t{index} * layout.size(), layout, m);
-  const std::uint64_t* const addend = adds ? pass.addend.limb(batch, 0, limb) + first : nullptr;
+  Value* const values = dynamic_shared<Value>() + local_row * row_size;
+  forward_row<A>(x, values, row, t, pass.tables + std::size_t{index} * layout.size(), layout, m);
+  // Through shared memory to a loop: unrolled, its instructions would not fit their cache.
+  __syncwarp();
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) {
-    uint128 sum = static_cast<uint128>(a[16 * k]) * (q.value() - s[16 * k]) + A::finish_forward(x[k], m);
-    if (adds) sum += static_cast<uint128>(addend[16 * k]) * factor;
-    b[16 * k] = q.reduce(sum);
+  for (unsigned k = 0; k < 16; ++k) values[16 * k + t] = x[k];
+  const std::uint64_t* const addend = adds ? pass.addend.limb(batch, 0, limb) + first : nullptr;
+  constexpr unsigned drawn = 4;  // entries of a block of the stream
+#pragma unroll 1
+  for (unsigned g = 0; g < 16 / drawn; ++g) {
+    const unsigned counter = row_size / drawn * row + 16 / drawn * t + g;
+    const RandomBlock random = random_block(pass.uniform, batch, pass.first_limb + limb, counter);
+#pragma unroll
+    for (unsigned k = 0; k < drawn; ++k) {
+      const unsigned entry = 16 * (drawn * g + k);
+      const std::uint64_t word = q.reduce(random.r[k]);
+      a[entry] = word;
+      uint128 sum =
+          static_cast<uint128>(word) * (q.value() - s[entry]) + A::finish_forward(values[entry + t], m);
+      if (adds) sum += static_cast<uint128>(addend[entry]) * factor;
+      b[entry] = q.reduce(sum);
+    }
   }
 }
 
@@ -270,13 +288,16 @@ void mask_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& 
 }
 
 void sample_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                 const ConstPolyView& secret, const ConstPolyView& addend, std::span<const GadgetTerm> terms,
-                 const RnsBase& base) {
+                 const ConstPolyView& secret, const RandomStream& uniform, const ConstPolyView& addend,
+                 std::span<const GadgetTerm> terms, const RnsBase& base) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
     for_each_launch(out.shape, [&](const Part& part) {
       SamplePass<A> pass{};
       pass.out = device_view(part.of(out));
+      // The seed is public.
+      pass.uniform = stream_key(uniform, Purpose::uniform, part.first_batch);
+      pass.first_limb = static_cast<unsigned>(part.first_limb);
       pass.secret = device_view(secret.limbs(part.first_limb, part.limbs));
       if (addend.data != nullptr) pass.addend = device_view(part.of(addend));
       pass.adds_all = addend.data != nullptr && terms.empty();

@@ -34,9 +34,10 @@ void mask_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& 
                const RnsBase& base, const MaskEnd* end);
 
 /// Rows of errors' columns e, which component 0 of `out` has, and in their place e - a s + what `addend`
-/// adds: all of it, or the terms, of which a limb has one at most. a is component 1 of `out`, s the secret.
+/// adds: all of it, or the terms, of which a limb has one at most. a, component 1 of `out`, is drawn from
+/// `uniform`; s is the secret.
 void sample_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                 const ConstPolyView& secret, const ConstPolyView& addend, std::span<const GadgetTerm> terms,
-                 const RnsBase& base);
+                 const ConstPolyView& secret, const RandomStream& uniform, const ConstPolyView& addend,
+                 std::span<const GadgetTerm> terms, const RnsBase& base);
 
 }  // namespace hemera::poly::cuda

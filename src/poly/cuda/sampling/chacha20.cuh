@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "hemera/arith/modulus.hpp"
+#include "hemera/poly/random.hpp"
 #include "poly/chacha20_rounds.hpp"
 
 namespace hemera::poly::cuda {
@@ -16,6 +17,9 @@ struct StreamKey {
   std::uint32_t first_polynomial;
   std::uint32_t purpose;
 };
+
+/// The key of the polynomials from number `first` of a view on.
+StreamKey stream_key(const RandomStream& stream, Purpose purpose, std::size_t first);
 
 struct Word32 {
   static __host__ __device__ __forceinline__ std::uint32_t add(std::uint32_t a, std::uint32_t b) {

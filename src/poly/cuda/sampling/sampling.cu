@@ -286,16 +286,6 @@ __global__ void __launch_bounds__(threads)
 
 // --- Host ---
 
-// The key of the polynomials from number `first` of the view on.
-StreamKey stream_key(const RandomStream& stream, Purpose purpose, std::size_t first) {
-  static_assert(std::endian::native == std::endian::little);
-  StreamKey result;
-  std::memcpy(result.key, stream.seed.bytes.data(), sizeof result.key);
-  result.first_polynomial = stream.first_polynomial + static_cast<std::uint32_t>(first);
-  result.purpose = static_cast<std::uint32_t>(purpose);
-  return result;
-}
-
 template <typename Run>
 __attribute__((noinline)) void in_own_frame(const Run& run) {
   run();
@@ -345,6 +335,15 @@ Error error_of(const ErrorDistribution& distribution) {
 }
 
 }  // namespace
+
+StreamKey stream_key(const RandomStream& stream, Purpose purpose, std::size_t first) {
+  static_assert(std::endian::native == std::endian::little);
+  StreamKey result;
+  std::memcpy(result.key, stream.seed.bytes.data(), sizeof result.key);
+  result.first_polynomial = stream.first_polynomial + static_cast<std::uint32_t>(first);
+  result.purpose = static_cast<std::uint32_t>(purpose);
+  return result;
+}
 
 void sample_uniform(const Launcher& launcher, const PolyView& out, const RandomStream& stream,
                     const RnsBase& base) {
