@@ -14,8 +14,9 @@ inline runtime::Device device() {
   return name == nullptr ? runtime::Device{} : runtime::Device::parse(name);
 }
 
-inline std::shared_ptr<const rlwe::Context> make_context(rlwe::Parameters parameters, int threads = 0) {
-  return rlwe::Context::make(std::move(parameters), device(), {.threads = threads});
+inline std::shared_ptr<const rlwe::Context> make_context(rlwe::Parameters parameters, int threads = 0,
+                                                         rlwe::Storage storage = rlwe::Storage::eight_byte) {
+  return rlwe::Context::make(std::move(parameters), device(), {.threads = threads, .storage = storage});
 }
 
 }  // namespace hemera::tests

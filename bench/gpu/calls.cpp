@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gpu/session.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/io/objects.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/schemes/any_scheme.hpp"
@@ -204,6 +205,30 @@ Call rotate_hoisted_call(const Operands& in) {
       });
 }
 
+// A matrix of 64 diagonals: products with 15 keys and 64 plaintexts in one operation, and four giant steps.
+// Without the rescale, as levels of these sets are not as large as the scale.
+Call matrix_call(const Operands& in) {
+  struct Matrix {
+    circuits::LinearTransform plan;
+    circuits::PreparedLinearTransform prepared;
+    ckks::Evaluator evaluator;
+  };
+  const std::size_t slots = in.client.slots();
+  std::mt19937_64 random(20261122);
+  std::uniform_real_distribution<double> uniform(-1.0 / 64, 1.0 / 64);
+  circuits::Diagonals diagonals;
+  for (std::size_t i = 0; i < 64; ++i) {
+    for (std::size_t j = 0; j < slots; ++j) diagonals[i].emplace_back(uniform(random), uniform(random));
+  }
+  const circuits::LinearTransform plan(in.client.context->parameters(), std::move(diagonals), slots,
+                                       {.level = in.level, .rescaled = false, .baby_steps = 16});
+  auto matrix = std::make_shared<Matrix>(
+      Matrix{plan, circuits::PreparedLinearTransform(in.client.context, plan),
+             ckks::Evaluator(in.client.context, plan.generate_keys(in.client.secret))});
+  return making_ciphertext(
+      in, [&in, matrix] { return matrix->prepared(matrix->evaluator, in.x); }, plan.evaluate_clear(in.a));
+}
+
 // Eight products and their sum. Each has its own copies of the operands, which are too many for the cache.
 template <typename Operand>
 Call dot_call(const Operands& in, const std::function<Operand()>& right) {
@@ -351,6 +376,7 @@ const std::vector<std::string>& operations() {
                                                  "dot_plain_8",
                                                  "rotate",
                                                  "rotate_hoisted_8",
+                                                 "matrix_64",
                                                  "ntt",
                                                  "intt",
                                                  "encode",
@@ -385,6 +411,15 @@ bool has(const Operands& in, const std::string& operation) {
   // BFV and BGV encode for the top level.
   if (operation == "encode" || operation == "decode" || operation.starts_with("encrypt"))
     return in.client.ckks() || top;
+  // Beside six-byte storage alone: keys and plaintexts of larger primes take several GB more.
+  if (operation == "matrix_64") {
+    const poly::RnsBase& base = in.client.context->key_base();
+    bool fits = in.client.ckks() && top;
+    for (std::size_t i = 0; i < base.size(); ++i) {
+      fits = fits && base.modulus(i).bits() <= poly::word_bits(poly::Word::u48);
+    }
+    return fits;
+  }
   if (operation == "rotate_hoisted_8") return in.client.evaluator->keys().galois_elements().size() >= 8;
   return true;
 }
@@ -435,6 +470,7 @@ Call make_call(const Operands& in, const std::string& operation) {
         in.expected([&](std::size_t i) { return in.a[in.rotated(i, 1)]; }));
   }
   if (operation == "rotate_hoisted_8") return rotate_hoisted_call(in);
+  if (operation == "matrix_64") return matrix_call(in);
   if (operation == "ntt" || operation == "intt") {
     return make_transform(in.client, in.batch, in.client.context->base(in.level).size(), operation == "intt");
   }

@@ -167,7 +167,7 @@ class Bench {
     const rlwe::Parameters parameters = set.make();
     std::cerr << set.name << ": " << set.what << " [" << arithmetic(parameters) << "]\n";
     const bool hoisted = wanted(options_, "rotate_hoisted_8");
-    const Client client(parameters, {runtime::Device::Kind::cuda, options_.device}, hoisted);
+    const Client client(parameters, {runtime::Device::Kind::cuda, options_.device}, hoisted, set.storage);
     const Timer timer(*client.context, options_.repetitions);
     const std::size_t top = client.context->top_level();
 
@@ -270,6 +270,7 @@ class Bench {
         << ", \"security\": " << quoted(rlwe::name(parameters.security())) << ", \"mode\": " << quoted(mode)
         << ", \"microseconds\": " << number(timing.median, 2);
     if (bytes != 0) row << ", \"bytes\": " << bytes;
+    if (client.context->key_word() == poly::Word::u48) row << ", \"storage\": \"six-byte\"";
     row << ", \"spread\": " << number(timing.spread, 2)
         << ", \"checked\": " << (timing.checked ? "true" : "false") << "}";
     rows_.push_back(row.str());

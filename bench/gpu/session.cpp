@@ -19,8 +19,10 @@ constexpr double tolerance = 0x1p-7;
 
 }  // namespace
 
-Client::Client(const rlwe::Parameters& parameters, runtime::Device device, bool rotations)
-    : context(rlwe::Context::make(parameters, device)), secret(rlwe::generate_secret_key(context)) {
+Client::Client(const rlwe::Parameters& parameters, runtime::Device device, bool rotations,
+               rlwe::Storage storage)
+    : context(rlwe::Context::make(parameters, device, {.storage = storage})),
+      secret(rlwe::generate_secret_key(context)) {
   rlwe::KeyRequest request;
   for (std::int64_t step = 1; step <= (rotations ? 8 : 1); ++step) request.rotations.push_back(step);
   evaluator = any_scheme::make_evaluator(context, rlwe::generate_keys(secret, request));

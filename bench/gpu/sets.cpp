@@ -100,6 +100,8 @@ const Chain chain_30x59{65536, times(30, 59), times(8, 60), 4};
 const Chain chain_23x59{65536, times(23, 59), times(6, 60), 4};
 // log Q 1373 and log P 372 in primes below 2^50.
 const std::vector<int> special_372 = joined(times(4, 46), times(4, 47));
+// Log Q 1373 in 29 primes below 2^48.
+const Chain chain_29x47{65536, joined({48}, joined(times(19, 47), times(9, 48))), times(8, 48), 4};
 const Chain chain_14x59{32768, times(14, 59), {60}, 14};
 const Chain chain_14x57{32768, times(14, 57), {60}, 14};
 const Chain chain_15x55{32768, times(15, 55), {56}, 15};
@@ -115,6 +117,13 @@ const std::vector<Set>& sets() {
        [] {
          return ckks_chain({1024, times(4, 45), times(2, 46), 2}, 40);
        }},
+      {"smoke-ckks-6",
+       "the same with six-byte storage",
+       [] {
+         return ckks_chain({1024, times(4, 45), times(2, 46), 2}, 40);
+       },
+       {},
+       rlwe::Storage::six_byte},
       {"smoke-bfv", "a small ring, to try the program",
        [] {
          return bfv_chain({1024, times(4, 45), {46}, 4});
@@ -142,6 +151,15 @@ const std::vector<Set>& sets() {
          return ckks_chain({65536, joined({50}, times(27, 49)), special_372, 4}, 40);
        },
        {20, 11, 5}},
+      {"ckks-29x47",
+       "CKKS, N 2^16, log Q 1373 in 29 primes below 2^48 and 8 special ones, 4 digits",
+       [] { return ckks_chain(chain_29x47, 40); },
+       {12}},
+      {"ckks-29x47-6",
+       "the same with six-byte storage",
+       [] { return ckks_chain(chain_29x47, 40); },
+       {12},
+       rlwe::Storage::six_byte},
       {"ckks-1370-40",
        "CKKS, N 2^16, 34 levels of 40 bits and log P 372, 4 digits; 14 limbs are 13 levels",
        [] {

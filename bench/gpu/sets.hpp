@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/parameters.hpp"
 
 namespace hemera::gpu_bench {
@@ -15,6 +16,7 @@ struct Set {
   rlwe::Parameters (*make)();
   /// Levels below the top at which products and rotations are timed as well.
   std::vector<std::size_t> levels = {};
+  rlwe::Storage storage = rlwe::Storage::eight_byte;
 };
 
 const std::vector<Set>& sets();

@@ -26,13 +26,14 @@ using namespace nb::literals;
 /// multiplier: an engine's name; "ntt" are the backend's own transforms.
 ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
                            std::size_t memory_limit, const std::string& multiplier,
-                           std::optional<std::uintptr_t> stream) {
+                           std::optional<std::uintptr_t> stream, bool six_byte) {
   return {rlwe::Context::make(
       parameters, runtime::Device::parse(device),
       {.threads = threads,
        .multiplier = multiplier == "ntt" ? nullptr : multiply::make_ring_multiplier(multiplier),
        .memory_limit = memory_limit,
-       .stream = stream})};
+       .stream = stream,
+       .storage = six_byte ? rlwe::Storage::six_byte : rlwe::Storage::eight_byte})};
 }
 
 /// Names of the devices that contexts can be made on, best first.
@@ -87,6 +88,8 @@ void bind_context(nb::module_& m) {
                    [](const ContextHandle& self) { return self.context->backend().device().name(); })
       .def_prop_ro("description",
                    [](const ContextHandle& self) { return self.context->backend().description(); })
+      .def_prop_ro("key_word_bytes",
+                   [](const ContextHandle& self) { return static_cast<int>(self.context->key_word()); })
       .def_prop_ro("memory_used", [](const ContextHandle& self) { return self.context->memory_used(); })
       .def_prop_ro("memory_peak", [](const ContextHandle& self) { return self.context->memory()->peak(); })
       .def("reset_memory_peak", [](const ContextHandle& self) { self.context->memory()->reset_peak(); })
@@ -100,7 +103,7 @@ void bind_context(nb::module_& m) {
            [](const ContextHandle& self) { return self.context->conjugation_element(); });
 
   m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, "memory_limit"_a,
-        "multiplier"_a, "stream"_a.none(), ReleaseGil());
+        "multiplier"_a, "stream"_a.none(), "six_byte"_a, ReleaseGil());
   m.def("devices", &devices, ReleaseGil());
   m.def("find_cuda_devices", &runtime::find_cuda_devices, ReleaseGil());
   m.def("available_processors", &runtime::available_processors);

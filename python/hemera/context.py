@@ -26,6 +26,8 @@ from hemera.parameters import Parameters, require_naturals
 
 __all__ = ["Context", "devices"]
 
+_STORAGES = ("eight-byte", "six-byte")
+
 
 def devices() -> list[str]:
     """The devices that contexts can be made on, best first: "cuda:0", ..., "cpu"."""
@@ -49,11 +51,16 @@ class Context:
         multiplier: what multiplies the polynomials of ciphertext products, with the same bits: "ntt" (the
             device's own transforms), or an engine of `hemera.multiply` that runs on the CPU ("dgt",
             "kronecker_ss", "schoolbook").
+        storage: how switching keys (of relinearization, rotations, bootstrapping) are kept in a GPU's memory:
+            "eight-byte", or "six-byte", which takes a quarter less memory and traffic and needs ciphertext,
+            special and key primes below 2^48. Files and results have the same bits. On the CPU both are the
+            same.
 
     Raises:
         DeviceError: for a device that is not there; the message says why and what there is. Also for a GPU
             with a multiplier other than "ntt".
-        ParameterError: for a stream on the CPU, or a multiplier that is not there.
+        ParameterError: for a stream on the CPU, a multiplier or a storage that is not there, or, on any
+            device, for "six-byte" storage and a prime above 2^48.
         TypeError: when `stream` is no stream.
     """
 
@@ -66,6 +73,7 @@ class Context:
         memory_limit: int | None = None,
         stream: object | None = None,
         multiplier: str = "ntt",
+        storage: str = "eight-byte",
     ) -> None:
         if type(params) is Parameters or not isinstance(params, Parameters):
             raise TypeError(
@@ -82,8 +90,13 @@ class Context:
                 "memory_limit must be an integer of 1 byte or more, or None for no limit, not "
                 f"{memory_limit!r}"
             )
+        if storage not in _STORAGES:
+            raise _core.ParameterError(
+                f"storage must be one of {', '.join(map(repr, _STORAGES))}, not {storage!r}"
+            )
         self._params = params
         self._multiplier = multiplier
+        self._storage = storage
         best = devices()[0] if multiplier == "ntt" else "cpu"
         chosen = best if device == "auto" else device
         self._stream = stream  # kept alive
@@ -95,6 +108,7 @@ class Context:
             memory_limit or 0,
             multiplier,
             None if stream is None else stream_handle(stream),
+            storage == "six-byte",
         )
         self._lock = threading.Lock()
         # The contexts of all devices by name, held weakly; each holds those that it made.
@@ -116,6 +130,12 @@ class Context:
     def multiplier(self) -> str:
         """What multiplies the polynomials of ciphertext products: "ntt", "dgt", ..."""
         return self._multiplier
+
+    @property
+    def storage(self) -> str:
+        """How switching keys are kept in memory here: "eight-byte", also on a CPU that was asked for
+        "six-byte", or "six-byte"."""
+        return "six-byte" if self._native.key_word_bytes == 6 else "eight-byte"
 
     @property
     def description(self) -> str:
@@ -467,7 +487,7 @@ class Context:
         with self._lock:
             found = self._family.get(name)
             if found is None:
-                found = Context(self._params, name)
+                found = Context(self._params, name, storage=self._storage)
                 found._family, found._lock = self._family, self._lock
                 self._family[name] = found
                 self._made.append(found)
@@ -487,6 +507,7 @@ class Context:
             memory_limit=self._memory_limit,
             stream=self._stream,
             multiplier=self._multiplier,
+            storage=self._storage,
         )
 
     def _copy_of(self, stored: Stored) -> Any:

@@ -114,6 +114,14 @@ void require_room(const rlwe::Context& context, std::size_t bytes, const std::st
                          " left; use fewer slots, a smaller batch, a mode with fewer keys, or more memory");
 }
 
+namespace {
+
+std::size_t stored_key_bytes(const rlwe::Context& context, const Cost& cost) {
+  return cost.key_bytes / sizeof(std::uint64_t) * static_cast<std::size_t>(context.key_word());
+}
+
+}  // namespace
+
 Plan::Plan(const rlwe::Parameters& parameters) : fingerprint_(parameters.fingerprint()) {}
 
 void Plan::add_need(KeyNeed need) {
@@ -132,12 +140,13 @@ std::size_t Plan::memory_bytes(std::size_t batch) const {
 
 void Plan::require_memory(const rlwe::Context& context, std::size_t batch) const {
   require_parameters(context, "memory of a plan");
-  require_room(context, memory_bytes(batch), "keys, plaintexts and workspace of a plan");
+  const std::size_t bytes = memory_bytes(batch) - cost_.key_bytes + stored_key_bytes(context, cost_);
+  require_room(context, bytes, "keys, plaintexts and workspace of a plan");
 }
 
 rlwe::EvaluationKeys Plan::generate_keys(const rlwe::SecretKey& secret) const {
   require_parameters(*secret.context, "keys of a plan");
-  require_room(*secret.context, cost_.key_bytes, "keys of a plan");
+  require_room(*secret.context, stored_key_bytes(*secret.context, cost_), "keys of a plan");
   return circuits::generate_keys(secret, needed_keys_);
 }
 

@@ -12,6 +12,7 @@
 #include "io/polynomials.hpp"
 #include "io/secret.hpp"
 #include "io/versions.hpp"
+#include "rlwe/key_storage.hpp"
 
 namespace hemera::io {
 namespace {
@@ -93,8 +94,8 @@ rlwe::SwitchingKey next_switching_key(Reader& reader, const ContextPointer& cont
   }
   const ExpectedResidues expected{gadget->modulus(), poly::Form::evaluation, gadget->digits().size(),
                                   fields.seed ? 1U : 2U};
-  return {context, std::move(gadget),
-          read_polynomials(reader.next(residues_tag), *context, expected, fields.seed), fields.seed};
+  auto poly = read_polynomials(reader.next(residues_tag), *context, expected, fields.seed);
+  return {context, std::move(gadget), rlwe::stored_key(*context, std::move(poly)), fields.seed};
 }
 
 // What the header alone tells against loading an object of any kind into the context.

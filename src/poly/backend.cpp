@@ -31,11 +31,19 @@ std::unique_ptr<Backend::Recording> Backend::record(Queue& /*queue*/,
                     "' does not record operations; run them, or use a CUDA device");
 }
 
+void Backend::check_stored(const char* operation, const char* operand, const ConstPolyView& view) const {
+  if (stores(view.word)) return;
+  throw MismatchError(std::string(operation) + ": " + operand + " has residues in words of " +
+                      std::to_string(static_cast<int>(view.word)) + " bytes, which " + device().name() +
+                      " does not store; use words of 8 bytes");
+}
+
 // --- Copies ---
 
 void Backend::upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host,
                      Form form) const {
   check_entries("upload", "output", out, *ring_);
+  check_stored("upload", "output", out);
   check_host("upload", host.size(), out.shape);
   do_upload(queue, out, form, [&](std::size_t first, std::span<std::uint64_t> rows) {
     std::memcpy(rows.data(), host.data() + first * out.shape.degree, rows.size_bytes());
@@ -45,6 +53,7 @@ void Backend::upload(Queue& queue, const PolyView& out, std::span<const std::uin
 void Backend::download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in,
                        Form form) const {
   check_entries("download", "input", in, *ring_);
+  check_stored("download", "input", in);
   check_host("download", host.size(), in.shape);
   do_download(queue, in, form, [&](std::size_t first, std::span<const std::uint64_t> rows) {
     std::memcpy(host.data() + first * in.shape.degree, rows.data(), rows.size_bytes());
@@ -53,11 +62,13 @@ void Backend::download(Queue& queue, std::span<std::uint64_t> host, const ConstP
 
 void Backend::upload_rows(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const {
   check_entries("upload_rows", "output", out, *ring_);
+  check_stored("upload_rows", "output", out);
   do_upload(queue, out, form, fill);
 }
 
 void Backend::download_rows(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const {
   check_entries("download_rows", "input", in, *ring_);
+  check_stored("download_rows", "input", in);
   do_download(queue, in, form, take);
 }
 
@@ -74,6 +85,13 @@ void Backend::download_values(Queue& queue, std::span<std::byte> host, std::span
 void Backend::copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const {
   check_entries("copy", "output", out, *ring_);
   check_entries("copy", "input", in, *ring_);
+  check_stored("copy", "output", out);
+  check_stored("copy", "input", in);
+  if (in.word != out.word && in.shape.degree != out.shape.degree) {
+    throw MismatchError("copy: the input " + describe(in.shape) +
+                        " is stored by other entries and in other " + "words than the output " +
+                        describe(out.shape) + "; copy it in two steps");
+  }
   check_copy("copy", out, in);
   check_broadcast("copy", "input", in.shape, out.shape);
   do_copy(queue, out, in);
@@ -83,6 +101,8 @@ void Backend::copy_from(Queue& queue, const PolyView& out, const Backend& source
                         const ConstPolyView& in, Form form) const {
   check_entries("copy_from", "output", out, *ring_);
   check_entries("copy_from", "input", in, *source.ring_);
+  check_stored("copy_from", "output", out);
+  source.check_stored("copy_from", "input", in);
   if (in.shape != out.shape) {
     throw MismatchError("copy_from: the input " + describe(in.shape) + " and the output " +
                         describe(out.shape) + " have different shapes");
@@ -249,6 +269,7 @@ void Backend::key_inner_product(Queue& queue, const PolyView& out, const ConstPo
   check_count(operation, "digits", digits.shape.components, plan.digits().size());
   check_batch(operation, "digits", digits.shape, out.shape);
   check_key(operation, out, key, plan);
+  check_stored(operation, "key", key);
   do_key_inner_product(queue, out, digits, key, plan);
 }
 
@@ -260,6 +281,7 @@ void Backend::hoisted_products(Queue& queue, std::span<const PolyView> out,
   check_hoisted_products(out, terms, plan, special);
   for (const HoistedTerm& term : terms) {
     check_galois_element("hoisted_products", term.galois_element, ring_->degree());
+    if (term.digits.data != nullptr) check_stored("hoisted_products", "key", term.key);
   }
   with_scratch(workspace,
                [&](Workspace& scratch) { do_hoisted_products(queue, out, terms, plan, special, scratch); });
@@ -272,6 +294,8 @@ void Backend::switch_keys(Queue& queue, std::span<const KeySwitch> switches, con
   check_switch_plans(operation, ring_, up, down);
   for (const KeySwitch& each : switches) {
     check_switch(operation, each.out, in, each.key, up, switched_base(up, down), addend);
+    check_stored(operation, "key", each.key);
+    check_same_word(operation, switches.front().key, each.key);
     check_galois_element(operation, each.galois_element, ring_->degree());
     if (each.out.shape != switches.front().out.shape) {
       throw MismatchError("switch_keys: the outputs " + describe(switches.front().out.shape) + " and " +
@@ -290,6 +314,7 @@ void Backend::multiply_relinearize(Queue& queue, const PolyView& out, const Cons
   check_switch_plans(operation, ring_, up, down);
   check_view(operation, "output", out, switched_base(up, down));
   check_key(operation, out, key, up);
+  check_stored(operation, "key", key);
   check_pair(operation, "a", a, out, up.base());
   check_pair(operation, "b", b, out, up.base());
   with_scratch(workspace, [&](Workspace& scratch) {

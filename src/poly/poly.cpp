@@ -8,9 +8,17 @@
 
 namespace hemera::poly {
 
+void require_fits(const arith::Modulus& modulus, Word word) {
+  if (modulus.bits() <= word_bits(word)) return;
+  throw ParameterError("the modulus " + std::to_string(modulus.value()) + " has " +
+                       std::to_string(modulus.bits()) + " bits, but words of " +
+                       std::to_string(static_cast<int>(word)) + " bytes store residues of moduli below 2^" +
+                       std::to_string(word_bits(word)) + "; use words of 8 bytes, or smaller primes");
+}
+
 Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
-           RnsBase base, Form form, runtime::Secrecy secrecy, std::size_t entries)
-    : base_(std::move(base)), form_(form) {
+           RnsBase base, Form form, runtime::Secrecy secrecy, std::size_t entries, Word word)
+    : base_(std::move(base)), form_(form), word_(word) {
   if (base_.empty()) throw ParameterError("a polynomial needs an RNS base of at least one modulus");
   const std::size_t degree = base_.ring()->degree();
   shape_ = {.batch = batch,
@@ -22,9 +30,16 @@ Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, st
                          std::to_string(shape_.degree) + "; a power of two from " +
                          std::to_string(min_entries) + " on of values in evaluation form can");
   }
+  if (word != Word::u64) {
+    if (shape_.degree != degree) {
+      throw ParameterError("limbs in words of " + std::to_string(static_cast<int>(word)) +
+                           " bytes have all of their entries");
+    }
+    for (std::size_t i = 0; i < base_.size(); ++i) require_fits(base_.modulus(i), word);
+  }
   // A product that wraps would ask for little memory and be overrun later.
-  const std::size_t word = static_cast<std::size_t>(base_.word());
-  std::size_t room = std::numeric_limits<std::size_t>::max() / word;
+  const auto bytes_of_word = static_cast<std::size_t>(word);
+  std::size_t room = std::numeric_limits<std::size_t>::max() / bytes_of_word;
   for (const std::size_t extent : {batch, components, shape_.limbs, shape_.degree}) {
     if (extent != 0) room /= extent;
   }
@@ -34,7 +49,7 @@ Poly::Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, st
                            std::to_string(shape_.degree) +
                            " residues does not fit the address space; use a smaller batch");
   }
-  buffer_ = runtime::Buffer(memory, shape_.words() * word, secrecy);
+  buffer_ = runtime::Buffer(memory, shape_.words() * bytes_of_word, secrecy);
 }
 
 }  // namespace hemera::poly

@@ -18,6 +18,12 @@ void check_word(const char* operation, const char* operand, Word actual, Word ex
                       std::to_string(static_cast<int>(expected)));
 }
 
+// The view as if it were in words of 64 bits, where others may be.
+ConstPolyView in_wide_words(ConstPolyView view) {
+  if (view.word == Word::u48) view.word = Word::u64;
+  return view;
+}
+
 // The view as if all entries were there, where fewer may be.
 ConstPolyView as_whole(ConstPolyView view, std::size_t degree) {
   if (is_entry_count(view.shape.degree, degree)) view.shape.degree = degree;
@@ -91,8 +97,11 @@ void check_degree(const char* operation, const char* operand, const ConstPolyVie
 }
 
 void check_entries(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring) {
-  if (!is_entry_count(view.shape.degree, ring.degree())) check_degree(operation, operand, view, ring);
-  check_word(operation, operand, view.word, Word::u64);
+  const ConstPolyView wide = in_wide_words(view);
+  if (view.word != Word::u64 || !is_entry_count(view.shape.degree, ring.degree())) {
+    check_degree(operation, operand, wide, ring);
+  }
+  check_word(operation, operand, wide.word, Word::u64);
 }
 
 void check_copy(const char* operation, const PolyView& out, const ConstPolyView& in) {
@@ -100,7 +109,6 @@ void check_copy(const char* operation, const PolyView& out, const ConstPolyView&
     throw MismatchError(std::string(operation) + ": the input " + describe(in.shape) + " and the output " +
                         describe(out.shape) + " have different limbs");
   }
-  check_word(operation, "input", in.word, out.word);
 }
 
 void check_unary(const char* operation, const std::shared_ptr<const Ring>& ring, const PolyView& out,
@@ -202,7 +210,7 @@ const RnsBase& switched_base(const ModUp& up, const Division* down) {
 }
 
 void check_key(const char* operation, const PolyView& out, const ConstPolyView& key, const ModUp& plan) {
-  check_view(operation, "key", key, plan.key_base());
+  check_view(operation, "key", in_wide_words(key), plan.key_base());
   check_count(operation, "components of the output", out.shape.components, key.shape.components);
   for (const GadgetDigit& digit : plan.digits()) {
     if (digit.key_digit >= key.shape.batch) {
@@ -211,6 +219,10 @@ void check_key(const char* operation, const PolyView& out, const ConstPolyView& 
                           std::to_string(key.shape.batch) + " digits; the key was made for other parameters");
     }
   }
+}
+
+void check_same_word(const char* operation, const ConstPolyView& a, const ConstPolyView& b) {
+  check_word(operation, "a key", b.word, a.word);
 }
 
 void check_hoisted_products(std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
@@ -226,8 +238,11 @@ void check_hoisted_products(std::span<const PolyView> out, std::span<const Backe
     check_count(operation, "batch of the outputs", each.shape.batch, out.front().shape.batch);
   }
   const PolyView& whole = out.front();
+  const ConstPolyView* first_key = nullptr;
   for (const Backend::HoistedTerm& term : terms) {
     if (term.digits.data != nullptr) {
+      if (first_key == nullptr) first_key = &term.key;
+      check_same_word(operation, *first_key, term.key);
       check_view(operation, "digits", term.digits, plan.extended());
       check_count(operation, "digits", term.digits.shape.components, plan.digits().size());
       check_batch(operation, "digits", term.digits.shape, whole.shape);

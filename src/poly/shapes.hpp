@@ -41,7 +41,7 @@ void check_host(const char* operation, std::size_t host_words, const PolyShape& 
 /// The view has the ring's degree, and stores residues in words of 64 bits; MismatchError otherwise.
 void check_degree(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring);
 
-/// The same, or the view is stored by fewer entries (PolyShape).
+/// The same, or the view is stored by fewer entries (PolyShape), or whole in words of 48 bits.
 void check_entries(const char* operation, const char* operand, const ConstPolyView& view, const Ring& ring);
 
 /// Output and input of a copy have equally many limbs; MismatchError otherwise.
@@ -87,6 +87,8 @@ const RnsBase& switched_base(const ModUp& up, const Division* down);
 /// The key has the plan's base, as many components as the output, and every digit that the plan asks for;
 /// MismatchError otherwise.
 void check_key(const char* operation, const PolyView& out, const ConstPolyView& key, const ModUp& plan);
+/// Keys of one call are in the same words; MismatchError otherwise.
+void check_same_word(const char* operation, const ConstPolyView& a, const ConstPolyView& b);
 
 /// Outputs and terms of Backend::hoisted_products; MismatchError otherwise.
 void check_hoisted_products(std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,

@@ -127,6 +127,12 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
   plain_base_ = range(plain_begin, auxiliary_begin);
   auxiliary_ = range(auxiliary_begin, values.size());
   key_base_ = range(0, plain_begin);
+  if (options.storage == Storage::six_byte) {
+    for (std::size_t i = 0; i < key_base_.size(); ++i) {
+      poly::require_fits(key_base_.modulus(i), poly::Word::u48);
+    }
+    if (backend_->stores(poly::Word::u48)) key_word_ = poly::Word::u48;
+  }
   std::vector<std::uint32_t> public_key;
   for (const std::uint64_t prime : parameters_.public_key_primes())
     public_key.push_back(ring->index_of(prime));

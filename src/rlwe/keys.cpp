@@ -8,6 +8,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
 
@@ -151,7 +152,7 @@ SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, 
   with_restricted(context, from.poly, base, [&](const poly::ConstPolyView& source) {
     seed = sample_rlwe(context, pairs.view(), to.poly, base, source, terms);
   });
-  return {from.context, std::move(gadget), std::move(pairs), *seed};
+  return {from.context, std::move(gadget), stored_key(context, std::move(pairs)), *seed};
 }
 
 SwitchingKey generate_switching_key(const SecretKey& from, const SecretKey& to, std::size_t level) {

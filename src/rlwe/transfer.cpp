@@ -8,7 +8,8 @@ namespace {
 
 using ContextPointer = std::shared_ptr<const Context>;
 
-poly::Poly copy_to(const Context& target, const Context& source, const poly::Poly& poly) {
+poly::Poly copy_to(const Context& target, const Context& source, const poly::Poly& poly,
+                   poly::Word word = poly::Word::u64) {
   if (target.parameters().fingerprint() != source.parameters().fingerprint()) {
     throw MismatchError("an object of the parameters " + source.parameters().short_fingerprint() +
                         " can not go to a context of the parameters " +
@@ -20,7 +21,7 @@ poly::Poly copy_to(const Context& target, const Context& source, const poly::Pol
   const poly::RnsBase base(target.backend().ring(), {indices.begin(), indices.end()});
   const poly::PolyShape& shape = poly.shape();
   poly::Poly result =
-      target.make_poly(shape.batch, shape.components, base, poly.form(), poly.secrecy(), shape.degree);
+      target.make_poly(shape.batch, shape.components, base, poly.form(), poly.secrecy(), shape.degree, word);
   const auto beside =
       &source.backend() == &target.backend() ? nullptr : source.queue().copying_to(target.backend().device());
   target.backend().copy_from(target.queue(), result.view(), source.backend(), source.queue(), poly.view(),
@@ -54,8 +55,8 @@ SecretKey copy_to(const ContextPointer& target, const SecretKey& source) {
 }
 
 SwitchingKey copy_to(const ContextPointer& target, const SwitchingKey& source) {
-  return {target, target->gadget(source.gadget->primes()), copy_to(*target, *source.context, source.poly),
-          source.seed};
+  return {target, target->gadget(source.gadget->primes()),
+          copy_to(*target, *source.context, source.poly, target->key_word()), source.seed};
 }
 
 EvaluationKeys copy_to(const ContextPointer& target, const EvaluationKeys& source) {

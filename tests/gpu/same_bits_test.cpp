@@ -15,7 +15,10 @@
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/io/objects.hpp"
+#include "hemera/rlwe/transfer.hpp"
+#include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
@@ -37,6 +40,7 @@ using Bytes = std::vector<std::byte>;
 struct Setting {
   std::string name;
   rlwe::Parameters parameters;
+  rlwe::Storage storage = rlwe::Storage::eight_byte;
 
   friend std::ostream& operator<<(std::ostream& stream, const Setting& value) { return stream << value.name; }
 };
@@ -100,6 +104,10 @@ std::vector<Setting> settings() {
     const Setting& base = result.at(index);
     result.push_back({base.name.substr(0, base.name.find("_58")) + "_montgomery",
                       rlwe::Parameters(with_primes_for_montgomery(base.parameters.literal()))});
+  }
+  for (const std::size_t index : {std::size_t{0}, std::size_t{3}, std::size_t{4}, std::size_t{10}}) {
+    const Setting& base = result.at(index);
+    result.push_back({base.name + "_six_byte", base.parameters, rlwe::Storage::six_byte});
   }
   return result;
 }
@@ -232,7 +240,7 @@ class SameBits : public ::testing::TestWithParam<Setting> {};
 
 TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
   const rlwe::Parameters& parameters = GetParam().parameters;
-  Side there{.context = tests::make_context(parameters),
+  Side there{.context = tests::make_context(parameters, 0, GetParam().storage),
              .secret = {},
              .evaluator = {},
              .plain = {},
@@ -250,6 +258,12 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
   there.secret = rlwe::generate_secret_key(there.context);
   const rlwe::EvaluationKeys keys =
       rlwe::generate_keys(there.secret, {.rotations = {1, -5}, .conjugation = true});
+  if (GetParam().storage == rlwe::Storage::six_byte) {
+    EXPECT_EQ(there.context->key_word(), poly::Word::u48);
+    const std::size_t words = parameters.switching_key_bytes() / sizeof(std::uint64_t);
+    EXPECT_EQ(keys.memory_bytes(), keys.public_key->poly.bytes() + 4 * 6 * words)
+        << "relinearization, 3 rotations";
+  }
   here.secret = io::load_secret_key(here.context, io::save(there.secret));
   const Bytes key_bytes = io::save(keys);
   const rlwe::EvaluationKeys keys_here = io::load_evaluation_keys(here.context, key_bytes);
@@ -332,6 +346,61 @@ TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
       there->backend().record(there->queue(), [&] { out.emplace(bootstrap(evaluator, x)); });
   recording->replay(there->queue());
   EXPECT_TRUE(io::save(*out) == expected) << "captured";
+}
+
+// Matrices read their keys in a kernel of their own; plans count what keys take.
+TEST(SchemesOnDevices, MatricesWithSixByteKeysHaveTheBitsOfTheCpu) {
+  const rlwe::Parameters parameters = settings().front().parameters;
+  constexpr std::size_t slots = 64;
+  circuits::Diagonals diagonals;
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::size_t j = 0; j < slots; ++j) {
+      diagonals[i].emplace_back(1.0 / static_cast<double>(1 + i + j), 0.25 * static_cast<double>(i % 3));
+    }
+  }
+  const circuits::LinearTransform plan(parameters, diagonals, slots);
+  const auto there = tests::make_context(parameters, 0, rlwe::Storage::six_byte);
+  const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(there);
+  const rlwe::EvaluationKeys keys = plan.generate_keys(secret);
+  EXPECT_EQ(keys.memory_bytes(), plan.cost().key_bytes / 8 * 6);
+  const rlwe::EvaluationKeys keys_here = io::load_evaluation_keys(here, io::save(keys));
+  const ckks::Evaluator evaluator(there, keys), evaluator_here(here, keys_here);
+  const circuits::PreparedLinearTransform matrix(there, plan), matrix_here(here, plan);
+  const std::vector<Complex> values(slots, {0.5, -0.25});
+  const Ciphertext x = ckks::encrypt(ckks::Encoder(there).encode(values, {}), secret);
+  const Ciphertext product = matrix(evaluator, x);
+  EXPECT_TRUE(io::save(product) ==
+              io::save(matrix_here(evaluator_here, io::load_ciphertext(here, io::save(x)))));
+
+  // From the CPU, and between contexts that store keys in different words.
+  const auto wide = tests::make_context(parameters);
+  const io::SaveOptions whole{.seeded = false};
+  EXPECT_TRUE(io::save(rlwe::copy_to(there, keys_here), whole) == io::save(keys, whole));
+  EXPECT_TRUE(io::save(rlwe::copy_to(here, keys), whole) == io::save(keys, whole));
+  const rlwe::EvaluationKeys copied = rlwe::copy_to(wide, keys);
+  EXPECT_EQ(copied.memory_bytes(), plan.cost().key_bytes);
+  EXPECT_TRUE(io::save(copied, whole) == io::save(keys, whole));
+
+  // Room for the keys in six bytes, but not in eight.
+  const std::size_t limit =
+      tests::make_context(parameters)->memory_used() + plan.memory_bytes() - plan.cost().key_bytes / 8;
+  const auto make = [&](rlwe::Storage storage) {
+    return rlwe::Context::make(parameters, tests::device(), {.memory_limit = limit, .storage = storage});
+  };
+  EXPECT_NO_THROW(plan.require_memory(*make(rlwe::Storage::six_byte)));
+  EXPECT_THROW(plan.require_memory(*make(rlwe::Storage::eight_byte)), OutOfMemoryError);
+}
+
+TEST(SchemesOnDevices, SixByteStorageRefusesLargerPrimes) {
+  const rlwe::Parameters parameters = ckks::parameters_from_bits({.degree = 1024,
+                                                                  .prime_bits = {48, 48},
+                                                                  .special_bits = {49},
+                                                                  .scale = 0x1p36,
+                                                                  .security = std::nullopt});
+  EXPECT_THROW(tests::make_context(parameters, 0, rlwe::Storage::six_byte), ParameterError);
+  EXPECT_THROW(rlwe::Context::make(parameters, {}, {.storage = rlwe::Storage::six_byte}), ParameterError);
+  EXPECT_EQ(tests::make_context(parameters)->key_word(), poly::Word::u64);
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, SameBits, ::testing::ValuesIn(settings()),

@@ -109,6 +109,8 @@ class Backend {
   [[nodiscard]] virtual std::string description() const = 0;
   /// A queue of its own: on CUDA, with a stream of its own, which several threads may give to.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_queue() const = 0;
+  /// Whether upload, download, copies and keys may be of such words; u64 always.
+  [[nodiscard]] virtual bool stores(Word word) const { return word == Word::u64; }
   /// The queue of whichever thread gives to it: on CUDA, with that thread's stream. Contexts have one.
   [[nodiscard]] virtual std::unique_ptr<Queue> make_thread_queue() const { return make_queue(); }
 
@@ -135,7 +137,8 @@ class Backend {
 
   // --- Copies. Host arrays are contiguous [batch, component, limb, N] in standard order. What is uploaded
   // may be freed when the call returns, what is downloaded is there after the queue's synchronize(). Arrays
-  // may be stored by fewer entries (PolyShape), in evaluation form. ---
+  // may be stored by fewer entries (PolyShape), in evaluation form, or in any word that the backend stores.
+  // ---
   void upload(Queue& queue, const PolyView& out, std::span<const std::uint64_t> host, Form form) const;
   void download(Queue& queue, std::span<std::uint64_t> host, const ConstPolyView& in, Form form) const;
   /// The same for a host that makes, or takes, the residues row by row, N words each: `fill` and `take` are
@@ -220,7 +223,7 @@ class Backend {
   void divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
                         Form form, Workspace& workspace) const;
 
-  // --- Key-switching. ---
+  // --- Key-switching. Keys may be in any word that the backend stores, all of a call in the same. ---
   /// Digits of a one-component polynomial `in` over plan.base(), in `form`; out: [batch, digit, limb of
   /// plan.extended(), N], evaluation form.
   void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
@@ -466,6 +469,8 @@ class Backend {
                  std::span<const GadgetTerm> terms, const RnsBase& base, Workspace& workspace) const;
 
  private:
+  /// Throws MismatchError for a view in words that this backend does not store.
+  void check_stored(const char* operation, const char* operand, const ConstPolyView& view) const;
   /// The limbs of `in` at these positions: a part of `in` when they follow each other, else copied to
   /// scratch.
   ConstPolyView gather(Queue& queue, const ConstPolyView& in, const std::vector<std::uint32_t>& positions,

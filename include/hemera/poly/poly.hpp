@@ -99,18 +99,23 @@ struct BasicPolyView {
 using PolyView = BasicPolyView<std::byte>;
 using ConstPolyView = BasicPolyView<const std::byte>;
 
+/// Throws ParameterError unless residues modulo it fit into such words.
+void require_fits(const arith::Modulus& modulus, Word word);
+
 /// An owning, contiguous array of polynomials [batch, component, limb, N] over a base.
 class Poly {
  public:
   Poly() = default;
   /// Contents unspecified; `entries` of a limb are stored (0: all N). Throws OutOfMemoryError, and
   /// ParameterError for entries that are no power of two from min_entries to N, or too few for the
-  /// coefficient form.
+  /// coefficient form or a word other than u64, and for a modulus that the word is too small for.
   Poly(const std::shared_ptr<runtime::Memory>& memory, std::size_t batch, std::size_t components,
-       RnsBase base, Form form, runtime::Secrecy secrecy = runtime::Secrecy::open, std::size_t entries = 0);
+       RnsBase base, Form form, runtime::Secrecy secrecy = runtime::Secrecy::open, std::size_t entries = 0,
+       Word word = Word::u64);
 
   [[nodiscard]] const PolyShape& shape() const { return shape_; }
   [[nodiscard]] const RnsBase& base() const { return base_; }
+  [[nodiscard]] Word word() const { return word_; }
   [[nodiscard]] Form form() const { return form_; }
   void set_form(Form form) { form_ = form; }
   [[nodiscard]] std::size_t bytes() const { return buffer_.size(); }
@@ -119,14 +124,15 @@ class Poly {
   [[nodiscard]] bool is_whole() const { return shape_.degree == base_.ring()->degree(); }
   [[nodiscard]] explicit operator bool() const { return static_cast<bool>(buffer_); }
 
-  [[nodiscard]] PolyView view() { return {buffer_.data(), shape_, base_.word()}; }
-  [[nodiscard]] ConstPolyView view() const { return {buffer_.data(), shape_, base_.word()}; }
+  [[nodiscard]] PolyView view() { return {buffer_.data(), shape_, word_}; }
+  [[nodiscard]] ConstPolyView view() const { return {buffer_.data(), shape_, word_}; }
 
  private:
   runtime::Buffer buffer_;
   PolyShape shape_;
   RnsBase base_;
   Form form_ = Form::coefficient;
+  Word word_ = Word::u64;
 };
 
 }  // namespace hemera::poly

@@ -14,8 +14,12 @@ namespace hemera::poly {
 inline constexpr std::size_t min_degree = std::size_t{1} << 10;
 inline constexpr std::size_t max_degree = std::size_t{1} << 17;
 
-/// Bytes of a stored residue. A base has one word; buffers, views and files carry it.
-enum class Word : std::uint8_t { u32 = 4, u64 = 8 };
+/// Bytes of a stored residue. A base has one word; buffers, views and files carry it. u48 is for keys alone,
+/// in the memory of backends that have kernels for it (Backend::stores): every 256 entries of a limb are
+/// their low 32 bits, and then their high 16 bits.
+enum class Word : std::uint8_t { u32 = 4, u48 = 6, u64 = 8 };
+/// Moduli of residues in words of this kind are below 2^word_bits.
+constexpr int word_bits(Word word) { return 8 * static_cast<int>(word); }
 
 /// What the N entries of a limb are: coefficients, or values at the odd powers of the root.
 /// Standard evaluation order: entry i is the value at root^(2 reverse_bits(i) + 1).

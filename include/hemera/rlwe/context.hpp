@@ -19,6 +19,13 @@
 
 namespace hemera::rlwe {
 
+/// In how many bytes residues of switching keys are kept in a GPU's memory. Files and results have the same
+/// bits.
+enum class Storage : std::uint8_t {
+  eight_byte,
+  six_byte,  ///< a quarter less memory and traffic, for primes below 2^48; on the CPU as eight_byte
+};
+
 /// What may be asked of a device beside the device itself.
 struct ContextOptions {
   /// Threads of the CPU backend, and of copies between the host and a GPU; 0: as many as the process may run
@@ -32,6 +39,7 @@ struct ContextOptions {
   /// A cudaStream_t as a number: all operations run in it, and it must outlive the context. Without one each
   /// host thread has a stream of its own.
   std::optional<std::uintptr_t> stream = std::nullopt;
+  Storage storage = Storage::eight_byte;
 };
 
 /// One division from a level to a lower one whose base may have primes of its own, of a multiple: together
@@ -45,7 +53,8 @@ struct Descent {
 class Context {
  public:
   /// Throws DeviceError for a device that is not there, or is no CPU when there is a multiplier, and
-  /// ParameterError for a stream on the CPU.
+  /// ParameterError for a stream on the CPU, and, on any device, for six-byte storage where a ciphertext,
+  /// special or key prime has more than 48 bits.
   static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
                                              ContextOptions options = {});
 
@@ -86,6 +95,9 @@ class Context {
   /// BFV: auxiliary primes for multiplication, enough for every variant.
   [[nodiscard]] const poly::RnsBase& auxiliary() const { return auxiliary_; }
 
+  /// What switching keys are kept in: Word::u48 on a GPU for six-byte storage.
+  [[nodiscard]] poly::Word key_word() const { return key_word_; }
+
   /// The error distribution of keys and encryptions.
   [[nodiscard]] const poly::ErrorDistribution& error_distribution() const { return error_distribution_; }
 
@@ -109,11 +121,11 @@ class Context {
   /// The rules for scales and levels of this context's ciphertexts.
   [[nodiscard]] const ScalePolicy& scales() const { return scales_; }
 
-  /// A new polynomial in this context's memory; `entries` of a limb are stored (0: all).
+  /// A new polynomial in this context's memory; `entries` of a limb are stored (0: all), in such words.
   [[nodiscard]] poly::Poly make_poly(std::size_t batch, std::size_t components, const poly::RnsBase& base,
                                      poly::Form form, runtime::Secrecy secrecy = runtime::Secrecy::open,
-                                     std::size_t entries = 0) const {
-    return {memory(), batch, components, base, form, secrecy, entries};
+                                     std::size_t entries = 0, poly::Word word = poly::Word::u64) const {
+    return {memory(), batch, components, base, form, secrecy, entries, word};
   }
   /// Scratch in this context's memory, as much as each operation needs that is given it.
   [[nodiscard]] runtime::Workspace make_workspace(runtime::Secrecy secrecy = runtime::Secrecy::open) const {
@@ -149,6 +161,7 @@ class Context {
   poly::RnsBase public_key_base_;
   poly::RnsBase plain_base_;
   poly::RnsBase auxiliary_;
+  poly::Word key_word_ = poly::Word::u64;
   std::vector<std::unique_ptr<const poly::Division>> rescale_;
   std::unique_ptr<Plans> plans_;
 };

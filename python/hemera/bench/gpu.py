@@ -37,6 +37,7 @@ class Row:
     microseconds: float
     spread: float
     checked: bool
+    storage: str = "eight-byte"
 
 
 @dataclass(frozen=True)
@@ -125,10 +126,10 @@ def compare(results: Results, console: Console) -> None:
         console.print(f"  {name} {version}", highlight=False)
     for entry in known["sets"]:
         # Sets of other primes, or a secure neighbour of as many limbs, get tables of their own.
-        sets: dict[tuple[str, int, float], list[Row]] = {}
+        sets: dict[tuple[str, int, float, str], list[Row]] = {}
         for row in results.rows:
             if row.batch == 1 and matches(row, entry["match"]):
-                sets.setdefault((row.arithmetic, row.limbs, row.log_q), []).append(row)
+                sets.setdefault((row.arithmetic, row.limbs, row.log_q, row.storage), []).append(row)
         for rows in sets.values():
             console.print()
             console.print(_table(rows, entry["microseconds"]))
@@ -139,9 +140,11 @@ def compare(results: Results, console: Console) -> None:
 
 def _table(rows: list[Row], theirs: Mapping[str, Mapping[str, float]]) -> Table:
     first = rows[0]
+    storage = "" if first.storage == "eight-byte" else f", {first.storage}"
     table = Table(
         title=f"{first.scheme.upper()}, N = {first.n}, {first.limbs} limbs (log Q {first.log_q:.0f}), "
-        f"{first.special} special, {first.dnum} digits, {first.arithmetic}, security {first.security}",
+        f"{first.special} special, {first.dnum} digits, {first.arithmetic}{storage}, "
+        f"security {first.security}",
         title_justify="left",
         box=None,
         pad_edge=False,

@@ -8,6 +8,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "io/secret.hpp"
+#include "rlwe/key_storage.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
@@ -140,7 +141,7 @@ rlwe::SwitchingKey to_switching_key(const std::shared_ptr<const rlwe::Context>& 
     }
     upload(*context, poly, d, std::array{key.b[d], key.a[d]});
   }
-  return {context, std::move(gadget), std::move(poly), {}};
+  return {context, std::move(gadget), rlwe::stored_key(*context, std::move(poly)), {}};
 }
 
 SwitchingKeyView view_of(const EvaluationKeyObject& object) {

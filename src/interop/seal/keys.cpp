@@ -5,6 +5,7 @@
 
 #include "hemera/runtime/error.hpp"
 #include "interop/seal/residues.hpp"
+#include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::interop::seal {
@@ -165,8 +166,10 @@ std::vector<std::byte> Keys::dump_places(std::span<const Place> places, std::uin
 poly::Poly Keys::turned(const poly::Poly& key, std::uint64_t element) const {
   const poly::PolyShape& shape = key.shape();
   poly::Poly result = context_->make_poly(shape.batch, shape.components, key.base(), Form::evaluation);
-  context_->backend().automorphism(context_->queue(), result.view(), key.view(), element, Form::evaluation,
-                                   key.base());
+  rlwe::with_wide_words(*context_, key, [&](const poly::ConstPolyView& view) {
+    context_->backend().automorphism(context_->queue(), result.view(), view, element, Form::evaluation,
+                                     key.base());
+  });
   return result;
 }
 
@@ -189,8 +192,8 @@ void Keys::add_relinearization(std::uint64_t place, poly::Poly key, rlwe::Evalua
                       ": there are more than products need; are these Galois keys?");
   }
   keys.add({.power = static_cast<std::uint32_t>(place + first_power)},
-           std::make_shared<const rlwe::SwitchingKey>(
-               rlwe::SwitchingKey{context_, gadget(), std::move(key), std::nullopt}));
+           std::make_shared<const rlwe::SwitchingKey>(rlwe::SwitchingKey{
+               context_, gadget(), rlwe::stored_key(*context_, std::move(key)), std::nullopt}));
 }
 
 // SEAL's key of an element g goes from s(X^g) to s, as SEAL applies X -> X^g before it switches. Under X ->
@@ -200,8 +203,10 @@ void Keys::add_galois(std::uint64_t place, const poly::Poly& key, rlwe::Evaluati
     throw FormatError(std::string(galois_name) + ": place 0 has a key; are these relinearization keys?");
   }
   const std::uint64_t element = 2 * place + 1;
-  keys.add(KeyRole::galois(element), std::make_shared<const rlwe::SwitchingKey>(rlwe::SwitchingKey{
-                                         context_, gadget(), turned(key, inverse(element)), std::nullopt}));
+  keys.add(
+      KeyRole::galois(element),
+      std::make_shared<const rlwe::SwitchingKey>(rlwe::SwitchingKey{
+          context_, gadget(), rlwe::stored_key(*context_, turned(key, inverse(element))), std::nullopt}));
 }
 
 void Keys::load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {

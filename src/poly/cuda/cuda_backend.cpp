@@ -88,6 +88,11 @@ std::string CudaBackend::description() const {
          (forced_way_ ? ways[static_cast<std::size_t>(*forced_way_)] : "") + ")";
 }
 
+bool CudaBackend::stores(Word word) const {
+  if (word == Word::u48) return forced_.value_or(Arithmetic::f64) == Arithmetic::f64;
+  return Backend::stores(word);
+}
+
 std::unique_ptr<runtime::Queue> CudaBackend::make_queue() const {
   return std::make_unique<StreamQueue>(streams_, StreamQueue::Kind::own_stream);
 }

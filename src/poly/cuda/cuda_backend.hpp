@@ -42,6 +42,9 @@ class CudaBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_thread_queue() const override;
 
+  /// Keys in six bytes are read in FP64, which takes all moduli that they have.
+  [[nodiscard]] bool stores(Word word) const override;
+
   [[nodiscard]] bool records() const override { return true; }
   [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
                                                   const std::function<void()>& operations) const override;
@@ -173,9 +176,9 @@ class CudaBackend final : public Backend {
   /// Whether a way is open that is not above the forced one.
   [[nodiscard]] bool allows(Way way) const { return !forced_way_ || way <= *forced_way_; }
   [[nodiscard]] bool takes_clusters(bool clusters, bool passes, std::size_t limbs_of_batch) const;
-  [[nodiscard]] Way way(const ModUp& up, std::size_t batch) const;
+  [[nodiscard]] Way way(const ModUp& up, std::size_t batch, Word key) const;
   [[nodiscard]] Way way(const Division& down, const PolyShape& in) const;
-  [[nodiscard]] Way way(const ModUp& up, const Division* down, std::size_t batch) const;
+  [[nodiscard]] Way way(const ModUp& up, const Division* down, std::size_t batch, Word key) const;
   /// Whether encrypt_zero runs fused, the division included.
   [[nodiscard]] bool fuses_encryption(const RnsBase& base, const Division* division) const;
   void fused_switch(const Launcher& where, const SwitchInput& input, std::span<const KeySwitch> switches,

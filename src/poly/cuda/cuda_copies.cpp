@@ -49,8 +49,8 @@ void copy_pieces(runtime::ThreadPool& pool, std::byte* out, const std::byte* in,
 }
 
 // Where a part of an array stands on the device as it does on the host: in its own place, or in a buffer,
-// when its entries are in another order or it is no whole. In the order of one stream, a buffer serves all
-// parts.
+// when its entries are in another order or other words, or it is no whole. In the order of one stream, a
+// buffer serves all parts.
 class HostOrder {
  public:
   HostOrder(const std::shared_ptr<runtime::Memory>& memory, const Ring& ring, const PolyShape& shape,
@@ -64,7 +64,7 @@ class HostOrder {
   [[nodiscard]] std::size_t part_bytes() const { return part_bytes_; }
 
   void upload(const Launcher& where, const PolyView& out, const std::byte* host) {
-    const bool there = !reorders_ && contiguous(out);
+    const bool there = stays(out);
     const std::size_t bytes = out.shape.words() * word_bytes;
     check(cudaMemcpyAsync(there ? out.data : buffer(), host, bytes, cudaMemcpyHostToDevice, where.stream),
           "upload");
@@ -78,7 +78,7 @@ class HostOrder {
   }
 
   void download(const Launcher& where, std::byte* host, const ConstPolyView& in) {
-    const bool there = !reorders_ && contiguous(in);
+    const bool there = stays(in);
     if (!there) {
       const PolyView made(buffer(), in.shape, Word::u64);
       if (reorders_) {
@@ -93,6 +93,9 @@ class HostOrder {
   }
 
  private:
+  [[nodiscard]] bool stays(const ConstPolyView& view) const {
+    return !reorders_ && view.word == Word::u64 && contiguous(view);
+  }
   std::byte* buffer() {
     // It may be a plaintext or a key.
     if (!buffer_) buffer_ = Buffer(memory_, part_bytes_, Secrecy::secret);
@@ -188,7 +191,7 @@ void CudaBackend::do_copy(Queue& queue, const PolyView& out, const ConstPolyView
 void CudaBackend::do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
                                const ConstPolyView& in, Form form) const {
   const auto* other = dynamic_cast<const CudaBackend*>(&source);
-  if (other == nullptr || !contiguous(out) || !contiguous(in)) {
+  if (other == nullptr || in.word != out.word || !contiguous(out) || !contiguous(in)) {
     Backend::do_copy_from(queue, out, source, source_queue, in, form);
     return;
   }

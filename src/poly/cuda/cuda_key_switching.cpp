@@ -110,7 +110,7 @@ void CudaBackend::do_hoisted_products(Queue& queue, std::span<const PolyView> ou
 void CudaBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                           const ConstPolyView& key, const ModUp& plan,
                                           Workspace& workspace) const {
-  const Way chosen_way = way(plan, in.shape.batch);
+  const Way chosen_way = way(plan, in.shape.batch, key.word);
   if (chosen_way == Way::unfused || key.shape.components != 2) {
     return Backend::do_mod_up_inner_product(queue, out, in, key, plan, workspace);
   }
@@ -286,7 +286,7 @@ void CudaBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switch
                                  [](const KeySwitch& each) { return each.key.shape.components == 2; });
   const bool reads_digits = switches.size() > 1 && arithmetic(up.base()) == Arithmetic::u64 &&
                             up.digits().size() > tuning::most_digits_transformed_again;
-  const Way chosen = way(up, down, in.shape.batch);
+  const Way chosen = way(up, down, in.shape.batch, switches.front().key.word);
   if (!pairs || chosen == Way::unfused || (chosen == Way::passes && reads_digits)) {
     return Backend::do_switch_keys(queue, switches, in, up, down, addend, workspace);
   }
@@ -296,7 +296,7 @@ void CudaBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switch
 void CudaBackend::do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                           const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
                                           const Division* down, Workspace& workspace) const {
-  const Way chosen = way(up, down, out.shape.batch);
+  const Way chosen = way(up, down, out.shape.batch, key.word);
   if (chosen == Way::unfused || key.shape.components != 2) {
     return Backend::do_multiply_relinearize(queue, out, a, b, key, up, down, workspace);
   }

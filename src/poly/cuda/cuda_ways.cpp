@@ -26,9 +26,10 @@ bool CudaBackend::takes_clusters(bool clusters, bool passes, std::size_t limbs_o
   return forced_way_.has_value() || !passes || limbs_of_batch <= tuning::most_cluster_limbs;
 }
 
-Way CudaBackend::way(const ModUp& up, std::size_t batch) const {
+Way CudaBackend::way(const ModUp& up, std::size_t batch, Word key) const {
   const bool passes = allows(Way::passes) && fused_.of(up).usable;
-  const bool clusters = cluster_shared_bytes_ != 0 && fused_.in_clusters(up).usable &&
+  // Where clusters are quickest latency bounds, not memory.
+  const bool clusters = key == Word::u64 && cluster_shared_bytes_ != 0 && fused_.in_clusters(up).usable &&
                         cluster_has_room(ring()->log_degree() - 8, up.digits().size(), cluster_shared_bytes_);
   if (takes_clusters(clusters, passes, batch * up.extended().size())) return Way::clusters;
   return passes ? Way::passes : Way::unfused;
@@ -41,11 +42,12 @@ Way CudaBackend::way(const Division& down, const PolyShape& in) const {
   return passes ? Way::passes : Way::unfused;
 }
 
-Way CudaBackend::way(const ModUp& up, const Division* down, std::size_t batch) const {
+Way CudaBackend::way(const ModUp& up, const Division* down, std::size_t batch, Word key) const {
   if (down == nullptr) return Way::unfused;
   const bool passes = allows(Way::passes) && fused_.of(up).usable && fused_.of(*down).usable;
   const bool lowers = !(down->target() == up.base());
-  if (!lowers && way(up, batch) == Way::clusters && fused_.in_clusters(*down).usable) return Way::clusters;
+  if (!lowers && way(up, batch, key) == Way::clusters && fused_.in_clusters(*down).usable)
+    return Way::clusters;
   // Sums and remainders of a limb meet in one arithmetic, and special limbs are not kept.
   const bool meets = !lowers || (arithmetic(down->target()) == arithmetic(up.base()) &&
                                  up.extended().without(up.base()).without(down->target()).size() ==

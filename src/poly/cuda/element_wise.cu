@@ -4,6 +4,7 @@
 #include "poly/cuda/kernels.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/stored_words.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -45,6 +46,11 @@ struct Place {
   template <typename W>
   __device__ W* in(const BasicDeviceView<W>& view) const {
     return limb_of(view) + entry;
+  }
+  /// Of a view in any storage: the number of its first word.
+  template <typename W>
+  __device__ std::size_t word_of(const BasicDeviceView<W>& view) const {
+    return view.word(batch, component, limb) + entry;
   }
 };
 
@@ -130,12 +136,13 @@ __global__ void __launch_bounds__(threads)
         every_entry ? q.add(x.y, scalar) : x.y);
 }
 
+template <class To, class From>
 __global__ void __launch_bounds__(threads)
     copy_kernel(DeviceView out, ConstDeviceView in, unsigned components) {
   const Place place(components);
   begin_kernel();
-  const Pair x = read(place.in(in));
-  write(place.in(out), x.x, x.y);
+  const auto pair = From::pair(From::place(in.data, place.word_of(in)));
+  To::set_pair(out.data, place.word_of(out), first_of(pair), second_of(pair));
 }
 
 __global__ void __launch_bounds__(threads) fill_zero_kernel(DeviceView out, unsigned components) {
@@ -144,12 +151,16 @@ __global__ void __launch_bounds__(threads) fill_zero_kernel(DeviceView out, unsi
   write(place.in(out), 0, 0);
 }
 
+template <class To, class From>
 __global__ void __launch_bounds__(threads)
     reorder_kernel(DeviceView out, ConstDeviceView in, unsigned components) {
   const Place place(components);
   begin_kernel();
-  const std::uint64_t* from = place.limb_of(in);
-  write(place.in(out), from[transposed(place.entry)], from[transposed(place.entry + 1)]);
+  const std::size_t limb = in.word(place.batch, place.component, place.limb);
+  const auto from = [&](unsigned entry) {
+    return From::word(From::place(in.data, limb + transposed(entry)));
+  };
+  To::set_pair(out.data, place.word_of(out), from(place.entry), from(place.entry + 1));
 }
 
 // From what is stored by one of each 2^log_run entries in standard order.
@@ -464,6 +475,15 @@ void inner_product(const Launcher& launcher, const PolyView& out, std::span<cons
       });
 }
 
+namespace {
+
+template <typename Run>
+void with_storages(Word to, Word from, const Run& run) {
+  with_storage(to, [&](auto out) { with_storage(from, [&](auto in) { run(out, in); }); });
+}
+
+}  // namespace
+
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in) {
   const auto components = static_cast<unsigned>(out.shape.components);
   const auto entries = static_cast<unsigned>(out.shape.degree);
@@ -479,7 +499,9 @@ void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in
       launch("copy", launcher.stream, repeat_kernel, blocks, {threads}, 0, to, from, components,
              log_run_of(in.shape, out.shape));
     } else {
-      launch("copy", launcher.stream, copy_kernel, blocks, {threads}, 0, to, from, components);
+      with_storages(out.word, in.word, [&]<class To, class From>(To, From) {
+        launch("copy", launcher.stream, copy_kernel<To, From>, blocks, {threads}, 0, to, from, components);
+      });
     }
   });
 }
@@ -493,8 +515,11 @@ void fill_zero(const Launcher& launcher, const PolyView& out) {
 
 void reorder(const Launcher& launcher, const PolyView& out, const ConstPolyView& in) {
   for_each_launch(out.shape, [&](const Part& part) {
-    launch("reorder", launcher.stream, reorder_kernel, grid(launcher, out.shape, part), {threads}, 0,
-           device_view(part.of(out)), device_view(part.of(in)), static_cast<unsigned>(out.shape.components));
+    with_storages(out.word, in.word, [&]<class To, class From>(To, From) {
+      launch("reorder", launcher.stream, reorder_kernel<To, From>, grid(launcher, out.shape, part), {threads},
+             0, device_view(part.of(out)), device_view(part.of(in)),
+             static_cast<unsigned>(out.shape.components));
+    });
   });
 }
 

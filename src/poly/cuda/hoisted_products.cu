@@ -9,6 +9,7 @@
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 #include "poly/cuda/stages.cuh"
+#include "poly/cuda/stored_words.cuh"
 #include "poly/cuda/tuning.hpp"
 #include "runtime/cuda/check.hpp"
 
@@ -31,10 +32,13 @@ struct Source {
   const std::uint64_t* data;
   std::uint32_t batch_stride, component_stride, limb_stride;
 
+  __device__ __forceinline__ std::size_t word(unsigned batch, unsigned component, unsigned limb) const {
+    return std::size_t{batch} * batch_stride + std::size_t{component} * component_stride +
+           std::size_t{limb} * limb_stride;
+  }
   __device__ __forceinline__ const std::uint64_t* limb(unsigned batch, unsigned component,
                                                        unsigned limb) const {
-    return data + (std::size_t{batch} * batch_stride + std::size_t{component} * component_stride +
-                   std::size_t{limb} * limb_stride);
+    return data + word(batch, component, limb);
   }
 };
 
@@ -64,7 +68,7 @@ enum class Factors : std::uint8_t {
 // Shared memory of a block: barriers, the rows to copy [step, slot], steps, kept factors [term, value,
 // output], and stages [slot, entry]. A step takes up to digits_at_once digits of a term. Slots: rows of key
 // words and digits [digit, 2 + 1]; behind those that a step has, the addends' rows; the factors' rows
-// [output].
+// [output]. Key rows are as they are stored, the others of eight-byte words.
 struct Layout {
   std::uint32_t stages;
   std::uint32_t steps;
@@ -75,6 +79,37 @@ struct Layout {
   std::uint32_t kept_values;                          // of a row
   std::uint32_t log_run;                              // of kept factors
   Factors factors;
+  std::uint32_t first_factor_word, stage_words;  // as words of eight bytes
+};
+
+// Where rows stand in a stage, in words of eight bytes.
+template <class Stored>
+struct StageShape {
+  static constexpr unsigned key_words = Stored::row_bytes / 8;
+  static constexpr unsigned digit_words = 2 * key_words + row_size;
+  static constexpr bool even = key_words == row_size;  // every slot has as many words
+
+  __device__ __forceinline__ static unsigned first_factor(const Layout& layout) {
+    return even ? layout.first_factor * row_size : layout.first_factor_word;
+  }
+  __device__ __forceinline__ static unsigned words(const Layout& layout) {
+    return even ? layout.slots * row_size : layout.stage_words;
+  }
+  // Whether a slot of a step of so many digits has a key's row of another size.
+  __device__ __forceinline__ static bool is_key(unsigned digits, unsigned slot) {
+    return !even && slot < rows_of_digit * digits && slot % rows_of_digit != 2;
+  }
+  // Where it begins.
+  __device__ __forceinline__ static unsigned slot(const Layout& layout, unsigned digits, unsigned slot) {
+    if (even) return slot * row_size;
+    const unsigned first_addend = rows_of_digit * digits;
+    if (slot < first_addend) return slot / rows_of_digit * digit_words + slot % rows_of_digit * key_words;
+    if (slot < layout.first_factor) return addend(digits, slot - first_addend);
+    return layout.first_factor_word + (slot - layout.first_factor) * row_size;
+  }
+  __device__ __forceinline__ static unsigned addend(unsigned digits, unsigned component) {
+    return digits * digit_words + component * row_size;
+  }
 };
 
 // A row to copy: its address, and in the bits that are 0 there its words (row_size >> log_run) and whether
@@ -83,7 +118,7 @@ struct Row {
   static constexpr std::uint64_t log_run_bits = 7, once_bit = 8;
   std::uint64_t bits = 0;
 
-  __device__ __forceinline__ static Row of(const std::uint64_t* words, unsigned log_run, bool once) {
+  __device__ __forceinline__ static Row of(const void* words, unsigned log_run, bool once) {
     return {reinterpret_cast<std::uint64_t>(words) | log_run | (once ? once_bit : 0)};
   }
   [[nodiscard]] __device__ __forceinline__ const void* address() const {
@@ -206,7 +241,7 @@ __device__ __forceinline__ unsigned digits_of(const Pass<outputs>& pass, const T
   return left < digits_at_once ? left : digits_at_once;
 }
 
-template <unsigned outputs>
+template <class Stored, unsigned outputs>
 __device__ __forceinline__ Row row_of(const Pass<outputs>& pass, unsigned batch, unsigned row, unsigned limb,
                                       unsigned step, unsigned slot) {
   const unsigned k = step / pass.layout.steps_of_term, step_of_term = step % pass.layout.steps_of_term;
@@ -224,7 +259,8 @@ __device__ __forceinline__ Row row_of(const Pass<outputs>& pass, unsigned batch,
   if (slot < first_addend) {
     const unsigned d = step_of_term * digits_at_once + slot / rows_of_digit, c = slot % rows_of_digit;
     if (c == 2) return Row::of(term.digits.limb(batch, d, limb) + from, 0, false);
-    return Row::of(term.key.limb(pass.key_digits[d], c, pass.key_limbs[limb]) + from, 0, once);
+    const std::size_t word = term.key.word(pass.key_digits[d], c, pass.key_limbs[limb]) + from;
+    return Row::of(Stored::row(term.key.data, word), 0, once);
   }
   const unsigned c = slot - first_addend;
   if (!is_last || c >= addends_of(pass, term, limb)) return {};
@@ -243,8 +279,10 @@ __device__ __forceinline__ Step step_of(const Pass<outputs>& pass, unsigned limb
 }
 
 // By a warp: asks for the rows of all steps, ahead of their use as far as there are stages.
+template <class Stored>
 __device__ __forceinline__ void ask_for_rows(const StageBarriers& barriers, const Layout& layout,
-                                             const Row* rows, std::uint64_t* stages) {
+                                             const Row* rows, const Step* steps, std::uint64_t* stages) {
+  using Shape = StageShape<Stored>;
   // A lane for each slot: the digits' rows, two addends, eight factors.
   static_assert(rows_of_digit * digits_at_once + 2 + 8 <= 32);
   const unsigned lane = threadIdx.x % 32;
@@ -253,9 +291,10 @@ __device__ __forceinline__ void ask_for_rows(const StageBarriers& barriers, cons
     if (lane < layout.slots) {
       const Row from = rows[step * layout.slots + lane];
       if (from.bits != 0) {
-        barriers.copy(stage, stages + (stage * layout.slots + lane) * row_size, from.address(), from.bytes(),
-                      from.is_read_once());
-        bytes = from.bytes();
+        const unsigned digits = Shape::even ? 0 : steps[step].digits;
+        bytes = Shape::is_key(digits, lane) ? Stored::row_bytes : from.bytes();
+        barriers.copy(stage, stages + stage * Shape::words(layout) + Shape::slot(layout, digits, lane),
+                      from.address(), bytes, from.is_read_once());
       }
     }
     barriers.end_copies(stage, bytes);
@@ -276,10 +315,11 @@ __device__ __forceinline__ void ask_for_rows(const StageBarriers& barriers, cons
 // rows that a term needs come whole, by copies that are asked for ahead of their use, and are read in the
 // order that the automorphism gives them. `digits`: of every term that is switched, one step each; 0: any
 // number. Grid [batch, row, limb].
-template <class A, unsigned outputs, unsigned digits>
+template <class A, class Stored, unsigned outputs, unsigned digits>
 __global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
     hoisted_products_kernel(const __grid_constant__ Pass<outputs> pass, const arith::Modulus* moduli) {
   using Value = typename A::Value;
+  using Shape = StageShape<Stored>;
   const unsigned batch = blockIdx.x, row = blockIdx.y, limb = blockIdx.z, t = threadIdx.x;
   const Layout& layout = pass.layout;
   auto* memory = dynamic_shared<unsigned char>();
@@ -291,7 +331,7 @@ __global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
   begin_kernel();
 
   for (unsigned i = t; i < layout.steps * layout.slots; i += threads_of_block) {
-    rows[i] = row_of(pass, batch, row, limb, i / layout.slots, i % layout.slots);
+    rows[i] = row_of<Stored>(pass, batch, row, limb, i / layout.slots, i % layout.slots);
   }
   for (unsigned i = t; i < layout.steps; i += threads_of_block) steps[i] = step_of(pass, limb, i);
   const arith::Modulus q = moduli[pass.limbs.ring_index[limb]];
@@ -313,7 +353,7 @@ __global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
     }
   }
   __syncthreads();
-  if (t >= threads) return ask_for_rows(barriers, layout, rows, stages);
+  if (t >= threads) return ask_for_rows<Stored>(barriers, layout, rows, steps, stages);
 
   // The thread's positions in the row are t, t + threads, ...
   const auto in_row = [&](unsigned i) { return t + i * threads; };
@@ -345,12 +385,15 @@ __global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
   [[maybe_unused]] bool is_first = true;  // step of its term
   for (unsigned step = 0; step < layout.steps; ++step) {
     const Step now = steps[step];
-    const std::uint64_t* stage = stages + place.stage * (layout.slots * row_size);
+    const std::uint64_t* stage = stages + place.stage * Shape::words(layout);
     // Where in its row a position's value comes from.
     const std::uint64_t* gathered[positions];
+    typename Stored::Place gathered_keys[positions];
     for_positions([&](auto i) {
       const unsigned exponent = exponents[i] * now.element & ((2U << pass.log_degree) - 1);
-      gathered[i] = stage + transposed(reversed(exponent >> 1, pass.log_degree)) % row_size;
+      const unsigned entry = transposed(reversed(exponent >> 1, pass.log_degree)) % row_size;
+      gathered[i] = stage + entry;
+      gathered_keys[i] = Stored::place(stage, entry);
     });
     barriers.wait_full(place);
     for_positions([&](auto i) {
@@ -367,10 +410,12 @@ __global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
       constexpr unsigned count = decltype(number)::value;
       unroll<count>([&](auto d) {
         for_positions([&](auto i) {
-          const std::uint64_t* words = gathered[i] + decltype(d)::value * rows_of_digit * row_size;
-          const Value x = count == 4 ? small<A>(words[2 * row_size], m) : A::load(words[2 * row_size], m);
-          inner[0][i].add(x, A::load(words[0], m), m);
-          inner[1][i].add(x, A::load(words[row_size], m), m);
+          constexpr unsigned first = decltype(d)::value * Shape::digit_words;
+          const std::uint64_t word = gathered[i][first + 2 * Shape::key_words];
+          const Value x = count == 4 ? small<A>(word, m) : A::load(word, m);
+          inner[0][i].add(x, A::load(Stored::word_after(gathered_keys[i], 8 * first), m), m);
+          inner[1][i].add(x, A::load(Stored::word_after(gathered_keys[i], 8 * (first + Shape::key_words)), m),
+                          m);
         });
       });
     };
@@ -393,7 +438,7 @@ __global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
     for (unsigned c = 0; c < 2; ++c) {
       if (c >= now.addends) continue;
       for_positions([&](auto i) {
-        const Value addend = A::load(gathered[i][(rows_of_digit * now.digits + c) * row_size], m);
+        const Value addend = A::load(gathered[i][Shape::addend(now.digits, c)], m);
         if (now.scaled) {
           if constexpr (!std::is_same_v<A, F64>) inner[c][i].start(inner[c][i].reduced(q, m));
           inner[c][i].add(addend, A::from_bits(pass.special.word[limb]), m);
@@ -421,7 +466,7 @@ __global__ void __launch_bounds__(threads_of_block, outputs > 4 ? 2 : 3)
       sums[g][0][i].add(x[0][i], factor, m);
       sums[g][1][i].add(x[1][i], factor, m);
     };
-    const std::uint64_t* staged = stage + layout.first_factor * row_size;
+    const std::uint64_t* staged = stage + Shape::first_factor(layout);
     if (layout.factors == Factors::kept) {
       for_positions([&](auto i) {
         const Value* factors = own_kept[i] + k * (layout.kept_values * outputs);
@@ -504,7 +549,7 @@ std::size_t terms_per_launch(std::size_t digits) {
 }
 
 // As many stages as leave shared memory for three blocks on a multiprocessor, but two.
-template <class A, unsigned outputs>
+template <class A, class Stored, unsigned outputs>
 Layout layout_of(const Pass<outputs>& pass, bool ones) {
   Layout layout{};
   std::uint32_t least = ~0U, most = 0;
@@ -513,9 +558,11 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
     const Term& term = pass.terms[k];
     const bool is_switched = term.digits.data != nullptr;
     switches = switches || is_switched;
-    const std::uint32_t behind = is_switched ? rows_of_digit * std::min(pass.digits, digits_at_once) : 0;
-    layout.first_factor =
-        std::max(layout.first_factor, behind + (term.addend.data == nullptr ? 0U : term.addend_components));
+    const std::uint32_t digits = is_switched ? std::min(pass.digits, digits_at_once) : 0;
+    const std::uint32_t addends = term.addend.data == nullptr ? 0U : term.addend_components;
+    layout.first_factor = std::max(layout.first_factor, rows_of_digit * digits + addends);
+    layout.first_factor_word = std::max<std::uint32_t>(
+        layout.first_factor_word, StageShape<Stored>::digit_words * digits + row_size * addends);
     for (const Factor& factor : pass.factors[k]) {
       if (factor.values.data == nullptr) continue;
       least = std::min(least, factor.log_run);
@@ -525,6 +572,7 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
   layout.steps_of_term = switches ? steps_of_term(pass.digits) : 1;
   layout.steps = pass.count * layout.steps_of_term;
   layout.slots = layout.first_factor;
+  layout.stage_words = layout.first_factor_word;
   std::size_t kept_words = 0;
   if (ones) {
     layout.factors = Factors::ones;
@@ -536,6 +584,7 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
   } else {
     layout.factors = most == 0 ? Factors::whole : Factors::mixed;
     layout.slots += outputs;
+    layout.stage_words += row_size * outputs;
   }
   const auto aligned = [](std::size_t bytes) {
     return static_cast<std::uint32_t>((bytes + 127) / 128 * 128);
@@ -544,7 +593,7 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
                                                  std::size_t{layout.steps} * layout.slots * sizeof(Row));
   layout.first_kept = aligned(layout.first_step + layout.steps * sizeof(Step));
   layout.first_stage = aligned(layout.first_kept + kept_words * sizeof(typename A::Value));
-  const std::size_t stage_bytes = layout.slots * row_size * sizeof(std::uint64_t);
+  const std::size_t stage_bytes = layout.stage_words * sizeof(std::uint64_t);
   const std::size_t room = tuning::shared_bytes_of_three_blocks;
   const std::size_t fitting = room < layout.first_stage ? 0 : (room - layout.first_stage) / stage_bytes;
   layout.stages =
@@ -553,7 +602,7 @@ Layout layout_of(const Pass<outputs>& pass, bool ones) {
   return layout;
 }
 
-template <class A, unsigned outputs>
+template <class A, class Stored, unsigned outputs>
 void run(const Launcher& launcher, std::span<const PolyView> out, std::span<const Backend::HoistedTerm> terms,
          std::size_t first_output, std::size_t first_term, const ModUp& plan, const ModUpTables& tables,
          std::span<const std::uint64_t> special) {
@@ -604,27 +653,26 @@ void run(const Launcher& launcher, std::span<const PolyView> out, std::span<cons
     pass.key_limbs = tables.key_limbs.data() + part.first_limb;
     pass.digits = static_cast<unsigned>(plan.digits().size());
     pass.log_degree = launcher.log_degree;
-    pass.layout = layout_of<A>(pass, ones);
+    pass.layout = layout_of<A, Stored>(pass, ones);
     const auto with = [&](auto kernel) {
-      launch(
-          "hoisted_products", launcher.stream, kernel,
-          {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
-           static_cast<unsigned>(part.limbs)},
-          {threads_of_block},
-          pass.layout.first_stage + pass.layout.stages * pass.layout.slots * row_size * sizeof(std::uint64_t),
-          pass, launcher.tables->moduli());
+      launch("hoisted_products", launcher.stream, kernel,
+             {static_cast<unsigned>(part.batches), launcher.degree() / row_size,
+              static_cast<unsigned>(part.limbs)},
+             {threads_of_block},
+             pass.layout.first_stage + pass.layout.stages * pass.layout.stage_words * sizeof(std::uint64_t),
+             pass, launcher.tables->moduli());
     };
     if constexpr (std::is_same_v<A, F64>) {
-      if (pass.digits == 1) return with(hoisted_products_kernel<A, outputs, 1>);
-      if (pass.digits == 2) return with(hoisted_products_kernel<A, outputs, 2>);
-      if (pass.digits == 3) return with(hoisted_products_kernel<A, outputs, 3>);
-      if (pass.digits == 4) return with(hoisted_products_kernel<A, outputs, 4>);
+      if (pass.digits == 1) return with(hoisted_products_kernel<A, Stored, outputs, 1>);
+      if (pass.digits == 2) return with(hoisted_products_kernel<A, Stored, outputs, 2>);
+      if (pass.digits == 3) return with(hoisted_products_kernel<A, Stored, outputs, 3>);
+      if (pass.digits == 4) return with(hoisted_products_kernel<A, Stored, outputs, 4>);
     }
-    with(hoisted_products_kernel<A, outputs, 0>);
+    with(hoisted_products_kernel<A, Stored, outputs, 0>);
   });
 }
 
-template <class A>
+template <class A, class Stored>
 void run_all(const Launcher& launcher, std::span<const PolyView> out,
              std::span<const Backend::HoistedTerm> terms, const ModUp& plan, const ModUpTables& tables,
              std::span<const std::uint64_t> special) {
@@ -633,7 +681,7 @@ void run_all(const Launcher& launcher, std::span<const PolyView> out,
     const std::size_t together = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
     for (std::size_t term = 0; term < terms.size(); term += terms_per_launch(plan.digits().size())) {
       const auto with = [&]<unsigned outputs>() {
-        run<A, outputs>(launcher, out, terms, output, term, plan, tables, special);
+        run<A, Stored, outputs>(launcher, out, terms, output, term, plan, tables, special);
       };
       if (together == 8) with.template operator()<8>();
       if (together == 4) with.template operator()<4>();
@@ -649,8 +697,16 @@ void run_all(const Launcher& launcher, std::span<const PolyView> out,
 void hoisted_products(const Launcher& launcher, Arithmetic arithmetic, std::span<const PolyView> out,
                       std::span<const Backend::HoistedTerm> terms, const ModUp& plan,
                       const ModUpTables& tables, std::span<const std::uint64_t> special) {
-  if (arithmetic == Arithmetic::f64) return run_all<F64>(launcher, out, terms, plan, tables, special);
-  run_all<U64>(launcher, out, terms, plan, tables, special);
+  const auto has_key = [](const Backend::HoistedTerm& term) { return term.digits.data != nullptr; };
+  const auto switched = std::find_if(terms.begin(), terms.end(), has_key);
+  // Primes below 2^48 run in FP64.
+  if (switched != terms.end() && switched->key.word == Word::u48) {
+    return run_all<F64, SixBytes>(launcher, out, terms, plan, tables, special);
+  }
+  if (arithmetic == Arithmetic::f64) {
+    return run_all<F64, EightBytes>(launcher, out, terms, plan, tables, special);
+  }
+  run_all<U64, EightBytes>(launcher, out, terms, plan, tables, special);
 }
 
 }  // namespace hemera::poly::cuda

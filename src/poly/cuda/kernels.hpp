@@ -105,7 +105,7 @@ void combine(const Launcher& launcher, const PolyView& out, std::span<const Cons
 /// A sum of tensor products. One launch for up to 56 of them.
 void inner_product(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
                    std::span<const ConstPolyView> b, const RnsBase& base);
-/// Broadcasts.
+/// Broadcasts; of whole limbs in any words to any others, as `reorder`.
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
 void fill_zero(const Launcher& launcher, const PolyView& out);
 /// Between the standard order of evaluations and the backend's; out is not `in`.

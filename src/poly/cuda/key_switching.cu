@@ -1,6 +1,7 @@
 // The inner product with an evaluation key, and what ModUp needs beside conversions and transforms.
 #include "poly/cuda/key_switching.hpp"
 #include "poly/cuda/launch.cuh"
+#include "poly/cuda/stored_words.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -30,7 +31,7 @@ struct Digits {
 
 // `width` components of the key at once, from the first: grid [batch, tile, limb * component / width].
 // Polynomials of a batch are neighbours, so they find the key in the cache.
-template <unsigned width>
+template <class Stored, unsigned width>
 __global__ void __launch_bounds__(threads)
     key_inner_product_kernel(DeviceView out, ConstDeviceView digits, ConstDeviceView key, Digits plan,
                              unsigned components, const __grid_constant__ LimbModuli limbs,
@@ -45,7 +46,7 @@ __global__ void __launch_bounds__(threads)
   uint128 sums[width][2] = {};
   for (unsigned d = 0; d < plan.count; ++d) {
     const ulonglong2 x = *reinterpret_cast<const ulonglong2*>(digits.limb(batch, d, limb) + n);
-    const std::uint64_t* k = key.limb(plan.key_digits[d], first, key_limb) + n;
+    const auto k = Stored::place(key.data, key.word(plan.key_digits[d], first, key_limb) + n);
     if (d != 0 && d % terms_per_sum == 0) {
 #pragma unroll
       for (unsigned c = 0; c < width; ++c) {
@@ -55,9 +56,9 @@ __global__ void __launch_bounds__(threads)
     }
 #pragma unroll
     for (unsigned c = 0; c < width; ++c) {
-      const ulonglong2 w = *reinterpret_cast<const ulonglong2*>(k + c * key.component_stride);
-      sums[c][0] += static_cast<uint128>(x.x) * w.x;
-      sums[c][1] += static_cast<uint128>(x.y) * w.y;
+      const auto w = Stored::pair(k, c * key.component_stride);
+      sums[c][0] += static_cast<uint128>(x.x) * first_of(w);
+      sums[c][1] += static_cast<uint128>(x.y) * second_of(w);
     }
   }
 #pragma unroll
@@ -87,17 +88,19 @@ void key_inner_product(const Launcher& launcher, const PolyView& out, const Cons
   const auto components = static_cast<unsigned>(out.shape.components);
   PolyShape shape = out.shape;
   shape.components = 1;
-  for_each_launch(shape, [&](const Part& part) {
+  const auto run = [&]<class Stored>(const Part& part, Stored) {
     const unsigned width = components == 2 ? 2 : 1;
     launch("key_inner_product", launcher.stream,
-           width == 2 ? key_inner_product_kernel<2> : key_inner_product_kernel<1>,
+           width == 2 ? key_inner_product_kernel<Stored, 2> : key_inner_product_kernel<Stored, 1>,
            {static_cast<unsigned>(part.batches), launcher.degree() / (2 * threads),
             static_cast<unsigned>(part.limbs) * components / width},
            {threads}, 0, device_view(part.of(out)), device_view(part.of(digits)), device_view(key),
            Digits{tables.key_digits.data(), tables.key_limbs.data() + part.first_limb,
                   static_cast<unsigned>(digits.shape.components)},
            components, limb_moduli(extended, part.first_limb, part.limbs), launcher.tables->moduli());
-  });
+  };
+  for_each_launch(
+      shape, [&](const Part& part) { with_storage(key.word, [&](auto storage) { run(part, storage); }); });
 }
 
 }  // namespace hemera::poly::cuda

@@ -11,7 +11,8 @@
 namespace hemera::poly::cuda {
 
 /// A view in device memory, [polynomial, limb, N] where polynomial = batch * components + component. Strides
-/// count words and are 0 where an extent of 1 broadcasts.
+/// count words and are 0 where an extent of 1 broadcasts. Words of other sizes than W's are reached by their
+/// number (poly/cuda/stored_words.cuh).
 template <typename W>
 struct BasicDeviceView {
   W* data = nullptr;
@@ -20,7 +21,10 @@ struct BasicDeviceView {
   std::uint64_t limb_stride = 0;
 
   __host__ __device__ W* limb(unsigned batch, unsigned component, unsigned limb_index) const {
-    return data + batch * batch_stride + component * component_stride + limb_index * limb_stride;
+    return data + word(batch, component, limb_index);
+  }
+  __host__ __device__ std::uint64_t word(unsigned batch, unsigned component, unsigned limb_index) const {
+    return batch * batch_stride + component * component_stride + limb_index * limb_stride;
   }
 };
 using DeviceView = BasicDeviceView<std::uint64_t>;

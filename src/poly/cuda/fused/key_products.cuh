@@ -2,6 +2,7 @@
 #pragma once
 
 #include "poly/cuda/arithmetic.cuh"
+#include "poly/cuda/stored_words.cuh"
 
 namespace hemera::poly::cuda {
 
@@ -56,21 +57,21 @@ __device__ __forceinline__ typename A::Value row_value(typename A::Value x, cons
 /// Digits whose products are added at a time: their key words are on their way together.
 inline constexpr unsigned digits_at_once = 4;
 
-/// Key words of digits first, first + 1, ... below `digits`: word(digit) gives those of two neighbours of a
+/// Key words of digits first, first + 1, ... below `digits`: read(digit) gives those of two neighbours of a
 /// row.
-template <typename Word>
-__device__ __forceinline__ void read_key(ulonglong2 (&words)[digits_at_once], unsigned first, unsigned digits,
-                                         const Word& word) {
+template <typename Pair, typename Read>
+__device__ __forceinline__ void read_key(Pair (&words)[digits_at_once], unsigned first, unsigned digits,
+                                         const Read& read) {
 #pragma unroll
   for (unsigned i = 0; i < digits_at_once; ++i) {
-    if (first + i < digits) words[i] = word(first + i);
+    if (first + i < digits) words[i] = read(first + i);
   }
 }
 
 /// Adds their products with the digits, for first = 0, digits_at_once, ...; `values`: digit 0 at the two
 /// neighbours, the others digit_words apart.
-template <class A>
-__device__ __forceinline__ void add_products(Sum<A> (&sums)[2], const ulonglong2 (&words)[digits_at_once],
+template <class A, typename Pair>
+__device__ __forceinline__ void add_products(Sum<A> (&sums)[2], const Pair (&words)[digits_at_once],
                                              const typename A::Value* values, unsigned digit_words,
                                              unsigned first, unsigned digits, const arith::Modulus& q,
                                              const typename A::Modulus& m) {
@@ -83,8 +84,8 @@ __device__ __forceinline__ void add_products(Sum<A> (&sums)[2], const ulonglong2
   for (unsigned i = 0; i < digits_at_once; ++i) {
     if (first + i < digits) {
       const typename A::Value* x = values + (first + i) * digit_words;
-      sums[0].add(x[0], words[i].x, m);
-      sums[1].add(x[1], words[i].y, m);
+      sums[0].add(x[0], first_of(words[i]), m);
+      sums[1].add(x[1], second_of(words[i]), m);
     }
   }
 }

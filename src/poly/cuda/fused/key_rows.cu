@@ -93,9 +93,10 @@ struct Unit {
 
 // What a block does with two rows of a limb: it transforms those of all digits, then takes their products
 // with the keys.
-template <class A, SwitchEnd end, bool of_product>
+template <class A, SwitchEnd end, bool of_product, class Stored>
 struct RowsProductAgent {
   using Value = typename A::Value;
+  using Pair = typename Stored::Pair;
   static constexpr bool ends = end == SwitchEnd::divided || end == SwitchEnd::lowered;
   static constexpr bool adds = end != SwitchEnd::sums;
   static constexpr bool adds_before = end == SwitchEnd::extended || end == SwitchEnd::lowered;
@@ -153,7 +154,7 @@ struct RowsProductAgent {
   // The sums of the digits' products with the keys. A thread takes a unit at a time; its next key words are
   // on their way while others are multiplied.
   __device__ __forceinline__ void multiply_keys() const {
-    ulonglong2 words[digits_at_once] = {};
+    Pair words[digits_at_once] = {};
     read_words(words, threadIdx.x, 0);
     __syncthreads();
     for (unsigned number = threadIdx.x; number < units; number += blockDim.x) {
@@ -168,7 +169,7 @@ struct RowsProductAgent {
       }
       Sum<A> sums[2];
       for (unsigned first = 0; first < digit_count; first += digits_at_once) {
-        ulonglong2 next[digits_at_once] = {};
+        Pair next[digits_at_once] = {};
         const bool more = first + digits_at_once < digit_count;
         read_words(next, more ? number : number + blockDim.x, more ? first + digits_at_once : 0);
         add_products<A>(sums, words, shared + unit.entry, block_words, first, digit_count, q, m);
@@ -223,23 +224,24 @@ struct RowsProductAgent {
   }
 
   // The key's words of a unit, if there is one of that number.
-  __device__ __forceinline__ void read_words(ulonglong2 (&words)[digits_at_once], unsigned number,
+  __device__ __forceinline__ void read_words(Pair (&words)[digits_at_once], unsigned number,
                                              unsigned first_digit) const {
     if (number >= units) return;
     const Unit unit(number);
     const ConstDeviceView& view = pass.keys[unit.key].key;
-    const std::uint64_t* key = view.limb(0, unit.component, key_limb) + blockIdx.y * block_words + unit.entry;
+    const auto key = Stored::place(
+        view.data, view.word(0, unit.component, key_limb) + blockIdx.y * block_words + unit.entry);
     read_key(words, first_digit, digit_count, [&](unsigned digit) {
-      return __ldcs(reinterpret_cast<const ulonglong2*>(key + pass.key_digits[digit] * view.batch_stride));
+      return Stored::stream_pair(key, pass.key_digits[digit] * view.batch_stride);
     });
   }
 };
 
 // Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
-template <class A, SwitchEnd end, bool product, int blocks = 3>
+template <class A, SwitchEnd end, bool product, class Stored, int blocks = 3>
 __global__ void __launch_bounds__(256, blocks)
     rows_inner_product_kernel(const __grid_constant__ RowsProductPass<A> pass, int log_rows) {
-  const RowsProductAgent<A, end, product> agent{pass, TableLayout(log_rows)};
+  const RowsProductAgent<A, end, product, Stored> agent{pass, TableLayout(log_rows)};
   begin_kernel();
   agent.rows_to_shared();
   agent.multiply_keys();
@@ -277,7 +279,7 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
                         const SwitchInput& input, std::span<const SwitchRows> switches, SwitchEnd end,
                         const SwitchLimbs& limbs, const ModUp& up, const FusedModUp& tables,
                         const Division* down) {
-  const auto run = [&]<class A>(std::type_identity<A>) {
+  const auto run = [&]<class A, class Stored>(std::type_identity<A>, Stored) {
     PolyShape shape = switches.front().out.shape;
     shape.components = 1;
     for_each_launch(shape, [&](const Part& part) {
@@ -305,8 +307,8 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
       constexpr int most_blocks = std::is_same_v<A, M64> ? 3 : 4;
       const bool crowd = part.batches * part.limbs * row_pairs >= tuning::least_blocks_of_four;
       const auto choose = [&]<SwitchEnd ends>(std::integral_constant<SwitchEnd, ends>) {
-        return input.is_product() ? rows_inner_product_kernel<A, ends, true>
-                                  : rows_inner_product_kernel<A, ends, false>;
+        return input.is_product() ? rows_inner_product_kernel<A, ends, true, Stored>
+                                  : rows_inner_product_kernel<A, ends, false, Stored>;
       };
       const auto kernel = [&] {
         switch (end) {
@@ -314,12 +316,12 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
             return choose(std::integral_constant<SwitchEnd, SwitchEnd::extended>{});
           case SwitchEnd::divided:
             return crowd && !input.is_product()
-                       ? rows_inner_product_kernel<A, SwitchEnd::divided, false, most_blocks>
+                       ? rows_inner_product_kernel<A, SwitchEnd::divided, false, Stored, most_blocks>
                        : choose(std::integral_constant<SwitchEnd, SwitchEnd::divided>{});
           case SwitchEnd::lowered:
             return choose(std::integral_constant<SwitchEnd, SwitchEnd::lowered>{});
           default:
-            return rows_inner_product_kernel<A, SwitchEnd::sums, false>;
+            return rows_inner_product_kernel<A, SwitchEnd::sums, false, Stored>;
         }
       }();
       launch("key_inner_product", launcher.stream, kernel,
@@ -329,7 +331,9 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
              launcher.log_rows());
     });
   };
-  with_arithmetic(arithmetic, run);
+  // Primes below 2^48 run in FP64.
+  if (switches.front().key.word == Word::u48) return run(std::type_identity<F64>{}, SixBytes{});
+  with_arithmetic(arithmetic, [&](auto chosen) { run(chosen, EightBytes{}); });
 }
 
 }  // namespace hemera::poly::cuda

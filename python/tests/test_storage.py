@@ -1,0 +1,39 @@
+"""The storage of switching keys: an option of GPUs, which means the same everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+
+
+def parameters(bits: int) -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.from_bits(
+        degree=1024, prime_bits=[bits] * 3, special_bits=[bits], scale_bits=36, security=None
+    )
+
+
+def test_six_bytes_change_nothing_on_a_cpu() -> None:
+    ctx = hm.Context(parameters(46), "cpu", storage="six-byte")
+    assert ctx.storage == "eight-byte"
+    assert ctx.on("cpu") is ctx
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk, rotations=[1])
+    usual = hm.Context(parameters(46), "cpu")
+    assert usual.storage == "eight-byte"
+    assert keys.memory_bytes == usual.load(bytes(keys)).memory_bytes
+    x = ctx.bind(keys).encrypt(np.arange(4) / 8)
+    there = usual.bind(usual.load(bytes(keys))).bind(usual.load(bytes(x)))
+    assert bytes((x * x).rotate(1)) == bytes((there * there).rotate(1))
+
+
+def test_primes_must_fit_on_every_device() -> None:
+    for name in ("six-byte", "eight-byte"):
+        assert hm.Context(parameters(48), "cpu", storage=name)
+    assert hm.Context(parameters(49), "cpu")
+    with pytest.raises(errors.ParameterError, match="below 2\\^48"):
+        hm.Context(parameters(49), "cpu", storage="six-byte")
+    with pytest.raises(errors.ParameterError, match="'eight-byte', 'six-byte', not 'six'"):
+        hm.Context(parameters(46), "cpu", storage="six")
