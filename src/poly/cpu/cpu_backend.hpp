@@ -105,9 +105,6 @@ class CpuBackend final : public Backend {
                           std::uint64_t generator) const;
   void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                             std::uint64_t generator) const;
-  /// Where value i of place_integers stands, for the values from `first` on.
-  void find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
-                      std::uint64_t generator) const;
   /// The two forms of automorphism.
   void permute_values(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       std::uint64_t galois_element) const;

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <complex>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -12,11 +11,19 @@
 #include "poly/cpu/parallel.hpp"
 
 namespace hemera::poly::cpu {
+
+using Limb = std::uint64_t;
+
 namespace {
 
-// Values of a task: within one of the two rows of N/2 slots.
-constexpr std::size_t block = 512;
-static_assert(min_degree / 2 % block == 0);
+// Slots stand in two rows of N/2, for the powers of the generator and their negatives. Those that are N/16
+// places apart in a row belong to eight neighbouring entries: the powers' lower bits are the same.
+constexpr std::size_t rows = 16;  // eight of each row of N/2
+
+// Groups of entries of a task, and its values.
+constexpr std::size_t groups_per_task = 64;
+constexpr std::size_t block = 2 * 8 * groups_per_task;
+static_assert(min_degree % block == 0);
 
 // What a value costs in additions of words (parallel.hpp).
 constexpr std::size_t value_weight = 8;
@@ -56,66 +63,128 @@ std::vector<OrderedSlot> order_of(std::uint64_t generator, std::size_t degree, s
   return order;
 }
 
-// Values modulo t. Encoders give values of magnitude below t, which need no product; whether all of a block
-// are, no more, shows in the time.
-void reduce(std::array<std::uint64_t, block>& out, std::span<const std::int64_t> values,
-            const arith::Modulus& t) {
-  const std::uint64_t modulus = t.value();
-  const auto limit = static_cast<std::int64_t>(modulus);
-  bool small = true;
-  for (const std::int64_t value : values) small &= value < limit && value > -limit;
-  if (small) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto word = static_cast<std::uint64_t>(values[i]);
-      out[i] = word + (modulus & (0 - (word >> 63)));
+// Orders of a group, for Kernels::place_groups and collect_groups. The entry of exponent e = 2 k + 1 is the
+// reversal of k. A slot N/16 places on has the exponent e g^(N/16), and g^(N/16) is 1 + u N/4: of k only the
+// top three bits change, by u e modulo 8. So the order follows from these bits, which are the last three of the
+// entry, and from u e modulo 8, which is odd.
+struct GroupOrders {
+  alignas(64) std::array<std::uint64_t, std::size_t{8} * 32> slots_of_entries{};
+  alignas(64) std::array<std::uint64_t, std::size_t{8} * 32> entries_of_slots{};
+
+  static constexpr std::size_t number(std::size_t entry, std::size_t odd) { return 8 * (odd / 2) + entry % 8; }
+
+  constexpr GroupOrders() {
+    for (std::size_t entry = 0; entry < 8; ++entry) {
+      for (std::size_t odd = 1; odd < 8; odd += 2) {
+        const std::size_t start = 8 * number(entry, odd);
+        for (std::size_t c = 0; c < 8; ++c) {
+          const std::size_t lane = arith::reverse_bits((arith::reverse_bits(entry, 3) + c * odd) % 8, 3);
+          entries_of_slots[start + c] = lane;
+          slots_of_entries[start + lane] = c;
+        }
+      }
     }
+  }
+};
+constexpr GroupOrders group_orders;
+
+// Where the slots of a generator stand.
+class SlotOrder {
+ public:
+  SlotOrder(std::size_t degree, std::uint64_t generator, std::span<const std::uint32_t> reversal)
+      : degree_(degree), generator_(generator), steps_(power(generator, step)), reversal_(reversal) {
+    const std::uint64_t u = power(generator, degree / 16) / (degree / 4) % 8;
+    // The first two bits of an entry are the last ones of k.
+    for (std::size_t bits = 0; bits < odd_.size(); ++bits) {
+      odd_[bits] = u * (2 * arith::reverse_bits(bits, 2) + 1) % 8;
+    }
+  }
+
+  /// The groups of slots [first, first + groups_per_task), of one row of N/2 and of the other.
+  void find_groups(std::uint32_t* upper, std::uint32_t* lower, std::size_t first) const {
+    // Every eighth exponent follows from another, so that products need not wait for each other.
+    std::array<std::uint64_t, step> exponents;
+    exponents[0] = power(generator_, first);
+    for (std::size_t i = 1; i < step; ++i) exponents[i] = exponents[i - 1] * generator_;
+    const int shift = std::countr_zero(degree_) - 2;
+    const auto group = [&](std::size_t entry) {
+      return static_cast<std::uint32_t>(32 * (entry / 8) + GroupOrders::number(entry, odd_[entry >> shift]));
+    };
+    for (std::size_t i = 0; i < groups_per_task; i += step) {
+      for (std::size_t k = 0; k < step; ++k) {
+        const std::size_t entry = reversal_[(exponents[k] >> 1) & (degree_ - 1)];
+        exponents[k] *= steps_;
+        upper[i + k] = group(entry);
+        lower[i + k] = group(degree_ - 1 - entry);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t step = 8;
+  std::size_t degree_;
+  std::uint64_t generator_, steps_;
+  std::span<const std::uint32_t> reversal_;
+  std::array<std::size_t, 4> odd_{};  // u e modulo 8, by the first two bits of the entry of e
+};
+
+// The given values modulo t, and zeros after them up to `count`. Encoders give values of magnitude below t,
+// which need no product; whether all of them are, no more, shows in the time.
+void reduce(const Kernels& kernels, std::uint64_t* out, std::span<const std::int64_t> values,
+            std::size_t count, const arith::Modulus& t) {
+  if (kernels.all_within(values.data(), values.size(), t.value())) {
+    kernels.sampling->residues(out, values.data(), values.size(), t.value());
   } else {
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = t.reduce_signed(values[i]);
+  }
+  std::fill(out + values.size(), out + count, 0);
+}
+
+// Residues as integers, centred if they are signed.
+void to_integers(std::int64_t* out, const std::uint64_t* residues, std::size_t count, bool is_signed,
+                 const arith::Modulus& t) {
+  if (is_signed) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = t.centered(residues[i]);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::int64_t>(residues[i]);
   }
 }
 
 }  // namespace
 
-void CpuBackend::find_positions(std::span<std::uint32_t> positions, std::size_t first, Form form,
-                                std::uint64_t generator) const {
-  if (form == Form::coefficient) {
-    std::iota(positions.begin(), positions.end(), static_cast<std::uint32_t>(first));
-    return;
-  }
-  // Standard order: the entry for the exponent e = 2 rev(i) + 1 is i.
-  const std::size_t row = ring()->degree() / 2;
-  const std::uint64_t mask = 2 * ring()->degree() - 1;
-  std::uint64_t exponent = power(generator, first % row);
-  if (first >= row) exponent = 0 - exponent;
-  // Every eighth one follows from another, so that products need not wait for each other.
-  std::array<std::uint64_t, 8> exponents;
-  for (std::uint64_t& entry : exponents) {
-    entry = exponent;
-    exponent *= generator;
-  }
-  const std::uint64_t step = power(generator, exponents.size());
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    std::uint64_t& entry = exponents[i % exponents.size()];
-    positions[i] = reversal_[(entry & mask) >> 1];
-    entry *= step;
-  }
-}
-
 void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                    std::uint64_t generator, const RnsBase& base) const {
   const arith::Modulus& t = base.modulus(0);
-  parallel_for(queue, ring()->degree() / block, out.shape.words() * value_weight, [&](std::size_t task) {
-    const std::size_t first = task * block;
-    const std::size_t given = std::clamp(values.count, first, first + block) - first;
-    std::array<std::uint32_t, block> positions;
-    std::array<std::uint64_t, block> residues;
-    find_positions(positions, first, form, generator);
+  const std::size_t degree = ring()->degree();
+  const auto from = [&](std::size_t b, std::size_t first, std::size_t count) {
+    const std::size_t given = std::clamp(values.count, first, first + count) - first;
+    return std::span(values.data + (values.batch == 1 ? 0 : b) * values.count + (given == 0 ? 0 : first),
+                     given);
+  };
+  if (form == Form::coefficient) {
+    parallel_for(queue, out.shape.batch * (degree / block), out.shape.words() * value_weight,
+                 [&](std::size_t task) {
+                   const std::size_t b = task / (degree / block), first = task % (degree / block) * block;
+                   reduce(kernels_, out.limb<Limb>(b, 0, 0) + first, from(b, first, block), block, t);
+                 });
+    return;
+  }
+  const SlotOrder order(degree, generator, reversal_);
+  parallel_for(queue, degree / block, out.shape.words() * value_weight, [&](std::size_t task) {
+    const std::size_t first = task * groups_per_task;
+    std::array<std::uint32_t, 2 * groups_per_task> groups;
+    order.find_groups(groups.data(), groups.data() + groups_per_task, first);
+    alignas(64) std::array<std::uint64_t, block> residues;
     for (std::size_t b = 0; b < out.shape.batch; ++b) {
-      std::uint64_t* to = out.limb<std::uint64_t>(b, 0, 0);
-      const std::int64_t* from = values.data + (values.batch == 1 ? 0 : b) * values.count;
-      reduce(residues, std::span(from + first, given), t);
-      for (std::size_t i = 0; i < given; ++i) to[positions[i]] = residues[i];
-      for (std::size_t i = given; i < block; ++i) to[positions[i]] = 0;
+      for (std::size_t row = 0; row < rows; ++row) {
+        reduce(kernels_, residues.data() + row * groups_per_task,
+               from(b, row * (degree / rows) + first, groups_per_task), groups_per_task, t);
+      }
+      for (std::size_t half = 0; half < 2; ++half) {
+        kernels_.place_groups(out.limb<Limb>(b, 0, 0), residues.data() + half * (block / 2), groups_per_task,
+                              groups.data() + half * groups_per_task, group_orders.slots_of_entries.data(),
+                              groups_per_task);
+      }
     }
     runtime::secure_zero(residues.data(), sizeof residues);  // of a plaintext
   });
@@ -125,6 +194,7 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
                                      Form form, std::uint64_t generator, bool is_signed, const RnsBase& base,
                                      const TakenAlong& along) const {
   const arith::Modulus& t = base.modulus(0);
+  const std::size_t degree = ring()->degree();
   for (std::size_t b = 0; along.any != nullptr && b < values.batch; ++b) {
     const std::size_t size = along.part_size(values.batch);
     const std::size_t first = std::min(along.numbers.size(), b * size);
@@ -134,20 +204,41 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
       along.any[b] |= number;
     }
   }
-  const std::size_t tasks = (values.count + block - 1) / block;
-  parallel_for(queue, tasks, values.batch * values.count * value_weight, [&](std::size_t task) {
-    const std::size_t first = task * block;
-    const std::size_t wanted = std::min(values.count - first, block);
-    std::array<std::uint32_t, block> positions;
-    find_positions(std::span(positions).first(wanted), first, form, generator);
+  const auto wanted = [&](std::size_t first, std::size_t count) {
+    return std::clamp(values.count, first, first + count) - first;
+  };
+  if (form == Form::coefficient) {
+    parallel_for(queue, values.batch * (degree / block), in.shape.words() * value_weight,
+                 [&](std::size_t task) {
+                   const std::size_t b = task / (degree / block), first = task % (degree / block) * block;
+                   if (first >= values.count) return;
+                   to_integers(values.data + b * values.count + first, in.limb<Limb>(b, 0, 0) + first,
+                               wanted(first, block), is_signed, t);
+                 });
+    return;
+  }
+  const SlotOrder order(degree, generator, reversal_);
+  parallel_for(queue, degree / block, in.shape.words() * value_weight, [&](std::size_t task) {
+    const std::size_t first = task * groups_per_task;
+    if (first >= values.count) return;
+    std::array<std::uint32_t, 2 * groups_per_task> groups;
+    order.find_groups(groups.data(), groups.data() + groups_per_task, first);
+    alignas(64) std::array<std::uint64_t, block> residues;
     for (std::size_t b = 0; b < values.batch; ++b) {
-      const std::uint64_t* from = in.limb<std::uint64_t>(b, 0, 0);
-      std::int64_t* to = values.data + b * values.count + first;
-      for (std::size_t i = 0; i < wanted; ++i) {
-        const std::uint64_t residue = from[positions[i]];
-        to[i] = is_signed ? t.centered(residue) : static_cast<std::int64_t>(residue);
+      for (std::size_t half = 0; half < 2; ++half) {
+        kernels_.collect_groups(residues.data() + half * (block / 2), groups_per_task,
+                                in.limb<Limb>(b, 0, 0), groups.data() + half * groups_per_task,
+                                group_orders.entries_of_slots.data(), groups_per_task);
+      }
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::size_t start = row * (degree / rows) + first;
+        const std::size_t count = wanted(start, groups_per_task);
+        if (count == 0) break;
+        to_integers(values.data + b * values.count + start, residues.data() + row * groups_per_task, count,
+                    is_signed, t);
       }
     }
+    runtime::secure_zero(residues.data(), sizeof residues);  // of a plaintext
   });
 }
 

@@ -63,6 +63,16 @@ struct Kernels {
   void (*permute_groups)(std::uint64_t* out, const std::uint64_t* in, const std::uint32_t* groups,
                          const std::uint64_t* lanes, std::size_t count);
 
+  // --- Groups of eight entries from and to eight rows, `stride` words apart, of which each group has one word:
+  // group k < count stands at 8 (groups[k] / 32), in an order of orders[8 (groups[k] % 32)...]. `count` and
+  // `stride` are multiples of 8. ---
+  /// out[8 (groups[k] / 32) + l] = in[k + stride * orders[8 (groups[k] % 32) + l]] for l < 8.
+  void (*place_groups)(std::uint64_t* out, const std::uint64_t* in, std::size_t stride,
+                       const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
+  /// out[k + stride * c] = in[8 (groups[k] / 32) + orders[8 (groups[k] % 32) + c]] for c < 8.
+  void (*collect_groups)(std::uint64_t* out, std::size_t stride, const std::uint64_t* in,
+                         const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
+
   // --- Sums of products: out = sum_{i < terms} a[i][n] * b[i][n] mod q, terms >= 1, canonical inputs. ---
   void (*inner_product)(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                         std::size_t terms, std::size_t count, const arith::Modulus& q);
@@ -100,6 +110,9 @@ struct Kernels {
 
   /// Whether one of the words is outside of [least, most], without branches; all are below 2^63.
   bool (*one_outside)(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
+
+  /// Whether all values, of any number, lie in (-bound, bound), 0 < bound < 2^62, without branches on them.
+  bool (*all_within)(const std::int64_t* values, std::size_t count, std::uint64_t bound);
 
   /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling or &avx512_sampling.
   const SamplingKernels* sampling;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "arith/magnitude.hpp"
 #include "poly/cpu/kernels.hpp"
 
 namespace hemera::poly::cpu {
@@ -200,6 +201,24 @@ void permute_groups(std::uint64_t* out, const std::uint64_t* in, const std::uint
   }
 }
 
+void place_groups(std::uint64_t* out, const std::uint64_t* in, std::size_t stride, const std::uint32_t* groups,
+                  const std::uint64_t* orders, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    std::uint64_t* to = out + std::size_t{8} * (groups[k] / 32);
+    const std::uint64_t* order = orders + std::size_t{8} * (groups[k] % 32);
+    for (std::size_t l = 0; l < 8; ++l) to[l] = in[k + stride * order[l]];
+  }
+}
+
+void collect_groups(std::uint64_t* out, std::size_t stride, const std::uint64_t* in,
+                    const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint64_t* from = in + std::size_t{8} * (groups[k] / 32);
+    const std::uint64_t* order = orders + std::size_t{8} * (groups[k] % 32);
+    for (std::size_t c = 0; c < 8; ++c) out[k + stride * c] = from[order[c]];
+  }
+}
+
 void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                    std::size_t terms, std::size_t count, const Modulus& q) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -306,6 +325,10 @@ bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t 
   return signs >> 63 != 0;
 }
 
+bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  return arith::all_within({values, count}, bound);
+}
+
 constexpr Kernels table = {
     .name = "scalar",
     .forward_transform = forward_transform,
@@ -323,6 +346,8 @@ constexpr Kernels table = {
     .add_scalar = add_scalar,
     .subtract_multiply_scalar = subtract_multiply_scalar,
     .permute_groups = permute_groups,
+    .place_groups = place_groups,
+    .collect_groups = collect_groups,
     .inner_product = inner_product,
     .tensor_2x2 = tensor_2x2,
     .scale_residues = scale_residues,
@@ -330,6 +355,7 @@ constexpr Kernels table = {
     .weighted_sum = weighted_sum,
     .rounded_fractions = rounded_fractions,
     .one_outside = one_outside,
+    .all_within = all_within,
     .sampling = &scalar_sampling,
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "arith/magnitude.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/device_values.hpp"
 #include "rlwe/requirements.hpp"
@@ -49,13 +50,9 @@ std::size_t values_of_each(const Context& context, std::size_t values, const Bat
   return count;
 }
 
-// No early exit, so that the time does not tell which value is out of range.
 void require_in_range(const Context& context, std::span<const std::int64_t> values) {
   const std::uint64_t t = context.parameters().plain_modulus();
-  const auto limit = static_cast<std::int64_t>(t);
-  bool in_range = true;
-  for (const std::int64_t value : values) in_range &= value < limit && value > -limit;
-  if (!in_range) {
+  if (!arith::all_within(values, t)) {
     throw ParameterError("encode: a value is outside (-t, t) for the plaintext modulus t = " +
                          std::to_string(t) + "; reduce the values, or choose a larger plaintext modulus");
   }

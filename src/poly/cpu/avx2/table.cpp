@@ -21,6 +21,8 @@ const Kernels& avx2_kernels() {
       .add_scalar = avx2::add_scalar,
       .subtract_multiply_scalar = avx2::subtract_multiply_scalar,
       .permute_groups = scalar_kernels().permute_groups,
+      .place_groups = scalar_kernels().place_groups,
+      .collect_groups = scalar_kernels().collect_groups,
       .inner_product = avx2::inner_product,
       .tensor_2x2 = avx2::tensor_2x2,
       .scale_residues = avx2::scale_residues,
@@ -28,6 +30,7 @@ const Kernels& avx2_kernels() {
       .weighted_sum = avx2::weighted_sum,
       .rounded_fractions = scalar_kernels().rounded_fractions,
       .one_outside = avx2::one_outside,
+      .all_within = scalar_kernels().all_within,
       .sampling = &avx2_sampling,
   };
   return table;

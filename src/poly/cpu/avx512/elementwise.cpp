@@ -244,4 +244,20 @@ void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* 
   }
 }
 
+bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  // The values, bound - 1 more, against 2 bound - 2: without signs, a smaller one is larger.
+  const Vector shift = broadcast(bound - 1);
+  const Vector most = broadcast(2 * bound - 2);
+  Vector largest = zero();
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    largest = _mm512_max_epu64(largest, add(load(reinterpret_cast<const Word*>(values) + i), shift));
+  }
+  if (i < count) {
+    const auto rest = static_cast<__mmask8>((1U << (count - i)) - 1);
+    largest = _mm512_max_epu64(largest, add(_mm512_maskz_loadu_epi64(rest, values + i), shift));
+  }
+  return _mm512_cmpgt_epu64_mask(largest, most) == 0;
+}
+
 }  // namespace hemera::poly::cpu::avx512

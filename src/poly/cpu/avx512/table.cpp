@@ -21,6 +21,8 @@ const Kernels& avx512_kernels() {
       .add_scalar = avx512::add_scalar,
       .subtract_multiply_scalar = avx512::subtract_multiply_scalar,
       .permute_groups = avx512::permute_groups,
+      .place_groups = avx512::place_groups,
+      .collect_groups = avx512::collect_groups,
       .inner_product = avx512::inner_product,
       .inner_product_pair = avx512::inner_product_pair,
       .tensor_2x2 = avx512::tensor_2x2,
@@ -29,6 +31,7 @@ const Kernels& avx512_kernels() {
       .weighted_sum = avx512::weighted_sum,
       .rounded_fractions = avx512::rounded_fractions,
       .one_outside = avx512::one_outside,
+      .all_within = avx512::all_within,
       .sampling = &avx512_sampling,
   };
   return table;
