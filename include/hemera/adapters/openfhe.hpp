@@ -339,12 +339,8 @@ class OpenFheEvaluator : private OpenFheOperands {
                                             const OpenFheDigits& digits) const {
     if (index == 0) return Upload(ciphertext);
     const rlwe::Digits& given = digits.value();
-    const auto step = static_cast<std::int32_t>(index);
-    const std::uint64_t element = evaluator().context()->galois_element(step);
-    const auto key = evaluator().keys().find(rlwe::KeyRole::galois(element), given.meta.level);
-    if (key == nullptr) {
-      throw MissingKeyError("EvalFastRotation: no key for the rotation by " + std::to_string(step));
-    }
+    const std::uint64_t element = evaluator().context()->galois_element(static_cast<std::int32_t>(index));
+    const auto key = galois_key("EvalFastRotation", element, given.meta.level);
     return result(rlwe::mod_down(rlwe::switch_extended(given, *key, element)));
   }
   [[nodiscard]] Ciphertext EvalFastRotation(const Operand& ciphertext, std::uint32_t index,
@@ -612,14 +608,19 @@ class OpenFheEvaluator : private OpenFheOperands {
     }
     return power;
   }
-  [[nodiscard]] rlwe::Ciphertext turned(const char* operation, const rlwe::Ciphertext& source,
-                                        std::uint64_t element) const {
-    const auto key = evaluator().keys().find(rlwe::KeyRole::galois(element), source.meta.level);
+  [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> galois_key(const char* operation,
+                                                                     std::uint64_t element,
+                                                                     std::size_t level) const {
+    auto key = evaluator().keys().find(rlwe::KeyRole::galois(element), level);
     if (key == nullptr) {
       throw MissingKeyError(std::string(operation) + ": no key for the automorphism " +
                             std::to_string(element));
     }
-    return rlwe::apply_galois(source, element, *key);
+    return key;
+  }
+  [[nodiscard]] rlwe::Ciphertext turned(const char* operation, const rlwe::Ciphertext& source,
+                                        std::uint64_t element) const {
+    return rlwe::apply_galois(source, element, *galois_key(operation, element, source.meta.level));
   }
   // With itself turned by the element, its square and so on, until `count` terms are one.
   [[nodiscard]] Held summed(const char* operation, const Held& source, std::uint64_t count,
