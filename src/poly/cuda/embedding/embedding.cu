@@ -116,16 +116,20 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
     __syncthreads();
     in = out;
   }
-  const bool reduces = one_word && bits >= q.bits();
   const unsigned column = threadIdx.x % Tile::columns;
-  forward_columns<A, log_rows>(
-      [&](std::size_t row) {
-        const std::uint64_t word = (in + column)[row_size * row];
-        return load_integer<A>(reduces ? q.reduce_signed(static_cast<std::int64_t>(word)) : word, m);
-      },
-      [&](std::size_t row, typename A::Value x) { (out + column)[row_size * row] = A::to_bits(x); },
-      dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
-      m);
+  const auto transform = [&](const auto& word_of) {
+    forward_columns<A, log_rows>(
+        [&](std::size_t row) { return load_integer<A>(word_of((in + column)[row_size * row]), m); },
+        [&](std::size_t row, typename A::Value x) { (out + column)[row_size * row] = A::to_bits(x); },
+        dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
+        m);
+  };
+  // No branch between the loads, which would wait for one another.
+  if (one_word && bits >= q.bits()) {
+    transform([&](std::uint64_t word) { return q.reduce_signed(static_cast<std::int64_t>(word)); });
+  } else {
+    transform([](std::uint64_t word) { return word; });
+  }
 }
 
 template <typename T>
