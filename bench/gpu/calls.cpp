@@ -209,9 +209,11 @@ Call rotate_hoisted_call(const Operands& in) {
 // Without the rescale, as levels of these sets are not as large as the scale.
 Call matrix_call(const Operands& in) {
   struct Matrix {
-    circuits::LinearTransform plan;
     circuits::PreparedLinearTransform prepared;
     ckks::Evaluator evaluator;
+
+    Matrix(const Client& client, const circuits::LinearTransform& plan)
+        : prepared(client.context, plan), evaluator(client.context, plan.generate_keys(client.secret)) {}
   };
   const std::size_t slots = in.client.slots();
   std::mt19937_64 random(20261122);
@@ -222,9 +224,7 @@ Call matrix_call(const Operands& in) {
   }
   const circuits::LinearTransform plan(in.client.context->parameters(), std::move(diagonals), slots,
                                        {.level = in.level, .rescaled = false, .baby_steps = 16});
-  auto matrix = std::make_shared<Matrix>(
-      Matrix{plan, circuits::PreparedLinearTransform(in.client.context, plan),
-             ckks::Evaluator(in.client.context, plan.generate_keys(in.client.secret))});
+  auto matrix = std::make_shared<Matrix>(in.client, plan);
   return making_ciphertext(
       in, [&in, matrix] { return matrix->prepared(matrix->evaluator, in.x); }, plan.evaluate_clear(in.a));
 }

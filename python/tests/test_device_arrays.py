@@ -141,7 +141,7 @@ def test_contexts_of_all_devices_are_one_family(monkeypatch: pytest.MonkeyPatch)
     # The CPU plays the other devices.
     module = sys.modules[hm.Context.__module__]
     made = hm.Context
-    monkeypatch.setattr(module, "Context", lambda params, _: made(params, "cpu"))
+    monkeypatch.setattr(module, "Context", lambda params, _, storage: made(params, "cpu", storage=storage))
     ctx = hm.Context(make_params("bfv"), "cpu")
     other = weakref.ref(ctx.on("cuda:0"))
     gc.collect()

@@ -89,6 +89,14 @@ def test_every_set_of_others_is_of_known_operations() -> None:
             assert all(time > 0 for time in times.values())
 
 
+def test_storages_have_tables_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "r.json", [row(), row(storage="six-byte", microseconds=381.25)])
+    assert main(["bench", "--compare", path]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count("u64, six-byte, security") == 1
+    assert out.count("u64, security") == 1
+
+
 def test_plots(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     rows = [row(level=level, limbs=level + 2, log_q=59.0 * (level + 2)) for level in (5, 10, 28)]

@@ -83,7 +83,11 @@ def load(path: str) -> Results:
     try:
         data = json.loads(text)
         wanted = [field.name for field in fields(Row)]
-        rows = [Row(**{name: row[name] for name in wanted}) for row in data["rows"] if "preset" not in row]
+        rows = [
+            Row(**{name: row[name] for name in wanted if name in row})
+            for row in data["rows"]
+            if "preset" not in row
+        ]
         wanted = [field.name for field in fields(BootstrapRow)]
         bootstraps = [
             BootstrapRow(**{name: row[name] for name in wanted if name in row})

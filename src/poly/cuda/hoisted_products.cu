@@ -108,7 +108,8 @@ struct StageShape {
     return layout.first_factor_word + (slot - layout.first_factor) * row_size;
   }
   __device__ __forceinline__ static unsigned addend(unsigned digits, unsigned component) {
-    return digits * digit_words + component * row_size;
+    return even ? (rows_of_digit * digits + component) * row_size
+                : digits * digit_words + component * row_size;
   }
 };
 
