@@ -375,6 +375,13 @@ void Backend::encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyVie
   });
 }
 
+void Backend::phase(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
+                    Form form, const RnsBase& base) const {
+  check_transform("phase", ring_, base);
+  check_phase(out, in, secret, base);
+  do_phase(queue, out, in, secret, form, base);
+}
+
 void Backend::sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
                           const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
                           std::span<const GadgetTerm> terms, Workspace& workspace) const {

@@ -353,6 +353,18 @@ void Backend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPoly
   do_binary(queue, Binary::add, first, first, addend, division == nullptr ? base : division->target());
 }
 
+// Horner's rule from the highest component down.
+void Backend::do_phase(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                       const ConstPolyView& secret, Form form, const RnsBase& base) const {
+  ConstPolyView higher = in.components(in.shape.components - 1, 1);
+  if (in.shape.components == 1) do_copy(queue, out, higher);
+  for (std::size_t i = in.shape.components - 1; i-- > 0; higher = out) {
+    do_binary(queue, Binary::multiply, out, higher, secret, base);
+    do_binary(queue, Binary::add, out, out, in.components(i, 1), base);
+  }
+  if (form == Form::coefficient) do_transform(queue, out, out, Form::coefficient, base);
+}
+
 void Backend::do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
                              const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
                              std::span<const GadgetTerm> terms, Workspace& workspace) const {

@@ -302,6 +302,17 @@ void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const Rns
   check_input("encrypt_zero", "addend", addend, out.components(0, 1).shape, target);
 }
 
+void check_phase(const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
+                 const RnsBase& base) {
+  check_view("phase", "output", out, base);
+  check_view("phase", "input", in, base);
+  check_view("phase", "secret", secret, base);
+  check_count("phase", "components of the output", out.shape.components, 1);
+  check_count("phase", "components of the secret", secret.shape.components, 1);
+  check_count("phase", "secrets in the batch", secret.shape.batch, 1);
+  check_count("phase", "polynomials of the input", in.shape.batch, out.shape.batch);
+}
+
 void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const RnsBase& base,
                        const ConstPolyView& addend, std::span<const GadgetTerm> terms) {
   check_view("sample_rlwe", "output", out, base);

@@ -104,6 +104,8 @@ void check_encrypt_zero(const PolyView& out, const ConstPolyView& key, const Rns
                         const Division* division, const ConstPolyView& addend);
 
 /// The arguments of Backend::sample_rlwe; MismatchError unless they fit.
+void check_phase(const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
+                 const RnsBase& base);
 void check_sample_rlwe(const PolyView& out, const ConstPolyView& secret, const RnsBase& base,
                        const ConstPolyView& addend, std::span<const GadgetTerm> terms);
 

@@ -65,22 +65,10 @@ poly::Poly decrypt_phase(const Ciphertext& ciphertext, const SecretKey& key, For
   const poly::RnsBase& base = context.base(ciphertext.meta.level);
   const std::size_t batch = ciphertext.poly.shape().batch;
 
-  // Horner's rule from the highest component down.
-  poly::Poly phase = context.make_poly(batch, 1, base, Form::evaluation, Secrecy::secret);
-  const poly::ConstPolyView components = ciphertext.poly.view();
+  poly::Poly phase = context.make_poly(batch, 1, base, form, Secrecy::secret);
   with_restricted(context, key.poly, base, [&](const poly::ConstPolyView& s) {
-    poly::ConstPolyView higher = components.components(ciphertext.size() - 1, 1);
-    if (ciphertext.size() == 1) backend.copy(queue, phase.view(), higher);
-    for (std::size_t i = ciphertext.size() - 1; i-- > 0;) {
-      backend.multiply(queue, phase.view(), higher, s, base);
-      backend.add(queue, phase.view(), phase.view(), components.components(i, 1), base);
-      higher = std::as_const(phase).view();
-    }
+    backend.phase(queue, phase.view(), ciphertext.poly.view(), s, form, base);
   });
-  if (form == Form::coefficient) {
-    backend.inverse_transform(queue, phase.view(), phase.view(), base);
-    phase.set_form(form);
-  }
   return phase;
 }
 

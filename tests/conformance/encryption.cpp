@@ -106,6 +106,48 @@ TEST_P(BackendTest, EncryptZeroIsItsParts) {
   }
 }
 
+TEST_P(BackendTest, PhaseIsASumOfPowers) {
+  for (const Encryption& given : encryptions()) {
+    SCOPED_TRACE(given.name);
+    Rig rig(GetParam(), given.degree, given.bits);
+    const poly::Backend& backend = *rig.backend;
+    const RnsBase base = rig.all();
+    const poly::Poly secret = rig.upload(rig.random(base, 1, 1));
+    for (const std::size_t components : {1, 2, 3}) {
+      if (GetParam().brief() && components != 2) continue;
+      const poly::Poly in = rig.upload(rig.random(base, given.batch, components));
+      poly::Poly power = rig.output(base, 1, 1);
+      poly::Poly product = rig.output(base, given.batch, 1);
+      poly::Poly expected = rig.output(base, given.batch, 1);
+      backend.copy(*rig.queue, expected.view(), in.view().components(0, 1));
+      for (std::size_t c = 1; c < components; ++c) {
+        if (c == 1) {
+          backend.copy(*rig.queue, power.view(), secret.view());
+        } else {
+          backend.multiply(*rig.queue, power.view(), power.view(), secret.view(), base);
+        }
+        backend.multiply(*rig.queue, product.view(), in.view().components(c, 1), std::as_const(power).view(),
+                         base);
+        backend.add(*rig.queue, expected.view(), expected.view(), product.view(), base);
+      }
+      for (const Form form : {Form::evaluation, Form::coefficient}) {
+        if (form == Form::coefficient) {
+          backend.inverse_transform(*rig.queue, expected.view(), expected.view(), base);
+          expected.set_form(form);
+        }
+        for (const bool use_default : {false, true}) {
+          if (GetParam().brief() && use_default) continue;
+          poly::Poly out = rig.output(base, given.batch, 1, form);
+          const poly::Backend& chosen = use_default ? *rig.defaults : backend;
+          chosen.phase(*rig.queue, out.view(), in.view(), secret.view(), form, base);
+          ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
+              << (use_default ? "default" : "override") << ", " << components << " components";
+        }
+      }
+    }
+  }
+}
+
 TEST_P(BackendTest, SampleRlweIsItsParts) {
   for (const Encryption& given : encryptions()) {
     SCOPED_TRACE(given.name);

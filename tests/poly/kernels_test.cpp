@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -115,6 +116,16 @@ TEST_P(KernelsTest, AddSubtractNegate) {
       scalar().subtract(expected.data(), a.data(), b.data(), count, q);
       kernels().subtract(actual.data(), a.data(), b.data(), count, q);
       ASSERT_EQ(expected.words(), actual.words()) << "subtract, q = " << q.value();
+      if (kernels().subtract_past_cache != nullptr) {
+        kernels().subtract_past_cache(actual.data(), b.data(), a.data(), count, q);
+        scalar().subtract(expected.data(), b.data(), a.data(), count, q);
+        ASSERT_EQ(expected.words(), actual.words()) << "subtract_past_cache, q = " << q.value();
+      }
+      if (kernels().add_past_cache != nullptr) {
+        kernels().add_past_cache(actual.data(), a.data(), b.data(), count, q);
+        scalar().add(expected.data(), a.data(), b.data(), count, q);
+        ASSERT_EQ(expected.words(), actual.words()) << "add_past_cache, q = " << q.value();
+      }
       scalar().negate(expected.data(), a.data(), count, q);
       kernels().negate(actual.data(), a.data(), count, q);
       ASSERT_EQ(expected.words(), actual.words()) << "negate, q = " << q.value();
@@ -136,6 +147,11 @@ TEST_P(KernelsTest, Products) {
       scalar().multiply(expected.data(), a.data(), b.data(), count, q);
       kernels().multiply(actual.data(), a.data(), b.data(), count, q);
       ASSERT_EQ(expected.words(), actual.words()) << "multiply, q = " << q.value();
+      if (kernels().multiply_past_cache != nullptr) {
+        Row past(count);
+        kernels().multiply_past_cache(past.data(), a.data(), b.data(), count, q);
+        ASSERT_EQ(expected.words(), past.words()) << "multiply_past_cache, q = " << q.value();
+      }
       scalar().multiply_add(expected.data(), a.data(), b.data(), count, q);
       kernels().multiply_add(actual.data(), a.data(), b.data(), count, q);
       ASSERT_EQ(expected.words(), actual.words()) << "multiply_add, q = " << q.value();
@@ -351,6 +367,47 @@ TEST_P(KernelsTest, WeightedSum) {
               << "q = " << q.value() << ", sources of " << source_bits << " bits: " << sources;
         }
       }
+    }
+  }
+}
+
+TEST_P(KernelsTest, AllWithin) {
+  constexpr std::int64_t bound = 786433;
+  for (const std::size_t count : {0, 1, 7, 8, 64, 75}) {
+    std::vector<std::int64_t> values(count);
+    const auto found = [&] { return kernels().all_within(values.data(), count, bound); };
+    for (std::size_t i = 0; i < count; ++i) values[i] = i % 2 == 0 ? bound - 1 : 1 - bound;
+    EXPECT_TRUE(found());
+    for (std::int64_t& value : values) {
+      const std::int64_t kept = value;
+      for (const std::int64_t other : {bound, -bound, std::numeric_limits<std::int64_t>::max(),
+                                       std::numeric_limits<std::int64_t>::min()}) {
+        value = other;
+        EXPECT_FALSE(found()) << other;
+      }
+      value = kept;
+    }
+  }
+}
+
+TEST_P(KernelsTest, GroupsOfEightRows) {
+  constexpr std::size_t count = 16, stride = 24;
+  std::vector<std::uint32_t> groups(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    groups[k] = static_cast<std::uint32_t>(32 * (5 * k % count) + 7 * k % 32);
+  }
+  Row orders(std::size_t{8} * 32);  // order o: 3 o + 5 l modulo 8
+  for (std::size_t i = 0; i < 8 * 32; ++i) orders.data()[i] = (3 * (i / 8) + 5 * (i % 8)) % 8;
+  const Row in = row(8 * stride, std::uint64_t{1} << 40, any_fill());
+  Row placed(8 * count), collected(8 * stride);
+  kernels().place_groups(placed.data(), in.data(), stride, groups.data(), orders.data(), count);
+  kernels().collect_groups(collected.data(), stride, in.data(), groups.data(), orders.data(), count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t start = 8 * (groups[k] / 32);
+    for (std::size_t l = 0; l < 8; ++l) {
+      const std::size_t order = orders.data()[8 * (groups[k] % 32) + l];
+      EXPECT_EQ(placed.data()[start + l], in.data()[k + stride * order]) << k << ", " << l;
+      EXPECT_EQ(collected.data()[k + stride * l], in.data()[start + order]) << k << ", " << l;
     }
   }
 }

@@ -303,6 +303,11 @@ class Backend {
                     const ErrorDistribution& distribution, std::uint64_t factor, const RnsBase& base,
                     const Division* division, const ConstPolyView& addend, Workspace& workspace) const;
 
+  /// What a decryption begins with, sum_c in[c] s^c: out [batch, 1, limb, N] in the form that is asked for,
+  /// in [batch, component, limb, N] and the secret s, [1, 1, limb, N], in evaluation form. out is neither.
+  void phase(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
+             Form form, const RnsBase& base) const;
+
   /// Pairs (b, a) with b = factor e - a s in evaluation form over `base`: a is what `sample` draws of the
   /// uniform distribution, and e of the error's. out: [batch, 2, limb, N], the secret s: [1, 1, limb, N]. b
   /// also gets `addend`, [batch or 1, 1, limb, N] (no data: nothing), or where there are terms, these of it
@@ -440,6 +445,8 @@ class Backend {
                                const RandomStream& stream, const ErrorDistribution& distribution,
                                std::uint64_t factor, const RnsBase& base, const Division* division,
                                const ConstPolyView& addend, Workspace& workspace) const;
+  virtual void do_phase(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                        const ConstPolyView& secret, Form form, const RnsBase& base) const;
   virtual void do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
                               const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
                               std::span<const GadgetTerm> terms, Workspace& workspace) const;

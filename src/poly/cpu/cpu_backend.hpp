@@ -73,6 +73,13 @@ class CpuBackend final : public Backend {
   void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
                  const Distribution& distribution, const RnsBase& base, Workspace& workspace) const override;
 
+  void do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
+                       const RandomStream& stream, const ErrorDistribution& distribution,
+                       std::uint64_t factor, const RnsBase& base, const Division* division,
+                       const ConstPolyView& addend, Workspace& workspace) const override;
+  void do_phase(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
+                Form form, const RnsBase& base) const override;
+
   void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
                 std::uint64_t generator, const RnsBase& base, Workspace& workspace) const override;
   void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,

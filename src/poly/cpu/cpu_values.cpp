@@ -26,7 +26,7 @@ constexpr std::size_t block = 2 * 8 * groups_per_task;
 static_assert(min_degree % block == 0);
 
 // What a value costs in additions of words (parallel.hpp).
-constexpr std::size_t value_weight = 8;
+constexpr std::size_t value_weight = 3;
 
 // base^exponent modulo 2^64, and so modulo 2N.
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
@@ -65,13 +65,15 @@ std::vector<OrderedSlot> order_of(std::uint64_t generator, std::size_t degree, s
 
 // Orders of a group, for Kernels::place_groups and collect_groups. The entry of exponent e = 2 k + 1 is the
 // reversal of k. A slot N/16 places on has the exponent e g^(N/16), and g^(N/16) is 1 + u N/4: of k only the
-// top three bits change, by u e modulo 8. So the order follows from these bits, which are the last three of the
-// entry, and from u e modulo 8, which is odd.
+// top three bits change, by u e modulo 8. So the order follows from these bits, which are the last three of
+// the entry, and from u e modulo 8, which is odd.
 struct GroupOrders {
   alignas(64) std::array<std::uint64_t, std::size_t{8} * 32> slots_of_entries{};
   alignas(64) std::array<std::uint64_t, std::size_t{8} * 32> entries_of_slots{};
 
-  static constexpr std::size_t number(std::size_t entry, std::size_t odd) { return 8 * (odd / 2) + entry % 8; }
+  static constexpr std::size_t number(std::size_t entry, std::size_t odd) {
+    return 8 * (odd / 2) + entry % 8;
+  }
 
   constexpr GroupOrders() {
     for (std::size_t entry = 0; entry < 8; ++entry) {
@@ -226,9 +228,9 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
     alignas(64) std::array<std::uint64_t, block> residues;
     for (std::size_t b = 0; b < values.batch; ++b) {
       for (std::size_t half = 0; half < 2; ++half) {
-        kernels_.collect_groups(residues.data() + half * (block / 2), groups_per_task,
-                                in.limb<Limb>(b, 0, 0), groups.data() + half * groups_per_task,
-                                group_orders.entries_of_slots.data(), groups_per_task);
+        kernels_.collect_groups(residues.data() + half * (block / 2), groups_per_task, in.limb<Limb>(b, 0, 0),
+                                groups.data() + half * groups_per_task, group_orders.entries_of_slots.data(),
+                                groups_per_task);
       }
       for (std::size_t row = 0; row < rows; ++row) {
         const std::size_t start = row * (degree / rows) + first;

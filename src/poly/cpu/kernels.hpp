@@ -53,6 +53,14 @@ struct Kernels {
                           std::size_t count, const arith::Modulus& q);
   void (*add_scalar)(std::uint64_t* out, const std::uint64_t* a, std::uint64_t scalar, std::size_t count,
                      const arith::Modulus& q);
+  // The same as their namesakes, but for results that go past the cache; out is none of the operands. Null
+  // where there is no instruction for it.
+  void (*add_past_cache)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                         std::size_t count, const arith::Modulus& q) = nullptr;
+  void (*subtract_past_cache)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                              std::size_t count, const arith::Modulus& q) = nullptr;
+  void (*multiply_past_cache)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                              std::size_t count, const arith::Modulus& q) = nullptr;
   /// out = (a - b) * scalar: the last step of a division. a may be null: out = -b * scalar.
   void (*subtract_multiply_scalar)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
                                    const arith::ShoupFactor& scalar, std::size_t count,
@@ -63,9 +71,9 @@ struct Kernels {
   void (*permute_groups)(std::uint64_t* out, const std::uint64_t* in, const std::uint32_t* groups,
                          const std::uint64_t* lanes, std::size_t count);
 
-  // --- Groups of eight entries from and to eight rows, `stride` words apart, of which each group has one word:
-  // group k < count stands at 8 (groups[k] / 32), in an order of orders[8 (groups[k] % 32)...]. `count` and
-  // `stride` are multiples of 8. ---
+  // --- Groups of eight entries from and to eight rows, `stride` words apart, of which each group has one
+  // word: group k < count stands at 8 (groups[k] / 32), in an order of orders[8 (groups[k] % 32)...]. `count`
+  // and `stride` are multiples of 8. ---
   /// out[8 (groups[k] / 32) + l] = in[k + stride * orders[8 (groups[k] % 32) + l]] for l < 8.
   void (*place_groups)(std::uint64_t* out, const std::uint64_t* in, std::size_t stride,
                        const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);

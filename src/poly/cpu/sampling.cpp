@@ -79,13 +79,7 @@ void write_residues(const SamplingKernels& kernels, const PolyView& out, std::si
                     std::size_t first, const std::int64_t* values, std::size_t count, std::uint64_t bound,
                     const RnsBase& base) {
   for (std::size_t limb = 0; limb < base.size(); ++limb) {
-    const arith::Modulus& q = base.modulus(limb);
-    std::uint64_t* target = limb_of(out, polynomial, limb) + first;
-    if (q.value() > bound) {
-      kernels.residues(target, values, count, q.value());
-    } else {
-      for (std::size_t i = 0; i < count; ++i) target[i] = q.reduce_signed(values[i]);
-    }
+    small_residues(kernels, limb_of(out, polynomial, limb) + first, values, count, bound, base.modulus(limb));
   }
 }
 
@@ -203,6 +197,34 @@ void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kerne
 }
 
 }  // namespace
+
+void small_residues(const SamplingKernels& kernels, std::uint64_t* out, const std::int64_t* values,
+                    std::size_t count, std::uint64_t bound, const arith::Modulus& q) {
+  if (q.value() > bound) {
+    kernels.residues(out, values, count, q.value());
+  } else {
+    for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce_signed(values[i]);
+  }
+}
+
+void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                     const RandomStream& stream, const Distribution& distribution) {
+  const bool ternary = distribution.purpose() == Purpose::ternary;
+  for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
+                 [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
+                   RandomBits bits(kernels, stream.seed, distribution.purpose(), number(stream, polynomial),
+                                   0);
+                   auto* const values = reinterpret_cast<std::int64_t*>(limb_of(out, polynomial, 0));
+                   for (std::size_t i = first; i < first + count; i += chunk) {
+                     if (ternary) {
+                       kernels.ternary_values(values + i, bits.at(i), chunk);
+                     } else {
+                       const ErrorDistribution& errors = distribution.errors();
+                       kernels.error_values(values + i, bits.at(i), chunk, errors.table(), errors.size());
+                     }
+                   }
+                 });
+}
 
 void sample(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
             const RandomStream& stream, const Distribution& distribution, const RnsBase& base,

@@ -22,6 +22,15 @@ template <typename Operation>
   for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i), load(b + i)));
 }
 
+template <typename Operation>
+[[gnu::always_inline]] inline void map_past_cache(Word* out, const Word* a, const Word* b, std::size_t count,
+                                                  const Operation& operation) {
+  for (std::size_t i = 0; i < count; i += lanes) {
+    store_past_cache(out + i, operation(load(a + i), load(b + i)));
+  }
+  _mm_sfence();
+}
+
 // floor(2^bits / q) for bits <= 128.
 Word scaled_reciprocal(const Modulus& q, int bits) {
   const uint128 ratio = static_cast<uint128>(q.ratio_high()) << 64 | q.ratio_low();
@@ -134,6 +143,27 @@ void add(Word* out, const Word* a, const Word* b, std::size_t count, const Modul
 void subtract(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
   const Vector modulus = broadcast(q.value());
   map(out, a, b, count, [=](Vector x, Vector y) { return lift(subtract(x, y), modulus); });
+}
+
+void add_past_cache(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map_past_cache(out, a, b, count, [=](Vector x, Vector y) { return fold(add(x, y), modulus); });
+}
+
+void subtract_past_cache(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  const Vector modulus = broadcast(q.value());
+  map_past_cache(out, a, b, count, [=](Vector x, Vector y) { return lift(subtract(x, y), modulus); });
+}
+
+void multiply_past_cache(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+  const auto run = [&](const auto& barrett) __attribute__((always_inline)) {
+    map_past_cache(out, a, b, count, [&](Vector x, Vector y) { return barrett.multiply(x, y); });
+  };
+  if (is_narrow(q)) {
+    run(Barrett52::make(q));
+  } else {
+    with_barrett(q, run);
+  }
 }
 
 void negate(Word* out, const Word* a, std::size_t count, const Modulus& q) {

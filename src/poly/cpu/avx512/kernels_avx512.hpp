@@ -17,6 +17,12 @@ void add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std
          const arith::Modulus& q);
 void subtract(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
               const arith::Modulus& q);
+void add_past_cache(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
+                    const arith::Modulus& q);
+void subtract_past_cache(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                         std::size_t count, const arith::Modulus& q);
+void multiply_past_cache(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                         std::size_t count, const arith::Modulus& q);
 void negate(std::uint64_t* out, const std::uint64_t* a, std::size_t count, const arith::Modulus& q);
 void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
               const arith::Modulus& q);
@@ -31,8 +37,8 @@ void subtract_multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const 
 
 void permute_groups(std::uint64_t* out, const std::uint64_t* in, const std::uint32_t* groups,
                     const std::uint64_t* lanes, std::size_t count);
-void place_groups(std::uint64_t* out, const std::uint64_t* in, std::size_t stride, const std::uint32_t* groups,
-                  const std::uint64_t* orders, std::size_t count);
+void place_groups(std::uint64_t* out, const std::uint64_t* in, std::size_t stride,
+                  const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
 void collect_groups(std::uint64_t* out, std::size_t stride, const std::uint64_t* in,
                     const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
 

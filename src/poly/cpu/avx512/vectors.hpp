@@ -26,6 +26,10 @@ inline constexpr std::size_t lanes = 8;
 
 HEMERA_VECTOR_FUNCTION Vector load(const Word* p) { return _mm512_loadu_si512(p); }
 HEMERA_VECTOR_FUNCTION void store(Word* p, Vector x) { _mm512_storeu_si512(p, x); }
+/// Past the cache, for addresses that are multiples of 64; others see it after a fence.
+HEMERA_VECTOR_FUNCTION void store_past_cache(Word* p, Vector x) {
+  _mm512_stream_si512(reinterpret_cast<Vector*>(p), x);
+}
 HEMERA_VECTOR_FUNCTION Vector broadcast(Word a) { return _mm512_set1_epi64(static_cast<long long>(a)); }
 HEMERA_VECTOR_FUNCTION Vector zero() { return _mm512_setzero_si512(); }
 

@@ -1,0 +1,237 @@
+// Times the operations of every scheme on the CPU with several numbers of threads and writes JSON:
+// `hemera_cpu_bench --help`.
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cpu/session.hpp"
+#include "cpu/sets.hpp"
+#include "hemera/rlwe/security.hpp"
+
+#if !defined(HEMERA_COMMIT)
+#define HEMERA_COMMIT "unknown"
+#endif
+
+namespace hemera::cpu_bench {
+namespace {
+
+constexpr const char* help = R"(Times operations on the CPU, in turn with each number of threads; writes JSON.
+
+  --sets A,B          only these sets; default: all but smoke_...
+  --degrees N,M       only these degrees; default: those of each set
+  --operations A,B    only these operations; default: all
+  --threads 1,2,4     numbers of threads; default: 1
+  --rounds N          how often each row is measured, in turn with the others; default: 5
+  --seconds S         how long each time, at least one call; default: 0.02
+  --output FILE       default: standard output
+  --list              the sets and the operations
+)";
+
+struct Options {
+  std::vector<std::string> sets, operations;
+  std::vector<std::size_t> degrees, threads = {1};
+  std::size_t rounds = 5;
+  double seconds = 0.02;
+  std::string output;
+};
+
+struct Row {
+  std::string set, operation;
+  std::size_t degree, threads;
+  /// Of all calls, and the median of those of the round whose median is the least: in microseconds.
+  double least = std::numeric_limits<double>::infinity();
+  double median = std::numeric_limits<double>::infinity();
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+template <typename Number>
+Number number(const std::string& option, const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0)) {
+    throw std::invalid_argument(option + " needs positive numbers, not '" + text + "'");
+  }
+  return value;
+}
+
+std::vector<std::size_t> numbers(const std::string& option, const std::string& text) {
+  std::vector<std::size_t> values;
+  for (const std::string& part : split(text)) values.push_back(number<std::size_t>(option, part));
+  return values;
+}
+
+bool chosen(const auto& wanted, const auto& value) {
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+}
+
+// std::invalid_argument for a name that is none.
+void require_known(const Options& options) {
+  for (const std::string& name : options.sets) {
+    if (std::none_of(sets().begin(), sets().end(), [&](const Set& set) { return set.name == name; })) {
+      throw std::invalid_argument("there is no set '" + name + "'; --list names them");
+    }
+  }
+  for (const std::string& name : options.operations) {
+    if (!chosen(operations(), name)) {
+      throw std::invalid_argument("there is no operation '" + name + "'; --list names them");
+    }
+  }
+}
+
+void list() {
+  for (const Set& set : sets()) {
+    for (const std::size_t degree : set.degrees) {
+      const rlwe::Parameters parameters = set.make(degree);
+      std::cout << std::left << std::setw(14) << set.name << std::setw(7) << degree << set.what << "; log QP "
+                << std::lround(parameters.log_union() + parameters.log_special()) << ", "
+                << rlwe::name(parameters.security()) << "\n";
+    }
+  }
+  std::cout << "\n";
+  for (const std::string& operation : operations()) std::cout << operation << "\n";
+}
+
+Options read_options(int count, char** arguments) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = arguments[i];
+    const auto value = [&]() -> std::string {
+      if (++i >= count) throw std::invalid_argument(name + " needs a value");
+      return arguments[i];
+    };
+    if (name == "--help" || name == "-h") {
+      std::cout << help;
+      std::exit(0);
+    } else if (name == "--list") {
+      list();
+      std::exit(0);
+    } else if (name == "--sets") {
+      options.sets = split(value());
+    } else if (name == "--operations") {
+      options.operations = split(value());
+    } else if (name == "--degrees") {
+      options.degrees = numbers(name, value());
+    } else if (name == "--threads") {
+      options.threads = numbers(name, value());
+    } else if (name == "--rounds") {
+      options.rounds = number<std::size_t>(name, value());
+    } else if (name == "--seconds") {
+      options.seconds = number<double>(name, value());
+    } else if (name == "--output") {
+      options.output = value();
+    } else {
+      throw std::invalid_argument("there is no option '" + name + "'; --help tells those that there are");
+    }
+  }
+  require_known(options);
+  return options;
+}
+
+double microseconds(const Call& call) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  call.run();
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+// The first call of a round brings memory and threads back, and does not count.
+void measure(Row& row, const Call& call, double seconds) {
+  call.run();
+  std::vector<double> times;
+  double sum = 0;
+  do {
+    times.push_back(microseconds(call));
+    sum += times.back();
+  } while (sum < 1e6 * seconds);
+  row.least = std::min(row.least, *std::min_element(times.begin(), times.end()));
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  row.median = std::min(row.median, *middle);
+}
+
+std::vector<Row> measure(const Set& set, std::size_t degree, const Options& options) {
+  const rlwe::Parameters parameters = set.make(degree);
+  std::vector<Row> rows;
+  std::vector<Call> measured;
+  for (const std::size_t threads : options.threads) {
+    for (Call& call : calls(parameters, static_cast<int>(threads))) {
+      if (!chosen(options.operations, call.operation)) continue;
+      if (!call.check()) {
+        throw std::runtime_error(set.name + " at N = " + std::to_string(degree) + ": " + call.operation +
+                                 " gives a wrong result");
+      }
+      rows.push_back({.set = set.name, .operation = call.operation, .degree = degree, .threads = threads});
+      measured.push_back(std::move(call));
+    }
+  }
+  // Rows of one operation follow each other, so that what else the machine does meets them alike.
+  std::vector<std::size_t> order(rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto place = [&](std::size_t i) {
+    return std::find(operations().begin(), operations().end(), rows[i].operation);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+  for (std::size_t round = 0; round < options.rounds; ++round) {
+    for (const std::size_t i : order) measure(rows[i], measured[i], options.seconds);
+  }
+  return rows;
+}
+
+void write(std::ostream& out, const std::vector<Row>& rows) {
+  out << "{\n  \"commit\": \"" HEMERA_COMMIT "\",\n  \"rows\": [";
+  const char* separator = "\n";
+  for (const Row& row : rows) {
+    out << separator << R"(    {"set": ")" << row.set << R"(", "operation": ")" << row.operation
+        << R"(", "n": )" << row.degree << R"(, "threads": )" << row.threads << R"(, "microseconds": )"
+        << row.least << R"(, "median": )" << row.median << "}";
+    separator = ",\n";
+  }
+  out << "\n  ]\n}\n";
+}
+
+void run(const Options& options) {
+  std::vector<Row> rows;
+  for (const Set& set : sets()) {
+    if (options.sets.empty() ? set.name.starts_with("smoke_") : !chosen(options.sets, set.name)) continue;
+    for (const std::size_t degree : set.degrees) {
+      if (!chosen(options.degrees, degree)) continue;
+      std::cerr << set.name << ", N = " << degree << "\n";
+      const std::vector<Row> measured = measure(set, degree, options);
+      rows.insert(rows.end(), measured.begin(), measured.end());
+    }
+  }
+  if (options.output.empty()) return write(std::cout, rows);
+  std::ofstream file(options.output);
+  write(file, rows);
+  if (!file.flush()) throw std::runtime_error("can not write " + options.output);
+}
+
+}  // namespace
+}  // namespace hemera::cpu_bench
+
+int main(int count, char** arguments) {
+  try {
+    hemera::cpu_bench::run(hemera::cpu_bench::read_options(count, arguments));
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "hemera_cpu_bench: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,194 @@
+#include "cpu/session.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <utility>
+
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+
+namespace hemera::cpu_bench {
+namespace {
+
+using rlwe::Ciphertext;
+using rlwe::Plaintext;
+
+constexpr std::int64_t step = 1;
+
+// What a result should be: of the two operands, slot by slot.
+enum class Expected : std::uint8_t { first, sum, product, rotated };
+
+struct Ckks {
+  using Evaluator = ckks::Evaluator;
+  using Encoder = ckks::Encoder;
+  using Value = std::complex<double>;
+
+  static std::vector<Value> values(std::size_t degree, int seed) {
+    std::vector<Value> result(degree / 2);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      const auto x = static_cast<double>((i * 37 + static_cast<std::size_t>(seed) * 11) % 101);
+      result[i] = {x / 101 - 0.5, 0.25 - x / 202};
+    }
+    return result;
+  }
+  static std::vector<Value> rotated(std::vector<Value> values) {
+    std::rotate(values.begin(), values.begin() + step, values.end());
+    return values;
+  }
+  static bool equal(const Value& a, const Value& b, std::uint64_t) { return std::abs(a - b) < 1e-3; }
+  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
+    return ckks::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return ckks::decrypt(ciphertext, key);
+  }
+};
+
+struct Integers {
+  using Encoder = integer::Encoder;
+  using Value = std::int64_t;
+
+  static std::vector<Value> values(std::size_t degree, int seed) {
+    std::vector<Value> result(degree);
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[i] = static_cast<Value>((i * 37 + static_cast<std::size_t>(seed) * 11) % 401) - 200;
+    }
+    return result;
+  }
+  // Two rows, each rotated.
+  static std::vector<Value> rotated(std::vector<Value> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::rotate(values.begin(), values.begin() + step, middle);
+    std::rotate(middle, middle + step, values.end());
+    return values;
+  }
+  static bool equal(Value a, Value b, std::uint64_t t) { return (a - b) % static_cast<Value>(t) == 0; }
+};
+
+struct Bfv : Integers {
+  using Evaluator = bfv::Evaluator;
+  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
+    return bfv::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return bfv::decrypt(ciphertext, key);
+  }
+};
+
+struct Bgv : Integers {
+  using Evaluator = bgv::Evaluator;
+  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
+    return bgv::encrypt(plaintext, key);
+  }
+  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
+    return bgv::decrypt(ciphertext, key);
+  }
+};
+
+template <typename Scheme>
+struct Session {
+  using Value = typename Scheme::Value;
+
+  std::shared_ptr<const rlwe::Context> context;
+  rlwe::SecretKey secret;
+  typename Scheme::Evaluator evaluator;
+  typename Scheme::Encoder encoder;
+  std::vector<Value> x, y;
+  Plaintext plaintext, other_plaintext;
+  Ciphertext first, second, sum;
+
+  Session(const rlwe::Parameters& parameters, int threads)
+      : context(rlwe::Context::make(parameters, {}, {.threads = threads})),
+        secret(rlwe::generate_secret_key(context)),
+        evaluator(context, rlwe::generate_keys(secret, {.rotations = {step}})),
+        encoder(context),
+        x(Scheme::values(context->degree(), 1)),
+        y(Scheme::values(context->degree(), 2)),
+        plaintext(encoder.encode(x, {})),
+        other_plaintext(encoder.encode(y, {})),
+        first(encrypt()),
+        second(Scheme::encrypt(other_plaintext, *evaluator.keys().public_key)),
+        sum(first.clone()) {}
+
+  [[nodiscard]] Ciphertext encrypt() const {
+    return Scheme::encrypt(plaintext, *evaluator.keys().public_key);
+  }
+  [[nodiscard]] bool holds(const Ciphertext& ciphertext, Expected expected) const {
+    return holds(Scheme::decrypt(ciphertext, secret), expected);
+  }
+  [[nodiscard]] bool holds(const Plaintext& message, Expected expected) const {
+    const std::vector<Value> found = encoder.decode(message);
+    std::vector<Value> wanted = expected == Expected::rotated ? Scheme::rotated(x) : x;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (expected == Expected::sum) wanted[i] += y[i];
+      if (expected == Expected::product) wanted[i] *= y[i];
+      if (!Scheme::equal(found[i], wanted[i], context->parameters().plain_modulus())) return false;
+    }
+    return true;
+  }
+};
+
+template <typename Scheme>
+std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
+  const auto session = std::make_shared<Session<Scheme>>(parameters, threads);
+  std::vector<Call> calls;
+  // The result is let go after each call, as by a program that uses it once.
+  const auto add = [&](const char* name, Expected expected, const auto& operation) {
+    calls.push_back(
+        {name, [session, operation] { (void)operation(*session); },
+         [session, operation, expected] { return session->holds(operation(*session), expected); }});
+  };
+  using S = Session<Scheme>&;
+  add("encode", Expected::first, [](S s) { return s.encoder.encode(s.x, {}); });
+  calls.push_back({"decode", [session] { (void)session->encoder.decode(session->plaintext); },
+                   [session] { return session->holds(session->plaintext, Expected::first); }});
+  add("encrypt", Expected::first, [](S s) { return s.encrypt(); });
+  add("decrypt", Expected::first, [](S s) { return Scheme::decrypt(s.first, s.secret); });
+  add("add", Expected::sum, [](S s) { return s.evaluator.add(s.first, s.second); });
+  calls.push_back({"add_inplace",
+                   [session] { session->evaluator.add_inplace(session->sum, session->second); },
+                   [session] {
+                     session->sum = session->first.clone();
+                     session->evaluator.add_inplace(session->sum, session->second);
+                     return session->holds(session->sum, Expected::sum);
+                   }});
+  add("multiply_plain", Expected::product,
+      [](S s) { return s.evaluator.multiply_plain(s.first, s.other_plaintext); });
+  add("multiply", Expected::product, [](S s) { return s.evaluator.multiply(s.first, s.second); });
+  add("rotate", Expected::rotated, [](S s) { return s.evaluator.rotate(s.first, step); });
+  if (parameters.scheme() == rlwe::Scheme::ckks) {
+    // Of a product, whose scale a level is meant to take.
+    add("rescale", Expected::product,
+        [product = std::make_shared<Ciphertext>(session->evaluator.multiply(
+             session->first, session->second))](S s) { return s.evaluator.rescale(*product); });
+  } else if (parameters.scheme() == rlwe::Scheme::bgv) {
+    add("rescale", Expected::first, [](S s) { return s.evaluator.rescale(s.first); });
+  }
+  return calls;
+}
+
+}  // namespace
+
+const std::vector<std::string>& operations() {
+  static const std::vector<std::string> names = {"encode", "decode",      "encrypt",        "decrypt",
+                                                 "add",    "add_inplace", "multiply_plain", "multiply",
+                                                 "rotate", "rescale"};
+  return names;
+}
+
+std::vector<Call> calls(const rlwe::Parameters& parameters, int threads) {
+  switch (parameters.scheme()) {
+    case rlwe::Scheme::bfv:
+      return calls_of<Bfv>(parameters, threads);
+    case rlwe::Scheme::bgv:
+      return calls_of<Bgv>(parameters, threads);
+    case rlwe::Scheme::ckks:
+      break;
+  }
+  return calls_of<Ckks>(parameters, threads);
+}
+
+}  // namespace hemera::cpu_bench
