@@ -185,3 +185,20 @@ def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[s
     ]
     assert main(["train-logistic", *QUICK, *options]) == 1
     assert "weight" in capsys.readouterr().err
+
+
+def test_what_is_not_installed_is_told_before_the_training(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pandas")
+
+    def missing(module: str, group: str) -> None:
+        raise ParameterError(f"this needs {module}: pip install 'hemera[{group}]'")
+
+    def trains(*_: object, **__: object) -> None:
+        raise AssertionError("it began")
+
+    monkeypatch.setattr("hemera.applications.logistic_regression.run.extra", missing)
+    monkeypatch.setattr("hemera.applications.logistic_regression.run.Client", trains)
+    assert main(["train-logistic", "--small", "--device", "cpu"]) == 1
+    assert "pip install 'hemera[applications]'" in capsys.readouterr().err

@@ -119,7 +119,9 @@ def run(
     Raises:
         OutOfMemoryError: when keys, plaintexts and values in between do not fit.
         NoiseError: when weights left their bound.
+        ParameterError: when scikit-learn is not installed.
     """
+    extra("sklearn.linear_model", GROUP)  # which the end needs: told before the training
     settings = plan.settings
     tell: Progress = progress or (lambda *_: None)
     preparation = Preparation.of(tables[0].features)
