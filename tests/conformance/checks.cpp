@@ -503,13 +503,12 @@ class Table {
          {{"a division from elsewhere", [this, encrypt](const auto& v, Workspace& space) {
              encrypt(v, plans.base, &plans.down, space);
            }}}});
-    operations.push_back({"phase",
-                          {{"output", q, batch, 1, any},
-                           {"input", q, batch, 2, any & ~components},
-                           {"secret", q, 1, 1, any}},
-                          [this](const auto& v, const Plans& p, Workspace&) {
-                            backend().phase(queue(), v[0], v[1], v[2], Form::coefficient, p.base);
-                          }});
+    operations.push_back(
+        {"phase",
+         {{"output", q, batch, 1, any}, {"input", q, batch, 2, any & ~components}, {"secret", q, 1, 1, any}},
+         [this](const auto& v, const Plans& p, Workspace&) {
+           backend().phase(queue(), v[0], v[1], v[2], Form::coefficient, p.base);
+         }});
     const auto sample = [this](const std::vector<PolyView>& v, const RnsBase& base,
                                const ConstPolyView& addend, const std::vector<poly::GadgetTerm>& terms,
                                Workspace& space) {
