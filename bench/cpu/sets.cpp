@@ -124,20 +124,20 @@ const std::vector<Set>& sets() {
        "BFV, for a test",
        {4096},
        [](Degree n) {
-         return bfv::parameters_from_bits(integers(n, {34, 34}, 34, 128));
+         return bfv::parameters_from_bits(integers(n, {33, 33}, 34, 128));
        }},
       {"smoke_bgv",
        "BGV, for a test",
        {4096},
        [](Degree n) {
-         return bgv::parameters_from_bits(integers(n, {34, 34}, 34, 128));
+         return bgv::parameters_from_bits(integers(n, {33, 33}, 34, 128));
        }},
       {"smoke_ckks",
        "CKKS, for a test",
        {4096},
        [](Degree n) {
          return ckks::parameters_from_bits(
-             {.degree = n, .prime_bits = {40, 30}, .special_bits = {36}, .scale = 0x1p30});
+             {.degree = n, .prime_bits = {36, 30}, .special_bits = {37}, .scale = 0x1p30});
        }},
   };
   return all;

@@ -7,8 +7,8 @@
 
 namespace hemera::arith {
 
-/// Whether all values lie in (-bound, bound), 0 < bound < 2^62: without branches, as values may be secret, and
-/// without comparisons, which 64-bit words have in few vector units.
+/// Whether all values lie in (-bound, bound), 0 < bound < 2^62: without branches, as values may be secret,
+/// and without comparisons, which 64-bit words have in few vector units.
 inline bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) {
   const std::uint64_t most = 2 * bound - 2;
   std::array<std::uint64_t, 8> signs{};

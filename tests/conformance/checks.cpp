@@ -505,7 +505,7 @@ class Table {
            }}}});
     operations.push_back(
         {"phase",
-         {{"output", q, batch, 1, any}, {"input", q, batch, 2, any}, {"secret", q, 1, 1, any}},
+         {{"output", q, batch, 1, any}, {"input", q, batch, 2, any & ~components}, {"secret", q, 1, 1, any}},
          [this](const auto& v, const Plans& p, Workspace&) {
            backend().phase(queue(), v[0], v[1], v[2], Form::coefficient, p.base);
          }});

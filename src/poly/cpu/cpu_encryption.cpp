@@ -108,14 +108,14 @@ void CpuBackend::do_phase(Queue& queue, const PolyView& out, const ConstPolyView
     }
   };
   if (form == Form::evaluation) {
-    for_each_part(queue, out.shape, 3 * components,
+    for_each_part(queue, out.shape, 2 * components,
                   [&](std::size_t b, std::size_t, std::size_t l, std::size_t first, std::size_t count) {
                     sum(b, l, first, count);
                   });
     return;
   }
   for_each_transform(
-      queue, out.shape, 8 + 3 * components,
+      queue, out.shape, 8 + 2 * components,
       [&](std::size_t b, std::size_t, std::size_t l) {
         sum(b, l, 0, out.shape.degree);
         kernels_.inverse_transform(out.limb<Limb>(b, 0, l), out.limb<Limb>(b, 0, l), tables(base, l));

@@ -201,8 +201,8 @@ void permute_groups(std::uint64_t* out, const std::uint64_t* in, const std::uint
   }
 }
 
-void place_groups(std::uint64_t* out, const std::uint64_t* in, std::size_t stride, const std::uint32_t* groups,
-                  const std::uint64_t* orders, std::size_t count) {
+void place_groups(std::uint64_t* out, const std::uint64_t* in, std::size_t stride,
+                  const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     std::uint64_t* to = out + std::size_t{8} * (groups[k] / 32);
     const std::uint64_t* order = orders + std::size_t{8} * (groups[k] % 32);

@@ -22,14 +22,14 @@ inline runtime::ThreadPool& pool_of(runtime::Queue& queue) {
   return cpu->pool();
 }
 
-/// An operation on fewer words than this, each a few cycles, is not worth waking threads for; no thread gets
-/// fewer than the second number. Work is told in words that are added: about 0.2 ns each.
+/// An operation on no more words than this, each a few cycles, is not worth waking threads for; no thread
+/// gets fewer than the second number. Work is told in words that are added: about 0.2 ns each.
 inline constexpr std::size_t serial_words = std::size_t{1} << 17;
 inline constexpr std::size_t words_per_thread = std::size_t{1} << 15;
 
 /// How many threads work on so many words.
 inline int threads_for(const runtime::ThreadPool& pool, std::size_t words) {
-  if (words < serial_words) return 1;
+  if (words <= serial_words) return 1;
   return static_cast<int>(std::min(static_cast<std::size_t>(pool.threads()), words / words_per_thread));
 }
 
