@@ -144,9 +144,8 @@ const Centering::Base& Centering::of(const RnsBase& base) const {
   tables.steps = steps;
   tables.range = range;
   tables.top_word = word_count - 1;
-  // Scaled residues are below 2q, so the sum is below 2^(bits + limb_bits): its part from 2^lowest on is a
-  // word.
-  const auto limb_bits = static_cast<unsigned>(std::bit_width(2 * base.size()));
+  // The sum is below 2^(bits + limb_bits): its part from 2^lowest on is a word.
+  const auto limb_bits = static_cast<unsigned>(std::bit_width(base.size()));
   const unsigned lowest = bits + limb_bits > 64 ? bits + limb_bits - 64 : 0;
   tables.top_shift = lowest + 128 - 64 * word_count;
   tables.reciprocal_shift = bits - 1 - lowest;
@@ -188,7 +187,7 @@ __device__ __forceinline__ void sum_words(std::uint64_t* words, const std::uint6
     for (unsigned h = 0; h < 2; ++h) {
       const unsigned i = first + row + 8 * h + g;
       const std::uint64_t y =
-          arith::multiply_lazy(in[std::size_t{i < count ? i : 0} << log_gap], limb.inverse, limb.modulus);
+          arith::multiply(in[std::size_t{i < count ? i : 0} << log_gap], limb.inverse, limb.modulus);
       a[h] = static_cast<std::uint32_t>(y);
       a[2 + h] = static_cast<std::uint32_t>(y >> 32);
     }
