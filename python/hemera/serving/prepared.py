@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hemera import _core
-from hemera.ciphertext import Ciphertext, Plaintext
+from hemera.ciphertext import Ciphertext
 from hemera.context import Context
 from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
 from hemera.evaluator import Evaluator
@@ -90,14 +90,14 @@ class PreparedModel:
             ev = keys if keys.context is self._inner else self.bind(keys.keys)
         else:
             ev = self.bind(keys)
-        return self._run(ev, inputs, [])
+        return self._run(ev, inputs)
 
-    def _run(self, ev: Evaluator, inputs: Sequence[Ciphertext], used: list[Plaintext]) -> list[Ciphertext]:
+    def _run(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
         program = self._program
         values: list[Ciphertext | None] = list(self._taken(ev, inputs))
         for number, node in enumerate(program.nodes):
             at = len(values)
-            running = Running(ev, self._plans[number], used)
+            running = Running(ev, self._plans[number])
             result = node.operation.run(running, *self._operands(values, node.operands))
             values.append(_settled(ev, result) if at in self._settled else result)
             for operand in node.operands:
@@ -123,15 +123,8 @@ class PreparedModel:
         """
         if self._inner is not self._context:
             raise MismatchError("capture: another library's ciphertexts are copied, so there is no graph")
-
         ev = evaluator if evaluator.context is self._inner else self.bind(evaluator.keys)
-        # Encoded weights of other scales may take the place of these, which the graph reads.
-        used: list[Plaintext] = []
-
-        def circuit(*xs: Ciphertext) -> list[Ciphertext]:
-            return self._run(ev, xs, used)
-
-        return ev.capture(circuit, *inputs)
+        return ev.capture(lambda *xs: self._run(ev, xs), *inputs)
 
     def _taken(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
         """The inputs, checked and brought to their levels."""
