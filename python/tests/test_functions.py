@@ -187,7 +187,7 @@ def test_plans_tell_what_they_need(client, params, values):
 
 
 def test_ever_new_scales_do_not_fill_the_memory(client, ev, values):
-    """Of the circuits that were planned, with their encoded coefficients, those that were used last are kept."""
+    """Of the circuits that were planned, with their encoded coefficients, those used last are kept."""
     ctx, sk = client
     rows = np.random.default_rng(3).uniform(-1, 1, (3, SLOTS))
     function = hm.circuits.Polynomial(rows, per_slot=True)
