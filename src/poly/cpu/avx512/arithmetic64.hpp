@@ -31,6 +31,7 @@ struct Factor64 {
   Vector quotient_top;   // floor(w' / 2^12)
   Vector quotient_rest;  // the low 12 bits of w', times 2^40; what lies above 52 bits is not read
 
+  Factor64() = default;
   HEMERA_VECTOR_FUNCTION Factor64 make(Vector operand, Vector quotient) {
     return Factor64(operand, shift_right<12>(quotient), shift_left<40>(quotient));
   }
