@@ -174,6 +174,10 @@ struct SweepTwiddles {
   };
 }
 
+// Vectors of a column, or blocks of 64 words, that go through the stages together: one alone would wait for
+// results much of the time. A row of the smallest degree has two blocks.
+constexpr std::size_t together = 2;
+
 // What a sweep reads at `place`.
 struct Values {
   const Word* in;
@@ -208,15 +212,24 @@ template <int period, int stages, bool first, typename Source>
   const Source in = source;
   const SweepTwiddles<stages> twiddle(twiddles, block);
   const std::size_t stride = length / width;
-  for (std::size_t j = begin; j < end; j += lanes) {
-    Vector v[width];
+  for (std::size_t j = begin; j < end; j += together * lanes) {
+    Vector v[together][width];
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < width; ++i) v[i] = in(i * stride + j, c);
+    for (std::size_t i = 0; i < width; ++i) {
+#pragma GCC unroll 2
+      for (std::size_t b = 0; b < together; ++b) v[b][i] = in(i * stride + j + b * lanes, c);
+    }
     unrolled<ButterflyIndex<stages>::count>([&](auto k) __attribute__((always_inline)) {
-      forward_number<period, stages, first, k.value>(v, twiddle, c);
+#pragma GCC unroll 2
+      for (std::size_t b = 0; b < together; ++b) {
+        forward_number<period, stages, first, k.value>(v[b], twiddle, c);
+      }
     });
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < width; ++i) store(out + i * stride + j, v[i]);
+    for (std::size_t i = 0; i < width; ++i) {
+#pragma GCC unroll 2
+      for (std::size_t b = 0; b < together; ++b) store(out + i * stride + j + b * lanes, v[b][i]);
+    }
   }
 }
 
@@ -228,22 +241,30 @@ template <bool folds, int stages, bool last>
   const Constants c = constants;
   const SweepTwiddles<stages> twiddle(twiddles, block);
   const std::size_t stride = length / width;
-  for (std::size_t j = begin; j < end; j += lanes) {
-    Vector v[width];
+  for (std::size_t j = begin; j < end; j += together * lanes) {
+    Vector v[together][width];
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < width; ++i) v[i] = load(data + i * stride + j);
+    for (std::size_t i = 0; i < width; ++i) {
+#pragma GCC unroll 2
+      for (std::size_t b = 0; b < together; ++b) v[b][i] = load(data + i * stride + j + b * lanes);
+    }
     unrolled<ButterflyIndex<stages>::count>([&](auto k) __attribute__((always_inline)) {
-      inverse_number<folds, stages, last, k.value>(v, twiddle, c);
+#pragma GCC unroll 2
+      for (std::size_t b = 0; b < together; ++b) {
+        inverse_number<folds, stages, last, k.value>(v[b], twiddle, c);
+      }
     });
-    if (!last) fold_first<folds, stages>(v[0], c);
+#pragma GCC unroll 2
+    for (std::size_t b = 0; b < together; ++b) {
+      if (!last) fold_first<folds, stages>(v[b][0], c);
+    }
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < width; ++i) store(data + i * stride + j, v[i]);
+    for (std::size_t i = 0; i < width; ++i) {
+#pragma GCC unroll 2
+      for (std::size_t b = 0; b < together; ++b) store(data + i * stride + j + b * lanes, v[b][i]);
+    }
   }
 }
-
-// Blocks of 64 words that go through the six stages of the smallest distances together: one alone would wait
-// for results most of the time. A row of the smallest degree has two.
-constexpr std::size_t together = 2;
 
 // Those six stages on `blocks` blocks, from number `block` on.
 template <int period>
@@ -267,7 +288,8 @@ void forward_blocks(Word* data, const Twiddles64& twiddles, std::size_t block, s
     });
     for (std::size_t b = 0; b < together; ++b) {
 #pragma GCC unroll 8
-      for (std::size_t i = 0; i < 8; ++i) v[b][i] = reduce64(v[b][i], c.modulus);
+      for (std::size_t i = 0; i < 8; ++i)
+        v[b][i] = period == 1 ? reduce64_any(v[b][i], c.modulus) : reduce64(v[b][i], c.modulus);
       transpose(v[b]);
       store_block(data + 64 * b, v[b]);
     }
