@@ -11,10 +11,12 @@
 
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/repeat.hpp"
 #include "poly/cpu/sampling.hpp"
 #include "poly/cpu/transform_part.hpp"
 #include "poly/embedding_tables.hpp"
 #include "poly/scratch.hpp"
+#include "runtime/host_memory.hpp"
 
 namespace hemera::poly {
 namespace cpu {
@@ -33,21 +35,17 @@ constexpr std::size_t gather_weight = 4;
 // it a sum of 8 MB took half as long on a Zen 5, one of 4 MB as long.
 constexpr std::size_t cached_bytes = std::size_t{6} << 20;
 
-// Entries first, first + 1, ... of a limb that is stored by one of each `run` (a power of two).
-void repeat(std::span<Limb> out, const Limb* stored, std::size_t run, std::size_t first = 0) {
-  const std::size_t length = std::min(run, out.size());
-  for (std::size_t i = 0; i < out.size(); i += length) {
-    std::fill_n(out.data() + i, length, stored[(first + i) / run]);
-  }
-}
-
 }  // namespace
 
 CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels, int threads,
                        std::size_t memory_limit)
-    : Backend(std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit)),
+    : CpuBackend(std::move(given), kernels, std::make_shared<runtime::ThreadPool>(threads), memory_limit) {}
+
+CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels,
+                       std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit)
+    : Backend(std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit, pool)),
       kernels_(kernels),
-      pool_(std::make_shared<runtime::ThreadPool>(threads)),
+      pool_(std::move(pool)),
       tables_(ring()->moduli().size()),
       reversal_(ring()->degree()) {
   pool_->parallel_for(tables_.size(),
@@ -201,6 +199,26 @@ void CpuBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const Con
                 });
 }
 
+void CpuBackend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                            std::span<const std::vector<std::uint64_t>> scalars,
+                            std::span<const std::uint64_t> added, const RnsBase& base,
+                            Workspace& workspace) const {
+  if (workspace.measures()) return;
+  for_each_part(queue, out.shape, a.size() * product_weight,
+                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                  const arith::Modulus& q = base.modulus(l);
+                  std::vector<const Limb*> from(a.size());
+                  std::vector<std::uint64_t> weights(a.size());
+                  for (std::size_t term = 0; term < a.size(); ++term) {
+                    from[term] = a[term].limb<Limb>(i, c, l) + first;
+                    weights[term] = scalars[term][l];
+                  }
+                  const std::uint64_t shift = c == 0 && !added.empty() ? q.negate(added[l]) : 0;
+                  kernels_.weighted_sum(out.limb<Limb>(i, c, l) + first, from.data(), weights.data(),
+                                        a.size(), q.value(), nullptr, 0, shift, count, q);
+                });
+}
+
 void CpuBackend::do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const {
   for_each_part(queue, out.shape, addition_weight,
@@ -291,31 +309,41 @@ void CpuBackend::permute_values(Queue& queue, const PolyView& out, const ConstPo
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
   const std::size_t degree = ring()->degree();
-  const std::uint64_t mask = 2 * degree - 1;
-  alignas(64) std::uint64_t lanes[64];
+  alignas(64) const auto lanes = orders_of_groups(galois_element);
+  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
+    const std::size_t first = task * block;
+    std::uint32_t groups[block / 8];
+    find_groups(groups, galois_element, first / 8, block / 8);
+    for (std::size_t b = 0; b < out.shape.batch; ++b) {
+      for (std::size_t c = 0; c < out.shape.components; ++c) {
+        for (std::size_t l = 0; l < out.shape.limbs; ++l) {
+          kernels_.permute_groups(out.limb<Limb>(b, c, l) + first, in.limb<Limb>(b, c, l), groups,
+                                  lanes.data(), block);
+        }
+      }
+    }
+  });
+}
+
+std::array<std::uint64_t, 64> CpuBackend::orders_of_groups(std::uint64_t galois_element) {
+  std::array<std::uint64_t, 64> lanes;
   for (std::uint64_t start = 0; start < 8; ++start) {
     for (std::uint64_t l = 0; l < 8; ++l) {
       const std::uint64_t top = arith::reverse_bits(start, 3) + galois_element * arith::reverse_bits(l, 3);
       lanes[8 * start + l] = arith::reverse_bits(top % 8, 3);
     }
   }
-  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
-    const std::size_t first = task * block;
-    std::uint32_t groups[block / 8];
-    for (std::size_t k = 0; k < block / 8; ++k) {
-      const std::uint64_t exponent =
-          (2 * std::uint64_t{reversal_[first + 8 * k]} + 1) * galois_element & mask;
-      groups[k] = reversal_[exponent >> 1];
-    }
-    for (std::size_t b = 0; b < out.shape.batch; ++b) {
-      for (std::size_t c = 0; c < out.shape.components; ++c) {
-        for (std::size_t l = 0; l < out.shape.limbs; ++l) {
-          kernels_.permute_groups(out.limb<Limb>(b, c, l) + first, in.limb<Limb>(b, c, l), groups, lanes,
-                                  block);
-        }
-      }
-    }
-  });
+  return lanes;
+}
+
+void CpuBackend::find_groups(std::uint32_t* groups, std::uint64_t galois_element, std::size_t first,
+                             std::size_t count) const {
+  const std::uint64_t mask = 2 * ring()->degree() - 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint64_t exponent =
+        (2 * std::uint64_t{reversal_[8 * (first + k)]} + 1) * galois_element & mask;
+    groups[k] = reversal_[exponent >> 1];
+  }
 }
 
 // A gather by public indices, worked out once for a range of coefficients of all polynomials and limbs.

@@ -1,6 +1,7 @@
 // The CPU backend: kernels of one instruction set, run over batch, components and limbs by threads.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,9 @@ class CpuBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
 
  private:
+  CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels,
+             std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit);
+
   void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
@@ -45,6 +49,10 @@ class CpuBackend final : public Backend {
                           std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
   void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                      std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+
+  void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                  std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
+                  const RnsBase& base, Workspace& workspace) const override;
 
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
@@ -66,6 +74,9 @@ class CpuBackend final : public Backend {
                          const RnsBase& base) const override;
   void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                             const ConstPolyView& key, const ModUp& plan) const override;
+  void do_hoisted_products(Queue& queue, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
+                           const ModUp& plan, std::span<const std::uint64_t> special,
+                           Workspace& workspace) const override;
   void do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                const ConstPolyView& key, const ModUp& plan,
                                Workspace& workspace) const override;
@@ -112,15 +123,21 @@ class CpuBackend final : public Backend {
                           std::uint64_t generator) const;
   void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                             std::uint64_t generator) const;
+  /// Where groups [first, first + count) of eight entries come from in an automorphism of evaluation form,
+  /// and the orders of eight entries, for Kernels::permute_groups.
+  void find_groups(std::uint32_t* groups, std::uint64_t galois_element, std::size_t first,
+                   std::size_t count) const;
+  static std::array<std::uint64_t, 64> orders_of_groups(std::uint64_t galois_element);
   /// The two forms of automorphism.
   void permute_values(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       std::uint64_t galois_element) const;
   void permute_coefficients(Queue& queue, const PolyView& out, const ConstPolyView& in,
                             std::uint64_t galois_element, const RnsBase& base) const;
-  /// Entries [first, first + entries) of limb j of key_inner_product for polynomial b; digits: one limb each.
-  void key_inner_product_part(const PolyView& out, const std::vector<const std::uint64_t*>& digits,
-                              const ConstPolyView& key, const ModUp& plan, std::size_t b, std::size_t j,
-                              std::size_t first, std::size_t entries) const;
+  /// Entries [first, first + entries) of limb j of key_inner_product for one polynomial; digits: one limb
+  /// each. out: for each component where those entries go.
+  void key_inner_product_part(std::span<std::uint64_t* const> out,
+                              const std::vector<const std::uint64_t*>& digits, const ConstPolyView& key,
+                              const ModUp& plan, std::size_t j, std::size_t first, std::size_t entries) const;
   /// Entries [first, first + count) of target limb j of finish_division for one polynomial; out may be delta.
   void finish_division_part(std::uint64_t* out, const ConstPolyView& in, const std::uint64_t* delta,
                             std::size_t batch, std::size_t component, std::size_t j, std::size_t first,
