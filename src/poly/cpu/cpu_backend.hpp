@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
+#include "hemera/runtime/fork.hpp"
 #include "poly/cpu/embedding.hpp"
 #include "poly/cpu/kernels.hpp"
 
@@ -111,6 +113,8 @@ class CpuBackend final : public Backend {
     return tables_[base.index(limb)];
   }
   [[nodiscard]] const Embedding& embedding() const;
+  /// Where the slots of a generator stand (cpu_values.cpp).
+  [[nodiscard]] const std::vector<std::uint32_t>& groups_of_slots(std::uint64_t generator) const;
   /// do_inner_product of one product of two components each, and of any products.
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const;
@@ -145,9 +149,11 @@ class CpuBackend final : public Backend {
 
   const Kernels& kernels_;
   std::shared_ptr<runtime::ThreadPool> pool_;
-  std::vector<LimbTables> tables_;         // [ring modulus]
-  std::vector<std::uint32_t> reversal_;    // reverse_bits(i) for i < N
-  mutable std::once_flag embedding_once_;  // only CKKS needs its tables
+  std::vector<LimbTables> tables_;       // [ring modulus]
+  std::vector<std::uint32_t> reversal_;  // reverse_bits(i) for i < N
+  mutable runtime::ForkSafeMutex groups_of_slots_mutex_;
+  mutable std::map<std::uint64_t, std::vector<std::uint32_t>> groups_of_slots_;  // [generator]
+  mutable std::once_flag embedding_once_;                                        // only CKKS needs its tables
   mutable std::unique_ptr<const Embedding> embedding_;
 };
 
