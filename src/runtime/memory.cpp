@@ -29,7 +29,8 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t zeroed_by_one = std::size_t{1} << 18;
+// What is worth waking a thread to zero.
+constexpr std::size_t zeroed_by_one = std::size_t{1} << 17;
 
 // Memory may go back in a destructor, which is not interrupted, and may not be asked before as by
 // Uninterrupted.
@@ -140,10 +141,10 @@ class HostMemory final : public Memory {
     if (pool_ != nullptr && bytes >= 2 * zeroed_by_one) {
       try {
         const NotAsked whole;
-        const std::size_t count = bytes / zeroed_by_one;  // the last one has the rest
+        const std::size_t count = std::min(static_cast<std::size_t>(pool_->threads()), bytes / zeroed_by_one);
+        const std::size_t size = bytes / count / alignment * alignment;
         pool_->parallel_for(count, [&](std::size_t i) {
-          const std::size_t first = i * zeroed_by_one;
-          secure_zero(data + first, i + 1 < count ? zeroed_by_one : bytes - first);
+          secure_zero(data + i * size, i + 1 < count ? size : bytes - i * size);
         });
         return;
       } catch (...) {

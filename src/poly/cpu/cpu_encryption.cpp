@@ -222,7 +222,7 @@ void CpuBackend::do_phase(Queue& queue, const PolyView& out, const ConstPolyView
     }
   };
   if (form == Form::evaluation) {
-    for_each_part(queue, out.shape, 2 * components,
+    for_each_part(queue, out.shape, components,
                   [&](std::size_t b, std::size_t, std::size_t l, std::size_t first, std::size_t count) {
                     sum(b, l, first, count);
                   });

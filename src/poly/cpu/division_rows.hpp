@@ -66,18 +66,17 @@ class DivisionRows {
     if (!converter_.has_quotient() && !has_plaintext()) return;
     constexpr std::size_t block = 1024;
     static_assert(min_degree % block == 0);
-    for_each_block(queue, rows.shape, block, rows.shape.limbs,
-                   [&](std::size_t b, std::size_t c, std::size_t first) {
-                     const std::vector<const std::uint64_t*> y = summed_rows(rows, b, c, first);
-                     std::uint64_t* const v = quotient_row(rows, b, c, first);
-                     if (v != nullptr) converter_.quotient(v, y.data(), block);
-                     if (!has_plaintext()) return;
-                     const arith::Modulus& t = plan_.plaintext().modulus(0);
-                     std::uint64_t* const correction = rows.limb<std::uint64_t>(b, c, dropped()) + first;
-                     converter_.convert(correction, y.data(), v, shifts_.size(), block);
-                     kernels_.scale_residues(correction, correction, {plan_.negative_inverse_plain(), t},
-                                             true, block, t);
-                   });
+    const std::size_t weight = 2 * rows.shape.limbs + (has_plaintext() ? 6 : 0);
+    for_each_block(queue, rows.shape, block, weight, [&](std::size_t b, std::size_t c, std::size_t first) {
+      const std::vector<const std::uint64_t*> y = summed_rows(rows, b, c, first);
+      std::uint64_t* const v = quotient_row(rows, b, c, first);
+      if (v != nullptr) converter_.quotient(v, y.data(), block);
+      if (!has_plaintext()) return;
+      const arith::Modulus& t = plan_.plaintext().modulus(0);
+      std::uint64_t* const correction = rows.limb<std::uint64_t>(b, c, dropped()) + first;
+      converter_.convert(correction, y.data(), v, shifts_.size(), block);
+      kernels_.scale_residues(correction, correction, {plan_.negative_inverse_plain(), t}, true, block, t);
+    });
   }
 
   // delta modulo target modulus j: the sum of `summed_rows` times weights, less the quotient times `product`

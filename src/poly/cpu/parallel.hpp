@@ -25,8 +25,8 @@ inline runtime::ThreadPool& pool_of(runtime::Queue& queue) {
 
 /// An operation on no more words than this, each a few cycles, is not worth waking threads for; no thread
 /// gets fewer than the second number. Work is told in words that are added: about 0.2 ns each.
-inline constexpr std::size_t serial_words = std::size_t{1} << 17;
-inline constexpr std::size_t words_per_thread = std::size_t{1} << 15;
+inline constexpr std::size_t serial_words = std::size_t{1} << 16;
+inline constexpr std::size_t words_per_thread = std::size_t{1} << 14;
 
 /// How many threads work on so many words.
 inline int threads_for(const runtime::ThreadPool& pool, std::size_t words) {
