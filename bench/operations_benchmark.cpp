@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "hemera/circuits/functions/function_plan.hpp"
-#include "hemera/schemes/bfv.hpp"
-#include "hemera/schemes/bgv.hpp"
-#include "hemera/schemes/ckks.hpp"
+#include "schemes.hpp"
 
 namespace hemera {
 namespace {
@@ -24,9 +22,7 @@ std::size_t prime_count(std::size_t degree) {
   return static_cast<std::size_t>(rlwe::max_log_modulus(degree, 128).value_or(0)) / 49 - 1;
 }
 
-struct Ckks {
-  using Evaluator = ckks::Evaluator;
-
+struct Ckks : bench::Ckks {
   static rlwe::Parameters parameters(std::size_t degree) {
     const std::size_t primes = prime_count(degree);
     return ckks::parameters_from_bits({.degree = degree,
@@ -38,12 +34,6 @@ struct Ckks {
   static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context) {
     const std::vector<std::complex<double>> values(context->degree() / 2, {0.5, -0.25});
     return ckks::Encoder(context).encode(values, {});
-  }
-  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
-    return ckks::encrypt(plaintext, key);
-  }
-  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-    return ckks::decrypt(ciphertext, key);
   }
 };
 
@@ -64,35 +54,21 @@ Plaintext encode_integers(const std::shared_ptr<const rlwe::Context>& context) {
   return integer::Encoder(context).encode(values, {});
 }
 
-struct Bfv {
-  using Evaluator = bfv::Evaluator;
+struct Bfv : bench::Bfv {
   static rlwe::Parameters parameters(std::size_t degree) {
     return bfv::parameters_from_bits(integer_chain<bfv::ChainRequest>(degree));
   }
   static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context) {
     return encode_integers(context);
   }
-  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
-    return bfv::encrypt(plaintext, key);
-  }
-  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-    return bfv::decrypt(ciphertext, key);
-  }
 };
 
-struct Bgv {
-  using Evaluator = bgv::Evaluator;
+struct Bgv : bench::Bgv {
   static rlwe::Parameters parameters(std::size_t degree) {
     return bgv::parameters_from_bits(integer_chain<bgv::ChainRequest>(degree));
   }
   static Plaintext encode(const std::shared_ptr<const rlwe::Context>& context) {
     return encode_integers(context);
-  }
-  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
-    return bgv::encrypt(plaintext, key);
-  }
-  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-    return bgv::decrypt(ciphertext, key);
   }
 };
 

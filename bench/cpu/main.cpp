@@ -1,7 +1,6 @@
 // Times the operations of every scheme on the CPU with several numbers of threads and writes JSON:
 // `hemera_cpu_bench --help`.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -9,7 +8,6 @@
 #include <iomanip>
 #include <iostream>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "cpu/session.hpp"
 #include "cpu/sets.hpp"
 #include "hemera/rlwe/security.hpp"
+#include "options.hpp"
 
 #if !defined(HEMERA_COMMIT)
 #define HEMERA_COMMIT "unknown"
@@ -53,33 +52,6 @@ struct Row {
   double median = std::numeric_limits<double>::infinity();
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
-}
-
-template <typename Number>
-Number number(const std::string& option, const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value > 0)) {
-    throw std::invalid_argument(option + " needs positive numbers, not '" + text + "'");
-  }
-  return value;
-}
-
-std::vector<std::size_t> numbers(const std::string& option, const std::string& text) {
-  std::vector<std::size_t> values;
-  for (const std::string& part : split(text)) values.push_back(number<std::size_t>(option, part));
-  return values;
-}
-
-bool chosen(const auto& wanted, const auto& value) {
-  return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
-}
-
 // std::invalid_argument for a name that is none.
 void require_known(const Options& options) {
   for (const std::string& name : options.sets) {
@@ -87,11 +59,7 @@ void require_known(const Options& options) {
       throw std::invalid_argument("there is no set '" + name + "'; --list names them");
     }
   }
-  for (const std::string& name : options.operations) {
-    if (!chosen(operations(), name)) {
-      throw std::invalid_argument("there is no operation '" + name + "'; --list names them");
-    }
-  }
+  bench::require_known_operations(options.operations, operations());
 }
 
 void list() {
@@ -109,12 +77,7 @@ void list() {
 
 Options read_options(int count, char** arguments) {
   Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string name = arguments[i];
-    const auto value = [&]() -> std::string {
-      if (++i >= count) throw std::invalid_argument(name + " needs a value");
-      return arguments[i];
-    };
+  bench::read_options(count, arguments, [&](const std::string& name, const auto& value) {
     if (name == "--help" || name == "-h") {
       std::cout << help;
       std::exit(0);
@@ -122,23 +85,24 @@ Options read_options(int count, char** arguments) {
       list();
       std::exit(0);
     } else if (name == "--sets") {
-      options.sets = split(value());
+      options.sets = bench::split(value());
     } else if (name == "--operations") {
-      options.operations = split(value());
+      options.operations = bench::split(value());
     } else if (name == "--degrees") {
-      options.degrees = numbers(name, value());
+      options.degrees = bench::numbers(name, value());
     } else if (name == "--threads") {
-      options.threads = numbers(name, value());
+      options.threads = bench::numbers(name, value());
     } else if (name == "--rounds") {
-      options.rounds = number<std::size_t>(name, value());
+      options.rounds = bench::number<std::size_t>(name, value(), 1);
     } else if (name == "--seconds") {
-      options.seconds = number<double>(name, value());
+      options.seconds = bench::number<double>(name, value(), 0);
     } else if (name == "--output") {
       options.output = value();
     } else {
-      throw std::invalid_argument("there is no option '" + name + "'; --help tells those that there are");
+      return false;
     }
-  }
+    return true;
+  });
   require_known(options);
   return options;
 }
@@ -171,7 +135,7 @@ std::vector<Row> measure(const Set& set, std::size_t degree, const Options& opti
   std::vector<Call> measured;
   for (const std::size_t threads : options.threads) {
     for (Call& call : calls(parameters, static_cast<int>(threads))) {
-      if (!chosen(options.operations, call.operation)) continue;
+      if (!bench::chosen(options.operations, call.operation)) continue;
       if (!call.check()) {
         throw std::runtime_error(set.name + " at N = " + std::to_string(degree) + ": " + call.operation +
                                  " gives a wrong result");
@@ -209,9 +173,10 @@ void write(std::ostream& out, const std::vector<Row>& rows) {
 void run(const Options& options) {
   std::vector<Row> rows;
   for (const Set& set : sets()) {
-    if (options.sets.empty() ? set.name.starts_with("smoke_") : !chosen(options.sets, set.name)) continue;
+    if (options.sets.empty() ? set.name.starts_with("smoke_") : !bench::chosen(options.sets, set.name))
+      continue;
     for (const std::size_t degree : set.degrees) {
-      if (!chosen(options.degrees, degree)) continue;
+      if (!bench::chosen(options.degrees, degree)) continue;
       std::cerr << set.name << ", N = " << degree << "\n";
       const std::vector<Row> measured = measure(set, degree, options);
       rows.insert(rows.end(), measured.begin(), measured.end());

@@ -7,9 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "hemera/schemes/bfv.hpp"
-#include "hemera/schemes/bgv.hpp"
-#include "hemera/schemes/ckks.hpp"
+#include "schemes.hpp"
 
 namespace hemera::cpu_bench {
 namespace {
@@ -22,9 +20,7 @@ constexpr std::int64_t step = 1;
 // What a result should be: of the two operands, slot by slot.
 enum class Expected : std::uint8_t { first, sum, product, rotated };
 
-struct Ckks {
-  using Evaluator = ckks::Evaluator;
-  using Encoder = ckks::Encoder;
+struct Ckks : bench::Ckks {
   using Value = std::complex<double>;
 
   static std::vector<Value> values(std::size_t degree, int seed) {
@@ -40,16 +36,9 @@ struct Ckks {
     return values;
   }
   static bool equal(const Value& a, const Value& b, std::uint64_t) { return std::abs(a - b) < 1e-3; }
-  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
-    return ckks::encrypt(plaintext, key);
-  }
-  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-    return ckks::decrypt(ciphertext, key);
-  }
 };
 
 struct Integers {
-  using Encoder = integer::Encoder;
   using Value = std::int64_t;
 
   static std::vector<Value> values(std::size_t degree, int seed) {
@@ -69,25 +58,8 @@ struct Integers {
   static bool equal(Value a, Value b, std::uint64_t t) { return (a - b) % static_cast<Value>(t) == 0; }
 };
 
-struct Bfv : Integers {
-  using Evaluator = bfv::Evaluator;
-  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
-    return bfv::encrypt(plaintext, key);
-  }
-  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-    return bfv::decrypt(ciphertext, key);
-  }
-};
-
-struct Bgv : Integers {
-  using Evaluator = bgv::Evaluator;
-  static Ciphertext encrypt(const Plaintext& plaintext, const rlwe::PublicKey& key) {
-    return bgv::encrypt(plaintext, key);
-  }
-  static Plaintext decrypt(const Ciphertext& ciphertext, const rlwe::SecretKey& key) {
-    return bgv::decrypt(ciphertext, key);
-  }
-};
+struct Bfv : Integers, bench::Bfv {};
+struct Bgv : Integers, bench::Bgv {};
 
 template <typename Scheme>
 struct Session {

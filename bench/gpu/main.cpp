@@ -15,6 +15,7 @@
 #include "gpu/sets.hpp"
 #include "hemera/runtime/device.hpp"
 #include "hemera/runtime/error.hpp"
+#include "options.hpp"
 
 #if !defined(HEMERA_COMMIT)
 #define HEMERA_COMMIT "unknown"
@@ -47,41 +48,32 @@ struct Options {
   std::string output;
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
+void list() {
+  for (const Set& set : sets()) {
+    const rlwe::Parameters parameters = set.make();
+    std::cout << std::left << std::setw(18) << set.name << set.what << "; log QP "
+              << std::lround(parameters.log_union() + parameters.log_special()) << ", "
+              << rlwe::name(parameters.security()) << ", " << arithmetic(parameters) << "\n";
+  }
+  std::cout << "\n";
+  for (const std::string& operation : operations()) std::cout << operation << "\n";
 }
 
 Options read_options(int count, char** arguments) {
   Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string name = arguments[i];
-    const auto value = [&]() -> std::string {
-      if (++i >= count) throw std::invalid_argument(name + " needs a value");
-      return arguments[i];
-    };
+  bench::read_options(count, arguments, [&](const std::string& name, const auto& value) {
     if (name == "--help" || name == "-h") {
       std::cout << help;
       std::exit(0);
     } else if (name == "--list") {
-      for (const Set& set : sets()) {
-        const rlwe::Parameters parameters = set.make();
-        std::cout << std::left << std::setw(18) << set.name << set.what << "; log QP "
-                  << std::lround(parameters.log_union() + parameters.log_special()) << ", "
-                  << rlwe::name(parameters.security()) << ", " << arithmetic(parameters) << "\n";
-      }
-      std::cout << "\n";
-      for (const std::string& operation : operations()) std::cout << operation << "\n";
+      list();
       std::exit(0);
     } else if (name == "--sets") {
-      options.sets = split(value());
+      options.sets = bench::split(value());
     } else if (name == "--operations") {
-      options.operations = split(value());
+      options.operations = bench::split(value());
     } else if (name == "--batches") {
-      options.batches.clear();
-      for (const std::string& number : split(value())) options.batches.push_back(std::stoul(number));
+      options.batches = bench::numbers(name, value());
     } else if (name == "--mode") {
       const std::string mode = value();
       if (mode != "eager" && mode != "graph" && mode != "both")
@@ -89,24 +81,21 @@ Options read_options(int count, char** arguments) {
       options.eager = mode != "graph";
       options.graph = mode != "eager";
     } else if (name == "--bootstraps") {
-      options.bootstraps = split(value());
+      options.bootstraps = bench::split(value());
     } else if (name == "--sweep") {
       options.sweep = true;
     } else if (name == "--repetitions") {
-      options.repetitions = std::stoul(value());
+      options.repetitions = bench::number<std::size_t>(name, value(), 1);
     } else if (name == "--device") {
-      options.device = std::stoi(value());
+      options.device = bench::number<int>(name, value(), 0);
     } else if (name == "--output") {
       options.output = value();
     } else {
-      throw std::invalid_argument("unknown option " + name + "; --help tells them");
+      return false;
     }
-  }
-  for (const std::string& operation : options.operations) {
-    if (std::find(operations().begin(), operations().end(), operation) == operations().end()) {
-      throw std::invalid_argument("there is no operation '" + operation + "'; --list tells them");
-    }
-  }
+    return true;
+  });
+  bench::require_known_operations(options.operations, operations());
   return options;
 }
 
@@ -117,8 +106,7 @@ bool wanted(const Options& options, const Set& set) {
 }
 
 bool wanted(const Options& options, const std::string& operation) {
-  return options.operations.empty() || std::find(options.operations.begin(), options.operations.end(),
-                                                 operation) != options.operations.end();
+  return bench::chosen(options.operations, operation);
 }
 
 std::string quoted(const std::string& text) {

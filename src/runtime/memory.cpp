@@ -20,6 +20,8 @@
 
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/fork.hpp"
+#include "hemera/runtime/interruption.hpp"
+#include "runtime/host_memory.hpp"
 #include "runtime/size_class.hpp"
 
 namespace hemera::runtime {
@@ -27,11 +29,22 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
+// What is worth waking a thread to zero.
+constexpr std::size_t zeroed_by_one = std::size_t{1} << 17;
+
+// Memory may go back in a destructor, which is not interrupted, and may not be asked before as by
+// Uninterrupted.
+struct NotAsked {
+  NotAsked() { ++detail::uninterrupted_scopes; }
+  ~NotAsked() { --detail::uninterrupted_scopes; }
+  NotAsked(const NotAsked&) = delete;
+  NotAsked& operator=(const NotAsked&) = delete;
+};
 
 class HostMemory final : public Memory {
  public:
-  HostMemory(std::size_t kept_bytes_limit, std::size_t limit)
-      : kept_bytes_limit_(kept_bytes_limit), limit_(limit) {}
+  HostMemory(std::size_t kept_bytes_limit, std::size_t limit, std::shared_ptr<ThreadPool> pool)
+      : kept_bytes_limit_(kept_bytes_limit), limit_(limit), pool_(std::move(pool)) {}
 
   ~HostMemory() override { give_back_kept(); }
 
@@ -75,7 +88,7 @@ class HostMemory final : public Memory {
   void release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
                const BufferUses& /*uses*/) noexcept override {
     const std::size_t block_bytes = size_class(bytes, alignment);
-    if (secrecy == Secrecy::secret) secure_zero(pointer, bytes);
+    if (secrecy == Secrecy::secret) zero(pointer, bytes);
     {
       const std::lock_guard lock(mutex_);
       used_ -= block_bytes;
@@ -122,8 +135,28 @@ class HostMemory final : public Memory {
         "; use a smaller batch, fewer keys or a smaller ring" + (limit_ == 0 ? "" : ", or a higher limit"));
   }
 
+  // By several threads where that is worth waking them: one zeroes some gigabytes in a second, which is most
+  // of what 16 threads need to decrypt.
+  void zero(std::byte* data, std::size_t bytes) const noexcept {
+    if (pool_ != nullptr && bytes >= 2 * zeroed_by_one) {
+      try {
+        const NotAsked whole;
+        const std::size_t count = std::min(static_cast<std::size_t>(pool_->threads()), bytes / zeroed_by_one);
+        const std::size_t size = bytes / count / alignment * alignment;
+        pool_->parallel_for(count, [&](std::size_t i) {
+          secure_zero(data + i * size, i + 1 < count ? size : bytes - i * size);
+        });
+        return;
+      } catch (...) {
+        // No threads, or no memory for the loop.
+      }
+    }
+    secure_zero(data, bytes);
+  }
+
   const std::size_t kept_bytes_limit_;
   const std::size_t limit_;
+  const std::shared_ptr<ThreadPool> pool_;
   mutable ForkSafeMutex mutex_;
   std::map<std::size_t, std::vector<std::byte*>> kept_;
   std::size_t kept_bytes_ = 0;
@@ -133,7 +166,12 @@ class HostMemory final : public Memory {
 }  // namespace
 
 std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit, std::size_t limit) {
-  return std::make_shared<HostMemory>(kept_bytes_limit, limit);
+  return make_host_memory(kept_bytes_limit, limit, nullptr);
+}
+
+std::shared_ptr<Memory> make_host_memory(std::size_t kept_bytes_limit, std::size_t limit,
+                                         std::shared_ptr<ThreadPool> pool) {
+  return std::make_shared<HostMemory>(kept_bytes_limit, limit, std::move(pool));
 }
 
 Buffer::Buffer(std::shared_ptr<Memory> memory, std::size_t bytes, Secrecy secrecy)

@@ -371,13 +371,15 @@ TEST_P(KernelsTest, WeightedSum) {
   }
 }
 
-TEST_P(KernelsTest, AllWithin) {
+TEST_P(KernelsTest, ResiduesWithin) {
   constexpr std::int64_t bound = 786433;
   for (const std::size_t count : {0, 1, 7, 8, 64, 75}) {
     std::vector<std::int64_t> values(count);
-    const auto found = [&] { return kernels().all_within(values.data(), count, bound); };
+    Row out(count);
+    const auto found = [&] { return kernels().residues_within(out.data(), values.data(), count, bound); };
     for (std::size_t i = 0; i < count; ++i) values[i] = i % 2 == 0 ? bound - 1 : 1 - bound;
     EXPECT_TRUE(found());
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(out.data()[i], i % 2 == 0 ? bound - 1 : 1);
     for (std::int64_t& value : values) {
       const std::int64_t kept = value;
       for (const std::int64_t other : {bound, -bound, std::numeric_limits<std::int64_t>::max(),

@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
+#include <memory>
 #include <thread>
 
 #include "hemera/runtime/thread_pool.hpp"
+#include "runtime/host_memory.hpp"
 
 namespace hemera::runtime {
 namespace {
@@ -110,6 +114,24 @@ TEST_F(Interruption, WaitsForTheEndOfAnUninterruptedScope) {
   EXPECT_THROW(pool.parallel_for(100, [&](std::size_t) { ++done; }), Interrupted);
   EXPECT_THROW(const Uninterrupted whole, Interrupted);
   EXPECT_EQ(questions, 3);
+}
+
+// A destructor can not end early, and whoever interrupts is not asked in vain.
+TEST_F(Interruption, LeavesTheZeroingOfSecretsAlone) {
+  const auto memory = make_host_memory(kept_bytes, 0, std::make_shared<ThreadPool>(3));
+  constexpr std::size_t bytes = std::size_t{1} << 20;
+  const std::byte* freed = nullptr;
+  {
+    Buffer secret(memory, bytes, Secrecy::secret);
+    std::memset(secret.data(), 0x5a, bytes);
+    freed = secret.data();
+    stop = true;
+  }
+  EXPECT_EQ(questions, 0);
+  const Buffer next(memory, bytes);
+  ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
+  EXPECT_TRUE(
+      std::all_of(next.data(), next.data() + bytes, [](std::byte value) { return value == std::byte{0}; }));
 }
 
 TEST_F(Interruption, AsksSeldom) {

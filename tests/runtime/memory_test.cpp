@@ -13,6 +13,7 @@
 #include "child_process.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/queue.hpp"
+#include "runtime/host_memory.hpp"
 
 namespace hemera::runtime {
 namespace {
@@ -118,6 +119,24 @@ TEST(HostMemory, ZeroesSecretBlocksBeforeReuse) {
   ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
   EXPECT_TRUE(std::all_of(next.data(), next.data() + next.size(),
                           [](std::byte value) { return value == std::byte{0}; }));
+}
+
+TEST(HostMemory, ZeroesLargeSecretsWithThreads) {
+  const auto memory = make_host_memory(kept_bytes, 0, std::make_shared<ThreadPool>(3));
+  for (const std::size_t bytes :
+       {std::size_t{1} << 20, (std::size_t{5} << 18) + 8, (std::size_t{1} << 22) - 1}) {
+    const std::byte* freed = nullptr;
+    {
+      Buffer secret(memory, bytes, Secrecy::secret);
+      std::memset(secret.data(), 0x5a, secret.size());
+      freed = secret.data();
+    }
+    const Buffer next(memory, bytes);
+    ASSERT_EQ(next.data(), freed) << "the test needs the block back to look at it";
+    EXPECT_TRUE(std::all_of(next.data(), next.data() + next.size(), [](std::byte value) {
+      return value == std::byte{0};
+    })) << bytes;
+  }
 }
 
 TEST(HostMemory, ASecretStaysOneWhereverItIsMoved) {

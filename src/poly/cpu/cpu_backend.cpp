@@ -11,10 +11,12 @@
 
 #include "hemera/runtime/error.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/repeat.hpp"
 #include "poly/cpu/sampling.hpp"
 #include "poly/cpu/transform_part.hpp"
 #include "poly/embedding_tables.hpp"
 #include "poly/scratch.hpp"
+#include "runtime/host_memory.hpp"
 
 namespace hemera::poly {
 namespace cpu {
@@ -26,28 +28,36 @@ namespace {
 // Weights of for_each_limb and for_each_part: rough costs of a word in additions.
 constexpr std::size_t addition_weight = 1;
 constexpr std::size_t product_weight = 2;
-constexpr std::size_t transform_weight = 8;
+constexpr std::size_t transform_weight = 4;  // half of it: threads gain little on a single transform
 constexpr std::size_t gather_weight = 4;
 
 // Results of so many bytes, with operands of as many, do not stay in a thread's share of the last cache: past
-// it a sum of 8 MB took half as long on a Zen 5, one of 4 MB as long.
+// it a sum of 8 MB took half as long on a Zen 5, one of 4 MB as long, one of 2 MB 1.15 times. On a Xeon
+// (Sapphire Rapids), whose last cache is slow, sums of 2 MB took 0.75 of the time; of 1 MB they stay in its
+// second cache.
 constexpr std::size_t cached_bytes = std::size_t{6} << 20;
+constexpr std::size_t cached_bytes_of_intel = std::size_t{2} << 20;
 
-// Entries first, first + 1, ... of a limb that is stored by one of each `run` (a power of two).
-void repeat(std::span<Limb> out, const Limb* stored, std::size_t run, std::size_t first = 0) {
-  const std::size_t length = std::min(run, out.size());
-  for (std::size_t i = 0; i < out.size(); i += length) {
-    std::fill_n(out.data() + i, length, stored[(first + i) / run]);
-  }
+bool passes_cache(std::size_t bytes, int threads) {
+#if defined(__x86_64__)
+  static const bool is_intel = __builtin_cpu_is("intel") != 0;
+  if (is_intel && bytes >= cached_bytes_of_intel * static_cast<std::size_t>(threads)) return true;
+#endif
+  static_cast<void>(threads);
+  return bytes >= cached_bytes;
 }
 
 }  // namespace
 
 CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels, int threads,
                        std::size_t memory_limit)
-    : Backend(std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit)),
+    : CpuBackend(std::move(given), kernels, std::make_shared<runtime::ThreadPool>(threads), memory_limit) {}
+
+CpuBackend::CpuBackend(std::shared_ptr<const Ring> given, const Kernels& kernels,
+                       std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit)
+    : Backend(std::move(given), runtime::make_host_memory(runtime::kept_bytes, memory_limit, pool)),
       kernels_(kernels),
-      pool_(std::make_shared<runtime::ThreadPool>(threads)),
+      pool_(std::move(pool)),
       tables_(ring()->moduli().size()),
       reversal_(ring()->degree()) {
   pool_->parallel_for(tables_.size(),
@@ -166,7 +176,7 @@ void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, 
   };
   // What does not stay in the cache need not be read into it before it is written.
   const bool apart = out.data != a.data && out.data != b.data;
-  const bool passes = apart && out.shape.words() * sizeof(Limb) >= cached_bytes;
+  const bool passes = apart && passes_cache(out.shape.words() * sizeof(Limb), pool_->threads());
   const auto choose = [&](auto kernel, auto past_cache, std::size_t weight) {
     run(passes && past_cache != nullptr ? past_cache : kernel, weight);
   };
@@ -198,6 +208,26 @@ void CpuBackend::do_multiply_scalar(Queue& queue, const PolyView& out, const Con
                   const arith::ShoupFactor factor(scalars[l], base.modulus(l));
                   kernels_.multiply_scalar(out.limb<Limb>(i, c, l) + first, a.limb<Limb>(i, c, l) + first,
                                            factor, count, base.modulus(l));
+                });
+}
+
+void CpuBackend::do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                            std::span<const std::vector<std::uint64_t>> scalars,
+                            std::span<const std::uint64_t> added, const RnsBase& base,
+                            Workspace& workspace) const {
+  if (workspace.measures()) return;
+  for_each_part(queue, out.shape, a.size() * product_weight,
+                [&](std::size_t i, std::size_t c, std::size_t l, std::size_t first, std::size_t count) {
+                  const arith::Modulus& q = base.modulus(l);
+                  std::vector<const Limb*> from(a.size());
+                  std::vector<std::uint64_t> weights(a.size());
+                  for (std::size_t term = 0; term < a.size(); ++term) {
+                    from[term] = a[term].limb<Limb>(i, c, l) + first;
+                    weights[term] = scalars[term][l];
+                  }
+                  const std::uint64_t shift = c == 0 && !added.empty() ? q.negate(added[l]) : 0;
+                  kernels_.weighted_sum(out.limb<Limb>(i, c, l) + first, from.data(), weights.data(),
+                                        a.size(), q.value(), nullptr, 0, shift, count, q);
                 });
 }
 
@@ -291,31 +321,41 @@ void CpuBackend::permute_values(Queue& queue, const PolyView& out, const ConstPo
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
   const std::size_t degree = ring()->degree();
-  const std::uint64_t mask = 2 * degree - 1;
-  alignas(64) std::uint64_t lanes[64];
+  alignas(64) const auto lanes = orders_of_groups(galois_element);
+  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
+    const std::size_t first = task * block;
+    std::uint32_t groups[block / 8];
+    find_groups(groups, galois_element, first / 8, block / 8);
+    for (std::size_t b = 0; b < out.shape.batch; ++b) {
+      for (std::size_t c = 0; c < out.shape.components; ++c) {
+        for (std::size_t l = 0; l < out.shape.limbs; ++l) {
+          kernels_.permute_groups(out.limb<Limb>(b, c, l) + first, in.limb<Limb>(b, c, l), groups,
+                                  lanes.data(), block);
+        }
+      }
+    }
+  });
+}
+
+std::array<std::uint64_t, 64> CpuBackend::orders_of_groups(std::uint64_t galois_element) {
+  std::array<std::uint64_t, 64> lanes;
   for (std::uint64_t start = 0; start < 8; ++start) {
     for (std::uint64_t l = 0; l < 8; ++l) {
       const std::uint64_t top = arith::reverse_bits(start, 3) + galois_element * arith::reverse_bits(l, 3);
       lanes[8 * start + l] = arith::reverse_bits(top % 8, 3);
     }
   }
-  parallel_for(queue, degree / block, out.shape.words() * gather_weight, [&](std::size_t task) {
-    const std::size_t first = task * block;
-    std::uint32_t groups[block / 8];
-    for (std::size_t k = 0; k < block / 8; ++k) {
-      const std::uint64_t exponent =
-          (2 * std::uint64_t{reversal_[first + 8 * k]} + 1) * galois_element & mask;
-      groups[k] = reversal_[exponent >> 1];
-    }
-    for (std::size_t b = 0; b < out.shape.batch; ++b) {
-      for (std::size_t c = 0; c < out.shape.components; ++c) {
-        for (std::size_t l = 0; l < out.shape.limbs; ++l) {
-          kernels_.permute_groups(out.limb<Limb>(b, c, l) + first, in.limb<Limb>(b, c, l), groups, lanes,
-                                  block);
-        }
-      }
-    }
-  });
+  return lanes;
+}
+
+void CpuBackend::find_groups(std::uint32_t* groups, std::uint64_t galois_element, std::size_t first,
+                             std::size_t count) const {
+  const std::uint64_t mask = 2 * ring()->degree() - 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::uint64_t exponent =
+        (2 * std::uint64_t{reversal_[8 * (first + k)]} + 1) * galois_element & mask;
+    groups[k] = reversal_[exponent >> 1];
+  }
 }
 
 // A gather by public indices, worked out once for a range of coefficients of all polynomials and limbs.

@@ -1,9 +1,11 @@
 // The CPU backend: kernels of one instruction set, run over batch, components and limbs by threads.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
+#include "hemera/runtime/fork.hpp"
 #include "poly/cpu/embedding.hpp"
 #include "poly/cpu/kernels.hpp"
 
@@ -27,6 +30,9 @@ class CpuBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
 
  private:
+  CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels,
+             std::shared_ptr<runtime::ThreadPool> pool, std::size_t memory_limit);
+
   void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
   void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
   void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
@@ -45,6 +51,10 @@ class CpuBackend final : public Backend {
                           std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
   void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
                      std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+
+  void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                  std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
+                  const RnsBase& base, Workspace& workspace) const override;
 
   void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
@@ -69,6 +79,9 @@ class CpuBackend final : public Backend {
                          const RnsBase& base) const override;
   void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
                             const ConstPolyView& key, const ModUp& plan) const override;
+  void do_hoisted_products(Queue& queue, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
+                           const ModUp& plan, std::span<const std::uint64_t> special,
+                           Workspace& workspace) const override;
   void do_mod_up_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                const ConstPolyView& key, const ModUp& plan,
                                Workspace& workspace) const override;
@@ -103,6 +116,8 @@ class CpuBackend final : public Backend {
     return tables_[base.index(limb)];
   }
   [[nodiscard]] const Embedding& embedding() const;
+  /// Where the slots of a generator stand (cpu_values.cpp).
+  [[nodiscard]] const std::vector<std::uint32_t>& groups_of_slots(std::uint64_t generator) const;
   /// do_inner_product of one product of two components each, and of any products.
   void tensor_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const RnsBase& base) const;
@@ -115,15 +130,21 @@ class CpuBackend final : public Backend {
                           std::uint64_t generator) const;
   void slots_from_embedding(Queue& queue, const SlotView& out, const SlotView& in,
                             std::uint64_t generator) const;
+  /// Where groups [first, first + count) of eight entries come from in an automorphism of evaluation form,
+  /// and the orders of eight entries, for Kernels::permute_groups.
+  void find_groups(std::uint32_t* groups, std::uint64_t galois_element, std::size_t first,
+                   std::size_t count) const;
+  static std::array<std::uint64_t, 64> orders_of_groups(std::uint64_t galois_element);
   /// The two forms of automorphism.
   void permute_values(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       std::uint64_t galois_element) const;
   void permute_coefficients(Queue& queue, const PolyView& out, const ConstPolyView& in,
                             std::uint64_t galois_element, const RnsBase& base) const;
-  /// Entries [first, first + entries) of limb j of key_inner_product for polynomial b; digits: one limb each.
-  void key_inner_product_part(const PolyView& out, const std::vector<const std::uint64_t*>& digits,
-                              const ConstPolyView& key, const ModUp& plan, std::size_t b, std::size_t j,
-                              std::size_t first, std::size_t entries) const;
+  /// Entries [first, first + entries) of limb j of key_inner_product for one polynomial; digits: one limb
+  /// each. out: for each component where those entries go.
+  void key_inner_product_part(std::span<std::uint64_t* const> out,
+                              const std::vector<const std::uint64_t*>& digits, const ConstPolyView& key,
+                              const ModUp& plan, std::size_t j, std::size_t first, std::size_t entries) const;
   /// Entries [first, first + count) of target limb j of finish_division for one polynomial; out may be delta.
   void finish_division_part(std::uint64_t* out, const ConstPolyView& in, const std::uint64_t* delta,
                             std::size_t batch, std::size_t component, std::size_t j, std::size_t first,
@@ -131,9 +152,11 @@ class CpuBackend final : public Backend {
 
   const Kernels& kernels_;
   std::shared_ptr<runtime::ThreadPool> pool_;
-  std::vector<LimbTables> tables_;         // [ring modulus]
-  std::vector<std::uint32_t> reversal_;    // reverse_bits(i) for i < N
-  mutable std::once_flag embedding_once_;  // only CKKS needs its tables
+  std::vector<LimbTables> tables_;       // [ring modulus]
+  std::vector<std::uint32_t> reversal_;  // reverse_bits(i) for i < N
+  mutable runtime::ForkSafeMutex groups_of_slots_mutex_;
+  mutable std::map<std::uint64_t, std::vector<std::uint32_t>> groups_of_slots_;  // [generator]
+  mutable std::once_flag embedding_once_;                                        // only CKKS needs its tables
   mutable std::unique_ptr<const Embedding> embedding_;
 };
 

@@ -29,7 +29,8 @@ void CpuBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyVi
   const Converter converter(kernels_, plan);
   const std::size_t rows = sources + (converter.has_quotient() ? 1 : 0);
   const std::size_t block = block_size(rows);
-  for_each_run(queue, out.shape, block, sources + targets,
+  const std::size_t weight = 4 * sources + targets * (sources / 2 + 1);
+  for_each_run(queue, out.shape, block, weight,
                [&](std::size_t b, std::size_t c, std::size_t first, std::size_t end) {
                  BlockScratch scratch(rows * block);
                  std::vector<const Limb*> y(sources);

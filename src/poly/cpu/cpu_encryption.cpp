@@ -1,8 +1,11 @@
 // Encryption with a public key and the phase of a decryption, limb by limb while it is in the cache.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
 #include "poly/cpu/cpu_backend.hpp"
+#include "poly/cpu/division_rows.hpp"
 #include "poly/cpu/parallel.hpp"
 #include "poly/cpu/sampling.hpp"
 #include "poly/cpu/transform_part.hpp"
@@ -12,80 +15,191 @@ namespace hemera::poly::cpu {
 
 using Limb = std::uint64_t;
 
+namespace {
+
+// Coefficients of one polynomial of a limb: sum_i rows[i] weights[i] - quotient product - shift.
+struct WeightedRows {
+  std::vector<std::uint64_t> weights;
+  std::uint64_t product = 0;
+  std::uint64_t shift = 0;
+
+  // One more row, of integers that are `added` too large to be unsigned.
+  void add(std::uint64_t weight, std::uint64_t added, const arith::Modulus& q) {
+    weights.push_back(weight);
+    shift = q.add(shift, q.multiply(weight, q.reduce(added)));
+  }
+};
+
+// The quotient of a division without what the kept limbs bring: -delta / D modulo a target modulus.
+WeightedRows subtracted(const DivisionRows& rows, std::size_t j) {
+  const arith::Modulus& q = rows.plan().target().modulus(j);
+  const std::uint64_t inverse = rows.plan().inverse_dropped()[j].operand;
+  const auto times = [&](std::uint64_t x) { return q.negate(q.multiply(x, inverse)); };
+  WeightedRows result{
+      .weights = rows.weights(j), .product = times(rows.product(j)), .shift = times(rows.shift(j))};
+  for (std::uint64_t& weight : result.weights) weight = times(weight);
+  return result;
+}
+
+}  // namespace
+
+// With a division of x = key u + factor e into (E x - delta) / D each limb of the result is
+// key (u E / D) + (factor e E - delta) / D: three transforms a limb, as without. delta follows from the
+// dropped limbs of x, of which only key u is transformed back.
 void CpuBackend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
                                  const RandomStream& stream, const ErrorDistribution& distribution,
                                  std::uint64_t factor, const RnsBase& base, const Division* division,
                                  const ConstPolyView& addend, Workspace& workspace) const {
+  constexpr std::uint64_t ternary_bound = 1;
+  const auto error_bound = static_cast<std::uint64_t>(distribution.bound());
   const Workspace::Frame frame(workspace);
-  const PolyShape shape = with_limbs(out.shape, base.size());
-  const PolyView masked = division == nullptr ? out : take(workspace, shape);
-  {
-    const Workspace::Frame inner(workspace);
-    // The coefficients of u and of the errors; then u in evaluation form, of which one thread needs one limb.
-    const PolyView errors = take(workspace, with_limbs(shape, 1));
-    const PolyView ternary = take(workspace, with_components(with_limbs(shape, 1), 1));
-    PolyShape u_shape = with_components(shape, 1);
-    const bool one_limb = pool_->threads() == 1;
-    if (one_limb) u_shape.batch = u_shape.limbs = 1;
-    const PolyView u = take(workspace, u_shape);
-    if (!workspace.measures()) {
-      runtime::ThreadPool& pool = pool_of(queue);
-      sample_integers(pool, *kernels_.sampling, ternary, stream, Distribution::ternary());
-      sample_integers(pool, *kernels_.sampling, errors, stream, Distribution::error(distribution));
-      const auto values = [](const PolyView& of, std::size_t b, std::size_t c) {
-        return reinterpret_cast<const std::int64_t*>(of.limb<Limb>(b, c, 0));
-      };
-      const auto u_limb = [&](std::size_t b, std::size_t l) {
-        return one_limb ? u.limb<Limb>(0, 0, 0) : u.limb<Limb>(b, 0, l);
-      };
-      const auto begin = [&](std::size_t b, std::size_t l, std::size_t first, std::size_t count) {
-        const arith::Modulus& q = base.modulus(l);
-        small_residues(*kernels_.sampling, u_limb(b, l) + first, values(ternary, b, 0) + first, count, 1, q);
-        for (std::size_t c = 0; c < 2; ++c) {
-          Limb* const to = masked.limb<Limb>(b, c, l) + first;
-          small_residues(*kernels_.sampling, to, values(errors, b, c) + first, count,
-                         static_cast<std::uint64_t>(distribution.bound()), q);
-          if (factor != 1) kernels_.multiply_scalar(to, to, {q.reduce(factor), q}, count, q);
-        }
-      };
-      const auto end = [&](std::size_t b, std::size_t l, std::size_t first, std::size_t count) {
-        for (std::size_t c = 0; c < 2; ++c) {
-          kernels_.multiply_add(masked.limb<Limb>(b, c, l) + first, key.limb<Limb>(0, c, l) + first,
-                                u_limb(b, l) + first, count, base.modulus(l));
-        }
-      };
-      const auto transformed = [&](std::size_t b, std::size_t l) {
-        return std::array{u_limb(b, l), masked.limb<Limb>(b, 0, l), masked.limb<Limb>(b, 1, l)};
-      };
-      constexpr std::size_t weight = 3 * 10;
-      for_each_transform(
-          queue, with_components(shape, 1), weight,
-          [&](std::size_t b, std::size_t, std::size_t l) {
-            begin(b, l, 0, shape.degree);
-            for (Limb* const limb : transformed(b, l))
-              kernels_.forward_transform(limb, limb, tables(base, l));
-            end(b, l, 0, shape.degree);
-          },
-          [&](std::size_t step, std::size_t b, std::size_t, std::size_t l, std::size_t part,
-              std::size_t parts) {
-            const TransformPart divided(kernels_, tables(base, l), part, parts);
-            if (step == 0) {
-              divided.for_each_column_run(
-                  [&](std::size_t first, std::size_t count) { begin(b, l, first, count); });
-              for (Limb* const limb : transformed(b, l)) divided.forward_columns(limb, limb);
-            } else {
-              for (Limb* const limb : transformed(b, l)) divided.forward_rows(limb);
-              divided.for_rows([&](std::size_t first, std::size_t count) { end(b, l, first, count); });
-            }
-          });
+  const std::size_t degree = out.shape.degree;
+  const PolyShape small = with_limbs(out.shape, 1);
+  std::optional<DivisionRows> rows;
+  if (division != nullptr) rows.emplace(kernels_, *division);
+  const std::size_t dropped = rows ? rows->dropped() : 0;
+  // The coefficients of u and of the errors, shifted to unsigned; then u in evaluation form, of which one
+  // thread needs one limb.
+  const PolyView errors = take(workspace, small);
+  const PolyView ternary = take(workspace, with_components(small, 1));
+  const bool one_limb = pool_->threads() == 1;
+  PolyShape u_shape = with_components(with_limbs(out.shape, std::max(out.shape.limbs, dropped)), 1);
+  if (one_limb) u_shape.batch = u_shape.limbs = 1;
+  const PolyView u = take(workspace, u_shape);
+  const PolyView delta = rows ? take(workspace, rows->shape(out.shape)) : PolyView();
+  if (workspace.measures()) return;
+
+  runtime::ThreadPool& pool = pool_of(queue);
+  sample_integers(pool, *kernels_.sampling, ternary, stream, Distribution::ternary());
+  sample_integers(pool, *kernels_.sampling, errors, stream, Distribution::error(distribution));
+  const auto u_limb = [&](std::size_t b, std::size_t l) {
+    return one_limb ? u.limb<Limb>(0, 0, 0) : u.limb<Limb>(b, 0, l);
+  };
+  const auto write_ternary = [&](Limb* to, std::uint64_t weight, std::size_t b, std::size_t first,
+                                 std::size_t count, const arith::Modulus& q) {
+    const Limb* const from = ternary.limb<Limb>(b, 0, 0) + first;
+    kernels_.weighted_sum(to + first, &from, &weight, 1, 2 * ternary_bound + 1, nullptr, 0, weight, count, q);
+  };
+  constexpr std::size_t weight = 3 * 10;
+
+  // 1. What is dropped: x = key u transformed back, and factor e.
+  if (rows) {
+    const auto scaled = [&](std::size_t i) { return rows->factor(i).operand; };
+    const auto begin = [&](std::size_t b, std::size_t i, std::size_t first, std::size_t count) {
+      write_ternary(u_limb(b, i), scaled(i), b, first, count, division->dropped().modulus(i));
+    };
+    const auto multiply = [&](std::size_t b, std::size_t i, std::size_t first, std::size_t count) {
+      for (std::size_t c = 0; c < 2; ++c) {
+        kernels_.multiply(delta.limb<Limb>(b, c, i) + first,
+                          key.limb<Limb>(0, c, division->dropped_positions()[i]) + first,
+                          u_limb(b, i) + first, count, division->dropped().modulus(i));
+      }
+    };
+    const auto add_errors = [&](std::size_t b, std::size_t i, std::size_t first, std::size_t count) {
+      const arith::Modulus& d = division->dropped().modulus(i);
+      WeightedRows terms{.weights = {}, .shift = d.negate(rows->center(i))};
+      terms.add(d.multiply(d.reduce(factor), scaled(i)), error_bound, d);
+      for (std::size_t c = 0; c < 2; ++c) {
+        const Limb* const from = errors.limb<Limb>(b, c, 0) + first;
+        Limb* const term = u_limb(b, i) + first;  // u is not needed any more
+        Limb* const to = delta.limb<Limb>(b, c, i) + first;
+        kernels_.weighted_sum(term, &from, terms.weights.data(), 1, 2 * error_bound + 1, nullptr, 0,
+                              terms.shift, count, d);
+        kernels_.add(to, to, term, count, d);
+      }
+    };
+    for_each_transform<3>(
+        queue, with_components(with_limbs(out.shape, dropped), 1), weight,
+        [&](std::size_t b, std::size_t, std::size_t i) {
+          const LimbTables& own = tables(division->dropped(), i);
+          begin(b, i, 0, degree);
+          kernels_.forward_transform(u_limb(b, i), u_limb(b, i), own);
+          multiply(b, i, 0, degree);
+          for (std::size_t c = 0; c < 2; ++c) {
+            kernels_.inverse_transform(delta.limb<Limb>(b, c, i), delta.limb<Limb>(b, c, i), own);
+          }
+          add_errors(b, i, 0, degree);
+        },
+        [&](std::size_t step, std::size_t b, std::size_t, std::size_t i, std::size_t part,
+            std::size_t parts) {
+          const TransformPart divided(kernels_, tables(division->dropped(), i), part, parts);
+          const std::array sums = {delta.limb<Limb>(b, 0, i), delta.limb<Limb>(b, 1, i)};
+          if (step == 0) {
+            divided.for_each_column_run(
+                [&](std::size_t first, std::size_t count) { begin(b, i, first, count); });
+            divided.forward_columns(u_limb(b, i), u_limb(b, i));
+          } else if (step == 1) {
+            divided.forward_rows(u_limb(b, i));
+            divided.for_rows([&](std::size_t first, std::size_t count) { multiply(b, i, first, count); });
+            for (Limb* const sum : sums) divided.inverse_rows(sum, sum);
+          } else {
+            for (Limb* const sum : sums) divided.inverse_columns(sum);
+            divided.for_each_column_run(
+                [&](std::size_t first, std::size_t count) { add_errors(b, i, first, count); });
+          }
+        });
+    rows->complete(queue, delta);
+  }
+
+  // 2. The limbs of the result.
+  const RnsBase& target = division == nullptr ? base : division->target();
+  const auto scaled = [&](std::size_t l) {
+    return division == nullptr ? std::uint64_t{1} : division->scaled_inverse()[l].operand;
+  };
+  std::vector<WeightedRows> terms(target.size());
+  for (std::size_t l = 0; l < terms.size(); ++l) {
+    const arith::Modulus& q = target.modulus(l);
+    if (rows) terms[l] = subtracted(*rows, l);
+    terms[l].add(q.multiply(q.reduce(factor), scaled(l)), error_bound, q);
+  }
+  const std::uint64_t bound = std::max(rows ? rows->bound() : 0, 2 * error_bound + 1);
+  const auto begin = [&](std::size_t b, std::size_t l, std::size_t first, std::size_t count) {
+    const arith::Modulus& q = target.modulus(l);
+    write_ternary(u_limb(b, l), scaled(l), b, first, count, q);
+    for (std::size_t c = 0; c < 2; ++c) {
+      std::vector<const Limb*> from;
+      if (rows) from = rows->summed_rows(delta, b, c, first);
+      from.push_back(errors.limb<Limb>(b, c, 0) + first);
+      kernels_.weighted_sum(out.limb<Limb>(b, c, l) + first, from.data(), terms[l].weights.data(),
+                            from.size(), bound, rows ? rows->quotient_row(delta, b, c, first) : nullptr,
+                            terms[l].product, terms[l].shift, count, q);
     }
-  }
-  if (division != nullptr) {
-    do_divide_and_round(queue, out, masked, *division, Form::evaluation, workspace);
-  }
-  if (addend.data == nullptr || workspace.measures()) return;
-  const PolyView first = out.components(0, 1);
-  do_binary(queue, Binary::add, first, first, addend, division == nullptr ? base : division->target());
+  };
+  const auto end = [&](std::size_t b, std::size_t l, std::size_t first, std::size_t count) {
+    // Of a limb that the division adds u is 0, whatever it multiplies.
+    const std::int32_t kept =
+        division == nullptr ? static_cast<std::int32_t>(l) : division->kept_positions()[l];
+    const auto position = static_cast<std::size_t>(std::max(kept, 0));
+    for (std::size_t c = 0; c < 2; ++c) {
+      Limb* const to = out.limb<Limb>(b, c, l) + first;
+      kernels_.multiply_add(to, key.limb<Limb>(0, c, position) + first, u_limb(b, l) + first, count,
+                            target.modulus(l));
+      if (c == 0 && addend.data != nullptr) {
+        kernels_.add(to, to, addend.limb<Limb>(b, 0, l) + first, count, target.modulus(l));
+      }
+    }
+  };
+  const auto transformed = [&](std::size_t b, std::size_t l) {
+    return std::array{u_limb(b, l), out.limb<Limb>(b, 0, l), out.limb<Limb>(b, 1, l)};
+  };
+  for_each_transform(
+      queue, with_components(out.shape, 1), weight,
+      [&](std::size_t b, std::size_t, std::size_t l) {
+        begin(b, l, 0, degree);
+        for (Limb* const limb : transformed(b, l)) kernels_.forward_transform(limb, limb, tables(target, l));
+        end(b, l, 0, degree);
+      },
+      [&](std::size_t step, std::size_t b, std::size_t, std::size_t l, std::size_t part, std::size_t parts) {
+        const TransformPart divided(kernels_, tables(target, l), part, parts);
+        if (step == 0) {
+          divided.for_each_column_run(
+              [&](std::size_t first, std::size_t count) { begin(b, l, first, count); });
+          for (Limb* const limb : transformed(b, l)) divided.forward_columns(limb, limb);
+        } else {
+          for (Limb* const limb : transformed(b, l)) divided.forward_rows(limb);
+          divided.for_rows([&](std::size_t first, std::size_t count) { end(b, l, first, count); });
+        }
+      });
 }
 
 // Horner's rule in blocks that stay in a near cache.
@@ -108,7 +222,7 @@ void CpuBackend::do_phase(Queue& queue, const PolyView& out, const ConstPolyView
     }
   };
   if (form == Form::evaluation) {
-    for_each_part(queue, out.shape, 2 * components,
+    for_each_part(queue, out.shape, components,
                   [&](std::size_t b, std::size_t, std::size_t l, std::size_t first, std::size_t count) {
                     sum(b, l, first, count);
                   });

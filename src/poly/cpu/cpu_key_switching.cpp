@@ -25,6 +25,13 @@ void extract(Limb* out, const Limb* in, int shift, int width, std::size_t count,
   }
 }
 
+// Entry `first` of limb j of every component of polynomial b.
+std::vector<Limb*> components_at(const PolyView& out, std::size_t b, std::size_t j, std::size_t first) {
+  std::vector<Limb*> pointers(out.shape.components);
+  for (std::size_t c = 0; c < pointers.size(); ++c) pointers[c] = out.limb<Limb>(b, c, j) + first;
+  return pointers;
+}
+
 }  // namespace
 
 // The coefficients from which the digits are extended, and how to extend one limb of one digit.
@@ -181,37 +188,37 @@ void CpuBackend::do_key_inner_product(Queue& queue, const PolyView& out, const C
                 [&](std::size_t b, std::size_t, std::size_t j, std::size_t first, std::size_t entries) {
                   std::vector<const Limb*> from(count);
                   for (std::size_t d = 0; d < count; ++d) from[d] = digits.limb<Limb>(b, d, j);
-                  key_inner_product_part(out, from, key, plan, b, j, first, entries);
+                  key_inner_product_part(components_at(out, b, j, first), from, key, plan, j, first, entries);
                 });
 }
 
-void CpuBackend::key_inner_product_part(const PolyView& out, const std::vector<const Limb*>& digits,
-                                        const ConstPolyView& key, const ModUp& plan, std::size_t b,
-                                        std::size_t j, std::size_t first, std::size_t entries) const {
+void CpuBackend::key_inner_product_part(std::span<Limb* const> out, const std::vector<const Limb*>& digits,
+                                        const ConstPolyView& key, const ModUp& plan, std::size_t j,
+                                        std::size_t first, std::size_t entries) const {
   const std::size_t count = digits.size();
   const auto key_limb = [&](std::size_t d, std::size_t c) {
     return key.limb<Limb>(plan.digits()[d].key_digit, c, plan.key_positions()[j]);
   };
   std::vector<const Limb*> from(count), factors(count);
-  if (out.shape.components == 2 && kernels_.inner_product_pair != nullptr) {
+  if (out.size() == 2 && kernels_.inner_product_pair != nullptr) {
     std::vector<const Limb*> factors1(count);
     for (std::size_t d = 0; d < count; ++d) {
       from[d] = digits[d] + first;
       factors[d] = key_limb(d, 0) + first;
       factors1[d] = key_limb(d, 1) + first;
     }
-    kernels_.inner_product_pair(out.limb<Limb>(b, 0, j) + first, out.limb<Limb>(b, 1, j) + first, from.data(),
-                                factors.data(), factors1.data(), count, entries, plan.extended().modulus(j));
+    kernels_.inner_product_pair(out[0], out[1], from.data(), factors.data(), factors1.data(), count, entries,
+                                plan.extended().modulus(j));
     return;
   }
   // In blocks, so that the digits are in the first-level cache for all components but the first.
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
-  for (const std::size_t end = first + entries; first < end; first += block) {
-    for (std::size_t d = 0; d < count; ++d) from[d] = digits[d] + first;
-    for (std::size_t c = 0; c < out.shape.components; ++c) {
-      for (std::size_t d = 0; d < count; ++d) factors[d] = key_limb(d, c) + first;
-      kernels_.inner_product(out.limb<Limb>(b, c, j) + first, from.data(), factors.data(), count, block,
+  for (std::size_t done = 0; done < entries; done += block) {
+    for (std::size_t d = 0; d < count; ++d) from[d] = digits[d] + first + done;
+    for (std::size_t c = 0; c < out.size(); ++c) {
+      for (std::size_t d = 0; d < count; ++d) factors[d] = key_limb(d, c) + first + done;
+      kernels_.inner_product(out[c] + done, from.data(), factors.data(), count, block,
                              plan.extended().modulus(j));
     }
   }
@@ -254,7 +261,7 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
     for (std::size_t d = 0; d < count; ++d) {
       digits[d] = extension.is_input(d, j) ? in.limb<Limb>(unit % batch, 0, j) : scratch[place] + d * degree;
     }
-    key_inner_product_part(out, digits, key, plan, unit % batch, j, first, entries);
+    key_inner_product_part(components_at(out, unit % batch, j, first), digits, key, plan, j, first, entries);
   };
   if (whole) {
     pool_of(queue).parallel_for_slots(

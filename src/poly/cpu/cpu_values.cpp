@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <complex>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -90,53 +91,35 @@ struct GroupOrders {
 };
 constexpr GroupOrders group_orders;
 
-// Where the slots of a generator stand.
-class SlotOrder {
- public:
-  SlotOrder(std::size_t degree, std::uint64_t generator, std::span<const std::uint32_t> reversal)
-      : degree_(degree), generator_(generator), steps_(power(generator, step)), reversal_(reversal) {
-    const std::uint64_t u = power(generator, degree / 16) / (degree / 4) % 8;
-    // The first two bits of an entry are the last ones of k.
-    for (std::size_t bits = 0; bits < odd_.size(); ++bits) {
-      odd_[bits] = u * (2 * arith::reverse_bits(bits, 2) + 1) % 8;
-    }
+// The groups of slots k < N/16 of one row of N/2, then of the other, for a generator.
+std::vector<std::uint32_t> find_groups_of_slots(std::size_t degree, std::uint64_t generator,
+                                                std::span<const std::uint32_t> reversal) {
+  // u e modulo 8, by the first two bits of the entry of e, which are the last ones of k.
+  std::array<std::size_t, 4> odd;
+  const std::uint64_t u = power(generator, degree / 16) / (degree / 4) % 8;
+  for (std::size_t bits = 0; bits < odd.size(); ++bits) {
+    odd[bits] = u * (2 * arith::reverse_bits(bits, 2) + 1) % 8;
   }
-
-  /// The groups of slots [first, first + groups_per_task), of one row of N/2 and of the other.
-  void find_groups(std::uint32_t* upper, std::uint32_t* lower, std::size_t first) const {
-    // Every eighth exponent follows from another, so that products need not wait for each other.
-    std::array<std::uint64_t, step> exponents;
-    exponents[0] = power(generator_, first);
-    for (std::size_t i = 1; i < step; ++i) exponents[i] = exponents[i - 1] * generator_;
-    const int shift = std::countr_zero(degree_) - 2;
-    const auto group = [&](std::size_t entry) {
-      return static_cast<std::uint32_t>(32 * (entry / 8) + GroupOrders::number(entry, odd_[entry >> shift]));
-    };
-    for (std::size_t i = 0; i < groups_per_task; i += step) {
-      for (std::size_t k = 0; k < step; ++k) {
-        const std::size_t entry = reversal_[(exponents[k] >> 1) & (degree_ - 1)];
-        exponents[k] *= steps_;
-        upper[i + k] = group(entry);
-        lower[i + k] = group(degree_ - 1 - entry);
-      }
-    }
+  const int shift = std::countr_zero(degree) - 2;
+  const auto group = [&](std::size_t entry) {
+    return static_cast<std::uint32_t>(32 * (entry / 8) + GroupOrders::number(entry, odd[entry >> shift]));
+  };
+  const std::size_t count = degree / rows;
+  std::vector<std::uint32_t> groups(2 * count);
+  std::uint64_t exponent = 1;
+  for (std::size_t k = 0; k < count; ++k, exponent *= generator) {
+    const std::size_t entry = reversal[(exponent >> 1) & (degree - 1)];
+    groups[k] = group(entry);
+    groups[count + k] = group(degree - 1 - entry);
   }
-
- private:
-  static constexpr std::size_t step = 8;
-  std::size_t degree_;
-  std::uint64_t generator_, steps_;
-  std::span<const std::uint32_t> reversal_;
-  std::array<std::size_t, 4> odd_{};  // u e modulo 8, by the first two bits of the entry of e
-};
+  return groups;
+}
 
 // The given values modulo t, and zeros after them up to `count`. Encoders give values of magnitude below t,
 // which need no product; whether all of them are, no more, shows in the time.
 void reduce(const Kernels& kernels, std::uint64_t* out, std::span<const std::int64_t> values,
             std::size_t count, const arith::Modulus& t) {
-  if (kernels.all_within(values.data(), values.size(), t.value())) {
-    kernels.sampling->residues(out, values.data(), values.size(), t.value());
-  } else {
+  if (!kernels.residues_within(out, values.data(), values.size(), t.value())) {
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = t.reduce_signed(values[i]);
   }
   std::fill(out + values.size(), out + count, 0);
@@ -153,6 +136,13 @@ void to_integers(std::int64_t* out, const std::uint64_t* residues, std::size_t c
 }
 
 }  // namespace
+
+const std::vector<std::uint32_t>& CpuBackend::groups_of_slots(std::uint64_t generator) const {
+  const std::lock_guard lock(groups_of_slots_mutex_);
+  std::vector<std::uint32_t>& groups = groups_of_slots_[generator];
+  if (groups.empty()) groups = find_groups_of_slots(ring()->degree(), generator, reversal_);
+  return groups;
+}
 
 void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
                                    std::uint64_t generator, const RnsBase& base) const {
@@ -171,11 +161,9 @@ void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const Inte
                  });
     return;
   }
-  const SlotOrder order(degree, generator, reversal_);
+  const std::vector<std::uint32_t>& groups = groups_of_slots(generator);
   parallel_for(queue, degree / block, out.shape.words() * value_weight, [&](std::size_t task) {
     const std::size_t first = task * groups_per_task;
-    std::array<std::uint32_t, 2 * groups_per_task> groups;
-    order.find_groups(groups.data(), groups.data() + groups_per_task, first);
     alignas(64) std::array<std::uint64_t, block> residues;
     for (std::size_t b = 0; b < out.shape.batch; ++b) {
       for (std::size_t row = 0; row < rows; ++row) {
@@ -184,8 +172,8 @@ void CpuBackend::do_place_integers(Queue& queue, const PolyView& out, const Inte
       }
       for (std::size_t half = 0; half < 2; ++half) {
         kernels_.place_groups(out.limb<Limb>(b, 0, 0), residues.data() + half * (block / 2), groups_per_task,
-                              groups.data() + half * groups_per_task, group_orders.slots_of_entries.data(),
-                              groups_per_task);
+                              groups.data() + half * (degree / rows) + first,
+                              group_orders.slots_of_entries.data(), groups_per_task);
       }
     }
     runtime::secure_zero(residues.data(), sizeof residues);  // of a plaintext
@@ -219,18 +207,16 @@ void CpuBackend::do_collect_integers(Queue& queue, const IntegerView& values, co
                  });
     return;
   }
-  const SlotOrder order(degree, generator, reversal_);
+  const std::vector<std::uint32_t>& groups = groups_of_slots(generator);
   parallel_for(queue, degree / block, in.shape.words() * value_weight, [&](std::size_t task) {
     const std::size_t first = task * groups_per_task;
     if (first >= values.count) return;
-    std::array<std::uint32_t, 2 * groups_per_task> groups;
-    order.find_groups(groups.data(), groups.data() + groups_per_task, first);
     alignas(64) std::array<std::uint64_t, block> residues;
     for (std::size_t b = 0; b < values.batch; ++b) {
       for (std::size_t half = 0; half < 2; ++half) {
         kernels_.collect_groups(residues.data() + half * (block / 2), groups_per_task, in.limb<Limb>(b, 0, 0),
-                                groups.data() + half * groups_per_task, group_orders.entries_of_slots.data(),
-                                groups_per_task);
+                                groups.data() + half * (degree / rows) + first,
+                                group_orders.entries_of_slots.data(), groups_per_task);
       }
       for (std::size_t row = 0; row < rows; ++row) {
         const std::size_t start = row * (degree / rows) + first;

@@ -125,8 +125,10 @@ struct Kernels {
   /// Whether one of the words is outside of [least, most], without branches; all are below 2^63.
   bool (*one_outside)(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 
-  /// Whether all values, of any number, lie in (-bound, bound), 0 < bound < 2^62, without branches on them.
-  bool (*all_within)(const std::int64_t* values, std::size_t count, std::uint64_t bound);
+  /// Whether all values, of any number, lie in (-bound, bound), 0 < bound < 2^62, without branches on them;
+  /// then out are the values modulo the bound.
+  bool (*residues_within)(std::uint64_t* out, const std::int64_t* values, std::size_t count,
+                          std::uint64_t bound);
 
   /// Inner loops of the samplers: &scalar_sampling, &avx2_sampling or &avx512_sampling.
   const SamplingKernels* sampling;

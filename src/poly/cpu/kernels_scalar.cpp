@@ -325,7 +325,8 @@ bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t 
   return signs >> 63 != 0;
 }
 
-bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+bool residues_within(std::uint64_t* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  scalar_sampling.residues(out, values, count, bound);
   return arith::all_within({values, count}, bound);
 }
 
@@ -355,7 +356,7 @@ constexpr Kernels table = {
     .weighted_sum = weighted_sum,
     .rounded_fractions = rounded_fractions,
     .one_outside = one_outside,
-    .all_within = all_within,
+    .residues_within = residues_within,
     .sampling = &scalar_sampling,
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,8 +25,8 @@ inline runtime::ThreadPool& pool_of(runtime::Queue& queue) {
 
 /// An operation on no more words than this, each a few cycles, is not worth waking threads for; no thread
 /// gets fewer than the second number. Work is told in words that are added: about 0.2 ns each.
-inline constexpr std::size_t serial_words = std::size_t{1} << 17;
-inline constexpr std::size_t words_per_thread = std::size_t{1} << 15;
+inline constexpr std::size_t serial_words = std::size_t{1} << 16;
+inline constexpr std::size_t words_per_thread = std::size_t{1} << 14;
 
 /// How many threads work on so many words.
 inline int threads_for(const runtime::ThreadPool& pool, std::size_t words) {
@@ -88,10 +89,10 @@ void for_each_part(runtime::Queue& queue, const PolyShape& shape, std::size_t we
   });
 }
 
-/// Work on all limbs of an array with a transform in it: whole(batch, component, limb), or in two steps,
-/// step(number, batch, component, limb, part, parts) with `number` 0 and 1, of up to most_transform_parts
+/// Work on all limbs of an array with transforms in it: whole(batch, component, limb), or in `steps` steps,
+/// step(number, batch, component, limb, part, parts) with `number` from 0 on, of up to most_transform_parts
 /// parts. Only those limbs are divided that the threads can not share evenly. `weight` as for for_each_limb.
-template <typename Whole, typename Step>
+template <std::size_t steps = 2, typename Whole, typename Step>
 void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size_t weight, const Whole& whole,
                         const Step& step) {
   const auto at = [&](std::size_t i, const auto& body) {
@@ -108,10 +109,12 @@ void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size
   const std::size_t parts = even_parts(limbs, threads, 2) == 1 ? 1 : even_parts(divided, threads, most);
   if (parts == 1) return for_each_limb(queue, shape, weight, whole);
   const std::size_t first = limbs - divided;
-  const runtime::LoopPart steps[] = {{.count = first + divided * parts},
-                                     {.count = divided * parts, .after = 1}};
+  std::array<runtime::LoopPart, steps> in_order;
+  for (std::size_t number = 0; number < steps; ++number) {
+    in_order[number] = {.count = (number == 0 ? first : 0) + divided * parts, .after = number};
+  }
   pool.parallel_for_parts(
-      steps,
+      in_order,
       [&](std::size_t number, std::size_t i) {
         if (number == 0 && i < first) return at(i, whole);
         if (number == 0) i -= first;

@@ -74,7 +74,17 @@ std::uint64_t* limb_of(const PolyView& out, std::size_t polynomial, std::size_t 
   return out.limb<std::uint64_t>(polynomial / out.shape.components, polynomial % out.shape.components, limb);
 }
 
-// The residues of small integers, |values| <= bound, in all limbs, from coefficient `first` on.
+// The residues of small integers, |values| <= bound.
+void small_residues(const SamplingKernels& kernels, std::uint64_t* out, const std::int64_t* values,
+                    std::size_t count, std::uint64_t bound, const arith::Modulus& q) {
+  if (q.value() > bound) {
+    kernels.residues(out, values, count, q.value());
+  } else {
+    for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce_signed(values[i]);
+  }
+}
+
+// Those in all limbs, from coefficient `first` on.
 void write_residues(const SamplingKernels& kernels, const PolyView& out, std::size_t polynomial,
                     std::size_t first, const std::int64_t* values, std::size_t count, std::uint64_t bound,
                     const RnsBase& base) {
@@ -198,18 +208,10 @@ void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kerne
 
 }  // namespace
 
-void small_residues(const SamplingKernels& kernels, std::uint64_t* out, const std::int64_t* values,
-                    std::size_t count, std::uint64_t bound, const arith::Modulus& q) {
-  if (q.value() > bound) {
-    kernels.residues(out, values, count, q.value());
-  } else {
-    for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce_signed(values[i]);
-  }
-}
-
 void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                      const RandomStream& stream, const Distribution& distribution) {
   const bool ternary = distribution.purpose() == Purpose::ternary;
+  const std::int64_t bound = ternary ? 1 : distribution.errors().bound();
   for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
                  [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
                    RandomBits bits(kernels, stream.seed, distribution.purpose(), number(stream, polynomial),
@@ -222,6 +224,7 @@ void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, 
                        const ErrorDistribution& errors = distribution.errors();
                        kernels.error_values(values + i, bits.at(i), chunk, errors.table(), errors.size());
                      }
+                     for (std::size_t k = 0; k < chunk; ++k) values[i + k] += bound;
                    }
                  });
 }

@@ -25,13 +25,9 @@ void sample(runtime::ThreadPool& pool, const SamplingKernels& kernels, const Pol
             const RandomStream& stream, const Distribution& distribution, const RnsBase& base,
             runtime::Workspace& workspace);
 
-/// The coefficients that `sample` draws of the ternary or the error's distribution, as signed integers in an
-/// array of one limb, whose words they are. The array is secret.
+/// The coefficients that `sample` draws of the ternary or the error's distribution, plus the distribution's
+/// bound (1 or the errors'), as integers in an array of one limb, whose words they are. The array is secret.
 void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                      const RandomStream& stream, const Distribution& distribution);
-
-/// What `sample` writes for them: their residues, |values| <= bound.
-void small_residues(const SamplingKernels& kernels, std::uint64_t* out, const std::int64_t* values,
-                    std::size_t count, std::uint64_t bound, const arith::Modulus& q);
 
 }  // namespace hemera::poly::cpu

@@ -37,12 +37,10 @@ Ciphertext encrypt_with(const Rules& rules, const Plaintext& plaintext, const Ke
   const Context& context = *key.context;
   rlwe::require_scheme(context, rules.scheme(), "encrypt");
   rlwe::require_plaintext(context, plaintext, "encrypt");
-  Ciphertext result = rlwe::encrypt_zero(key, context.scales().fresh(plaintext.meta));
-  const std::size_t level = result.meta.level;
+  const rlwe::Metadata meta = context.scales().fresh(plaintext.meta);
   const poly::Poly message =
-      place(context, plaintext, level, rules.placement(context, result.meta), Secrecy::secret);
-  const poly::PolyView c0 = result.poly.view().components(0, 1);
-  context.backend().add(context.queue(), c0, c0, message.view(), context.base(level));
+      place(context, plaintext, meta.level, rules.placement(context, meta), Secrecy::secret);
+  Ciphertext result = rlwe::encrypt_zero(key, meta, message.view());
   // Beside the error e comes at most 1/2: of rounding the message (BFV), or of t e + m with |m| <= t / 2
   // (BGV).
   result.meta.noise_log2 = rlwe::add_log2(result.meta.noise_log2, -1) +

@@ -116,4 +116,21 @@ void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* 
   }
 }
 
+bool residues_within(Word* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  const Vector modulus = broadcast(bound);
+  const Vector shift = broadcast(bound - 1);
+  const Vector most = broadcast(2 * bound - 2);
+  Vector signs = zero();
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + i));
+    const Vector shifted = add(x, shift);
+    signs = _mm256_or_si256(signs, _mm256_or_si256(shifted, subtract(most, shifted)));
+    const Vector negative = _mm256_cmpgt_epi64(zero(), x);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), add(x, _mm256_and_si256(negative, modulus)));
+  }
+  const bool rest = scalar_kernels().residues_within(out + i, values + i, count - i, bound);
+  return rest && _mm256_movemask_pd(_mm256_castsi256_pd(signs)) == 0;
+}
+
 }  // namespace hemera::poly::cpu::avx2

@@ -274,18 +274,23 @@ void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* 
   }
 }
 
-bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+bool residues_within(Word* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
   // The values, bound - 1 more, against 2 bound - 2: without signs, a smaller one is larger.
+  const Vector modulus = broadcast(bound);
   const Vector shift = broadcast(bound - 1);
   const Vector most = broadcast(2 * bound - 2);
   Vector largest = zero();
+  const auto residues = [&](Vector x) {
+    largest = _mm512_max_epu64(largest, add(x, shift));
+    return _mm512_mask_add_epi64(x, _mm512_movepi64_mask(x), x, modulus);
+  };
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    largest = _mm512_max_epu64(largest, add(load(reinterpret_cast<const Word*>(values) + i), shift));
+    store(out + i, residues(_mm512_loadu_si512(values + i)));
   }
   if (i < count) {
     const auto rest = static_cast<__mmask8>((1U << (count - i)) - 1);
-    largest = _mm512_max_epu64(largest, add(_mm512_maskz_loadu_epi64(rest, values + i), shift));
+    _mm512_mask_storeu_epi64(out + i, rest, residues(_mm512_maskz_loadu_epi64(rest, values + i)));
   }
   return _mm512_cmpgt_epu64_mask(largest, most) == 0;
 }

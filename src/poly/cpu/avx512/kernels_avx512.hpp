@@ -64,7 +64,7 @@ void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::
 bool rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
                        const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
                        std::uint64_t source_bound, std::size_t count);
-bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound);
+bool residues_within(std::uint64_t* out, const std::int64_t* values, std::size_t count, std::uint64_t bound);
 bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 
 }  // namespace hemera::poly::cpu::avx512
