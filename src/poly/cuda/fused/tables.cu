@@ -180,8 +180,10 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
 
 bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
   if (!can_fuse(ring_->log_degree() - 8) || most_sources > max_fused_sources || target.empty()) return false;
+  // Byte sums modulo smaller primes leave U64's range.
+  constexpr int least_bits = 18;
   for (std::size_t i = 0; i < target.size(); ++i) {
-    if ((*ring_)[target.index(i)].root == 0) return false;
+    if ((*ring_)[target.index(i)].root == 0 || target.modulus(i).bits() < least_bits) return false;
   }
   return true;
 }
@@ -395,49 +397,39 @@ const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
     tables.operands = scaled(tables.arithmetic, q, factors, std::vector<std::uint64_t>(factors.size()));
 
     // -delta / Q and then the scaled residue, in one factor; -(-Q) / Q = 1.
-    std::vector<RescaleTables::Source> sources;
-    for (const auto& [factor, shift] : up_fractions) sources.push_back({factor, shift});
-    std::vector<RescaleTables::Target> targets;
-    std::vector<std::uint64_t> weights;
+    std::vector<HostColumns::Target> rescaled;
     for (std::uint32_t j = 0; j < added; ++j) {
       const arith::Modulus& b = p.modulus(j);
       const std::uint64_t scale = back.inverse_punctured()[j].operand;
       const std::uint64_t factor = b.negate(b.multiply(plan.rounding().inverse_dropped()[j].operand, scale));
-      targets.push_back({.modulus = b,
-                         .quotient_weight = scale,
-                         .source = {back_fractions[j].factor, back_fractions[j].shift}});
+      std::vector<std::uint64_t> weights;
       for (std::uint32_t i = 0; i < limbs; ++i) weights.push_back(b.multiply(up.punctured()[j][i], factor));
+      rescaled.push_back({.ring_index = p.index(j),
+                          .limb = 2 * limbs + j,
+                          .modulus = b,
+                          .weights = std::move(weights),
+                          .minus_shift = 0,
+                          .minus_product = scale});
     }
+    std::vector<std::uint32_t> second_limbs;
+    for (std::uint32_t i = 0; i < limbs; ++i) second_limbs.push_back(limbs + i);
     // Of few primes the conversions are chained in registers; else a kernel stands between them, which finds
     // the quotients on its way.
-    const Quotient quotient = std::max(limbs, added) <= 4 ? Quotient::chained : Quotient::stored;
-    HostColumns::Link link;
-    if (quotient == Quotient::chained) {
+    const bool chained = std::max(limbs, added) <= 4;
+    if (!chained) {
+      HostColumns rescale;
+      rescale.add(second_limbs, rescaled, {up_fractions, 0}, {});
+      tables.rescale.columns = upload(rescale, tables.arithmetic);
+      std::vector<RescaleTables::Fraction> fractions(4 * rescale.groups.size());
       for (std::uint32_t j = 0; j < added; ++j) {
-        const auto first = weights.begin() + static_cast<std::ptrdiff_t>(j * limbs);
-        link.targets.push_back({.ring_index = p.index(j),
-                                .limb = 0,
-                                .modulus = p.modulus(j),
-                                .weights = {first, first + static_cast<std::ptrdiff_t>(limbs)},
-                                .minus_shift = 0,
-                                .minus_product = targets[j].quotient_weight});
+        fractions[j] = {back_fractions[j].factor, back_fractions[j].shift, 0};
       }
-      link.fractions = back_fractions;
-    } else {
-      tables.rescale.sources = upload(sources);
-      tables.rescale.targets = upload(targets);
-      tables.rescale.weights = upload(weights);
-      tables.rescale.source_count = limbs;
-      tables.rescale.target_count = added;
+      tables.rescale.fractions = upload(fractions);
+      tables.rescale.sources = limbs;
+      tables.rescale.quotient_limb = 2 * limbs + added;
     }
 
     // The lift of b' has t in its weights. Modulo a prime of P only that prime's own residue counts.
-    std::vector<std::uint32_t> first_limbs, second_limbs;
-    for (std::uint32_t i = 0; i < limbs; ++i) first_limbs.push_back(i);
-    const bool chained = quotient == Quotient::chained;
-    for (std::uint32_t j = 0; j < (chained ? limbs : added); ++j) {
-      second_limbs.push_back(chained ? limbs + j : 2 * limbs + j);
-    }
     std::vector<HostColumns::Target> first, second;
     for (std::uint32_t j = 0; j < added; ++j) {
       const arith::Modulus& b = p.modulus(j);
@@ -467,15 +459,18 @@ const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
       }
       second.push_back(std::move(target));
     }
+    std::vector<std::uint32_t> first_limbs, rescaled_limbs;
+    for (std::uint32_t i = 0; i < limbs; ++i) first_limbs.push_back(i);
+    for (std::uint32_t j = 0; j < added; ++j) rescaled_limbs.push_back(2 * limbs + j);
     HostColumns lift;
     lift.add(first_limbs, first, {up_fractions, 2 * limbs + added}, {});
     if (chained) {
-      lift.add(second_limbs, second, {up_fractions, 0}, link);
+      lift.add(second_limbs, second, {up_fractions, 0}, {rescaled, back_fractions});
     } else {
-      lift.add(second_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
+      lift.add(rescaled_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
     }
     tables.lift = upload(lift, tables.arithmetic);
-    tables.lift.quotient = quotient;
+    tables.lift.quotient = chained ? Quotient::chained : Quotient::stored;
     tables.scratch_limbs = 2 * limbs + (chained ? 0 : added + 2);
 
     // As the division's own, in the arithmetic of all limbs.
