@@ -43,8 +43,8 @@ using arith::uint128;
 
 // Grid [tile of 8 columns, job, polynomial]: the jobs of a polynomial find its sources in the cache, in a
 // batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
-// A quotient counts -(product of the sources) for each target.
-template <class A, int log_rows, int steps, Quotient from>
+// A quotient counts -(product of the sources) for each target. `close`: see ColumnTables.
+template <class A, int log_rows, int steps, Quotient from, bool close = false>
 __global__ void __launch_bounds__(threads, 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
   using S = Shared<A, log_rows>;
@@ -125,8 +125,13 @@ __global__ void __launch_bounds__(threads, 2)
       if constexpr (steps == 0) {
         const ulonglong2 halves = (sources[0] + first_pair)[pair * tile_columns];
         const ulonglong2 v = paired(halves.x, halves.y);
-        x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
-        x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
+        if constexpr (close) {
+          x[2 * pair] = reduce_once<2>(v.x + target.minus_shift, m.q);
+          x[2 * pair + 1] = reduce_once<2>(v.y + target.minus_shift, m.q);
+        } else {
+          x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
+          x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
+        }
         continue;
       }
       int sums[4][4] = {};
@@ -231,6 +236,9 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
         const auto choose = [&]<Quotient from>(std::integral_constant<Quotient, from>) {
           switch (columns.steps) {
             case 0:
+              if constexpr (std::is_same_v<A, U64>) {
+                if (columns.close) return convert_columns_kernel<A, log_rows, 0, Quotient::none, true>;
+              }
               return convert_columns_kernel<A, log_rows, 0, Quotient::none>;
             case 1:
               return convert_columns_kernel<A, log_rows, 1, from>;

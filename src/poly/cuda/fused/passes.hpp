@@ -75,6 +75,9 @@ struct ColumnTables {
   unsigned job_count = 0;
   Quotient quotient = Quotient::none;
   unsigned steps = 0;  // of four sources; 0: each target has one source of its own, of weight 1
+  /// No steps, and no source's modulus is above three times its target's: U64 then takes residues as they
+  /// are.
+  bool close = false;
 };
 
 /// A limb that is taken to scaled residues: its modulus, and its position in the input.

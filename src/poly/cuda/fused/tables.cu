@@ -28,6 +28,7 @@ struct FusedTables::HostColumns {
     std::uint64_t minus_shift;
     std::uint64_t minus_product = 0;
     std::uint64_t factor = 1;  // of all of them
+    std::uint64_t source = 0;  // modulus of a single one
 
     // M64 ends a conversion by 2^-64.
     [[nodiscard]] std::uint64_t end_factor(Arithmetic arithmetic) const {
@@ -69,6 +70,14 @@ struct FusedTables::HostColumns {
     return std::any_of(groups.begin(), groups.end(), [](const Group& group) {
       return std::any_of(group.targets.begin(), group.targets.end(),
                          [](const Target& target) { return target.factor != 1; });
+    });
+  }
+
+  [[nodiscard]] bool are_close() const {
+    return std::all_of(groups.begin(), groups.end(), [](const Group& group) {
+      return std::all_of(group.targets.begin(), group.targets.end(), [](const Target& target) {
+        return target.source != 0 && target.source / 3 < target.modulus.value();
+      });
     });
   }
 
@@ -131,6 +140,7 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
   const bool weighs = arithmetic != Arithmetic::m64 && host.has_factors();
   tables.steps = most == 1 && !weighs ? 0 : static_cast<unsigned>((most + 3) / 4);
   if (tables.steps == 0) host.regroup();
+  tables.close = tables.steps == 0 && host.are_close();
   tables.job_count = static_cast<unsigned>(host.groups.size());
   std::vector<ColumnJob> jobs;
   std::vector<std::uint32_t> fragments, links;
@@ -261,7 +271,8 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
                                  .modulus = b,
                                  .weights = conversion.punctured()[j],
                                  .minus_shift = b.negate(conversion.center_shift()[j]),
-                                 .factor = raise(arithmetics[part], b)});
+                                 .factor = raise(arithmetics[part], b),
+                                 .source = plan.extended().modulus(own.front()).value()});
       }
       base.add(own, targets[0], {}, {});
       special.add(own, targets[1], {}, {});
@@ -329,7 +340,8 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
                                  .modulus = b,
                                  .weights = conversion.punctured()[j],
                                  .minus_shift = has_quotient ? 0 : b.negate(conversion.center_shift()[j]),
-                                 .minus_product = has_quotient ? b.negate(conversion.product()[j]) : 0};
+                                 .minus_product = has_quotient ? b.negate(conversion.product()[j]) : 0,
+                                 .source = plan.dropped().modulus(0).value()};
       // (E x - delta) / D as (x - delta / E) E / D.
       if (plan.multiplies() && plan.kept_positions()[j] >= 0) {
         target.factor = arith::inverse(
