@@ -113,12 +113,10 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
     std::uint64_t minus_q;  // a constant of its own: the compiler then adds the product in place
   };
 
-  /// A sum of bytes and a canonical addend are taken to below 2q: the bits from `shift` on are multiplied by
-  /// 2^shift.
+  /// A sum of bytes and a canonical addend, below 2^79 together, are taken to below 2q by their quotient,
+  /// which is at most one too small from q = 2^17 on.
   struct Fold {
-    ShoupTwiddle power;
-    std::uint32_t shift;  // bits of q less one
-    std::uint32_t unused;
+    std::uint64_t reciprocal;  // floor(2^80 / q)
   };
 
   static __host__ bool takes(const arith::Modulus& q) { return q.bits() <= 61; }
@@ -130,17 +128,15 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
     return {w, quotient};
   }
   static __host__ Fold fold(const arith::Modulus& q) {
-    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
-    return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
+    return {static_cast<std::uint64_t>((static_cast<arith::uint128>(1) << 80) / q.value())};
   }
   static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
                                                      const Fold& fold, const Modulus& m) {
     const std::uint64_t high = sums.high + (addend >> 32);
     const arith::uint128 sum =
         sums.low + static_cast<std::uint32_t>(addend) + (static_cast<arith::uint128>(high) << 32);
-    const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
-    const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
-    return reduce_once<1>(multiply(top, fold.power, m) + low, m.q);
+    const std::uint64_t quotient = __umul64hi(static_cast<std::uint64_t>(sum >> 16), fold.reciprocal);
+    return static_cast<std::uint64_t>(sum) + quotient * m.minus_q;
   }
   static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
     const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table));

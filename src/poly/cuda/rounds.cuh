@@ -315,16 +315,6 @@ __host__ __device__ constexpr std::size_t first_pair(std::size_t row, std::size_
 __device__ __forceinline__ ulonglong2 paired(std::uint64_t x, std::uint64_t y) {
   return make_ulonglong2(static_cast<std::uint32_t>(x) | y << 32, x >> 32 | (y >> 32) << 32);
 }
-/// Word n of a limb of pairs.
-__device__ __forceinline__ std::uint64_t load_paired(const std::uint64_t* limb, unsigned n) {
-  const auto* halves = reinterpret_cast<const std::uint32_t*>(limb) + (4 * (n / 2) + n % 2);
-  return halves[0] | static_cast<std::uint64_t>(halves[2]) << 32;
-}
-__device__ __forceinline__ void store_paired(std::uint64_t* limb, unsigned n, std::uint64_t word) {
-  auto* halves = reinterpret_cast<std::uint32_t*>(limb) + (4 * (n / 2) + n % 2);
-  halves[0] = static_cast<std::uint32_t>(word);
-  halves[2] = static_cast<std::uint32_t>(word >> 32);
-}
 
 /// How a block of threads shares a tile of 16 columns of length 2^log_rows.
 template <int log_rows>
