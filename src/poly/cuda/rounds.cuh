@@ -84,7 +84,7 @@ __device__ __forceinline__ void forward_round(typename A::Value* x, const Load& 
       const auto w = twiddle((1 << s) + g);
       unroll<half>([&](auto j) {
         constexpr int a = 2 * half * g + decltype(j)::value;
-        A::template forward_butterfly<first, s>(x[a], x[a + half], w, m);
+        A::template forward_butterfly<first, s, log_radix>(x[a], x[a + half], w, m);
       });
     });
   });
@@ -251,7 +251,7 @@ struct RowShare {
     const auto root = twiddle(1U);
     unroll<4>([&](auto j) {
       constexpr int a = decltype(j)::value;
-      A::template forward_butterfly<false, 0>(x[a], x[a + 4], root, m);
+      A::template forward_butterfly<false, 0, 4>(x[a], x[a + 4], root, m);
     });
     exchange(x);
     unroll<3>([&](auto stage) {
@@ -262,7 +262,7 @@ struct RowShare {
         const auto w = twiddle((1U << s) + (half() << (s - 1)) + g);
         unroll<distance>([&](auto j) {
           constexpr int a = 2 * distance * g + decltype(j)::value;
-          A::template forward_butterfly<false, s>(x[a], x[a + distance], w, m);
+          A::template forward_butterfly<false, s, 4>(x[a], x[a + distance], w, m);
         });
       });
     });
