@@ -99,7 +99,7 @@ __device__ __forceinline__ std::uint64_t fraction(std::uint64_t y, std::uint64_t
 // batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
 // A quotient counts -(product of the sources) for each target.
 template <class A, int log_rows, int steps, Quotient from>
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64> ? 3 : 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
   using S = Shared<A, log_rows>;
   using Value = typename A::Value;
