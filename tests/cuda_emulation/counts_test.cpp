@@ -417,7 +417,7 @@ TEST(EmulationCounts, FusedOperationsTakeFewKernels) {
   EXPECT_EQ(fused.multiply(), digits + each);
   EXPECT_EQ(fused.hoisted({1, 2, 3, 4}), digits + each);
   EXPECT_EQ(fused.hoisted({1, 2, 3, 4, 5}), digits + 2 * each);
-  EXPECT_EQ(fused.rescale(), 4U);
+  EXPECT_EQ(fused.rescale(), 3U);
   // Two draw; columns, and rows of the special limb and of the others; three for the division between them.
   EXPECT_EQ(fused.encrypt(), 8U);
   // Errors, columns, and rows, which draw the rest. A key's digits are a batch.

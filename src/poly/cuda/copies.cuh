@@ -19,6 +19,19 @@ __device__ __forceinline__ void copy_to_shared(T* shared, const T* global) {
   *shared = *global;
 #endif
 }
+/// The same past the first-level cache, which may have words of before: for what is read before begin_kernel.
+template <typename T>
+__device__ __forceinline__ void copy_past_first_level(T* shared, const T* global) {
+  static_assert(sizeof(T) == 16);
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#else
+  *shared = *global;
+#endif
+}
 __device__ __forceinline__ void finish_copies() {
 #if defined(__CUDA_ARCH__)
   asm volatile("cp.async.wait_all;" ::: "memory");

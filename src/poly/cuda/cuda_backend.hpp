@@ -172,6 +172,10 @@ class CudaBackend final : public Backend {
                            const ConstPolyView& factor, std::span<const std::uint32_t> positions,
                            const RnsBase& base, const ScaledTables& tables, std::size_t limbs,
                            Workspace& workspace) const;
+  /// From limbs that a division drops, between the passes of their inverse transform, to its remainders
+  /// between those of theirs; `scratch` is of the division.
+  void convert_remainders(const Launcher& where, const PolyView& delta, const PolyView& scratch,
+                          const ConstPolyView& between, const Division& plan) const;
   // The one place that chooses a way, by plan, device and size.
   /// Whether a way is open that is not above the forced one.
   [[nodiscard]] bool allows(Way way) const { return !forced_way_ || way <= *forced_way_; }

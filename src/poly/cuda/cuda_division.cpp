@@ -3,6 +3,7 @@
 #include "poly/cuda/conversion.hpp"
 #include "poly/cuda/cuda_backend.hpp"
 #include "poly/cuda/fused/passes.hpp"
+#include "poly/cuda/tuning.hpp"
 #include "poly/scratch.hpp"
 
 namespace hemera::poly::cuda {
@@ -35,6 +36,24 @@ PolyView CudaBackend::scaled_residues(const Launcher& where, const PolyShape& sh
   return residues;
 }
 
+void CudaBackend::convert_remainders(const Launcher& where, const PolyView& delta, const PolyView& scratch,
+                                     const ConstPolyView& between, const Division& plan) const {
+  const FusedDivision& fused = fused_.of(plan);
+  const Arithmetic of_dropped = arithmetic(plan.dropped()), of_target = arithmetic(plan.target());
+  const auto components = static_cast<unsigned>(delta.shape.components);
+  if (fused.columns.steps == 0 && of_dropped == of_target &&
+      ring()->log_degree() <= tuning::largest_log_degree_of_joined_columns) {
+    return inverse_convert_columns(where, of_target, delta, between, components, plan.dropped(), fused.scaled,
+                                   fused.columns);
+  }
+  const bool in_cluster = cluster_shared_bytes_ != 0 && fused.extra.quotient && !fused.extra.has_correction &&
+                          plan.dropped().size() <= max_cluster_limbs;
+  scaled_columns(where, of_dropped, scratch, between, scaled_limbs(plan.dropped()), fused.scaled,
+                 in_cluster ? &fused.extra : nullptr);
+  if (!in_cluster) extra_rows(where, scratch, fused.extra);
+  convert_columns(where, of_target, delta, scratch, components, fused.columns);
+}
+
 void CudaBackend::do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                       const Division& plan, Form form, Workspace& workspace) const {
   const Way chosen_way = way(plan, in.shape);
@@ -53,13 +72,14 @@ void CudaBackend::do_divide_and_round(Queue& queue, const PolyView& out, const C
     cluster_divide(where, chosen, out, in, remainders, plan, tables);
     return;
   }
-  const FusedDivision& fused = fused_.of(plan);
-  const PolyView residues = scaled_residues(where, in.shape, in, {}, plan.dropped_positions(), plan.dropped(),
-                                            fused.scaled, fused.scratch_limbs, workspace);
+  const std::size_t dropped = plan.dropped().size();
+  const PolyView between = take(workspace, with_limbs(in.shape, dropped));
+  const PolyView scratch = take(workspace, with_limbs(in.shape, fused_.of(plan).scratch_limbs));
   const PolyView delta = take(workspace, with_limbs(in.shape, plan.target().size()));
   if (workspace.measures()) return;
-  extra_rows(where, residues, fused.extra);
-  convert_columns(where, chosen, delta, residues, static_cast<unsigned>(in.shape.components), fused.columns);
+  scaled_rows(where, arithmetic(plan.dropped()), between, in, in, dropped, {},
+              scaled_limbs(plan.dropped(), plan.dropped_positions()));
+  convert_remainders(where, delta, scratch, between, plan);
   finish_rows(where, chosen, out, in, delta, plan);
 }
 

@@ -171,21 +171,37 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
   shape.components = 1;
   const std::size_t batch = shape.batch;
   const PolyView digits = take(workspace, digits_shape(shape, up));
-  const PolyView residues =
-      input.is_product()
-          ? scaled_residues(where, shape, input.left.components(1, 1), input.right.components(1, 1), {},
-                            up.base(), fused.scaled_product, limbs, workspace)
-          : scaled_residues(where, shape, input.in, {}, {}, up.base(), fused.scaled, limbs, workspace);
-  if (!workspace.measures()) convert_columns(where, of_special, digits, residues, 1, fused.special);
+  const ColumnTables& joined = fused_.joined(up);
+  const bool joins = joined.job_count != 0 && batch * joined.job_count <= tuning::most_joined_jobs &&
+                     (joined.steps == 0 || where.log_degree >= tuning::least_log_degree_of_joined_digits);
+  const ScaledTables& scaled = input.is_product() ? fused.scaled_product : fused.scaled;
+  const ConstPolyView in = input.is_product() ? input.left.components(1, 1) : input.in;
+  const ConstPolyView factor = input.is_product() ? input.right.components(1, 1) : ConstPolyView{};
+  PolyView residues;
+  if (joins && joined.steps == 0) {
+    const PolyView between = take(workspace, with_limbs(shape, limbs));
+    if (!workspace.measures()) {
+      scaled_rows(where, of_base, between, in, in, limbs, factor, scaled_limbs(up.base()));
+      inverse_convert_columns(where, of_base, digits, between, 1, up.base(), scaled, joined);
+    }
+  } else {
+    residues = scaled_residues(where, shape, in, factor, {}, up.base(), scaled, limbs, workspace);
+    if (!workspace.measures()) {
+      convert_columns(where, of_special, digits, residues, 1, joins ? joined : fused.special);
+    }
+  }
   // The digits' other limbs are for the last kernel only. A conversion that is small fills what the one
   // before leaves idle; another one what the special limbs' rows leave idle, which then find their digits in
   // the cache.
   const bool small = batch * fused.base.job_count <= tuning::most_jobs_beside_conversion;
   const auto convert_others = [&] {
-    if (workspace.measures()) return;
+    if (workspace.measures() || joins) return;
     convert_columns(where, of_base, digits, residues, 1, fused.base, Begin::beside);
   };
   if (small) convert_others();
+  const bool inverts = of_dropped == 0 && of_special == Arithmetic::f64 &&
+                       (special == 1 || where.log_degree >= tuning::least_log_degree_of_inverted_limbs) &&
+                       batch * special <= tuning::most_inverted_limbs;
   const std::size_t together = keys_together(switches.size(), batch, up);
   for (std::size_t first = 0; first < switches.size(); first += together) {
     const Workspace::Frame inner(workspace);
@@ -199,7 +215,7 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
     std::vector<SwitchRows> special_rows, base_rows, rows;
     for (std::size_t i = 0; i < count; ++i) {
       const KeySwitch& each = switches[first + i];
-      const PolyView sum = sums.batches(i * batch, batch);
+      const PolyView sum = (inverts ? between : sums).batches(i * batch, batch);
       special_rows.push_back({.out = sum.limbs(of_dropped, special), .key = each.key});
       base_rows.push_back({.out = sum.limbs(0, of_dropped), .key = each.key});
       rows.push_back({.out = each.out,
@@ -207,17 +223,18 @@ void CudaBackend::fused_switch(const Launcher& where, const SwitchInput& input,
                       .delta = delta.batches(i * batch, batch),
                       .galois_element = each.galois_element});
     }
-    rows_inner_product(where, of_special, digits, input, special_rows, SwitchEnd::sums, special_limbs, up,
-                       fused, nullptr);
+    rows_inner_product(where, of_special, digits, input, special_rows,
+                       inverts ? SwitchEnd::inverted : SwitchEnd::sums, special_limbs, up, fused, nullptr);
     if (first == 0 && !small) convert_others();
     if (of_dropped != 0) {
       rows_inner_product(where, of_base, digits, input, base_rows, SwitchEnd::extended, base_limbs, up, fused,
                          nullptr);
     }
-    scaled_inverse_transform(where, arithmetic(down.dropped()), remainders, between, sums, {}, {},
-                             down.dropped(), division.scaled);
-    extra_rows(where, remainders, division.extra);
-    convert_columns(where, of_base, delta, remainders, 2, division.columns);
+    if (!inverts) {
+      scaled_rows(where, arithmetic(down.dropped()), between, sums, sums, dropped, {},
+                  scaled_limbs(down.dropped()));
+    }
+    convert_remainders(where, delta, remainders, between, down);
     rows_inner_product(where, of_base, digits, input, rows, end, kept, up, fused, &down);
   }
 }

@@ -28,10 +28,27 @@ inline constexpr std::size_t most_digits_transformed_again = 8;
 /// limbs' rows, which saves 2 to 6.
 inline constexpr std::size_t most_jobs_beside_conversion = 16;
 
+/// Up to so many jobs, the digits' conversions to base and special limbs are one launch, those of digits of
+/// several primes from this degree on: a multiplication 118.6 for 119.8 at 12 limbs (CKKS 2^16, log Q 1373).
+inline constexpr std::size_t most_joined_jobs = 16;
+inline constexpr unsigned least_log_degree_of_joined_digits = 16;
+
+/// In rings up to this one, conversions from single limbs begin with the columns of their inverse transform,
+/// again for every few targets: a rescaling 15.0 for 18.9 (CKKS 2^14, 8 x 40), a multiplication 169.1 for
+/// 172.9 (2^15, 14 x 59). At N = 2^16 a rescaling took 2.6 more.
+inline constexpr int largest_log_degree_of_joined_columns = 15;
+
+/// Up to so many special limbs of a batch, their sums go through the rows of their inverse transform where
+/// they are made, from this degree on, or where there is one: 117.1 for 118.6 at 12 limbs (CKKS 2^16).
+/// Rotations at 2^15, 16 x 36 with 8 special limbs, took 3.5 more.
+inline constexpr std::size_t most_inverted_limbs = 8;
+inline constexpr unsigned least_log_degree_of_inverted_limbs = 16;
+
 /// From so many blocks on, a switch's last kernel runs four blocks on a multiprocessor at 64 registers
 /// instead of three: a rotation 236.9 for 239.0 (CKKS 2^16, log Q 1373), 87.4 for 89.1 (BFV 2^15, 16 x 36),
 /// eight hoisted ones 999 for 1,017. Montgomery's products gain nothing, products with their relinearization
-/// spill.
+/// spill. In FP64 these blocks share their rows' factors in shared memory as well: a rotation 233.3 for
+/// 239.1.
 inline constexpr std::size_t least_blocks_of_four = 1024;
 
 /// Quotients of exact conversions are worked out for every four targets, instead of by a kernel of their own,

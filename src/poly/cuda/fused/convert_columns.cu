@@ -45,7 +45,7 @@ using arith::uint128;
 // batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
 // A quotient counts -(product of the sources) for each target. `close`: see ColumnTables.
 template <class A, int log_rows, int steps, Quotient from, bool close = false>
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64> ? 3 : 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
   using S = Shared<A, log_rows>;
   using Value = typename A::Value;

@@ -18,6 +18,7 @@ struct FinishPass {
   ConstDeviceView in;
   ConstDeviceView delta;
   unsigned components;
+  unsigned together;  // components that share a block
   LimbModuli limbs;
   std::int16_t kept[limbs_per_launch];
   LimbFactors inverses;
@@ -25,8 +26,9 @@ struct FinishPass {
   const typename A::Twiddle* tables;
 };
 
-// What is divided is on its way to shared memory while the remainder is transformed: registers have no room
-// for it. Grid [tile, polynomial, limb].
+// What is divided is on its way to shared memory while the kernel waits and the remainder is transformed:
+// registers have no room for it. A warp has two rows, of two components the same one, whose factors it then
+// reads once. Grid [tile, polynomials that share a block, limb].
 template <class A>
 __global__ void __launch_bounds__(128, A::row_blocks)
     finish_rows_kernel(const __grid_constant__ FinishPass<A> pass, int log_rows) {
@@ -35,21 +37,22 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
   const TableLayout layout(log_rows);
   const int kept = pass.kept[limb];
-  begin_kernel();
-  const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
-  const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
-  const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row, first = row_size * row + t;
-  const unsigned rows = blockDim.x / 16;
+  const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16, rows = blockDim.x / 16;
+  const unsigned polynomial = blockIdx.y * pass.together + local_row % pass.together;
+  const unsigned batch = polynomial / pass.components, component = polynomial % pass.components;
+  const unsigned row = blockIdx.x * (rows / pass.together) + local_row / pass.together;
+  const unsigned first = row_size * row + t;
   auto* minuend = dynamic_shared<std::uint64_t>() + row_size * (rows + local_row);
   if (kept >= 0) {
     const std::uint64_t* in = pass.in.limb(batch, component, static_cast<unsigned>(kept)) + row_size * row;
 #pragma unroll
     for (unsigned k = 0; k < 8; ++k) {
       const unsigned pair = 16 * k + t;
-      copy_to_shared(reinterpret_cast<ulonglong2*>(minuend) + pair,
-                     reinterpret_cast<const ulonglong2*>(in) + pair);
+      copy_past_first_level(reinterpret_cast<ulonglong2*>(minuend) + pair,
+                            reinterpret_cast<const ulonglong2*>(in) + pair);
     }
   }
+  begin_kernel();
   const std::uint64_t* delta = pass.delta.limb(batch, component, limb) + first;
   typename A::Value x[16];
 #pragma unroll
@@ -68,6 +71,7 @@ __global__ void __launch_bounds__(128, A::row_blocks)
 
 template <class A>
 struct RowsProductPass : SwitchPass<A> {
+  const typename A::Twiddle* inverse;
   ConstDeviceView digits;  // lazy, [batch, digit, limb of the extended base]
   unsigned log_degree;
   std::int16_t positions[limbs_per_launch];  // of the limbs in the extended base; below 0: nowhere
@@ -76,6 +80,7 @@ struct RowsProductPass : SwitchPass<A> {
 
 constexpr unsigned rows_per_block = 2;
 constexpr unsigned block_words = rows_per_block * row_size;
+constexpr unsigned first_factors = 16 * rows_per_block, block_factors = first_factors + block_words;
 
 // Two neighbours of one component of a key's sum.
 struct Unit {
@@ -93,12 +98,13 @@ struct Unit {
 
 // What a block does with two rows of a limb: it transforms those of all digits, then takes their products
 // with the keys.
-template <class A, SwitchEnd end, bool of_product, class Stored>
+template <class A, SwitchEnd end, bool of_product, class Stored, bool shares>
 struct RowsProductAgent {
   using Value = typename A::Value;
   using Pair = typename Stored::Pair;
   static constexpr bool ends = end == SwitchEnd::divided || end == SwitchEnd::lowered;
-  static constexpr bool adds = end != SwitchEnd::sums;
+  static constexpr bool inverts = end == SwitchEnd::inverted;
+  static constexpr bool adds = end != SwitchEnd::sums && !inverts;
   static constexpr bool adds_before = end == SwitchEnd::extended || end == SwitchEnd::lowered;
 
   const RowsProductPass<A>& pass;
@@ -117,14 +123,28 @@ struct RowsProductAgent {
   const unsigned key_limb = pass.key_limbs[extended_limb];
   const typename A::Twiddle inverse = factor_of<A>(pass.inverses, limb);
   const unsigned units = pass.key_count * block_words;
-  Value* const shared = dynamic_shared<Value>();  // [digit or delta, row, entry]
+  // Of both rounds of the block's rows, where all groups share them; and [digit or delta, row, entry].
+  typename A::Twiddle* const factors = dynamic_shared<typename A::Twiddle>();
+  Value* const shared = reinterpret_cast<Value*>(factors + (shares ? block_factors : 0));
+
+  // Begins to copy them to shared memory.
+  __device__ __forceinline__ void load_factors() const {
+    const typename A::Twiddle* table = pass.forward + std::size_t{index} * layout.size();
+    for (unsigned i = threadIdx.x; i < block_factors; i += blockDim.x) {
+      copy_to_shared(factors + i, i < first_factors ? table + layout.third() + first_factors * blockIdx.y + i
+                                                    : table + layout.fourth() + block_words * blockIdx.y + i -
+                                                          first_factors);
+    }
+  }
 
   // The block's rows of all digits, and of the deltas where the switch ends, to shared memory. A warp takes
-  // those of one at a time; the digit that is not transformed comes last.
+  // those of one at a time; the digit that is not transformed comes last. Factors that are shared are waited
+  // for when a warp's first row is on its way.
   __device__ __forceinline__ void rows_to_shared() const {
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 16, local_row = lane / 16;
     const unsigned row = blockIdx.y * rows_per_block + local_row, first = row_size * row + t;
     const unsigned groups = digit_count + (ends ? 2 * pass.key_count : 0);
+    bool has_factors = false;
     for (unsigned number = warp; number < groups; number += blockDim.x / 32) {
       const unsigned other = number + (number >= own ? 1 : 0);
       const unsigned group = own != no_digit && number + 1 == groups ? own : other;
@@ -142,13 +162,16 @@ struct RowsProductAgent {
         const std::uint64_t* lazy = lazy_limb(group) + first;
 #pragma unroll
         for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(lazy[16 * k]);
-        forward_row<A>(x, values, row, t, pass.forward + std::size_t{index} * layout.size(), layout, m);
+        if (shares && !has_factors) wait_for_factors();
+        has_factors = true;
+        transform_row(x, values, row, t);
         __syncwarp();
       }
       values += t;
 #pragma unroll
       for (unsigned k = 0; k < 16; ++k) values[16 * k] = row_value<A>(x[k], m);
     }
+    if (shares && !has_factors) wait_for_factors();
   }
 
   // The sums of the digits' products with the keys. A thread takes a unit at a time; its next key words are
@@ -180,6 +203,24 @@ struct RowsProductAgent {
     }
   }
 
+  // Sums in shared memory to the rows of their inverse transform: a warp takes those of one at a time.
+  __device__ __forceinline__ void invert_rows() const {
+    __syncthreads();
+    const unsigned warp = threadIdx.x / 32, t = threadIdx.x % 16, local_row = threadIdx.x % 32 / 16;
+    const unsigned row = blockIdx.y * rows_per_block + local_row;
+    for (unsigned number = warp; number < 2 * pass.key_count; number += blockDim.x / 32) {
+      Value* values = shared + (digit_count + number) * block_words + local_row * row_size;
+      Value x[16];
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) x[k] = values[16 * k + t];
+      __syncwarp();
+      inverse_row<A>(x, values, row, t, pass.inverse + std::size_t{index} * layout.size(), layout, m);
+      std::uint64_t* out = pass.keys[number / 2].out.limb(batch, number % 2, limb) + row_size * row + t;
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) out[16 * k] = A::to_bits(x[k]);
+    }
+  }
+
   // A unit's sums, with their delta and what is added where the switch ends, to the output.
   __device__ __forceinline__ void end_unit(const Unit& unit, const Sum<A> (&sums)[2],
                                            const Added<A, of_product>& added) const {
@@ -194,6 +235,12 @@ struct RowsProductAgent {
         sum[i] += A::multiply(addend[i], special, m);
         addend[i] = Value{};
       }
+    }
+    if constexpr (inverts) {
+      Value* to = shared + (digit_count + 2 * unit.key + unit.component) * block_words + unit.entry;
+      to[0] = A::load(canonical<A>(sum[0], m), m);
+      to[1] = A::load(canonical<A>(sum[1], m), m);
+      return;
     }
     ulonglong2 result;
     if constexpr (ends) {
@@ -216,6 +263,32 @@ struct RowsProductAgent {
   }
 
  private:
+  static __device__ __forceinline__ void wait_for_factors() {
+    finish_copies();
+    __syncthreads();
+  }
+
+  // As forward_row.
+  __device__ __forceinline__ void transform_row(Value (&x)[16], Value* values, unsigned row,
+                                                unsigned t) const {
+    if constexpr (!shares) {
+      forward_row<A>(x, values, row, t, pass.forward + std::size_t{index} * layout.size(), layout, m);
+    } else {
+      const unsigned local_row = row % rows_per_block;
+      const auto* third = factors + 16 * local_row;
+      const auto* fourth = factors + first_factors + row_size * local_row + t;
+      forward_round<A, 4, false>(
+          x, [&](int h) { return A::expand(third[h], m); }, m);
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) (values + (t ^ k))[16 * k] = x[k];
+      __syncwarp();
+#pragma unroll
+      for (unsigned k = 0; k < 16; ++k) x[k] = (values + 16 * t)[t ^ k];
+      forward_round<A, 4, false>(
+          x, [&](int h) { return A::expand(fourth[16 * h], m); }, m);
+    }
+  }
+
   // The limb of a digit or a delta between the passes of its transform.
   __device__ __forceinline__ const std::uint64_t* lazy_limb(unsigned group) const {
     if (!ends || group < digit_count) return pass.digits.limb(batch, group, extended_limb);
@@ -238,13 +311,15 @@ struct RowsProductAgent {
 };
 
 // Grid [batch, pair of rows, limb]: polynomials of a batch are neighbours, so they find the key in the cache.
-template <class A, SwitchEnd end, bool product, class Stored, int blocks = 3>
+template <class A, SwitchEnd end, bool product, class Stored, int blocks = 3, bool shares = false>
 __global__ void __launch_bounds__(256, blocks)
     rows_inner_product_kernel(const __grid_constant__ RowsProductPass<A> pass, int log_rows) {
-  const RowsProductAgent<A, end, product, Stored> agent{pass, TableLayout(log_rows)};
+  const RowsProductAgent<A, end, product, Stored, shares> agent{pass, TableLayout(log_rows)};
+  if constexpr (shares) agent.load_factors();
   begin_kernel();
   agent.rows_to_shared();
   agent.multiply_keys();
+  if constexpr (end == SwitchEnd::inverted) agent.invert_rows();
 }
 
 }  // namespace
@@ -265,8 +340,10 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
       pass.moduli = tables.moduli.data();
       pass.tables = tables.forward.data();
       constexpr unsigned rows = 8;
+      pass.together = pass.components == 2 ? 2 : 1;
       launch("divide_and_round", launcher.stream, finish_rows_kernel<A>,
-             {(1U << launcher.log_rows()) / rows, static_cast<unsigned>(part.batches * out.shape.components),
+             {(pass.together << launcher.log_rows()) / rows,
+              static_cast<unsigned>(part.batches * out.shape.components) / pass.together,
               static_cast<unsigned>(part.limbs)},
              {16 * rows}, rows * row_size * (sizeof(typename A::Value) + sizeof(std::uint64_t)), pass,
              launcher.log_rows());
@@ -293,6 +370,7 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
         const auto of_base = static_cast<std::size_t>(position);
         set_factor<A>(pass.special, i, up.special_residues()[of_base], up.base().modulus(of_base));
       }
+      pass.inverse = launcher.tables->transforms<A>().inverse.data();
       pass.digits = device_view(part.batches_of(digits));
       pass.log_degree = launcher.log_degree;
       if (down != nullptr) {
@@ -301,11 +379,13 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
         }
       }
       const unsigned groups = pass.digit_count + (down != nullptr ? 2 * pass.key_count : 0);
+      const std::size_t inverted = end == SwitchEnd::inverted ? 2 * pass.key_count : 0;
       const unsigned warps = std::min(groups, 8U);
       const std::size_t row_pairs = (std::size_t{1} << launcher.log_rows()) / rows_per_block;
       // Where rounds are many, a fourth block at a time is worth its registers.
       constexpr int most_blocks = std::is_same_v<A, M64> ? 3 : 4;
       const bool crowd = part.batches * part.limbs * row_pairs >= tuning::least_blocks_of_four;
+      std::size_t factors = 0;
       const auto choose = [&]<SwitchEnd ends>(std::integral_constant<SwitchEnd, ends>) {
         return input.is_product() ? rows_inner_product_kernel<A, ends, true, Stored>
                                   : rows_inner_product_kernel<A, ends, false, Stored>;
@@ -315,11 +395,20 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
           case SwitchEnd::extended:
             return choose(std::integral_constant<SwitchEnd, SwitchEnd::extended>{});
           case SwitchEnd::divided:
-            return crowd && !input.is_product()
-                       ? rows_inner_product_kernel<A, SwitchEnd::divided, false, Stored, most_blocks>
-                       : choose(std::integral_constant<SwitchEnd, SwitchEnd::divided>{});
+            if (!crowd || input.is_product()) {
+              return choose(std::integral_constant<SwitchEnd, SwitchEnd::divided>{});
+            } else {
+              constexpr bool shares = std::is_same_v<A, F64>;
+              if (shares) factors = block_factors;
+              return rows_inner_product_kernel<A, SwitchEnd::divided, false, Stored, most_blocks, shares>;
+            }
           case SwitchEnd::lowered:
             return choose(std::integral_constant<SwitchEnd, SwitchEnd::lowered>{});
+          case SwitchEnd::inverted:
+            if constexpr (std::is_same_v<A, F64>) {
+              return rows_inner_product_kernel<A, SwitchEnd::inverted, false, Stored>;
+            }
+            [[fallthrough]];
           default:
             return rows_inner_product_kernel<A, SwitchEnd::sums, false, Stored>;
         }
@@ -327,8 +416,10 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
       launch("key_inner_product", launcher.stream, kernel,
              {static_cast<unsigned>(part.batches), static_cast<unsigned>(row_pairs),
               static_cast<unsigned>(part.limbs)},
-             {32 * warps}, std::size_t{groups} * block_words * sizeof(typename A::Value), pass,
-             launcher.log_rows());
+             {32 * warps},
+             (groups + inverted) * block_words * sizeof(typename A::Value) +
+                 factors * sizeof(typename A::Twiddle),
+             pass, launcher.log_rows());
     });
   };
   // Primes below 2^48 run in FP64.

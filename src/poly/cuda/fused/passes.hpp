@@ -165,14 +165,18 @@ struct FusedProduct {
   DeviceArray<std::uint64_t> end_factors;  // [limb of Q, 2]: w = P^-1
 };
 
+/// Most thread blocks of a cluster on every device that has clusters.
+inline constexpr std::size_t max_cluster_limbs = 8;
+
 /// The two passes of scaled_inverse_transform. Limb i of `out` is limb limbs[i].position of `in`, from limb
-/// `first` on of `second`; times those of `factor`, if it has data.
+/// `first` on of `second`; times those of `factor`, if it has data. With `quotient` the columns make the row
+/// of the quotient as well, in a cluster of all limbs, at most max_cluster_limbs; see extra_rows.
 void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                  const ConstPolyView& in, const ConstPolyView& second, std::size_t first,
                  const ConstPolyView& factor, std::span<const ScaledLimb> limbs);
 void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                     const ConstPolyView& between, std::span<const ScaledLimb> limbs,
-                    const ScaledTables& scaled);
+                    const ScaledTables& scaled, const ExtraTables* quotient = nullptr);
 
 /// Most pairs of one launch, and most batches of them.
 inline constexpr std::size_t pairs_per_launch = 16;
@@ -210,7 +214,14 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
                      const ConstPolyView& scratch, unsigned components, const ColumnTables& tables,
                      Begin begin = Begin::after);
 
-/// Rows of `delta`, which is lazy, and the end of the division: out = (x - delta) / D.
+/// scaled_columns and convert_columns in one, for conversions from single limbs: `between` has the limbs of
+/// `sources` between the passes of their inverse transform. The targets of a job have one source.
+void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                             const ConstPolyView& between, unsigned components, const RnsBase& sources,
+                             const ScaledTables& scaled, const ColumnTables& columns);
+
+/// Rows of `delta`, which is lazy, and the end of the division: out = (x - delta) / D. Reads `in` before the
+/// kernel before has ended, which must not write there.
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                  const ConstPolyView& in, const ConstPolyView& delta, const Division& plan);
 
@@ -239,6 +250,7 @@ inline constexpr unsigned keys_per_launch = 4;
 /// How the rows of a key switch end.
 enum class SwitchEnd : std::uint8_t {
   sums,      // stored
+  inverted,  // to the rows of their inverse transform, lazy; in FP64 alone
   extended,  // and P times what is added to them
   divided,   // with the rows of delta: (sum - delta) / P and what is added, and the automorphism of that
   lowered,   // the same by any division: (E (sum + P times what is added) - delta) / D

@@ -1,6 +1,8 @@
 // Values to scaled residues, and what exact conversions need beside them.
 #include <algorithm>
 
+#include "poly/cuda/cluster/cluster.cuh"
+#include "poly/cuda/fused/byte_products.cuh"
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
@@ -30,6 +32,8 @@ struct ScaledPass {
   const typename A::Twiddle* tables;
   const typename A::Twiddle* roots;  // [limb, 2]
   const std::uint64_t* shifts;       // [limb]
+  const ConversionSource* sources;   // [limb], where a quotient is made
+  unsigned limb_count;
 };
 
 // Instead of the pass's inputs those of several pairs, which are apart.
@@ -84,30 +88,71 @@ __global__ void __launch_bounds__(128, A::row_blocks)
 }
 
 // In place: a block reads its tile of 16 columns before it writes that of another order, so the orders of
-// reading and writing go to different arrays.
-template <class A, int log_rows>
+// reading and writing go to different arrays. Grid [tile, polynomial, limb]. With a quotient the limbs of a
+// tile are a cluster, which sums their fractions: grid [limb, tile, polynomial].
+template <class A, int log_rows, bool with_quotient>
 __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
     scaled_columns_kernel(const __grid_constant__ ScaledPass<A> pass) {
-  const unsigned index = pass.limbs.ring_index[blockIdx.z];
+  using Tile = ColumnTile<log_rows>;
+  const unsigned limb = with_quotient ? blockIdx.x : blockIdx.z;
+  const unsigned tile = with_quotient ? blockIdx.y : blockIdx.x;
+  const unsigned polynomial = with_quotient ? blockIdx.z : blockIdx.y;
+  const unsigned index = pass.limbs.ring_index[limb];
   const typename A::Modulus m = pass.moduli[index];
   const std::uint64_t q = integer_modulus<A>(m);
-  const std::uint64_t shift = pass.shifts[blockIdx.z];
+  const std::uint64_t shift = pass.shifts[limb];
+  std::uint64_t factor = 0;
+  unsigned factor_shift = 0;
+  if constexpr (with_quotient) {
+    factor = pass.sources[limb].quotient_factor;
+    factor_shift = pass.sources[limb].quotient_shift;
+  }
   begin_kernel();
-  const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
-  const unsigned column = blockIdx.x * 16 + threadIdx.x % 16;
-  const std::uint64_t* in = pass.in.limb(batch, component, pass.positions.limb[blockIdx.z]) + column;
-  auto* out = reinterpret_cast<ulonglong2*>(pass.out.limb(batch, component, blockIdx.z));
+  const unsigned batch = polynomial / pass.components, component = polynomial % pass.components;
+  const unsigned column = tile * Tile::columns + threadIdx.x % Tile::columns;
+  const std::uint64_t* in = pass.in.limb(batch, component, pass.positions.limb[limb]) + column;
+  auto* out = reinterpret_cast<ulonglong2*>(pass.out.limb(batch, component, limb));
+  auto* fractions = dynamic_shared<std::uint64_t>() + threadIdx.x % Tile::columns;  // where values were
   const auto scaled = [&](typename A::Value x) {
     const std::uint64_t difference = A::finish_inverse(x, m) + shift - q;
     return difference + (q & (0 - (difference >> 63)));
   };
-  inverse_columns<A, log_rows>(
-      [&](std::size_t row) { return A::from_bits(in[row_size * row]); },
-      [&](std::size_t row, unsigned i, typename A::Value x, typename A::Value y) {
-        (out + first_pair<log_rows>(row, column))[8 * i] = paired(scaled(x), scaled(y));
-      },
-      dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
-      pass.roots + 2 * blockIdx.z, m);
+  inverse_columns<A, log_rows>([&](std::size_t row) { return A::from_bits(in[row_size * row]); },
+                               [&](std::size_t row, unsigned i, typename A::Value x, typename A::Value y) {
+                                 const std::uint64_t first = scaled(x), second = scaled(y);
+                                 (out + first_pair<log_rows>(row, column))[8 * i] = paired(first, second);
+                                 if constexpr (with_quotient) {
+                                   std::uint64_t* at = fractions + (row + 32 * i) * Tile::columns;
+                                   at[0] = fraction(first, factor, factor_shift);
+                                   at[16 * Tile::columns] = fraction(second, factor, factor_shift);
+                                 }
+                               },
+                               dynamic_shared<typename A::Value>(),
+                               pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
+                               pass.roots + 2 * limb, m);
+  if constexpr (with_quotient) {
+    cluster_arrive();
+    cluster_wait();
+    auto* quotients = reinterpret_cast<ulonglong2*>(pass.out.limb(batch, component, pass.limb_count));
+    // Each block of the cluster has its share of the pairs.
+    constexpr unsigned pairs = Tile::rows / 2 * Tile::columns;
+    for (unsigned unit = limb * Tile::threads + threadIdx.x; unit < pairs;
+         unit += pass.limb_count * Tile::threads) {
+      const unsigned row = unit / Tile::columns % 16, i = unit / Tile::columns / 16;
+      std::uint64_t* at = fractions + (row + 32 * i) * Tile::columns;
+      uint128 sums[2] = {std::uint64_t{1} << 63, std::uint64_t{1} << 63};
+#pragma unroll 8
+      for (unsigned other = 0; other < pass.limb_count; ++other) {
+        const std::uint64_t* theirs = shared_of(at, other);
+        sums[0] += theirs[0];
+        sums[1] += theirs[16 * Tile::columns];
+      }
+      (quotients + first_pair<log_rows>(row, column))[8 * i] = make_ulonglong2(
+          static_cast<std::uint64_t>(sums[0] >> 64), static_cast<std::uint64_t>(sums[1] >> 64));
+    }
+    cluster_arrive();
+    cluster_wait();
+  }
 }
 
 struct Extra {
@@ -150,8 +195,7 @@ __global__ void __launch_bounds__(extra_threads)
 #pragma unroll
       for (unsigned k = 0; k < 2; ++k) {
         if (extra.quotient) {
-          quotient[k] += static_cast<std::uint64_t>((static_cast<uint128>(y[k]) * source.quotient_factor) >>
-                                                    source.quotient_shift);
+          quotient[k] += fraction(y[k], source.quotient_factor, source.quotient_shift);
         }
         if (extra.has_correction) plain[k] += static_cast<uint128>(y[k]) * extra.weights[first + i];
       }
@@ -250,7 +294,7 @@ void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
 
 void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                     const ConstPolyView& between, std::span<const ScaledLimb> limbs,
-                    const ScaledTables& scaled) {
+                    const ScaledTables& scaled, const ExtraTables* quotient) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     for_each_scaled<A>(
         launcher, out, between, between, limbs.size(), limbs,
@@ -260,9 +304,16 @@ void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyV
           pass.shifts = scaled.shifts.data() + part.first_limb;
           with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
             using Tile = ColumnTile<log_rows>;
-            launch("scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows>,
-                   {row_size / Tile::columns, polynomials, count}, {Tile::threads},
-                   Tile::shared_words * sizeof(typename A::Value), pass);
+            constexpr std::size_t shared_bytes = Tile::shared_words * sizeof(typename A::Value);
+            if (quotient != nullptr) {
+              pass.sources = quotient->sources.data();
+              pass.limb_count = count;
+              return launch_clusters(
+                  "scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows, true>,
+                  {count, row_size / Tile::columns, polynomials}, {Tile::threads}, count, shared_bytes, pass);
+            }
+            launch("scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows, false>,
+                   {row_size / Tile::columns, polynomials, count}, {Tile::threads}, shared_bytes, pass);
           });
         });
   };

@@ -56,6 +56,7 @@ struct FusedTables::HostColumns {
     Link link = {};
   };
   std::vector<Group> groups;
+  bool by_source = false;  // targets of single sources stand together by their source
 
   void add(const std::vector<std::uint32_t>& sources, const std::vector<Target>& targets, const Exact& exact,
            const Link& link) {
@@ -139,7 +140,7 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
   // A single source without a weight is only reduced; in M64 it is multiplied anyway.
   const bool weighs = arithmetic != Arithmetic::m64 && host.has_factors();
   tables.steps = most == 1 && !weighs ? 0 : static_cast<unsigned>((most + 3) / 4);
-  if (tables.steps == 0) host.regroup();
+  if (tables.steps == 0 && !host.by_source) host.regroup();
   tables.close = tables.steps == 0 && host.are_close();
   tables.job_count = static_cast<unsigned>(host.groups.size());
   std::vector<ColumnJob> jobs;
@@ -290,6 +291,35 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
     tables.own_digits = upload(own_digits);
     tables.usable = true;
     return tables;
+  });
+}
+
+const ColumnTables& FusedTables::joined(const ModUp& plan) const {
+  return joined_mod_ups_.of(plan.identity(), [&] {
+    const RnsBase specials = plan.extended().without(plan.base());
+    const Arithmetic arithmetic = arithmetic_(plan.base());
+    if (specials.empty() || arithmetic_(specials) != arithmetic) return ColumnTables{};
+    HostColumns columns;
+    columns.by_source = true;
+    for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+      const BaseConversion& conversion = plan.conversions()[d];
+      const std::vector<std::uint32_t>& own = plan.own_positions()[d];
+      if (plan.digits()[d].width != 0) return ColumnTables{};
+      std::vector<HostColumns::Target> targets;
+      for (std::size_t j = 0; j < conversion.target().size(); ++j) {
+        const arith::Modulus& b = conversion.target().modulus(j);
+        targets.push_back({.ring_index = conversion.target().index(j),
+                           .component = static_cast<std::uint32_t>(d),
+                           .limb = plan.other_positions()[d][j],
+                           .modulus = b,
+                           .weights = conversion.punctured()[j],
+                           .minus_shift = b.negate(conversion.center_shift()[j]),
+                           .factor = arithmetic == Arithmetic::m64 ? b.power(2, 64) : 1,
+                           .source = plan.extended().modulus(own.front()).value()});
+      }
+      columns.add(own, targets, {}, {});
+    }
+    return upload(columns, arithmetic);
   });
 }
 

@@ -25,6 +25,9 @@ class FusedTables {
   [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
   [[nodiscard]] const FusedDivision& of(const Division& plan) const;
   [[nodiscard]] const FusedProduct& of(const ScaledProduct& plan) const;
+  /// The conversions of a usable plan to base and special limbs in one, the targets of a job from one digit:
+  /// no jobs where the special limbs have another arithmetic.
+  [[nodiscard]] const ColumnTables& joined(const ModUp& plan) const;
   /// Those of clusters (cluster/tables.cu).
   [[nodiscard]] const ClusterModUp& in_clusters(const ModUp& plan) const;
   [[nodiscard]] const ClusterDivision& in_clusters(const Division& plan) const;
@@ -53,6 +56,7 @@ class FusedTables {
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   ArithmeticOf arithmetic_;
   PlanCache<FusedModUp> mod_ups_;
+  PlanCache<ColumnTables> joined_mod_ups_;
   PlanCache<FusedDivision> divisions_;
   PlanCache<FusedProduct> products_;
   PlanCache<ClusterModUp> cluster_mod_ups_;
