@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "schemes.hpp"
@@ -129,6 +130,14 @@ std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
                    }});
   add("multiply_plain", Expected::product,
       [](S s) { return s.evaluator.multiply_plain(s.first, s.other_plaintext); });
+  if constexpr (std::is_base_of_v<Integers, Scheme>) {
+    // CKKS encodes for a level anyway.
+    add("multiply_plain_ready", Expected::product,
+        [ready = std::make_shared<Plaintext>(session->encoder.encode(session->y, {}, rlwe::Encoding::slots,
+                                                                     session->first.meta.level))](S s) {
+          return s.evaluator.multiply_plain(s.first, *ready);
+        });
+  }
   add("multiply", Expected::product, [](S s) { return s.evaluator.multiply(s.first, s.second); });
   add("rotate", Expected::rotated, [](S s) { return s.evaluator.rotate(s.first, step); });
   if (parameters.scheme() == rlwe::Scheme::ckks) {
@@ -145,9 +154,10 @@ std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
 }  // namespace
 
 const std::vector<std::string>& operations() {
-  static const std::vector<std::string> names = {"encode", "decode",      "encrypt",        "decrypt",
-                                                 "add",    "add_inplace", "multiply_plain", "multiply",
-                                                 "rotate", "rescale"};
+  static const std::vector<std::string> names = {
+      "encode",   "decode",      "encrypt",        "decrypt",
+      "add",      "add_inplace", "multiply_plain", "multiply_plain_ready",
+      "multiply", "rotate",      "rescale"};
   return names;
 }
 

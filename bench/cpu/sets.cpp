@@ -1,6 +1,7 @@
 #include "cpu/sets.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -84,6 +85,51 @@ rlwe::Parameters ckks40_as_seal(std::size_t degree) {
                                      .security = std::nullopt});
 }
 
+// OpenFHE's moduli of so many bits in primes below 2^49, in digits whose special primes have no more bits
+// than its.
+integer::ChainRequest as_openfhe(std::size_t degree, int bits, std::size_t digits, std::vector<int> special) {
+  integer::ChainRequest request = integers(degree, split(bits, 49), 0, std::nullopt);
+  request.digits = digits;
+  request.special_bits = std::move(special);
+  return request;
+}
+
+integer::ChainRequest bgv_as_openfhe(std::size_t degree) {
+  if (degree == 8192) return as_openfhe(degree, 109, 3, {49});
+  if (degree == 16384) return as_openfhe(degree, 325, 4, {48, 48});
+  return as_openfhe(degree, 649, 3, {48, 48, 48, 48, 48});
+}
+
+integer::ChainRequest bfv_as_openfhe(std::size_t degree) {
+  if (degree == 8192) return as_openfhe(degree, 120, 3, {49});
+  if (degree == 16384) return as_openfhe(degree, 300, 4, {49, 49});
+  return as_openfhe(degree, 600, 3, {48, 48, 48, 48, 48});
+}
+
+rlwe::Parameters ckks_of_openfhe(std::size_t degree, std::size_t primes, int bits, std::size_t digits,
+                                 std::vector<int> special) {
+  std::vector<int> prime_bits(primes, bits);
+  prime_bits.front() = bits + 1;
+  return ckks::parameters_from_bits({.degree = degree,
+                                     .prime_bits = std::move(prime_bits),
+                                     .special_bits = std::move(special),
+                                     .scale = std::ldexp(1.0, bits),
+                                     .digits = digits,
+                                     .security = std::nullopt});
+}
+
+rlwe::Parameters ckks_as_openfhe(std::size_t degree) {
+  if (degree == 8192) return ckks_of_openfhe(degree, 3, 45, 3, {49});
+  if (degree == 16384) return ckks_of_openfhe(degree, 8, 45, 4, {49, 49});
+  if (degree == 32768) return ckks_of_openfhe(degree, 14, 45, 3, {47, 47, 47, 47, 47});
+  return ckks_of_openfhe(degree, 28, 45, 4, {49, 49, 49, 49, 49, 49, 49});
+}
+
+rlwe::Parameters ckks59_of_openfhe(std::size_t degree) {
+  if (degree == 32768) return ckks_of_openfhe(degree, 11, 59, 4, {60, 60, 60});
+  return ckks_of_openfhe(degree, 24, 59, 4, {60, 60, 60, 60, 60, 60});
+}
+
 }  // namespace
 
 const std::vector<Set>& sets() {
@@ -120,6 +166,18 @@ const std::vector<Set>& sets() {
        [](Degree n) {
          return bgv::parameters_from_bits(integers(n, std::vector<int>(15, 55), 56, std::nullopt));
        }},
+      {"bfv_as_openfhe", "BFV, OpenFHE's modulus in primes below 2^49", common,
+       [](Degree n) { return bfv::parameters_from_bits(bfv_as_openfhe(n)); }},
+      {"bgv_as_openfhe", "BGV, the same", common,
+       [](Degree n) { return bgv::parameters_from_bits(bgv_as_openfhe(n)); }},
+      {"ckks_as_openfhe",
+       "CKKS, 45 bits, digits of 1, 2, 5 and 7 primes",
+       {8192, 16384, 32768, 65536},
+       ckks_as_openfhe},
+      {"ckks59_of_openfhe",
+       "CKKS, OpenFHE's own primes of 59 bits, 4 digits",
+       {32768, 65536},
+       ckks59_of_openfhe},
       {"smoke_bfv",
        "BFV, for a test",
        {4096},

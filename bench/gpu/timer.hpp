@@ -48,7 +48,7 @@ class Timer {
   std::optional<Timing> graph(const Call& call) const;
 
  private:
-  /// Times `launch`, which comes after `prepare` and a wait.
+  /// Times `launch`, which comes after `prepare` and a wait. The last call is a profiler's range.
   Timing measure(const std::function<void()>& prepare, const std::function<void()>& launch) const;
 
   const poly::Backend& backend_;

@@ -186,12 +186,13 @@ Plaintext encode_device_complex(const ContextHandle& handle, const ForeignArray&
   });
 }
 
-Plaintext encode_device_integers(const ContextHandle& handle, const ForeignArray& values, bool slots) {
+Plaintext encode_device_integers(const ContextHandle& handle, const ForeignArray& values, bool slots,
+                                 std::optional<std::size_t> level) {
   const poly::IntegerView view{reinterpret_cast<std::int64_t*>(values.pointer),
                                rlwe::batch_count(values.batch()), values.count()};
   return read_foreign(*handle.context, values, [&] {
     return integer::Encoder(handle.context)
-        .encode(view, values.batch(), slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients);
+        .encode(view, values.batch(), slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients, level);
   });
 }
 
@@ -275,10 +276,10 @@ void bind_device_array(nb::module_& m) {
   m.def(
       "encode_integers_on_device",
       [](const ContextHandle& context, std::uintptr_t pointer, std::vector<std::size_t> shape,
-         std::optional<std::uintptr_t> stream, bool slots) {
-        return encode_device_integers(context, {pointer, std::move(shape), stream}, slots);
+         std::optional<std::uintptr_t> stream, bool slots, std::optional<std::size_t> level) {
+        return encode_device_integers(context, {pointer, std::move(shape), stream}, slots, level);
       },
-      "context"_a, "pointer"_a, "shape"_a, "stream"_a.none(), "slots"_a, ReleaseGil());
+      "context"_a, "pointer"_a, "shape"_a, "stream"_a.none(), "slots"_a, "level"_a.none(), ReleaseGil());
   m.def("decode_complex_on_device", &decode_complex, "context"_a, "plaintext"_a, "real"_a, ReleaseGil());
   m.def("decode_integers_on_device", &decode_integers, "context"_a, "plaintext"_a, "signed"_a, ReleaseGil());
 }

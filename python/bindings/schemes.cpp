@@ -75,9 +75,10 @@ Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const 
   return to_array(std::move(values), plaintext.meta);
 }
 
-Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots) {
+Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots,
+                          std::optional<std::size_t> level) {
   return encoder.encode(span_of(values), batch_of(values),
-                        slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients);
+                        slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients, level);
 }
 
 Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plaintext& plaintext,
@@ -109,7 +110,7 @@ void bind_schemes(nb::module_& m) {
             new (self) integer::Encoder(context.context);
           },
           "context"_a, ReleaseGil())
-      .def("encode", &encode_integers, "values"_a, "slots"_a, ReleaseGil())
+      .def("encode", &encode_integers, "values"_a, "slots"_a, "level"_a.none(), ReleaseGil())
       .def("decode", &decode_integers, "plaintext"_a, "signed"_a);
 
   m.def("encrypt_with_keys", nb::overload_cast<const Plaintext&, const EvaluationKeys&>(&any_scheme::encrypt),

@@ -188,30 +188,32 @@ class IntegerCodec(Codec):
     def _encode(
         self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext:
-        self._require_no_level(level, scale)
+        self._require_of_integers(level, scale)
         self._require_room(values.shape, encoding)
-        return self._encoder.encode(values, encoding == "slots")
+        return self._encoder.encode(values, encoding == "slots", level)
 
     def _encode_foreign(
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
     ) -> _core.Plaintext:
-        self._require_no_level(level, scale)
+        self._require_of_integers(level, scale)
         if array.dtype != np.int64:
             raise TypeError(
                 f"encode: {self._scheme.upper()} takes int64 on a GPU, not {array.dtype}; convert the array"
             )
         self._require_room(array.shape, encoding)
         return _core.encode_integers_on_device(
-            self._native, array.pointer, list(array.shape), array.stream, encoding == "slots"
+            self._native, array.pointer, list(array.shape), array.stream, encoding == "slots", level
         )
 
-    def _require_no_level(self, level: int | None, scale: float | None) -> None:
-        if level is not None or scale is not None:
-            raise _core.ParameterError("level and scale are of CKKS; BFV and BGV plaintexts have neither")
+    def _require_of_integers(self, level: int | None, scale: float | None) -> None:
+        if scale is not None:
+            raise _core.ParameterError("scale is of CKKS; BFV and BGV plaintexts have none")
+        if level is not None:
+            require_level(self._params, level)
 
     def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
-        del product  # integers are encoded alike for both
-        return self._encoder.encode(values, a.encoding == "slots")
+        level = self._native.plain_operand(a, product)[0] if product else None
+        return self._encoder.encode(values, a.encoding == "slots", level)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         if not isinstance(number, int):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from hemera.context import Context
     from hemera.evaluator import Evaluator
     from hemera.parameters import Parameters
+
+# Circuits of levels and scales that a function keeps in one context: they hold encoded constants.
+_CIRCUITS_KEPT = 64
 
 Basis = Literal["power", "chebyshev"]
 Interval = tuple[float, float]
@@ -65,10 +69,11 @@ class Function:
         self._name = name
         self._stacked = stacked
         self._recipe = recipe
-        # For each context, the circuit of each level and scale that came.
+        # For each context, the circuits of the levels and scales that came, the last used one last.
         self._circuits: weakref.WeakKeyDictionary[Context, dict[tuple[int, float], FunctionPlan]] = (
             weakref.WeakKeyDictionary()
         )
+        self._lock = threading.Lock()
         self._stages: dict[tuple[int, int], list[Stage]] = {}
 
     @property
@@ -183,11 +188,17 @@ class Function:
     def _circuit(self, evaluator: Evaluator, natives: Sequence[_core.Ciphertext]) -> FunctionPlan:
         context = evaluator.context
         place = min(_core.finished(native) for native in natives)
-        circuits = self._circuits.setdefault(context, {})
-        if place not in circuits:
+        with self._lock:
+            circuits = self._circuits.setdefault(context, {})
+            circuit = circuits.pop(place, None)
+        if circuit is None:
             level, scale = place
-            circuits[place] = self.plan(context.params, level=level, scale=scale)
-        return circuits[place]
+            circuit = self.plan(context.params, level=level, scale=scale)
+        with self._lock:
+            circuits[place] = circuit
+            if len(circuits) > _CIRCUITS_KEPT:
+                del circuits[next(iter(circuits))]
+        return circuit
 
     def _stages_of(self, first_levels: int, levels: int) -> list[Stage]:
         """What is done between bootstraps, the first of them of at most `first_levels`."""

@@ -103,7 +103,7 @@ class Plaintext(NotAnArray, Stored):
 
     @property
     def level(self) -> int:
-        """CKKS: the level that it is encoded at; 0 otherwise."""
+        """CKKS: the level that it is encoded at; BFV and BGV, whose plaintexts go with any level: the top."""
         return self._native.level
 
     @property

@@ -298,7 +298,9 @@ class Context:
                 float64 or complex128 for CKKS, int64, taken modulo t, for BFV and BGV. Its values are not
                 checked, which would need the host.
             encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
-            level: CKKS: level to encode at; None: the top.
+            level: CKKS: level to encode at; None: the top. BFV and BGV: level of the ciphertexts that it
+                will multiply: then it is made ready for them once, and takes as much memory as half of one;
+                None: each product makes it ready.
             scale: CKKS: factor between values and polynomial; None: the level's.
 
         Returns:

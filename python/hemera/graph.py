@@ -18,8 +18,9 @@ Circuit = Callable[..., "Ciphertext | Sequence[Ciphertext]"]
 class Graph:
     """A captured circuit; `Evaluator.capture` makes one.
 
-    It holds the memory that its operations work in for as long as it lives, and what the circuit uses beside
-    its inputs (plaintexts, keys) as it was when captured. Calls from several threads take turns.
+    It holds the memory that its operations work in for as long as it lives, and the plaintexts, keys and
+    ciphertexts that the circuit uses beside its inputs, also when nobody else holds them. Calls from several
+    threads take turns.
     """
 
     def __init__(

@@ -225,8 +225,8 @@ def test_operations_of_other_schemes(party: Any) -> None:
             x + 0.5
         with pytest.raises(TypeError, match="integers"):
             party.ev.encrypt([0.5])
-        with pytest.raises(errors.ParameterError, match="neither"):
-            party.ev.encode([1], level=0)
+        with pytest.raises(errors.ParameterError, match="scale is of CKKS"):
+            party.ev.encode([1], scale=2.0)
         with pytest.raises(errors.ParameterError, match="int64 or uint64"):
             party.ctx.decrypt(x, party.sk, dtype=float)
 

@@ -186,6 +186,21 @@ def test_plans_tell_what_they_need(client, params, values):
         plan(x.at_level(4))
 
 
+def test_ever_new_scales_do_not_fill_the_memory(client, ev, values):
+    """Of the circuits that were planned, with their encoded coefficients, those used last are kept."""
+    ctx, sk = client
+    rows = np.random.default_rng(3).uniform(-1, 1, (3, SLOTS))
+    function = hm.circuits.Polynomial(rows, per_slot=True)
+    exact = ctx.encrypt(values, sk)
+    held = []
+    for steps in range(70):
+        x = ev.bind(ctx.encrypt(ctx.encode(values, scale=exact.scale + steps / 128), sk))
+        np.testing.assert_allclose(ctx.decrypt(function(x), sk), function(values), atol=1e-5)
+        del x
+        held.append(ctx.memory_used)
+    assert held[0] < held[1] < held[63] == held[64] == held[69]
+
+
 def test_functions_are_captured(ev, values):
     p = hm.approximate(np.tanh, (-1, 1), 7)
     x, y = ev.encrypt(values), ev.encrypt(values[::-1])

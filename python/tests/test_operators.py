@@ -37,6 +37,30 @@ def test_binary_operator(party: Any, apply: Callable[[Any, Any], Any], other: st
     party.check(result, apply(clear, a) if swapped else apply(a, clear))
 
 
+def test_weights_encoded_for_a_level(integers: Any) -> None:
+    """They take the memory of what they are made ready for, once, and multiply as others do, at any level."""
+    ctx, ev = integers.ctx, integers.ev
+    a, b = integers.values(2, SLOTS), integers.values(2, SLOTS, seed=2)
+    x = ev.encrypt(a)
+    before = ctx.memory_used
+    plain = ctx.encode(b)
+    lifted = ctx.memory_used - before
+    ready = ctx.encode(b, level=x.level)
+    assert ctx.memory_used - before > 2 * lifted
+    held = ctx.memory_used
+    for y, weights in [(x, ready), (x, plain), (x.at_level(x.level - 1), ready)]:
+        product = y * weights
+        integers.check(product, a * b)
+        integers.check(y + weights, a + b)
+        if y is x:
+            assert bytes(product) == bytes(x * plain)
+        del product
+    del y
+    assert ctx.memory_used == held
+    with pytest.raises(hm.errors.LevelError, match="level 99"):
+        ctx.encode(b, level=99)
+
+
 @pytest.mark.parametrize("apply", [operator.iadd, operator.isub, operator.imul])
 @pytest.mark.parametrize("other", ["ciphertext", "array", "number"])
 def test_in_place_operator(party: Any, apply: Callable[[Any, Any], Any], other: str) -> None:

@@ -336,16 +336,23 @@ void Backend::scaled_product(Queue& queue, const PolyView& out, const ConstPolyV
 }
 
 void Backend::lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
-                            const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
-                            Workspace& workspace) const {
+                            std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                            const ScaledProduct& plan, Workspace& workspace) const {
   constexpr const char* operation = "lift_operands";
   check_transform(operation, ring_, plan.all());
+  if (a.empty()) throw MismatchError("lift_operands: there are no factors; at least one pair is needed");
+  check_count(operation, "second factors", b.size(), a.size());
   check_view(operation, "lifted a", a_lifted, plan.auxiliary());
   check_view(operation, "lifted b", b_lifted, plan.all());
-  check_pair(operation, "a", a, a_lifted, plan.base());
-  check_pair(operation, "b", b, b_lifted, plan.base());
   check_count(operation, "components of lifted a", a_lifted.shape.components, 2);
   check_count(operation, "components of lifted b", b_lifted.shape.components, 2);
+  check_count(operation, "batch of lifted b", b_lifted.shape.batch, a_lifted.shape.batch);
+  const std::size_t batch = a_lifted.shape.batch / a.size();
+  check_count(operation, "batch of lifted a", a_lifted.shape.batch, batch * a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    check_pair(operation, "a", a[i], a_lifted.batches(0, batch), plan.base());
+    check_pair(operation, "b", b[i], b_lifted.batches(0, batch), plan.base());
+  }
   with_scratch(workspace,
                [&](Workspace& scratch) { do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, scratch); });
 }

@@ -417,35 +417,44 @@ void Backend::do_embed_evaluations(Queue& queue, const PolyView& out, const Slot
 }
 
 void Backend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
-                               const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
-                               Workspace& workspace) const {
+                               std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                               const ScaledProduct& plan, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
-  const bool square = same_view(a, b);
-  PolyShape shape = a.shape;
-  shape.batch = std::max(a.shape.batch, b.shape.batch);
-  const PolyView scratch = take(workspace, shape);
-  const PolyView over_base = b_lifted.limbs(0, plan.base().size());
-  const PolyView over_auxiliary = b_lifted.limbs(plan.base().size(), plan.auxiliary().size());
+  const std::size_t batch = a_lifted.shape.batch / a.size(), limbs = plan.base().size();
+  const PolyView scratch = take(workspace, with_limbs(a_lifted.batches(0, batch).shape, limbs));
   const auto coefficients_of = [&](const ConstPolyView& x) {
     const PolyView coefficients = scratch.batches(0, x.shape.batch);
     do_transform(queue, coefficients, x, Form::coefficient, plan.base());
     return coefficients;
   };
-  PolyView coefficients = scratch.batches(0, b.shape.batch);
-
-  // a, centred, over P.
-  if (!workspace.measures()) {
-    coefficients = coefficients_of(a);
-    do_convert(queue, a_lifted, coefficients, plan.to_auxiliary(), nullptr);
-    do_transform(queue, a_lifted, a_lifted, Form::evaluation, plan.auxiliary());
-    if (!square) coefficients = coefficients_of(b);
+  // What one polynomial of a pair was lifted to, for all products of the pair.
+  const auto repeat = [&](const PolyView& lifted, const ConstPolyView& x) {
+    for (std::size_t i = x.shape.batch; i < batch; ++i) {
+      do_copy(queue, lifted.batches(i, 1), lifted.batches(0, 1));
+    }
+  };
+  for (std::size_t pair = 0; pair < a.size(); ++pair) {
+    const PolyView to_a = a_lifted.batches(pair * batch, a[pair].shape.batch);
+    const PolyView to_b = b_lifted.batches(pair * batch, b[pair].shape.batch);
+    PolyView coefficients = scratch.batches(0, b[pair].shape.batch);
+    // a, centred, over P.
+    if (!workspace.measures()) {
+      coefficients = coefficients_of(a[pair]);
+      do_convert(queue, to_a, coefficients, plan.to_auxiliary(), nullptr);
+      do_transform(queue, to_a, to_a, Form::evaluation, plan.auxiliary());
+      repeat(to_a, a[pair]);
+      if (!same_view(a[pair], b[pair])) coefficients = coefficients_of(b[pair]);
+    }
+    // round(P b / Q) modulo P, then its centred value over Q too, times t.
+    const PolyView over_base = to_b.limbs(0, limbs);
+    const PolyView over_auxiliary = to_b.limbs(limbs, plan.auxiliary().size());
+    do_divide_and_round(queue, over_auxiliary, coefficients, plan.rounding(), Form::coefficient, workspace);
+    if (workspace.measures()) continue;
+    do_convert(queue, over_base, over_auxiliary, plan.to_base(), nullptr);
+    do_multiply_scalar(queue, to_b, to_b, plan.factors(), plan.all());
+    do_transform(queue, to_b, to_b, Form::evaluation, plan.all());
+    repeat(to_b, b[pair]);
   }
-  // round(P b / Q) modulo P, then its centred value over Q too, times t.
-  do_divide_and_round(queue, over_auxiliary, coefficients, plan.rounding(), Form::coefficient, workspace);
-  if (workspace.measures()) return;
-  do_convert(queue, over_base, over_auxiliary, plan.to_base(), nullptr);
-  do_multiply_scalar(queue, b_lifted, b_lifted, plan.factors(), plan.all());
-  do_transform(queue, b_lifted, b_lifted, Form::evaluation, plan.all());
 }
 
 void Backend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
@@ -453,9 +462,10 @@ void Backend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPo
                                 Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const std::size_t limbs = plan.base().size(), added = plan.auxiliary().size();
-  const PolyView a_lifted = take(workspace, with_limbs(a.shape, added));
-  const PolyView b_lifted = take(workspace, with_limbs(b.shape, limbs + added));
-  do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
+  const PolyShape two = with_components(out.shape, 2);
+  const PolyView a_lifted = take(workspace, with_limbs(two, added));
+  const PolyView b_lifted = take(workspace, with_limbs(two, limbs + added));
+  do_lift_operands(queue, a_lifted, b_lifted, std::span(&a, 1), std::span(&b, 1), plan, workspace);
   // In evaluation form only the limbs of P are transformed back.
   const PolyView product = take(workspace, with_limbs(out.shape, limbs + added));
   if (!workspace.measures()) {

@@ -471,14 +471,36 @@ class Table {
                           [this](const auto& v, const Plans& p, Workspace& space) {
                             backend().scaled_product(queue(), v[0], v[1], v[2], p.product, space);
                           }});
-    operations.push_back({"lift_operands",
-                          {{"lifted a", plans.product.auxiliary(), batch, 2, any},
-                           {"lifted b", plans.product.all(), batch, 2, any},
-                           {"a", q, batch, 2, any},
-                           {"b", q, batch, 2, any}},
-                          [this](const auto& v, const Plans& p, Workspace& space) {
-                            backend().lift_operands(queue(), v[0], v[1], v[2], v[3], p.product, space);
-                          }});
+    const auto lift = [this](const PolyView& a_lifted, const PolyView& b_lifted,
+                             const std::vector<ConstPolyView>& a, const std::vector<ConstPolyView>& b,
+                             const Plans& p, Workspace& space) {
+      backend().lift_operands(queue(), a_lifted, b_lifted, a, b, p.product, space);
+    };
+    operations.push_back(
+        {"lift_operands",
+         {{"lifted a", plans.product.auxiliary(), batch, 2, any},
+          {"lifted b", plans.product.all(), batch, 2, any},
+          {"a", q, batch, 2, any},
+          {"b", q, batch, 2, any}},
+         [lift](const auto& v, const Plans& p, Workspace& space) {
+           lift(v[0], v[1], {v[2]}, {v[3]}, p, space);
+         },
+         true,
+         {{"no pairs",
+           [this, lift](const auto& v, Workspace& space) { lift(v[0], v[1], {}, {}, plans, space); }},
+          {"a second factor too many",
+           [this, lift](const auto& v, Workspace& space) {
+             lift(v[0], v[1], {v[2]}, {v[3], v[3]}, plans, space);
+           }},
+          {"batches that are no multiple of the pairs",
+           [this, lift](const auto& v, Workspace& space) {
+             const ConstPolyView a = v[2].batches(0, 1), b = v[3].batches(0, 1);
+             lift(v[0], v[1], {a, a, a}, {b, b, b}, plans, space);
+           }},
+          {"a second pair of another batch", [this, lift](const auto& v, Workspace& space) {
+             const ConstPolyView a = v[2].batches(0, 1), b = v[3].batches(0, 1);
+             lift(v[0], v[1], {a, a}, {b, v[3]}, plans, space);
+           }}}});
   }
 
   void samplers() {

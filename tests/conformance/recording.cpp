@@ -79,6 +79,41 @@ TEST_P(BackendTest, RecordedOperationsGiveTheSameBits) {
   }
 }
 
+TEST_P(BackendTest, RecordingsKeepWhatTheyRead) {
+  Rig rig(GetParam(), std::size_t{1} << 10, {50, 50});
+  const poly::Backend& backend = *rig.backend;
+  if (!backend.records()) GTEST_SKIP() << "operations run when they are given: nothing is replayed";
+  const Host given = rig.random(rig.all(), 2, 1);
+  const Host factor = rig.random(rig.all(), 2, 1);
+  const poly::Poly in = rig.upload(given);
+  std::optional<poly::Poly> read = rig.upload(factor);
+  poly::Poly expected = rig.output(rig.all(), 2, 1);
+  backend.multiply(*rig.queue, expected.view(), in.view(), std::as_const(*read).view(), rig.all());
+
+  poly::Poly out = rig.output(rig.all(), 2, 1);
+  std::vector<std::unique_ptr<poly::Backend::Recording>> recordings;
+  for (int i = 0; i < 2; ++i) {
+    recordings.push_back(backend.record(*rig.queue, [&] {
+      backend.multiply(*rig.queue, out.view(), in.view(), std::as_const(*read).view(), rig.all());
+    }));
+  }
+  const std::byte* address = std::as_const(*read).view().data;
+  const std::size_t used = backend.memory()->used();
+  read.reset();
+  EXPECT_EQ(backend.memory()->used(), used);
+  recordings.pop_back();  // the other one reads it yet
+  std::vector<poly::Poly> others;
+  for (int i = 0; i < 4; ++i) others.push_back(rig.output(rig.all(), 2, 1));  // filled with garbage
+  recordings.back()->replay(*rig.queue);
+  EXPECT_TRUE(same(rig.download(out), rig.download(expected)));
+
+  // Without recordings its block is the first that serves others again.
+  others.clear();
+  recordings.clear();
+  EXPECT_LT(backend.memory()->used(), used);
+  EXPECT_EQ(rig.output(rig.all(), 2, 1).view().data, address);
+}
+
 TEST_P(BackendTest, RecordingsHaveNoRandomnessAndNoHost) {
   Rig rig(GetParam(), 1024, {50, 50});
   const poly::Backend& backend = *rig.backend;

@@ -35,24 +35,26 @@ TEST(LimbTables, HoldThePowersInReversedOrderWithTheirQuotients) {
                   static_cast<std::uint64_t>((static_cast<arith::uint128>((*powers)[i]) << 64) / q.value()));
       }
     }
-    const auto check52 = [&](const TwiddleTable& powers, const TwiddleTable& powers52,
-                             const TwiddleTable& quotients52) {
-      ASSERT_EQ(powers52.size(), narrow ? 1024U : 0U);
-      ASSERT_EQ(quotients52.size(), powers52.size());
-      for (std::size_t i = 0; i < powers52.size(); ++i) {
-        ASSERT_EQ(quotients52[i],
-                  static_cast<std::uint64_t>((static_cast<arith::uint128>(powers52[i]) << 52) / q.value()));
+    const auto check_arranged = [&](const TwiddleTable& powers, const TwiddleTable& arranged,
+                                    const TwiddleTable& quotients, int radix_bits) {
+      ASSERT_EQ(arranged.size(), narrow == (radix_bits == 52) ? 1024U : 0U);
+      ASSERT_EQ(quotients.size(), arranged.size());
+      for (std::size_t i = 0; i < arranged.size(); ++i) {
+        ASSERT_EQ(quotients[i], static_cast<std::uint64_t>(
+                                    (static_cast<arith::uint128>(arranged[i]) << radix_bits) / q.value()));
         // The order that the header states.
         std::size_t from = i;
         if (i >= 256) {
           const std::size_t block = (i - 256) / 48, within = (i - 256) % 48, lane = 8 * block + within % 8;
           from = within < 16 ? 256 + 2 * lane + within / 8 : 512 + 4 * lane + (within - 16) / 8;
         }
-        ASSERT_EQ(powers52[i], powers[from]) << i;
+        ASSERT_EQ(arranged[i], powers[from]) << i;
       }
     };
-    check52(tables.powers, tables.powers52, tables.quotients52);
-    check52(tables.inverse_powers, tables.inverse_powers52, tables.inverse_quotients52);
+    check_arranged(tables.powers, tables.powers52, tables.quotients52, 52);
+    check_arranged(tables.inverse_powers, tables.inverse_powers52, tables.inverse_quotients52, 52);
+    check_arranged(tables.powers, tables.powers64, tables.quotients64, 64);
+    check_arranged(tables.inverse_powers, tables.inverse_powers64, tables.inverse_quotients64, 64);
     EXPECT_EQ(q.multiply(tables.inverse_degree.operand, 1024), 1U);
   }
   EXPECT_TRUE(make_limb_tables({arith::Modulus(65536), 0}, 1024).powers.empty());

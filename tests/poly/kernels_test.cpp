@@ -522,6 +522,7 @@ class TransformTest : public KernelsTest {
       kernels().inverse_transform(actual.data(), actual.data(), tables);
       ASSERT_EQ(expected.words(), actual.words()) << "inverse in place, N = " << degree << ", q = " << prime;
     }
+    if (kernels().forward_transform_of_sum != nullptr && prime >= max_modulus_52) check_sum(degree, tables);
     const Row zeros = row(degree, prime, Fill::zero);
     Row actual(degree);
     kernels().forward_transform(actual.data(), zeros.data(), tables);
@@ -529,19 +530,43 @@ class TransformTest : public KernelsTest {
     kernels().inverse_transform(actual.data(), zeros.data(), tables);
     ASSERT_EQ(zeros.words(), actual.words());
   }
+
+  // Any residues, also those of moduli that are larger.
+  void check_sum(std::size_t degree, const LimbTables& tables) {
+    const Modulus& q = tables.modulus;
+    const std::uint64_t bound = std::uint64_t{1} << 61;
+    for (const Fill how : {Fill::random, Fill::largest, Fill::mixed}) {
+      const Row a = row(degree, bound, how);
+      const Row b = row(degree, bound, how);
+      const std::uint64_t weights[2] = {1, below(q.value())};
+      const std::uint64_t shift = below(q.value());
+      const std::uint64_t* const sources[2] = {a.data(), b.data()};
+      for (const std::size_t terms : {std::size_t{1}, std::size_t{2}}) {
+        Row expected(degree);
+        Row actual(degree);
+        actual.copy_from(a);
+        scalar().weighted_sum(expected.data(), sources, weights, terms, bound, nullptr, 0, shift, degree, q);
+        scalar().forward_transform(expected.data(), expected.data(), tables);
+        kernels().forward_transform_of_sum(actual.data(), actual.data(), terms == 1 ? nullptr : b.data(),
+                                           {weights[1], q}, q.negate(shift), tables);
+        ASSERT_EQ(expected.words(), actual.words())
+            << "N = " << degree << ", q = " << q.value() << ", terms = " << terms;
+      }
+    }
+  }
 };
 
 TEST_P(TransformTest, AllSizesOfPrimes) {
-  for (const std::uint64_t prime :
-       primes(1024, {14, 20, 25, 30, 32, 33, 40, 44, 46, 47, 48, 49, 50, 51, 52, 55, 58, 60, 61})) {
+  for (const std::uint64_t prime : primes(
+           1024, {14, 20, 25, 30, 32, 33, 40, 44, 46, 47, 48, 49, 50, 51, 52, 55, 56, 57, 58, 59, 60, 61})) {
     check(1024, prime);
   }
 }
 
 TEST_P(TransformTest, AllDegrees) {
   for (std::size_t degree = 2048; degree <= std::size_t{1} << 17; degree *= 2) {
-    std::vector<int> sizes = {43, 48, 49, 50, 57, 60, 61};
-    if (degree >= std::size_t{1} << 15) sizes = {47, 49, 50, 57, 61};
+    std::vector<int> sizes = {43, 48, 49, 50, 56, 57, 59, 60, 61};
+    if (degree >= std::size_t{1} << 15) sizes = {47, 49, 50, 56, 57, 59, 60, 61};
     for (const std::uint64_t prime : primes(degree, sizes)) check(degree, prime);
   }
 }

@@ -93,6 +93,41 @@ TYPED_TEST_P(IntegerOperations, PlaintextsAndScalars) {
   }
 }
 
+// 3. Plaintexts that were made ready for the products at one level: used there, and right at all levels.
+TYPED_TEST_P(IntegerOperations, PlaintextsForOneLevel) {
+  using S = TypeParam;
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes));
+    const auto& evaluator = session.evaluator;
+    const Values a = session.uniform(), b = session.uniform(), c = session.uniform();
+    const rlwe::Ciphertext x = session.encrypt(a);
+    for (std::size_t level = session.context->parameters().lowest_user_level(); level <= x.meta.level;
+         ++level) {
+      SCOPED_TRACE(level);
+      const rlwe::Plaintext plain = session.encoder.encode(std::vector<std::int64_t>(b.begin(), b.end()), {},
+                                                           session.natural_encoding(), level);
+      ASSERT_NE(plain.lifted, nullptr);
+      EXPECT_EQ(plain.lifted->level, level);
+      session.expect(evaluator.multiply_plain(x, plain), session.multiply(a, b));
+      rlwe::Ciphertext sum = x.clone();
+      evaluator.add_plain_inplace(sum, plain);
+      session.expect(sum, session.add(a, b));
+      const rlwe::Ciphertext* const operands[] = {&x, &x};
+      const rlwe::Plaintext* const factors[] = {&plain, &plain};
+      session.expect(evaluator.dot(operands, factors), session.scale(session.multiply(a, b), 2));
+      // The other message, ready for this level: it is what multiplies.
+      rlwe::Plaintext other = session.encode(c);
+      other.lifted = plain.lifted;
+      session.expect(evaluator.multiply_plain(x, other), session.multiply(a, level == x.meta.level ? b : c));
+    }
+    const std::size_t above = session.context->top_level() + 1;
+    EXPECT_THROW(static_cast<void>(session.encoder.encode(std::vector<std::int64_t>{1}, {},
+                                                          session.natural_encoding(), above)),
+                 LevelError);
+  }
+}
+
 // 4. Products, squares and their sums; lazily relinearized ones too.
 TYPED_TEST_P(IntegerOperations, ProductsAreProducts) {
   using S = TypeParam;
@@ -364,8 +399,8 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(IntegerOperations, DecryptionInvertsEncryption, SumsAreSums, PlaintextsAndScalars,
-                            ProductsAreProducts, PowersAndLongProducts, RotationsAndSums,
-                            BatchesAndBroadcasting, ShortArrays, LargeDegree, InnerProducts,
+                            PlaintextsForOneLevel, ProductsAreProducts, PowersAndLongProducts,
+                            RotationsAndSums, BatchesAndBroadcasting, ShortArrays, LargeDegree, InnerProducts,
                             InnerProductsOfUnlikeOperands);
 
 }  // namespace hemera::testing

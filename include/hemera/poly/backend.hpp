@@ -285,9 +285,12 @@ class Backend {
   /// once.
   void scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                       const ScaledProduct& plan, Workspace& workspace) const;
-  /// Its first half, evaluation form: a over plan.auxiliary(), and t b' over plan.all().
-  void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted, const ConstPolyView& a,
-                     const ConstPolyView& b, const ScaledProduct& plan, Workspace& workspace) const;
+  /// Its first half for one or more pairs, in evaluation form: each a over plan.auxiliary(), and t b' over
+  /// plan.all(). Both outputs have the batches of the first pair, then those of the next; a factor's batch is
+  /// that of its product or 1.
+  void lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                     std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                     const ScaledProduct& plan, Workspace& workspace) const;
 
   // --- Samplers: the rule is in random.hpp. ---
   /// In evaluation form for Distribution::uniform, else in coefficient form. The workspace holds secrets.
@@ -435,8 +438,8 @@ class Backend {
                                  const ConstPolyView& b, const ScaledProduct& plan,
                                  Workspace& workspace) const;
   virtual void do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
-                                const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
-                                Workspace& workspace) const;
+                                std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                                const ScaledProduct& plan, Workspace& workspace) const;
 
   virtual void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
                          const Distribution& distribution, const RnsBase& base,

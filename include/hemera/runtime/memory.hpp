@@ -59,8 +59,8 @@ class Memory {
 
   [[nodiscard]] bool runs_later() const { return runs_later_; }
   /// What the calling thread gives next comes after the operations of other threads that it must not
-  /// overtake: a read after writes, a write after all uses. Throws DeviceError.
-  virtual void before_use(BufferUses& /*uses*/, Access /*access*/) const {}
+  /// overtake: a read after writes, a write after all uses. `pointer`: the buffer's block. Throws DeviceError.
+  virtual void before_use(std::byte* /*pointer*/, BufferUses& /*uses*/, Access /*access*/) {}
 
  protected:
   /// Allocations tell how much is used now, one at a time.
@@ -104,7 +104,7 @@ class Buffer {
 
  private:
   std::byte* announced(Access access) const {
-    if (memory_ != nullptr && memory_->runs_later()) memory_->before_use(uses_, access);
+    if (memory_ != nullptr && memory_->runs_later()) memory_->before_use(data_, uses_, access);
     return data_;
   }
   void release() noexcept;

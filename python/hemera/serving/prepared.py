@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from hemera import _core
-from hemera.ciphertext import Ciphertext, Plaintext
+from hemera.ciphertext import Ciphertext
 from hemera.context import Context
 from hemera.errors import LevelError, MismatchError, NoiseError, ScaleError
 from hemera.evaluator import Evaluator
@@ -20,8 +20,6 @@ from hemera.serving.program import Program
 __all__ = ["PreparedModel", "rules_for"]
 
 _SCALE_TOLERANCE = 2.0**-40
-# Plans of functions are made for each scale of an input and kept: ever new ones would fill the memory.
-_MOST_SCALES = 64
 
 
 class PreparedModel:
@@ -39,7 +37,6 @@ class PreparedModel:
         self._plans = [
             node.operation.plan(program.place(node, params, self._levels)) for node in program.nodes
         ]
-        self._scales: set[float] = set()
         self._settled = _before_rotations(program) if program.scheme == "ckks" else set()
         self._last_use = _last_uses(program)
 
@@ -90,14 +87,14 @@ class PreparedModel:
             ev = keys if keys.context is self._inner else self.bind(keys.keys)
         else:
             ev = self.bind(keys)
-        return self._run(ev, inputs, [])
+        return self._run(ev, inputs)
 
-    def _run(self, ev: Evaluator, inputs: Sequence[Ciphertext], used: list[Plaintext]) -> list[Ciphertext]:
+    def _run(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
         program = self._program
         values: list[Ciphertext | None] = list(self._taken(ev, inputs))
         for number, node in enumerate(program.nodes):
             at = len(values)
-            running = Running(ev, self._plans[number], used)
+            running = Running(ev, self._plans[number])
             result = node.operation.run(running, *self._operands(values, node.operands))
             values.append(_settled(ev, result) if at in self._settled else result)
             for operand in node.operands:
@@ -123,15 +120,8 @@ class PreparedModel:
         """
         if self._inner is not self._context:
             raise MismatchError("capture: another library's ciphertexts are copied, so there is no graph")
-
         ev = evaluator if evaluator.context is self._inner else self.bind(evaluator.keys)
-        # Encoded weights of other scales may take the place of these, which the graph reads.
-        used: list[Plaintext] = []
-
-        def circuit(*xs: Ciphertext) -> list[Ciphertext]:
-            return self._run(ev, xs, used)
-
-        return ev.capture(circuit, *inputs)
+        return ev.capture(lambda *xs: self._run(ev, xs), *inputs)
 
     def _taken(self, ev: Evaluator, inputs: Sequence[Ciphertext]) -> list[Ciphertext]:
         """The inputs, checked and brought to their levels."""
@@ -164,24 +154,15 @@ class PreparedModel:
 
     def _require_scale(self, x: Ciphertext, name: str) -> None:
         """ScaleError for another scale than Hemera's clients encrypt at: weights would be encoded anew for
-        it. Those of other libraries have their own, and a prepared model each. Also for too many scales."""
-        if self._program.scheme != "ckks":
+        it. Those of other libraries have their own, and a prepared model each."""
+        if self._program.scheme != "ckks" or self._context.params != self._interface.params:
             return
         wanted = self._inner._native.level_scale(x.level)
-        if x.scale == wanted or x.scale in self._scales:
-            return
-        own = self._context.params == self._interface.params
-        if own and abs(x.scale / wanted - 1) > _SCALE_TOLERANCE:
+        if abs(x.scale / wanted - 1) > _SCALE_TOLERANCE:
             raise ScaleError(
                 f"input {name!r} has a scale of 2^{math.log2(x.scale):.2f}, and 2^{math.log2(wanted):.2f} is "
                 "needed; encrypt values without scale="
             )
-        if len(self._scales) >= _MOST_SCALES:
-            raise ScaleError(
-                f"inputs with {_MOST_SCALES} different scales came, and input {name!r} has yet another one; "
-                "encrypt values at one scale"
-            )
-        self._scales.add(x.scale)
 
     def _operands(self, values: list[Ciphertext | None], operands: tuple[int, ...]) -> list[Ciphertext]:
         """With as many axes for each, so that those of requests meet."""

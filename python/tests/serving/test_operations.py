@@ -418,22 +418,6 @@ def test_run_refuses_other_inputs() -> None:
     np.testing.assert_allclose(client.decrypt(ciphertext), 0.5, atol=2**-20)
 
 
-def test_ever_new_scales_are_refused() -> None:
-    client = Client(serving.export(lambda x: x * 0.5, inputs=8, name="half", security=None))
-    prepared, ev = client.prepared, client.prepared.bind(client.keys)
-    (exact,) = client.encrypt(np.ones(8))
-
-    def near(steps: int) -> hm.Ciphertext:
-        return client.ctx.encrypt(client.ctx.encode(np.ones(8), scale=exact.scale + steps / 128), client.sk)
-
-    for steps in range(1, 65):
-        prepared.run(ev, [near(steps)])
-    with pytest.raises(hm.errors.ScaleError, match="64 different scales came, and input 'input' has yet"):
-        prepared.run(ev, [near(65)])
-    for known in (exact, near(64)):
-        np.testing.assert_allclose(client.decrypt(prepared.run(ev, [known])), 0.5, atol=2**-20)
-
-
 def test_coefficients_are_refused() -> None:
     params = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
     client = Client(serving.export(lambda x: x + 1, inputs=params.max_slots, name="one", params=params))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +15,6 @@ from hemera import errors
 from hemera.serving import Package
 from hemera.serving.client import LocalModel
 from hemera.serving.graphs import Graphs
-from hemera.serving.operations import Encoded
 from hemera.serving.prepared import PreparedModel
 from hemera.serving.service import Home
 from hemera.serving.sessions import Loader, Session, SessionCache
@@ -157,25 +155,6 @@ def test_a_session_answers_the_same_by_graphs(session: Any, local: LocalModel) -
         assert own.graphs == (at >= 1)
     assert own.memory_bytes > keys
     assert session(graphs=0).graphs == 0
-
-
-def test_a_graph_keeps_the_weights_that_it_reads(package: Package, local: LocalModel) -> None:
-    """Also when others, of other scales, have taken their place: a recording knows addresses."""
-    prepared = package.prepare(local.context)
-    evaluator = prepared.bind(package.generate_keys(local.context, local.secret_key))
-    x = local.context.encrypt(np.ones((1, 8)), local.secret_key)
-    graph = prepared.capture(evaluator, [x])
-    encoded = [plan for plan in prepared._plans if isinstance(plan, Encoded)]
-    assert encoded
-    assert all(each._found for each in encoded)
-    held = local.context.memory_used
-    for each in encoded:
-        each._found.clear()
-    gc.collect()
-    assert local.context.memory_used == held
-    del graph
-    gc.collect()
-    assert local.context.memory_used < held
 
 
 def test_a_device_without_room_gives_up_its_graphs(

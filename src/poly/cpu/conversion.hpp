@@ -48,6 +48,11 @@ inline std::uint64_t largest_modulus(const RnsBase& base) {
   return largest;
 }
 
+/// Whether Kernels::forward_transform_of_sum serves a modulus.
+inline bool transforms_sums(const Kernels& kernels, const arith::Modulus& q) {
+  return kernels.forward_transform_of_sum != nullptr && q.value() >= max_modulus_52;
+}
+
 /// The constants of one plan in the shape that the kernels take them.
 class Converter {
  public:
@@ -62,6 +67,11 @@ class Converter {
   [[nodiscard]] bool centered() const { return centered_; }
   /// Whether `convert` wants a quotient row.
   [[nodiscard]] bool has_quotient() const { return !centered_; }
+
+  /// What is added to the weighted sum of target limb j.
+  [[nodiscard]] std::uint64_t negative_shift(std::size_t j) const {
+    return centered_ ? plan_.target().modulus(j).negate(plan_.center_shift()[j]) : 0;
+  }
 
   /// Source limb i to scaled residues; y may be x.
   void scale(std::uint64_t* y, const std::uint64_t* x, std::size_t i, std::size_t count) const {

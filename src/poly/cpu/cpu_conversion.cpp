@@ -4,6 +4,8 @@
 #include "poly/cpu/conversion.hpp"
 #include "poly/cpu/cpu_backend.hpp"
 #include "poly/cpu/parallel.hpp"
+#include "poly/cpu/transform_part.hpp"
+#include "poly/scratch.hpp"
 
 namespace hemera::poly::cpu {
 
@@ -52,6 +54,45 @@ void CpuBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyVi
                  // What is left of a decryption would tell the plaintext.
                  if (doubtful != nullptr) runtime::secure_zero(scratch.data(), rows * block * sizeof(Limb));
                });
+}
+
+// Moduli from 2^50 on: each limb is made of the centred residues modulo t while it is transformed.
+void CpuBackend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                                  std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                                  const BaseConversion& lift, Workspace& workspace) const {
+  const Converter converter(kernels_, lift);
+  bool fuses = !converter.has_quotient() && scalars.empty();
+  for (std::size_t j = 0; j < lift.target().size(); ++j) {
+    fuses = fuses && transforms_sums(kernels_, lift.target().modulus(j));
+  }
+  if (!fuses) return Backend::do_lift_integers(queue, out, in, factor, scalars, lift, workspace);
+  const Workspace::Frame frame(workspace);
+  const PolyView rows = take(workspace, with_limbs(out.shape, 1));
+  if (workspace.measures()) return;
+  const arith::Modulus& t = lift.source().modulus(0);
+  const arith::ShoupFactor scale(t.multiply(lift.inverse_punctured()[0].operand, t.reduce(factor)), t);
+  for_each_part(queue, rows.shape, 2,
+                [&](std::size_t b, std::size_t c, std::size_t, std::size_t first, std::size_t count) {
+                  kernels_.scale_residues(rows.limb<Limb>(b, c, 0) + first, in.limb<Limb>(b, c, 0) + first,
+                                          scale, true, count, t);
+                });
+  for_each_transform(
+      queue, out.shape, 10,
+      [&](std::size_t b, std::size_t c, std::size_t j) {
+        kernels_.forward_transform_of_sum(out.limb<Limb>(b, c, j), rows.limb<Limb>(b, c, 0), nullptr, {},
+                                          converter.negative_shift(j), tables(lift.target(), j));
+      },
+      [&](std::size_t step, std::size_t b, std::size_t c, std::size_t j, std::size_t part,
+          std::size_t parts) {
+        const TransformPart divided(kernels_, tables(lift.target(), j), part, parts);
+        Limb* const to = out.limb<Limb>(b, c, j);
+        if (step == 1) return divided.forward_rows(to);
+        divided.for_each_column_run([&](std::size_t first, std::size_t count) {
+          const Limb* const y = rows.limb<Limb>(b, c, 0) + first;
+          converter.convert(to + first, &y, nullptr, j, count);
+        });
+        divided.forward_columns(to, to);
+      });
 }
 
 void CpuBackend::do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,

@@ -74,8 +74,15 @@ void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const Co
       queue, out.shape, 10 + rows.summed(),
       [&](std::size_t b, std::size_t c, std::size_t j) {
         Limb* to = out.limb<Limb>(b, c, j);
-        convert(b, c, j, 0, degree);
-        kernels_.forward_transform(to, to, tables(plan.target(), j));
+        const arith::Modulus& q = plan.target().modulus(j);
+        if (rows.dropped() == 1 && transforms_sums(kernels_, q)) {
+          kernels_.forward_transform_of_sum(
+              to, scratch.limb<Limb>(b, c, 0), rows.has_plaintext() ? scratch.limb<Limb>(b, c, 1) : nullptr,
+              plan.dropped_product()[j], q.negate(rows.shift(j)), tables(plan.target(), j));
+        } else {
+          convert(b, c, j, 0, degree);
+          kernels_.forward_transform(to, to, tables(plan.target(), j));
+        }
         finish(b, c, j, 0, degree);
       },
       [&](std::size_t step, std::size_t b, std::size_t c, std::size_t j, std::size_t part,

@@ -127,6 +127,12 @@ class CpuBackend::DigitExtension {
               plan_.extended().modulus(j));
     } else if (targets_[d][j] < 0) {
       coefficients = in.limb<Limb>(b, 0, j);
+    } else if (digit.moduli.size() == 1 && transforms_sums(backend_.kernels_, plan_.extended().modulus(j))) {
+      const auto target = static_cast<std::size_t>(targets_[d][j]);
+      backend_.kernels_.forward_transform_of_sum(out, rows.limb<Limb>(b, 0, first_row_[d]), nullptr, {},
+                                                 converters_[d].negative_shift(target),
+                                                 backend_.tables(plan_.extended(), j));
+      return;
     } else {
       std::vector<const Limb*> y(digit.moduli.size());
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = rows.limb<Limb>(b, 0, first_row_[d] + i);

@@ -41,6 +41,8 @@ class DivisionRows {
   [[nodiscard]] std::size_t dropped() const { return plan_.dropped().size(); }
   /// Rows that the weighted sums take.
   [[nodiscard]] std::size_t summed() const { return dropped() + plan_.plaintext().size(); }
+  /// Whether BGV's correction is the row after the scaled residues.
+  [[nodiscard]] bool has_plaintext() const { return !plan_.plaintext().empty(); }
   /// Those that a division makes of the polynomials of `in`.
   [[nodiscard]] static PolyShape shape(const Division& plan, PolyShape in) {
     const std::size_t dropped = plan.dropped().size();
@@ -99,8 +101,6 @@ class DivisionRows {
   }
 
  private:
-  [[nodiscard]] bool has_plaintext() const { return !plan_.plaintext().empty(); }
-
   const Kernels& kernels_;
   const Division& plan_;
   Converter converter_;

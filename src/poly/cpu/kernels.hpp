@@ -39,6 +39,12 @@ struct Kernels {
   void (*inverse_columns)(std::uint64_t* data, const LimbTables& tables, std::size_t first,
                           std::size_t count);
 
+  /// The forward transform of a[n] + b[n] * factor + shift for q >= 2^50: a and b below 2^61, shift
+  /// canonical; b may be null. out may be a or b. Null where it would gain nothing.
+  void (*forward_transform_of_sum)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                                   const arith::ShoupFactor& factor, std::uint64_t shift,
+                                   const LimbTables& tables) = nullptr;
+
   // --- Element by element over `count` entries. ---
   void (*add)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
               const arith::Modulus& q);

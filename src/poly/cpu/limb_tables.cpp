@@ -34,10 +34,11 @@ void fill(const Modulus& q, std::uint64_t root, int log_degree, TwiddleTable& po
   }
 }
 
-// The order of the 52-bit tables, see LimbTables.
-template <typename Entry>
-TwiddleTable arranged52(std::size_t degree, const Entry& entry) {
+// The order of the tables for vectors, see LimbTables, of entries without their lowest bits.
+TwiddleTable arranged(const TwiddleTable& entries, int dropped_bits) {
+  const std::size_t degree = entries.size();
   TwiddleTable table(degree);
+  const auto entry = [&](std::size_t i) { return entries[i] >> dropped_bits; };
   for (std::size_t i = 0; i < degree / 4; ++i) table[i] = entry(i);
   std::uint64_t* next = table.data() + degree / 4;
   for (std::size_t first = 0; first < degree / 8; first += 8) {
@@ -48,12 +49,6 @@ TwiddleTable arranged52(std::size_t degree, const Entry& entry) {
     }
   }
   return table;
-}
-
-void fill52(const TwiddleTable& powers, const TwiddleTable& quotients, TwiddleTable& powers52,
-            TwiddleTable& quotients52) {
-  powers52 = arranged52(powers.size(), [&](std::size_t i) { return powers[i]; });
-  quotients52 = arranged52(powers.size(), [&](std::size_t i) { return quotients[i] >> 12; });
 }
 
 }  // namespace
@@ -70,9 +65,15 @@ LimbTables make_limb_tables(const RingModulus& modulus, std::size_t degree) {
   fill(q, arith::inverse(modulus.root, q.value()), tables.log_degree, tables.inverse_powers,
        tables.inverse_quotients);
   if (q.value() < max_modulus_52) {
-    fill52(tables.powers, tables.quotients, tables.powers52, tables.quotients52);
-    fill52(tables.inverse_powers, tables.inverse_quotients, tables.inverse_powers52,
-           tables.inverse_quotients52);
+    tables.powers52 = arranged(tables.powers, 0);
+    tables.quotients52 = arranged(tables.quotients, 12);
+    tables.inverse_powers52 = arranged(tables.inverse_powers, 0);
+    tables.inverse_quotients52 = arranged(tables.inverse_quotients, 12);
+  } else {
+    tables.powers64 = arranged(tables.powers, 0);
+    tables.quotients64 = arranged(tables.quotients, 0);
+    tables.inverse_powers64 = arranged(tables.inverse_powers, 0);
+    tables.inverse_quotients64 = arranged(tables.inverse_quotients, 0);
   }
   tables.inverse_degree = {arith::inverse(degree, q.value()), q};
   tables.inverse_degree_twist = {q.multiply(tables.inverse_degree.operand, tables.inverse_powers[1]), q};

@@ -33,11 +33,11 @@ using TwiddleTable = std::vector<std::uint64_t, CacheLineAllocator<std::uint64_t
 /// Twiddle factors in bit-reversed order: entry i of the forward tables belongs to root^reverse_bits(i), of
 /// the inverse tables to its inverse. Quotients are Shoup's, floor(w * 2^64 / q).
 ///
-/// The tables whose names end in 52 are for kernels with a 52-bit multiply; empty unless q < 2^50. Their
-/// quotients are floor(w * 2^52 / q). Up to entry N/4 their order is the same; the factors of the last two
-/// stages follow in an order that gives a vector to each of the 8 blocks of 8 coefficients within 64: at N/4
-/// + 48 b + 8 h + l that of entry N/4 + 2 (8 b + l) + h, h < 2, and at N/4 + 48 b + 16 + 8 h + l that of N/2
-/// + 4 (8 b + l) + h, h < 4.
+/// The tables whose names end in 52 and 64 are for kernels with vectors of eight words. Those of 52 have
+/// quotients floor(w * 2^52 / q) and are empty unless q < 2^50, those of 64 are empty if it is. Up to entry
+/// N/4 their order is the same; the factors of the last two stages follow in an order that gives a vector to
+/// each of the 8 blocks of 8 coefficients within 64: at N/4 + 48 b + 8 h + l that of entry N/4 + 2 (8 b + l)
+/// + h, h < 2, and at N/4 + 48 b + 16 + 8 h + l that of N/2 + 4 (8 b + l) + h, h < 4.
 struct LimbTables {
   arith::Modulus modulus;
   std::size_t degree = 0;
@@ -52,6 +52,10 @@ struct LimbTables {
   TwiddleTable quotients52;
   TwiddleTable inverse_powers52;
   TwiddleTable inverse_quotients52;
+  TwiddleTable powers64;
+  TwiddleTable quotients64;
+  TwiddleTable inverse_powers64;
+  TwiddleTable inverse_quotients64;
   arith::ShoupFactor inverse_degree;  // N^-1
   /// N^-1 * inverse_powers[1]: the factor of the last stage of the inverse.
   arith::ShoupFactor inverse_degree_twist;

@@ -15,11 +15,12 @@
 
 namespace hemera::poly::cuda {
 
-/// x - M q if that is not negative, else x.
+/// x - M q if that is not negative, else x; for x below M q + 2^63, since a sign tells.
 template <unsigned M>
 __device__ __forceinline__ std::uint64_t reduce_once(std::uint64_t x, std::uint64_t q) {
-  const std::uint64_t multiple = M * q;
-  return x >= multiple ? x - multiple : x;
+  const std::uint64_t difference = x - M * q;
+  assert(x < M * q || difference >> 63 == 0);
+  return static_cast<std::int64_t>(difference) < 0 ? x : difference;
 }
 
 /// A sum of products of bytes, by the weight of its bytes: s[0] + 2^8 s[1] + ... + 2^56 s[7] as low + 2^32
@@ -30,9 +31,10 @@ struct ByteSums {
 };
 
 /// Ranges of the integer arithmetics, in units of q: products of values up to 8 are below 2, and words
-/// hold 8. Forward (Cooley-Tukey) a stage adds 2: a first round goes from at most 2 to 4, 6, 8, then reduces
-/// the upper input before each further stage: 6, 6; other rounds take up to 8 and reduce before stages 0 and
-/// 2: 6, 8, 6, 8. Inverse (Gentleman-Sande) sums double: the bound of each register is known when compiling.
+/// hold 8 (M64: 14, see there). Forward (Cooley-Tukey) a stage adds 2: a first round goes from at most 2 to
+/// 4, 6, 8, then reduces the upper input before each further stage: 6, 6; other rounds take up to 8 and
+/// reduce before stages 0 and 2: 6, 8, 6, 8. Inverse (Gentleman-Sande) sums double: the bound of each
+/// register is known when compiling.
 template <class Arithmetic, class TwiddleType>
 struct IntegerArithmetic {
   using Value = std::uint64_t;
@@ -50,7 +52,7 @@ struct IntegerArithmetic {
   static __device__ __forceinline__ Value from_bits(std::uint64_t bits) { return bits; }
   static __device__ __forceinline__ std::uint64_t to_bits(Value value) { return value; }
 
-  template <bool first, int stage, class Modulus>
+  template <bool first, int stage, int stages, class Modulus>
   static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Twiddle& w,
                                                            const Modulus& m) {
     constexpr bool reduces = first ? stage >= 3 : stage % 2 == 0;
@@ -113,12 +115,10 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
     std::uint64_t minus_q;  // a constant of its own: the compiler then adds the product in place
   };
 
-  /// A sum of bytes and a canonical addend are taken to below 2q: the bits from `shift` on are multiplied by
-  /// 2^shift.
+  /// A sum of bytes and a canonical addend, below 2^79 together, are taken to below 2q by their quotient,
+  /// which is at most one too small from q = 2^17 on.
   struct Fold {
-    ShoupTwiddle power;
-    std::uint32_t shift;  // bits of q less one
-    std::uint32_t unused;
+    std::uint64_t reciprocal;  // floor(2^80 / q)
   };
 
   static __host__ bool takes(const arith::Modulus& q) { return q.bits() <= 61; }
@@ -130,17 +130,15 @@ struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
     return {w, quotient};
   }
   static __host__ Fold fold(const arith::Modulus& q) {
-    const auto shift = static_cast<std::uint32_t>(q.bits() - 1);
-    return {twiddle(q.reduce(std::uint64_t{1} << shift), q), shift, 0};
+    return {static_cast<std::uint64_t>((static_cast<arith::uint128>(1) << 80) / q.value())};
   }
   static __device__ __forceinline__ Value fold_bytes(const ByteSums& sums, std::uint64_t addend,
                                                      const Fold& fold, const Modulus& m) {
     const std::uint64_t high = sums.high + (addend >> 32);
     const arith::uint128 sum =
         sums.low + static_cast<std::uint32_t>(addend) + (static_cast<arith::uint128>(high) << 32);
-    const auto top = static_cast<std::uint64_t>(sum >> fold.shift);
-    const std::uint64_t low = static_cast<std::uint64_t>(sum) & ((std::uint64_t{1} << fold.shift) - 1);
-    return reduce_once<1>(multiply(top, fold.power, m) + low, m.q);
+    const std::uint64_t quotient = __umul64hi(static_cast<std::uint64_t>(sum >> 16), fold.reciprocal);
+    return static_cast<std::uint64_t>(sum) + quotient * m.minus_q;
   }
   static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
     const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(table));
@@ -180,8 +178,12 @@ struct alignas(8) MontgomeryTwiddle {
   std::uint64_t operand;  // w 2^64 mod q
 };
 
-/// q < 2^60 with q = 1 mod 2^32: Montgomery's product, word by word; -q^-1 is -1 modulo 2^32, so the
+/// q = 1 mod 2^32 of 40 to 60 bits: Montgomery's product, word by word; -q^-1 is -1 modulo 2^32, so the
 /// reduction words need no multiplication.
+///
+/// Words hold 14 q. Forward a first round of up to four stages goes from at most 2 to 10 without a reduction;
+/// other rounds take up to 10, and reduce the upper inputs to 2 before stage 2: 12, 14, 4, 6 (of one or two
+/// stages: before the first one). Inverse, what passes 7 is reduced to 2.
 struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
   struct Modulus {
@@ -189,14 +191,18 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
     std::uint32_t high;        // q = high 2^32 + 1
     std::uint32_t minus_high;  // 2^32 - high
     std::uint64_t square;      // 2^128 mod q
+    std::uint32_t inverse;     // floor(2^(32 + shift) / (high + 1))
+    std::uint32_t shift;       // bits of high less one
   };
 
   static __host__ bool takes(const arith::Modulus& q) {
-    return q.bits() <= 60 && (q.value() & 0xffffffffU) == 1 && q.value() >> 32 != 0;
+    return q.bits() <= 60 && q.bits() >= 40 && (q.value() & 0xffffffffU) == 1;
   }
   static __host__ Modulus modulus(const arith::Modulus& q) {
     const auto high = static_cast<std::uint32_t>(q.value() >> 32);
-    return {q.value(), high, 0 - high, q.power(2, 128)};
+    const auto shift = static_cast<std::uint32_t>(q.bits() - 33);
+    const std::uint64_t inverse = (std::uint64_t{1} << (32 + shift)) / (std::uint64_t{high} + 1);
+    return {q.value(), high, 0 - high, q.power(2, 128), static_cast<std::uint32_t>(inverse), shift};
   }
   static __host__ Twiddle twiddle(std::uint64_t w, const arith::Modulus& q) {
     return {q.reduce(static_cast<arith::uint128>(w) << 64)};
@@ -204,7 +210,7 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   static __device__ __forceinline__ Twiddle read(const Twiddle* table, const Modulus&) {
     return {__ldg(reinterpret_cast<const unsigned long long*>(&table->operand))};
   }
-  /// a w for a < 2^63 and canonical w; in (0, 1.5 q].
+  /// a w for a < 2^64 - 2^61 and canonical w; in (0, q + a / 16], so below 2q.
   ///
   /// A step adds (2^32 - t) q to a sum whose low word is t and divides by 2^32. With the high words c that is
   /// c + 1 + 2^32 (high - t) + t (2^32 - high): one product.
@@ -236,7 +242,7 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
         : "r"(a0), "r"(a1), "r"(w0), "r"(w1), "r"(m.high), "r"(m.minus_high));
     return static_cast<std::uint64_t>(high) << 32 | low;
 #else
-    assert(a >> 63 == 0 && w.operand < m.q);
+    assert(a >> 61 < 7 && w.operand < m.q);
     arith::uint128 sum = static_cast<arith::uint128>(a) * w.operand;
     for (int word = 0; word < 2; ++word) {
       const std::uint64_t factor = (std::uint64_t{1} << 32) - static_cast<std::uint32_t>(sum);
@@ -245,6 +251,56 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
     return static_cast<std::uint64_t>(sum);
 #endif
   }
+
+  /// From at most 14 q to below 2 q: the quotient from the upper words is at most one too small.
+  static __device__ __forceinline__ Value reduce(Value x, const Modulus& m) {
+    assert(x <= 14 * m.q);
+    const std::uint32_t quotient = __umulhi(static_cast<std::uint32_t>(x >> 32), m.inverse) >> m.shift;
+    // Less quotient 2^32 high, and less the quotient.
+    const std::uint32_t high = static_cast<std::uint32_t>(x >> 32) + quotient * m.minus_high;
+    return (static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint32_t>(x)) - quotient;
+  }
+  template <bool first, int stage, int stages>
+  static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Twiddle& w,
+                                                           const Modulus& m) {
+    assert(a <= 14 * m.q && b <= 14 * m.q);
+    constexpr int reducing = first ? 4 : stages < 3 ? 0 : 2;
+    const Value u = stage == reducing ? reduce(a, m) : a;
+    assert(u <= 12 * m.q);
+    const Value product = multiply(b, w, m);
+    a = u + product;
+    b = u + 2 * m.q - product;
+  }
+  static __device__ __forceinline__ std::uint64_t finish_forward(Value x, const Modulus& m) {
+    return reduce_once<1>(reduce(x, m), m.q);
+  }
+  static constexpr int inverse_bound(int stage, int index) {
+    int bound = 2;
+    for (int s = 0; s < stage; ++s) bound = (index >> s & 1) != 0 ? 2 : 2 * (bound > 7 ? 2 : bound);
+    return bound;
+  }
+  template <int stage, int index, bool last>
+  static __device__ __forceinline__ void inverse_butterfly(Value& a, Value& b, const Twiddle& w,
+                                                           const Twiddle& scale, const Modulus& m) {
+    constexpr int before = inverse_bound(stage, index);
+    constexpr unsigned bound = before > 7 ? 2 : before;
+    assert(a <= before * m.q && b <= before * m.q);
+    const Value u = before > 7 ? reduce(a, m) : a;
+    const Value v = before > 7 ? reduce(b, m) : b;
+    const Value sum = u + v;
+    a = last ? multiply(sum, scale, m) : sum;
+    b = multiply(u - v + bound * m.q, w, m);
+  }
+  template <int stages, int index>
+  static __device__ __forceinline__ void end_inverse_round(Value& x, const Modulus& m) {
+    constexpr int bound = inverse_bound(stages, index);
+    if (bound > 4) {
+      x = reduce(x, m);
+    } else if (bound > 2) {
+      x = reduce_once<2>(x, m.q);
+    }
+  }
+
   struct Fold {};
   static __host__ Fold fold(const arith::Modulus&) { return {}; }
   /// 2^-64 of the sum and the addend, below 1.1 q.
@@ -252,7 +308,7 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
                                                      const Modulus& m) {
     return lower(sums.low + addend + (static_cast<arith::uint128>(sums.high) << 32), m);
   }
-  /// 2^64 a, for a < 2^63; in (0, 1.5 q].
+  /// 2^64 a; ranges are those of multiply.
   static __device__ __forceinline__ Value raise(Value a, const Modulus& m) {
     return multiply(a, {m.square}, m);
   }
@@ -344,6 +400,10 @@ struct F64 {
   }
   static __device__ __forceinline__ Value multiply(Value a, const Factor& w, const Modulus& m) {
     assert(a <= 4 * m.q && a >= -4 * m.q);
+    return multiply_wide(a, w, m);
+  }
+  /// For |a| up to 4q or 2^33.
+  static __device__ __forceinline__ Value multiply_wide(Value a, const Factor& w, const Modulus& m) {
     const double product = __dmul_rn(a, w.operand);
     const double multiple = __dadd_rn(__fma_rn(a, w.quotient, round), -round);
     const double error = __fma_rn(a, w.operand, -product);
@@ -361,7 +421,7 @@ struct F64 {
     return integer + (m.word & (0 - (integer >> 63)));
   }
 
-  template <bool first, int stage>
+  template <bool first, int stage, int stages>
   static __device__ __forceinline__ void forward_butterfly(Value& a, Value& b, const Factor& w,
                                                            const Modulus& m) {
     constexpr bool reduces = first ? stage == 4 : stage == 0;

@@ -121,8 +121,8 @@ class CudaBackend final : public Backend {
   void do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                          const ScaledProduct& plan, Workspace& workspace) const override;
   void do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
-                        const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
-                        Workspace& workspace) const override;
+                        std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                        const ScaledProduct& plan, Workspace& workspace) const override;
 
   void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
                  const Distribution& distribution, const RnsBase& base, Workspace& workspace) const override;
@@ -176,6 +176,8 @@ class CudaBackend final : public Backend {
   /// Whether a way is open that is not above the forced one.
   [[nodiscard]] bool allows(Way way) const { return !forced_way_ || way <= *forced_way_; }
   [[nodiscard]] bool takes_clusters(bool clusters, bool passes, std::size_t limbs_of_batch) const;
+  /// Whether clusters take the operands of so many products.
+  [[nodiscard]] bool takes_clusters(const ScaledProduct& plan, std::size_t batch) const;
   [[nodiscard]] Way way(const ModUp& up, std::size_t batch, Word key) const;
   [[nodiscard]] Way way(const Division& down, const PolyShape& in) const;
   [[nodiscard]] Way way(const ModUp& up, const Division* down, std::size_t batch, Word key) const;

@@ -1,8 +1,10 @@
 // BFV's product in few passes: both operands are lifted together, and products are made where rows end.
 #include <algorithm>
 
+#include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/cuda_backend.hpp"
 #include "poly/cuda/fused/passes.hpp"
+#include "poly/cuda/tuning.hpp"
 #include "poly/scratch.hpp"
 #include "poly/shapes.hpp"
 
@@ -34,9 +36,11 @@ struct SumShapes {
   }
 };
 
-// Lazy columns of a over P, and of t b' over Q and P, one after the other.
-void lift(const Launcher& where, const PolyView& lifted, const ConstPolyView& a, const ConstPolyView& b,
-          const ScaledProduct& plan, const FusedProduct& fused, const LiftShapes& shapes,
+using Views = std::span<const ConstPolyView>;
+
+// Lazy columns of each a over P, and of t b' over Q and P, one after the other.
+void lift(const Launcher& where, const PolyView& lifted, Views a, Views b, const ScaledProduct& plan,
+          const FusedProduct& fused, const LiftShapes& shapes, bool in_clusters,
           runtime::Workspace& workspace) {
   const runtime::Workspace::Frame frame(workspace);
   const Arithmetic chosen = fused.arithmetic;
@@ -45,40 +49,58 @@ void lift(const Launcher& where, const PolyView& lifted, const ConstPolyView& a,
   if (workspace.measures()) return;
   const std::size_t limbs = plan.base().size();
   const std::span inputs(fused.inputs);
-  if (same_view(a, b)) {
-    scaled_rows(where, chosen, between, a, a, limbs, {}, inputs.first(limbs));
+  if (in_clusters) {
+    cluster_operands(where, chosen, residues, a[0], b[0], inputs, fused.operands);
+  } else if (a.size() > 1) {
+    scaled_rows(where, chosen, between, a, b, inputs);
+    scaled_columns(where, chosen, residues, between, fused.both, fused.operands);
+  } else if (same_view(a[0], b[0])) {
+    scaled_rows(where, chosen, between, a[0], a[0], limbs, {}, inputs.first(limbs));
     scaled_columns(where, chosen, residues, between, inputs, fused.operands);
   } else {
-    scaled_rows(where, chosen, between, a, b, limbs, {}, inputs);
+    scaled_rows(where, chosen, between, a[0], b[0], limbs, {}, inputs);
     scaled_columns(where, chosen, residues, between, fused.both, fused.operands);
   }
-  if (fused.lift.quotient != Quotient::chained) rescale_operand(where, residues, fused.rescale);
+  if (fused.lift.quotient != Quotient::chained) rescale_operand(where, chosen, residues, fused.rescale);
   convert_columns(where, chosen, lifted, residues, 2, fused.lift);
+}
+
+// How many pairs are lifted at a time.
+std::size_t pairs_together(std::size_t pairs, const PolyShape& pair, const LiftShapes& shapes) {
+  const std::size_t bytes = bytes_of(shapes.lifted) + bytes_of(shapes.residues) + bytes_of(shapes.between);
+  return std::max<std::size_t>(1, std::min({pairs, pairs_per_launch, pair_batches_per_launch / pair.batch,
+                                            tuning::lifted_bytes_together / bytes}));
 }
 
 }  // namespace
 
-void CudaBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
-                                   const ConstPolyView& a, const ConstPolyView& b, const ScaledProduct& plan,
-                                   Workspace& workspace) const {
+void CudaBackend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted, Views a,
+                                   Views b, const ScaledProduct& plan, Workspace& workspace) const {
   const FusedProduct& fused = fused_.of(plan);
   if (!fused.usable || !allows(Way::passes))
     return Backend::do_lift_operands(queue, a_lifted, b_lifted, a, b, plan, workspace);
-  const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
-  PolyShape out = a.shape;
-  out.batch = std::max(a.shape.batch, b.shape.batch);
-  const LiftShapes shapes(out, plan, fused);
-  const PolyView lifted = take(workspace, shapes.lifted);
-  lift(where, lifted, a, b, plan, fused, shapes, workspace);
-  if (workspace.measures()) return;
   const std::size_t added = plan.auxiliary().size();
-  const auto rows = [&](const PolyView& to, std::size_t first, const RnsBase& base) {
-    forward_rows(where, fused.arithmetic, to, lifted.batches(0, to.shape.batch).limbs(first, base.size()),
-                 base);
-  };
-  rows(a_lifted, 0, plan.auxiliary());
-  rows(b_lifted, added, plan.all());
+  PolyShape pair = a_lifted.shape;
+  pair.batch /= a.size();
+  const std::size_t together = pairs_together(a.size(), pair, LiftShapes(pair, plan, fused));
+  for (std::size_t first = 0; first < a.size(); first += together) {
+    const std::size_t count = std::min(together, a.size() - first);
+    const Workspace::Frame frame(workspace);
+    PolyShape all = pair;
+    all.batch *= count;
+    const LiftShapes shapes(all, plan, fused);
+    const PolyView lifted = take(workspace, shapes.lifted);
+    lift(where, lifted, a.subspan(first, count), b.subspan(first, count), plan, fused, shapes, false,
+         workspace);
+    if (workspace.measures()) return;  // the first part is the largest
+    const auto rows = [&](const PolyView& to, std::size_t limb, const RnsBase& base) {
+      forward_rows(where, fused.arithmetic, to.batches(first * pair.batch, all.batch),
+                   lifted.limbs(limb, base.size()), base);
+    };
+    rows(a_lifted, 0, plan.auxiliary());
+    rows(b_lifted, added, plan.all());
+  }
 }
 
 void CudaBackend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
@@ -94,7 +116,8 @@ void CudaBackend::do_scaled_product(Queue& queue, const PolyView& out, const Con
   const LiftShapes lifts(out.shape, plan, fused);
   const SumShapes shapes(out.shape, plan, division);
   const PolyView lifted = take(workspace, lifts.lifted);
-  lift(where, lifted, a, b, plan, fused, lifts, workspace);
+  lift(where, lifted, Views(&a, 1), Views(&b, 1), plan, fused, lifts, takes_clusters(plan, out.shape.batch),
+       workspace);
   const PolyView sums = take(workspace, shapes.sums);
   const PolyView remainders = take(workspace, shapes.remainders);
   const PolyView delta = take(workspace, shapes.delta);

@@ -26,6 +26,12 @@ bool CudaBackend::takes_clusters(bool clusters, bool passes, std::size_t limbs_o
   return forced_way_.has_value() || !passes || limbs_of_batch <= tuning::most_cluster_limbs;
 }
 
+bool CudaBackend::takes_clusters(const ScaledProduct& plan, std::size_t batch) const {
+  const bool clusters = cluster_shared_bytes_ != 0 && ring()->log_degree() - 8 == cluster_operands_log_rows;
+  // Both components of both operands.
+  return takes_clusters(clusters, true, 4 * batch * plan.base().size());
+}
+
 Way CudaBackend::way(const ModUp& up, std::size_t batch, Word key) const {
   const bool passes = allows(Way::passes) && fused_.of(up).usable;
   // Where clusters are quickest latency bounds, not memory.

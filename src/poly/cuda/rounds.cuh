@@ -84,7 +84,7 @@ __device__ __forceinline__ void forward_round(typename A::Value* x, const Load& 
       const auto w = twiddle((1 << s) + g);
       unroll<half>([&](auto j) {
         constexpr int a = 2 * half * g + decltype(j)::value;
-        A::template forward_butterfly<first, s>(x[a], x[a + half], w, m);
+        A::template forward_butterfly<first, s, log_radix>(x[a], x[a + half], w, m);
       });
     });
   });
@@ -251,7 +251,7 @@ struct RowShare {
     const auto root = twiddle(1U);
     unroll<4>([&](auto j) {
       constexpr int a = decltype(j)::value;
-      A::template forward_butterfly<false, 0>(x[a], x[a + 4], root, m);
+      A::template forward_butterfly<false, 0, 4>(x[a], x[a + 4], root, m);
     });
     exchange(x);
     unroll<3>([&](auto stage) {
@@ -262,7 +262,7 @@ struct RowShare {
         const auto w = twiddle((1U << s) + (half() << (s - 1)) + g);
         unroll<distance>([&](auto j) {
           constexpr int a = 2 * distance * g + decltype(j)::value;
-          A::template forward_butterfly<false, s>(x[a], x[a + distance], w, m);
+          A::template forward_butterfly<false, s, 4>(x[a], x[a + distance], w, m);
         });
       });
     });
@@ -314,16 +314,6 @@ __host__ __device__ constexpr std::size_t first_pair(std::size_t row, std::size_
 /// From two words to a pair, and back.
 __device__ __forceinline__ ulonglong2 paired(std::uint64_t x, std::uint64_t y) {
   return make_ulonglong2(static_cast<std::uint32_t>(x) | y << 32, x >> 32 | (y >> 32) << 32);
-}
-/// Word n of a limb of pairs.
-__device__ __forceinline__ std::uint64_t load_paired(const std::uint64_t* limb, unsigned n) {
-  const auto* halves = reinterpret_cast<const std::uint32_t*>(limb) + (4 * (n / 2) + n % 2);
-  return halves[0] | static_cast<std::uint64_t>(halves[2]) << 32;
-}
-__device__ __forceinline__ void store_paired(std::uint64_t* limb, unsigned n, std::uint64_t word) {
-  auto* halves = reinterpret_cast<std::uint32_t*>(limb) + (4 * (n / 2) + n % 2);
-  halves[0] = static_cast<std::uint32_t>(word);
-  halves[2] = static_cast<std::uint32_t>(word >> 32);
 }
 
 /// How a block of threads shares a tile of 16 columns of length 2^log_rows.

@@ -41,6 +41,11 @@ inline constexpr std::size_t most_sources_of_computed_quotients = 4;
 inline constexpr std::size_t most_sources_of_computed_quotients_in_small_rings = 8;
 inline constexpr int largest_log_degree_of_small_rings = 14;
 
+/// Operands of a sum of BFV's products are lifted together while they and their scratch take up to so many
+/// bytes. Eight pairs one by one and together: 210 and 123 (2^13, 3 x 54), 418 and 243 (2^14, 8 x 36). Not
+/// measured at other bounds.
+inline constexpr std::size_t lifted_bytes_together = std::size_t{256} << 20;
+
 /// Below so many rows each has a warp where it would have half of one (not in FP64, whose rounds take too
 /// little). Set with the kernels of BFV's product (73614c6); not measured alone.
 inline constexpr std::size_t few_rows = 512;

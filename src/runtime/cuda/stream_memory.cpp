@@ -30,9 +30,10 @@ StreamMemory::~StreamMemory() {
 
 // --- Order of uses ---
 
-void StreamMemory::before_use(BufferUses& uses, Access access) const {
+void StreamMemory::before_use(std::byte* pointer, BufferUses& uses, Access access) {
   streams_->require_this_process();
   const unsigned own = streams_->index();
+  if (own == Streams::recording) lend(pointer);
   std::uint32_t others = 0;
   if (access == Access::read) {
     const std::uint32_t seen = uses.streams.load();
@@ -53,6 +54,29 @@ void StreamMemory::before_use(BufferUses& uses, Access access) const {
   } else if (uses.streams.load() != bit(own)) {
     uses.streams = bit(own);
     uses.writer = own;
+  }
+}
+
+// --- Blocks of before a recording ---
+
+void StreamMemory::lend(std::byte* pointer) {
+  const std::lock_guard lock(mutex_);
+  const auto owner = owners_.find(pointer);
+  if (owner != owners_.end() && owner->second == recording_) return;
+  if (recording_->borrowed.insert(pointer).second) ++lent_[pointer].arenas;
+}
+
+void StreamMemory::take_back(std::byte* pointer) {
+  const auto found = lent_.find(pointer);
+  if (--found->second.arenas != 0) return;
+  const std::optional<Parked> released = found->second.released;
+  lent_.erase(found);
+  if (!released) return;
+  used_ -= size_class(released->bytes, alignment);
+  if (const auto owner = owners_.find(pointer); owner != owners_.end()) {
+    owner->second->parked.push_back(*released);
+  } else {
+    keep(pointer, released->bytes, released->secrecy, 0);
   }
 }
 
@@ -142,6 +166,11 @@ void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrec
   if (!streams_->of_this_process()) return;
   const std::size_t block_bytes = size_class(bytes, alignment);
   const std::lock_guard lock(mutex_);
+  const auto lent = lent_.find(pointer);
+  if (lent != lent_.end()) {
+    lent->second.released = {pointer, bytes, secrecy};
+    return;
+  }
   used_ -= block_bytes;
   const bool records = streams_->records_here();
   try {
@@ -150,9 +179,8 @@ void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrec
       if (secrecy == Secrecy::secret) cudaMemsetAsync(pointer, 0, bytes, streams_->current().get());
       owner->second->free.put(pointer, block_bytes);
     } else if (records) {
-      // It was filled before the recording, whose replays read it again.
+      // What it waits for is not in the recording.
       recording_->parked.push_back({pointer, bytes, secrecy});
-      owners_[pointer] = recording_;
     } else if (owner != owners_.end()) {
       owner->second->parked.push_back({pointer, bytes, secrecy});
     } else {
@@ -214,6 +242,7 @@ void StreamMemory::dissolve(const std::shared_ptr<Arena>& arena) noexcept {
       kept_bytes_ += bytes * blocks.size();
     }
     for (const Parked& parked : arena->parked) keep(parked.block, parked.bytes, parked.secrecy, 0);
+    for (std::byte* block : arena->borrowed) take_back(block);
   } catch (const std::exception&) {
     // No room to remember all blocks, or the device has failed: they stay taken.
   }

@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "hemera/runtime/memory.hpp"
@@ -23,7 +25,8 @@ namespace hemera::runtime::cuda {
 /// thread, and repeated reads, wait for nothing.
 ///
 /// While a thread records, its blocks belong to the recording: they are reused within it alone, because a
-/// replay uses the same addresses again. So do blocks that it releases.
+/// replay uses the same addresses again. Blocks of before that it uses are lent to the recording: when they
+/// are released they stay as they are, and count as used, until no recording that uses them is left.
 class StreamMemory final : public Memory {
  public:
   /// `limit`: bytes that may be taken from the device in all, blocks kept for reuse included; 0: as many as
@@ -38,7 +41,7 @@ class StreamMemory final : public Memory {
                const BufferUses& uses) noexcept override;
   [[nodiscard]] std::size_t used() const override;
   [[nodiscard]] std::size_t available() const override;
-  void before_use(BufferUses& uses, Access access) const override;
+  void before_use(std::byte* pointer, BufferUses& uses, Access access) override;
 
  private:
   friend class Recorder;
@@ -57,7 +60,12 @@ class StreamMemory final : public Memory {
   };
   struct Arena {
     Kept free;
-    std::vector<Parked> parked;  // released, and not to be reused or zeroed while there are replays
+    std::vector<Parked> parked;                // released, and not to be reused or zeroed while there are replays
+    std::unordered_set<std::byte*> borrowed;  // blocks of before
+  };
+  struct Lent {
+    std::size_t arenas = 0;  // that use it
+    std::optional<Parked> released;
   };
 
   // All that follow: under the mutex.
@@ -66,6 +74,10 @@ class StreamMemory final : public Memory {
   std::byte* allocate_block(std::size_t bytes, std::size_t block_bytes);
   /// Throws DeviceError.
   void keep(std::byte* pointer, std::size_t bytes, Secrecy secrecy, std::uint32_t uses);
+  /// The thread's recording uses the block.
+  void lend(std::byte* pointer);
+  /// One recording fewer uses the block. Throws DeviceError.
+  void take_back(std::byte* pointer);
   void give_back_kept() noexcept;
   [[noreturn]] void fail(std::size_t bytes) const;
 
@@ -81,6 +93,7 @@ class StreamMemory final : public Memory {
   std::size_t used_ = 0;
   std::shared_ptr<Arena> recording_;  // that of the thread that records
   std::unordered_map<std::byte*, std::shared_ptr<Arena>> owners_;
+  std::unordered_map<std::byte*, Lent> lent_;
 };
 
 }  // namespace hemera::runtime::cuda

@@ -79,22 +79,23 @@ class HpsOverQMultiplier final : public Multiplier {
                          std::span<const Operands> products) const {
     const poly::Backend& backend = context.backend();
     const poly::RnsBase& auxiliary = plan_.auxiliary();
-    std::vector<poly::Poly> lifted;
-    std::vector<poly::ConstPolyView> a_base, b_base, a_auxiliary, b_auxiliary;
-    for (const auto& [a, b] : products) {
-      poly::Poly left = context.make_poly(a.shape.batch, 2, auxiliary, Form::evaluation);
-      poly::Poly right = context.make_poly(b.shape.batch, 2, plan_.all(), Form::evaluation);
-      auto workspace = context.make_workspace();
-      backend.lift_operands(context.queue(), left.view(), right.view(), a, b, plan_, workspace);
-      const poly::ConstPolyView whole = std::as_const(right).view();
-      a_base.push_back(a);
-      b_base.push_back(whole.limbs(0, base().size()));
-      a_auxiliary.push_back(std::as_const(left).view());
-      b_auxiliary.push_back(whole.limbs(base().size(), auxiliary.size()));
-      lifted.push_back(std::move(left));
-      lifted.push_back(std::move(right));
+    const std::size_t batch = out.shape.batch;
+    std::vector<poly::ConstPolyView> a, b, b_base, a_auxiliary, b_auxiliary;
+    for (const Operands& operands : products) {
+      a.push_back(operands.a);
+      b.push_back(operands.b);
     }
-    context.inner_product(out.limbs(0, base().size()), a_base, b_base, base());
+    poly::Poly left = context.make_poly(products.size() * batch, 2, auxiliary, Form::evaluation);
+    poly::Poly right = context.make_poly(products.size() * batch, 2, plan_.all(), Form::evaluation);
+    auto workspace = context.make_workspace();
+    backend.lift_operands(context.queue(), left.view(), right.view(), a, b, plan_, workspace);
+    for (std::size_t i = 0; i < products.size(); ++i) {
+      const poly::ConstPolyView whole = std::as_const(right).view().batches(i * batch, batch);
+      b_base.push_back(whole.limbs(0, base().size()));
+      a_auxiliary.push_back(std::as_const(left).view().batches(i * batch, batch));
+      b_auxiliary.push_back(whole.limbs(base().size(), auxiliary.size()));
+    }
+    context.inner_product(out.limbs(0, base().size()), a, b_base, base());
     context.inner_product(out.limbs(base().size(), auxiliary.size()), a_auxiliary, b_auxiliary, auxiliary);
   }
 

@@ -65,20 +65,26 @@ Encoder::Encoder(std::shared_ptr<const Context> context) : context_(std::move(co
   require_integers(*context_, "IntegerEncoder");
 }
 
-Plaintext Encoder::encode(std::span<const std::int64_t> values, const BatchShape& batch,
-                          Encoding encoding) const {
+Plaintext Encoder::encode(std::span<const std::int64_t> values, const BatchShape& batch, Encoding encoding,
+                          std::optional<std::size_t> level) const {
   const Context& context = *context_;
   const std::size_t count = values_of_each(context, values.size(), batch, encoding);
   require_in_range(context, values);
   const rlwe::DeviceValues given(context, rlwe::readable(values), Secrecy::secret);
   given.upload();
-  return encode({.data = given.data(), .batch = rlwe::batch_count(batch), .count = count}, batch, encoding);
+  return encode({.data = given.data(), .batch = rlwe::batch_count(batch), .count = count}, batch, encoding,
+                level);
 }
 
-Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& batch, Encoding encoding) const {
+Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& batch, Encoding encoding,
+                          std::optional<std::size_t> level) const {
   const Context& context = *context_;
   const std::size_t objects = rlwe::batch_count(batch);
   const std::size_t count = values_of_each(context, values.batch * values.count, batch, encoding);
+  if (level && *level > context.top_level()) {
+    throw LevelError("encode: level " + std::to_string(*level) + " is above the top level " +
+                     std::to_string(context.top_level()));
+  }
   const poly::Backend& backend = context.backend();
   const poly::RnsBase& base = context.plain_base();
   Plaintext result{context_, {}, context.make_poly(objects, 1, base, Form::coefficient, Secrecy::secret)};
@@ -92,6 +98,10 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
                          slots ? Form::evaluation : Form::coefficient,
                          context.parameters().literal().galois_generator, base);
   if (slots) backend.inverse_transform(context.queue(), view, view, base);
+  if (level) {
+    result.lifted = std::make_shared<const Plaintext::Lifted>(
+        Plaintext::Lifted{*level, place_factor(context, result, *level, Secrecy::secret)});
+  }
   return result;
 }
 

@@ -185,11 +185,13 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   result.meta.noise_log2 =
       x.meta.noise_log2 + rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus());
   // The message itself, or times the factor of the level: it multiplies the one placed in the ciphertext.
-  const std::size_t level = result.meta.level;
-  poly::Poly lifted =
-      place(own, b, level, {.factor = own.scales().level_factor(level)}, runtime::Secrecy::open);
-  result.b = std::as_const(lifted).view();
-  result.hold(std::move(lifted));
+  if (b.lifted != nullptr && b.lifted->level == result.meta.level) {
+    result.b = b.lifted->poly.view();
+  } else {
+    poly::Poly lifted = place_factor(own, b, result.meta.level, runtime::Secrecy::open);
+    result.b = std::as_const(lifted).view();
+    result.hold(std::move(lifted));
+  }
   result.hold(std::move(lowered.poly));
   return result;
 }

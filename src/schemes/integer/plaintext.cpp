@@ -28,6 +28,11 @@ poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext,
   return placed;
 }
 
+poly::Poly place_factor(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
+                        runtime::Secrecy secrecy) {
+  return place(context, plaintext, level, {.factor = context.scales().level_factor(level)}, secrecy);
+}
+
 std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base) {
   std::vector<std::uint64_t> result(base.size());
   for (std::size_t i = 0; i < base.size(); ++i) result[i] = base.modulus(i).reduce_signed(value);

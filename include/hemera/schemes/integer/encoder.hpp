@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,13 +22,17 @@ class Encoder {
 
   /// values: [batch, count], row-major, count = values.size() / batch_count(batch) in [1, N]; missing values
   /// are 0. Values are taken modulo t and must lie in (-t, t) (ParameterError otherwise). Slot encoding needs
-  /// a prime t = 1 mod 2N. The plaintext is for the top level.
+  /// a prime t = 1 mod 2N. The plaintext is for ciphertexts of all levels. Where those that it will multiply
+  /// are known to have `level`, it is made ready for them, and keeps as much memory as one polynomial of
+  /// them; otherwise each product makes it ready. LevelError for a level above the top.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::int64_t> values, const rlwe::BatchShape& batch,
-                                       rlwe::Encoding encoding = rlwe::Encoding::slots) const;
+                                       rlwe::Encoding encoding = rlwe::Encoding::slots,
+                                       std::optional<std::size_t> level = std::nullopt) const;
   /// Encodes values that already lie in the context's memory. The work is put in the context's queue: nothing
   /// is copied and nobody waits, so the range is not checked, and any 64-bit values are taken modulo t.
   [[nodiscard]] rlwe::Plaintext encode(const poly::IntegerView& values, const rlwe::BatchShape& batch,
-                                       rlwe::Encoding encoding = rlwe::Encoding::slots) const;
+                                       rlwe::Encoding encoding = rlwe::Encoding::slots,
+                                       std::optional<std::size_t> level = std::nullopt) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
   /// [0, t). NoiseError for a decryption whose noise left less than one bit of budget (bfv.hpp).
   [[nodiscard]] std::vector<std::int64_t> decode(const rlwe::Plaintext& plaintext,

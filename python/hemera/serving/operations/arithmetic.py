@@ -169,7 +169,7 @@ class AddArray(Operation):
         return Encoded(self.values, product=False)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.add(xs[0], at.operand(at.plan, xs[0]))
+        return at.ev.add(xs[0], at.plan.for_operand(at.ev, xs[0]))
 
     def clear(self, *xs: Array) -> Array:
         return xs[0] + _filled(self.values, xs[0].shape[-1])
@@ -195,7 +195,7 @@ class MultiplyArray(Operation):
         return Encoded(self.values, product=True)
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.multiply(xs[0], at.operand(at.plan, xs[0]))
+        return at.ev.multiply(xs[0], at.plan.for_operand(at.ev, xs[0]))
 
     def clear(self, *xs: Array) -> Array:
         return xs[0] * _filled(self.values, xs[0].shape[-1])
@@ -227,7 +227,7 @@ class DotArrays(Operation):
         return [Encoded(array, product=True) for array in self.values]
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.dot(xs, [at.operand(each, x) for each, x in zip(at.plan, xs, strict=True)])
+        return at.ev.dot(xs, [each.for_operand(at.ev, x) for each, x in zip(at.plan, xs, strict=True)])
 
     def clear(self, *xs: Array) -> Array:
         pairs = zip(xs, self.values, strict=True)

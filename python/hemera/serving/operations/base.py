@@ -91,14 +91,6 @@ class Running:
     ev: Evaluator
     plan: Any
     """What `Operation.plan` made."""
-    used: list[Plaintext]
-    """Takes the plaintexts of operands: a graph keeps those that it was captured with."""
-
-    def operand(self, encoded: Encoded, x: Ciphertext) -> Plaintext:
-        """The plaintext of an array that is added to or multiplied with `x`."""
-        plain = encoded.for_operand(self.ev, x)
-        self.used.append(plain)
-        return plain
 
 
 class Operation(ABC):

@@ -31,6 +31,7 @@ struct Factor64 {
   Vector quotient_top;   // floor(w' / 2^12)
   Vector quotient_rest;  // the low 12 bits of w', times 2^40; what lies above 52 bits is not read
 
+  Factor64() = default;
   HEMERA_VECTOR_FUNCTION Factor64 make(Vector operand, Vector quotient) {
     return Factor64(operand, shift_right<12>(quotient), shift_left<40>(quotient));
   }
@@ -79,10 +80,21 @@ HEMERA_VECTOR_FUNCTION Vector canonical64(Vector x, const Modulus64& q) {
   return fold(fold(x, q.twice_q), q.q);
 }
 
-/// Any word mod q, canonical, for q >= 2^14: the quotient by the ratio is at most two too small.
-HEMERA_VECTOR_FUNCTION Vector reduce64(Vector x, const Modulus64& q) {
+/// Any word mod q, for q >= 2^14, in [0, 3q): the quotient by the ratio is less than 1 + x / 2^64 + 2^12 / q
+/// too small.
+HEMERA_VECTOR_FUNCTION Vector reduce64_lazy(Vector x, const Modulus64& q) {
   const Vector quotient = add_high52(zero(), shift_right<12>(x), q.ratio);
-  return fold(fold(subtract(x, multiply_low(quotient, q.q)), q.twice_q), q.q);
+  return subtract(x, multiply_low(quotient, q.q));
+}
+
+/// x mod q, canonical, for q >= 2^14 and x < 15 * 2^60 (3 * 2^62 below q = 2^16).
+HEMERA_VECTOR_FUNCTION Vector reduce64(Vector x, const Modulus64& q) {
+  return fold(reduce64_lazy(x, q), q.q);
+}
+
+/// The same for any word.
+HEMERA_VECTOR_FUNCTION Vector reduce64_any(Vector x, const Modulus64& q) {
+  return canonical64(reduce64_lazy(x, q), q);
 }
 
 /// high * 2^64 + low mod q, canonical, for any words.

@@ -53,10 +53,8 @@ void inner_product_with(Word* out, const Word* const* a, const Word* const* b, s
 constexpr std::size_t run_words = 512;
 constexpr std::size_t group_terms = 4;
 
-struct RunSums {
-  alignas(64) Word low[2][run_words];
-  alignas(64) Word high[2][run_words];
-};
+template <typename Sum>
+using RunSums = Sum[2][run_words / lanes];
 
 // The terms that one step adds, and the second factors that come next.
 struct Group {
@@ -71,13 +69,14 @@ HEMERA_VECTOR_FUNCTION void prefetch(const Word* p) {
   _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T1);
 }
 
-template <std::size_t terms, bool first_group>
-void add_group(RunSums& sums, const Group& group) {
-  for (std::size_t i = 0; i < run_words; i += lanes) {
-    Sum52 sum[2];
+template <typename Sum, std::size_t terms, bool first_group>
+void add_group(RunSums<Sum>& sums, const Group& group) {
+  for (std::size_t k = 0; k < run_words / lanes; ++k) {
+    const std::size_t i = k * lanes;
+    Sum sum[2];
 #pragma GCC unroll 2
     for (std::size_t c = 0; c < 2; ++c) {
-      if (!first_group) sum[c] = {load(sums.low[c] + i), load(sums.high[c] + i)};
+      if (!first_group) sum[c] = sums[c][k];
     }
 #pragma GCC unroll 4
     for (std::size_t term = 0; term < terms; ++term) {
@@ -89,46 +88,35 @@ void add_group(RunSums& sums, const Group& group) {
       }
     }
 #pragma GCC unroll 2
-    for (std::size_t c = 0; c < 2; ++c) {
-      store(sums.low[c] + i, sum[c].low);
-      store(sums.high[c] + i, sum[c].high);
-    }
+    for (std::size_t c = 0; c < 2; ++c) sums[c][k] = sum[c];
   }
 }
 
-template <bool first_group>
-void add_group(RunSums& sums, const Group& group, std::size_t terms) {
+template <typename Sum, bool first_group>
+void add_group(RunSums<Sum>& sums, const Group& group, std::size_t terms) {
   static_assert(group_terms == 4);
   switch (terms) {
     case 1:
-      return add_group<1, first_group>(sums, group);
+      return add_group<Sum, 1, first_group>(sums, group);
     case 2:
-      return add_group<2, first_group>(sums, group);
+      return add_group<Sum, 2, first_group>(sums, group);
     case 3:
-      return add_group<3, first_group>(sums, group);
+      return add_group<Sum, 3, first_group>(sums, group);
     default:
-      return add_group<4, first_group>(sums, group);
-  }
-}
-
-void fold_sums(RunSums& sums, const Modulus52& q) {
-  for (std::size_t c = 0; c < 2; ++c) {
-    for (std::size_t i = 0; i < run_words; i += lanes) {
-      store(sums.low[c] + i, reduce_sum52_lazy(load(sums.high[c] + i), load(sums.low[c] + i), q));
-      store(sums.high[c] + i, zero());
-    }
+      return add_group<Sum, 4, first_group>(sums, group);
   }
 }
 
 // The runs of `count` words, a multiple of run_words.
+template <typename Sum>
 void inner_product_runs(Word* const* out, const Word* const* a, const Word* const* b0, const Word* const* b1,
                         std::size_t terms, std::size_t count, const Modulus& modulus) {
-  const Modulus52 q = Modulus52::make(modulus);
-  const std::size_t capacity = Sum52::capacity(modulus.value(), modulus.value());
+  const auto q = Sum::Constants::make(modulus);
+  const std::size_t capacity = Sum::capacity(modulus.value(), modulus.value());
   // Groups of nearly equal size, larger ones first, so that each fetches enough for the next.
   const std::size_t groups = (terms + group_terms - 1) / group_terms;
   const std::size_t larger = terms % groups;
-  RunSums sums;
+  RunSums<Sum> sums;
   for (std::size_t first = 0; first < count; first += run_words) {
     std::size_t added = 0;
     std::size_t term = 0;
@@ -144,28 +132,31 @@ void inner_product_runs(Word* const* out, const Word* const* a, const Word* cons
                         .next = {b0 + ahead, b1 + ahead},
                         .next_first = next_first};
       if (g == 0) {
-        add_group<true>(sums, group, size);
+        add_group<Sum, true>(sums, group, size);
       } else {
         if (added + size > capacity) {
-          fold_sums(sums, q);
+          for (Sum(&component)[run_words / lanes] : sums) {
+            for (Sum& sum : component) sum.fold_sum(q);
+          }
           added = 0;
         }
-        add_group<false>(sums, group, size);
+        add_group<Sum, false>(sums, group, size);
       }
       added += size;
       term += size;
     }
     for (std::size_t c = 0; c < 2; ++c) {
-      for (std::size_t i = 0; i < run_words; i += lanes) {
-        store(out[c] + first + i, reduce_sum52(load(sums.high[c] + i), load(sums.low[c] + i), q));
+      for (std::size_t k = 0; k < run_words / lanes; ++k) {
+        store(out[c] + first + k * lanes, sums[c][k].reduce(q));
       }
     }
   }
 }
 
-// Two tiles at once from `first` on, so that the second finds the first factors in the cache.
+// The words from `first` on, fewer than a run: two tiles at once, so that the second finds the first factors
+// in the cache.
 template <typename Sum, std::size_t tile>
-void inner_product_pair_with(Word* const* out, const Word* const* a, const Word* const* b0,
+void inner_product_pair_rest(Word* const* out, const Word* const* a, const Word* const* b0,
                              const Word* const* b1, std::size_t terms, std::size_t first, std::size_t count,
                              const Modulus& q) {
   const auto constants = Sum::Constants::make(q);
@@ -177,6 +168,14 @@ void inner_product_pair_with(Word* const* out, const Word* const* a, const Word*
   };
   while (first + tile * lanes <= count) both(std::integral_constant<std::size_t, tile>{});
   while (first < count) both(std::integral_constant<std::size_t, 1>{});
+}
+
+template <typename Sum, std::size_t tile>
+void inner_product_pair_with(Word* const* out, const Word* const* a, const Word* const* b0,
+                             const Word* const* b1, std::size_t terms, std::size_t count, const Modulus& q) {
+  const std::size_t whole_runs = count / run_words * run_words;
+  inner_product_runs<Sum>(out, a, b0, b1, terms, whole_runs, q);
+  inner_product_pair_rest<Sum, tile>(out, a, b0, b1, terms, whole_runs, count, q);
 }
 
 // What a weighted sum adds to the terms.
@@ -290,13 +289,11 @@ void inner_product_pair(Word* out0, Word* out1, const Word* const* a, const Word
                         const Word* const* b1, std::size_t terms, std::size_t count, const Modulus& q) {
   Word* const out[2] = {out0, out1};
   if (q.value() < max_modulus_52) {
-    const std::size_t whole_runs = count / run_words * run_words;
-    inner_product_runs(out, a, b0, b1, terms, whole_runs, q);
-    inner_product_pair_with<Sum52, 8>(out, a, b0, b1, terms, whole_runs, count, q);
+    inner_product_pair_with<Sum52, 8>(out, a, b0, b1, terms, count, q);
   } else if (q.value() < Sum55::bound) {
-    inner_product_pair_with<Sum55, 8>(out, a, b0, b1, terms, 0, count, q);
+    inner_product_pair_with<Sum55, 8>(out, a, b0, b1, terms, count, q);
   } else {
-    inner_product_pair_with<Sum64, 4>(out, a, b0, b1, terms, 0, count, q);
+    inner_product_pair_with<Sum64, 4>(out, a, b0, b1, terms, count, q);
   }
 }
 

@@ -12,6 +12,9 @@ void forward_columns(std::uint64_t* out, const std::uint64_t* in, const LimbTabl
 void forward_row(std::uint64_t* data, const LimbTables& tables, std::size_t row);
 void inverse_row(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables, std::size_t row);
 void inverse_columns(std::uint64_t* data, const LimbTables& tables, std::size_t first, std::size_t count);
+void forward_transform_of_sum(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                              const arith::ShoupFactor& factor, std::uint64_t shift,
+                              const LimbTables& tables);
 
 void add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
          const arith::Modulus& q);

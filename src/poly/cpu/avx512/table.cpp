@@ -12,6 +12,7 @@ const Kernels& avx512_kernels() {
       .forward_row = avx512::forward_row,
       .inverse_row = avx512::inverse_row,
       .inverse_columns = avx512::inverse_columns,
+      .forward_transform_of_sum = avx512::forward_transform_of_sum,
       .add = avx512::add,
       .subtract = avx512::subtract,
       .negate = avx512::negate,

@@ -186,8 +186,9 @@ __device__ __forceinline__ std::uint64_t shifted_residue(typename A::Value produ
   return difference + (q & (0 - (difference >> 63)));
 }
 
-/// The columns of part `part`, which give_columns has brought, to scaled residues.
-template <class A, int log_rows>
+/// The columns of part `part`, which give_columns has brought, to scaled residues: in order, or in pairs
+/// (first_pair).
+template <class A, int log_rows, bool in_pairs = false>
 __device__ __forceinline__ void scaled_columns_of(std::uint64_t* out, const typename A::Value* columns_area,
                                                   typename A::Value* scratch,
                                                   const typename A::Twiddle* factors, std::uint64_t shift,
@@ -198,6 +199,16 @@ __device__ __forceinline__ void scaled_columns_of(std::uint64_t* out, const type
   Ring::take_columns(x, columns_area, part);
   Ring::inverse_columns(x, scratch, factors, m);
   const unsigned first = Ring::first_column(rank, part);
+  if constexpr (in_pairs) {
+    static_assert(log_rows == 5, "rows 16 apart are four registers apart");
+    auto* pairs = reinterpret_cast<ulonglong2*>(out);
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) {
+      pairs[first_pair<log_rows>(Ring::begin_row(k), first + Ring::column(k))] =
+          paired(shifted_residue<A>(x[k], shift, m), shifted_residue<A>(x[k + 4], shift, m));
+    }
+    return;
+  }
 #pragma unroll
   for (unsigned k = 0; k < 8; ++k) {
     out[row_size * Ring::begin_row(k) + first + Ring::column(k)] = shifted_residue<A>(x[k], shift, m);

@@ -97,7 +97,17 @@ void cluster_inner_product(const Launcher& launcher, Arithmetic arithmetic, cons
                            const ClusterModUp& up, const RnsBase& extended, std::size_t first,
                            const ClusterRemainders* down);
 
-/// Whether the two launches above have room for so many digits in so many bytes of shared memory.
+/// Rings whose operands of BFV's product clusters take: those that passes take as well.
+inline constexpr int cluster_operands_log_rows = 5;
+
+/// Values of both operands to scaled residues in paired order, as scaled_rows and scaled_columns: limbs from
+/// the middle on are those of `second`.
+void cluster_operands(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                      const ConstPolyView& first, const ConstPolyView& second,
+                      std::span<const ScaledLimb> limbs, const ScaledTables& scaled);
+
+/// Whether cluster_remainders and cluster_inner_product have room for so many digits in so many bytes of
+/// shared memory.
 bool cluster_has_room(int log_rows, std::size_t digits, std::size_t shared_bytes);
 
 }  // namespace hemera::poly::cuda

@@ -1,12 +1,8 @@
 // Base conversion in the column pass of the targets' transform.
-//
-// A sum of residues times weights is a product of byte matrices: the bytes of a coefficient's residues (its
-// row) times, for each byte of a residue and each byte of the sum, a byte of weight 2^(8 i) mod q. Sums of up
-// to 128 products of bytes stay below 2^23 and are put together exactly.
+#include "poly/cuda/fused/byte_products.cuh"
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
-#include "poly/cuda/tensor_core.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -45,60 +41,10 @@ struct Shared {
 
 using arith::uint128;
 
-// A sum over the four threads of a quad: each has one source a step.
-__device__ __forceinline__ std::uint64_t rounded_over_quad(uint128 sum) {
-  auto low = static_cast<std::uint64_t>(sum);
-  auto high = static_cast<std::uint32_t>(sum >> 64);
-#pragma unroll
-  for (int lanes = 1; lanes <= 2; lanes *= 2) {
-    const std::uint64_t other = __shfl_xor_sync(0xffffffffU, low, lanes);
-    high += __shfl_xor_sync(0xffffffffU, high, lanes);
-    low += other;
-    high += low < other ? 1U : 0U;
-  }
-  return high + (low >> 63);
-}
-
-// Products of bytes of two rows, a pair, for the four column tiles: s[n][0], s[n][1] are the sums of bytes 2n
-// and 2n + 1 of this thread's target in the first row, s[n][2], s[n][3] in the second.
-__device__ __forceinline__ void add_products(int (&sums)[4][4], const ulonglong2& pair,
-                                             const std::uint32_t (&weights)[4][2]) {
-#pragma unroll
-  for (int n = 0; n < 4; ++n) {
-    multiply_bytes(sums[n], static_cast<std::uint32_t>(pair.x), static_cast<std::uint32_t>(pair.x >> 32),
-                   static_cast<std::uint32_t>(pair.y), static_cast<std::uint32_t>(pair.y >> 32),
-                   weights[n][0], weights[n][1]);
-  }
-}
-
-// Row i of them, of sums below 2^23.
-__device__ __forceinline__ ByteSums byte_sums(const int (&sums)[4][4], int i) {
-  const auto half = [&](int n) {
-    const auto low =
-        static_cast<std::uint32_t>(sums[n][2 * i]) + (static_cast<std::uint32_t>(sums[n][2 * i + 1]) << 8);
-    const auto high = static_cast<std::uint32_t>(sums[n + 1][2 * i]) +
-                      (static_cast<std::uint32_t>(sums[n + 1][2 * i + 1]) << 8);
-    return static_cast<std::uint64_t>(high) * 65536U + low;
-  };
-  return {half(0), half(2)};
-}
-
-// Adds a quotient, at most the number of sources, so that the sums grow by at most 2^36.
-__device__ __forceinline__ void add_quotient(ByteSums& sums, std::uint64_t quotient, std::uint64_t product) {
-  sums.low += quotient * static_cast<std::uint32_t>(product);
-  sums.high += quotient * (product >> 32);
-}
-
-// y / a in fixed point.
-__device__ __forceinline__ std::uint64_t fraction(std::uint64_t y, std::uint64_t factor,
-                                                  std::uint32_t shift) {
-  return static_cast<std::uint64_t>((static_cast<uint128>(y) * factor) >> shift);
-}
-
 // Grid [tile of 8 columns, job, polynomial]: the jobs of a polynomial find its sources in the cache, in a
 // batch too. Thread g 4 + t of a warp has column g of target t. No steps: a single source, whose weight is 1.
-// A quotient counts -(product of the sources) for each target.
-template <class A, int log_rows, int steps, Quotient from>
+// A quotient counts -(product of the sources) for each target. `close`: see ColumnTables.
+template <class A, int log_rows, int steps, Quotient from, bool close = false>
 __global__ void __launch_bounds__(threads, 2)
     convert_columns_kernel(const __grid_constant__ Conversion<A> pass) {
   using S = Shared<A, log_rows>;
@@ -179,8 +125,13 @@ __global__ void __launch_bounds__(threads, 2)
       if constexpr (steps == 0) {
         const ulonglong2 halves = (sources[0] + first_pair)[pair * tile_columns];
         const ulonglong2 v = paired(halves.x, halves.y);
-        x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
-        x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
+        if constexpr (close) {
+          x[2 * pair] = reduce_once<2>(v.x + target.minus_shift, m.q);
+          x[2 * pair + 1] = reduce_once<2>(v.y + target.minus_shift, m.q);
+        } else {
+          x[2 * pair] = reduce_word<A>(v.x + target.minus_shift, target.factor, q, m);
+          x[2 * pair + 1] = reduce_word<A>(v.y + target.minus_shift, target.factor, q, m);
+        }
         continue;
       }
       int sums[4][4] = {};
@@ -206,8 +157,7 @@ __global__ void __launch_bounds__(threads, 2)
             for (int i = 0; i < 2; ++i) {
               ByteSums bytes = byte_sums(link_sums, i);
               add_quotient(bytes, quotients_of_sources[i], link.product);
-              converted[i] =
-                  A::finish_forward(A::fold_bytes(bytes, 0, link_fold, link_modulus), link_modulus);
+              converted[i] = finish_fold<A>(A::fold_bytes(bytes, 0, link_fold, link_modulus), link_modulus);
             }
             v = make_ulonglong2(converted[0], converted[1]);
             halves = paired(v.x, v.y);
@@ -286,6 +236,9 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
         const auto choose = [&]<Quotient from>(std::integral_constant<Quotient, from>) {
           switch (columns.steps) {
             case 0:
+              if constexpr (std::is_same_v<A, U64>) {
+                if (columns.close) return convert_columns_kernel<A, log_rows, 0, Quotient::none, true>;
+              }
               return convert_columns_kernel<A, log_rows, 0, Quotient::none>;
             case 1:
               return convert_columns_kernel<A, log_rows, 1, from>;

@@ -39,6 +39,16 @@ struct RowsPass {
   const typename A::Twiddle* tables;
 };
 
+// 2^64, in M64.
+template <class A>
+__device__ __forceinline__ typename A::Twiddle raising(const typename A::Modulus& m) {
+  if constexpr (std::is_same_v<A, M64>) {
+    return {m.square};
+  } else {
+    return {};
+  }
+}
+
 // Grid [tile, component and batch, limb]. In M64 u is multiplied by 2^64, see masked.
 template <class A, int log_rows>
 __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
@@ -51,18 +61,21 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
   const std::uint64_t* integers = pass.integers.limb(batch, component, 0) + first;
   std::uint64_t* out = pass.out.limb(batch, component, blockIdx.z) + first;
-  const bool is_mask = component == 0 && pass.has_mask, scales = !is_mask && pass.scales;
-  forward_columns<A, log_rows>(
-      [&](std::size_t row) {
-        const typename A::Value x = load_integer<A>(integers[row_size * row], m);
-        if constexpr (std::is_same_v<A, M64>) {
-          if (is_mask) return M64::raise(x, m);
-        }
-        return scales ? A::multiply(x, A::expand(factor, m), m) : x;
-      },
-      [&](std::size_t row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
-      dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
-      m);
+  const bool is_mask = component == 0 && pass.has_mask;
+  const auto transform = [&](const auto& scaled) {
+    forward_columns<A, log_rows>(
+        [&](std::size_t row) { return scaled(load_integer<A>(integers[row_size * row], m)); },
+        [&](std::size_t row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
+        dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
+        m);
+  };
+  // Branches stand before the loads: between them each load would wait for the one before.
+  if (is_mask ? std::is_same_v<A, M64> : pass.scales) {
+    const auto by = A::expand(is_mask ? raising<A>(m) : factor, m);
+    transform([&](typename A::Value x) { return A::multiply(x, by, m); });
+  } else {
+    transform([](typename A::Value x) { return x; });
+  }
 }
 
 // u key + e for lazy u and e, as end_division takes it.
@@ -175,14 +188,111 @@ struct SamplePass {
   const typename A::Twiddle* tables;
 };
 
+// Samples modulo a prime: the uniform residue of random bits, and b = e - a s + factor addend.
+template <class A>
+class Sampler {
+ public:
+  __device__ __forceinline__ Sampler(const arith::Modulus& q, const typename A::Modulus&,
+                                     std::uint64_t factor)
+      : q_(q), factor_(factor) {}
+
+  __device__ __forceinline__ std::uint64_t uniform(uint128 random) const { return reduce(random); }
+  // e lazy, the others canonical; with a pointer to the addend if there is one.
+  template <bool adds>
+  __device__ __forceinline__ std::uint64_t sample(std::uint64_t a, std::uint64_t s, std::uint64_t e,
+                                                  const std::uint64_t* addend) const {
+    uint128 sum = static_cast<uint128>(a) * (q_.value() - s) + e;
+    if (adds) sum += static_cast<uint128>(*addend) * factor_;
+    return reduce(sum);
+  }
+
+ private:
+  // Barrett's quotient but for what the lowest words add to it: at most three too small.
+  __device__ __forceinline__ std::uint64_t reduce(uint128 x) const {
+    const auto low = static_cast<std::uint64_t>(x), high = static_cast<std::uint64_t>(x >> 64);
+    const std::uint64_t quotient = high * q_.ratio_high() + arith::multiply_high(high, q_.ratio_low()) +
+                                   arith::multiply_high(low, q_.ratio_high());
+    return reduce_once<1>(reduce_once<2>(low - quotient * q_.value(), q_.value()), q_.value());
+  }
+
+  const arith::Modulus& q_;
+  std::uint64_t factor_;
+};
+
+// By Montgomery's steps.
+template <>
+class Sampler<M64> {
+ public:
+  __device__ __forceinline__ Sampler(const arith::Modulus&, const M64::Modulus& m, std::uint64_t factor)
+      : m_(m), multiple_(m.q << (30 - m.shift)), raised_(reduce_once<1>(M64::raise(factor, m), m.q)) {}
+
+  // The upper word is brought below 2^64 - 2^62: that leaves room for both steps, and for the product.
+  __device__ __forceinline__ std::uint64_t uniform(uint128 random) const {
+    auto upper = static_cast<std::uint64_t>(random >> 64);
+    if (upper >> 63 != 0) upper -= multiple_;
+    const std::uint64_t lowered =
+        M64::lower(static_cast<uint128>(upper) << 64 | static_cast<std::uint64_t>(random), m_);
+    return reduce_once<1>(M64::raise(lowered, m_), m_.q);
+  }
+  template <bool adds>
+  __device__ __forceinline__ std::uint64_t sample(std::uint64_t a, std::uint64_t s, std::uint64_t e,
+                                                  const std::uint64_t* addend) const {
+    std::uint64_t sum = e + M64::multiply(M64::raise(m_.q - s, m_), {a}, m_);  // at most 6 q and 2 q
+    if (adds) sum += M64::multiply(*addend, {raised_}, m_);
+    return M64::finish_forward(sum, m_);
+  }
+
+ private:
+  const M64::Modulus& m_;
+  std::uint64_t multiple_;  // of q, from 2^62 to 2^63
+  std::uint64_t raised_;    // 2^64 times the factor
+};
+
+// On the FP64 units, which the stream leaves idle: words of 32 bits by Horner's rule.
+template <>
+class Sampler<F64> {
+ public:
+  __device__ __forceinline__ Sampler(const arith::Modulus& q, const F64::Modulus& m, std::uint64_t factor)
+      : m_(m),
+        word_(F64::expand({F64::centered(q.reduce(std::uint64_t{1} << 32), m)}, m)),
+        factor_(F64::expand({F64::centered(factor, m)}, m)) {}
+
+  __device__ __forceinline__ std::uint64_t uniform(uint128 random) const {
+    double x = word<3>(random);
+    x = __dadd_rn(F64::multiply_wide(x, word_, m_), word<2>(random));
+    x = __dadd_rn(F64::multiply_wide(x, word_, m_), word<1>(random));
+    x = __dadd_rn(F64::multiply_wide(x, word_, m_), word<0>(random));
+    return F64::canonical(F64::reduce(x, m_), m_);
+  }
+  template <bool adds>
+  __device__ __forceinline__ std::uint64_t sample(std::uint64_t a, std::uint64_t s, double e,
+                                                  const std::uint64_t* addend) const {
+    double sum = __dsub_rn(e, F64::multiply(F64::load(a, m_), F64::expand({F64::centered(s, m_)}, m_), m_));
+    if (adds) sum = __dadd_rn(sum, F64::multiply(F64::load(*addend, m_), factor_, m_));
+    return F64::finish_forward(sum, m_);
+  }
+
+ private:
+  template <int index>
+  __device__ __forceinline__ double word(uint128 random) const {
+    return F64::load(static_cast<std::uint32_t>(random >> (32 * index)), m_);
+  }
+
+  const F64::Modulus& m_;
+  F64::Factor word_, factor_;  // word_: 2^32
+};
+
 constexpr std::uint16_t no_target = 0xffff;
 constexpr unsigned sample_rows_per_block = 8;
 constexpr unsigned sample_threads = 16 * sample_rows_per_block;
+// Blocks on a multiprocessor: 64 registers are enough for one block of the stream and what becomes of it.
+template <class A>
+constexpr unsigned sample_blocks = std::is_same_v<A, U64> ? U64::row_blocks : 8;
 
 // 16 threads take a row: grid [rows, batch, limb]. Thread t has entries 16 t + k of a row, which come from
 // blocks 4 t, ..., 4 t + 3 of the stream: what draws them keeps other units busy than the transforms do.
 template <class A>
-__global__ void __launch_bounds__(sample_threads, A::row_blocks)
+__global__ void __launch_bounds__(sample_threads, sample_blocks<A>)
     sample_rows_kernel(const __grid_constant__ SamplePass<A> pass, int log_rows) {
   using Value = typename A::Value;
   const unsigned limb = blockIdx.z, batch = blockIdx.y, index = pass.limbs.ring_index[limb];
@@ -208,20 +318,26 @@ __global__ void __launch_bounds__(sample_threads, A::row_blocks)
   for (unsigned k = 0; k < 16; ++k) values[16 * k + t] = x[k];
   const std::uint64_t* const addend = adds ? pass.addend.limb(batch, 0, limb) + first : nullptr;
   constexpr unsigned drawn = 4;  // entries of a block of the stream
+  const Sampler<A> sampler(q, m, factor);
+  const RandomLimb stream(pass.uniform, batch, pass.first_limb + limb);
+  const auto draw = [&]<bool adds>(std::bool_constant<adds>) {
 #pragma unroll 1
-  for (unsigned g = 0; g < 16 / drawn; ++g) {
-    const unsigned counter = row_size / drawn * row + 16 / drawn * t + g;
-    const RandomBlock random = random_block(pass.uniform, batch, pass.first_limb + limb, counter);
+    for (unsigned g = 0; g < 16 / drawn; ++g) {
+      const RandomBlock random = stream.block(row_size / drawn * row + 16 / drawn * t + g);
 #pragma unroll
-    for (unsigned k = 0; k < drawn; ++k) {
-      const unsigned entry = 16 * (drawn * g + k);
-      const std::uint64_t word = q.reduce(random.r[k]);
-      a[entry] = word;
-      uint128 sum =
-          static_cast<uint128>(word) * (q.value() - s[entry]) + A::finish_forward(values[entry + t], m);
-      if (adds) sum += static_cast<uint128>(addend[entry]) * factor;
-      b[entry] = q.reduce(sum);
+      for (unsigned k = 0; k < drawn; ++k) {
+        const unsigned entry = 16 * (drawn * g + k);
+        const std::uint64_t word = sampler.uniform(random.r[k]);
+        a[entry] = word;
+        b[entry] =
+            sampler.template sample<adds>(word, s[entry], values[entry + t], adds ? addend + entry : nullptr);
+      }
     }
+  };
+  if (adds) {
+    draw(std::true_type{});
+  } else {
+    draw(std::false_type{});
   }
 }
 

@@ -75,6 +75,9 @@ struct ColumnTables {
   unsigned job_count = 0;
   Quotient quotient = Quotient::none;
   unsigned steps = 0;  // of four sources; 0: each target has one source of its own, of weight 1
+  /// No steps, and no source's modulus is above three times its target's: U64 then takes residues as they
+  /// are.
+  bool close = false;
 };
 
 /// A limb that is taken to scaled residues: its modulus, and its position in the input.
@@ -129,22 +132,18 @@ struct FusedDivision {
 };
 
 /// BFV's second operand, coefficient by coefficient: from scaled residues of P b over Q to those of
-/// round(P b / Q) over P.
+/// round(P b / Q) over P, which is a conversion by the tensor cores.
 struct RescaleTables {
-  struct Source {
-    std::uint64_t quotient_factor;
-    std::uint64_t quotient_shift;
+  /// What a residue counts in the next quotient.
+  struct Fraction {
+    std::uint64_t factor;
+    std::uint32_t shift;
+    std::uint32_t unused;
   };
-  struct Target {
-    arith::Modulus modulus;
-    std::uint64_t quotient_weight;
-    Source source;  // of the next conversion
-  };
-  DeviceArray<Source> sources;         // [limb of Q]
-  DeviceArray<Target> targets;         // [limb of P]
-  DeviceArray<std::uint64_t> weights;  // [limb of P, limb of Q]
-  unsigned source_count = 0;
-  unsigned target_count = 0;
+  ColumnTables columns;             // limbs are those of the scratch
+  DeviceArray<Fraction> fractions;  // [job, target]; zero where a job has fewer than four
+  std::uint32_t sources = 0;        // limbs of Q
+  std::uint32_t quotient_limb = 0;  // of the scratch: a's quotient, then that of b'
 };
 
 /// A product of BFV. Its scratch has the scaled residues of a over Q, of P b over Q; unless the lift's
@@ -175,6 +174,15 @@ void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyV
                     const ConstPolyView& between, std::span<const ScaledLimb> limbs,
                     const ScaledTables& scaled);
 
+/// Most pairs of one launch, and most batches of them.
+inline constexpr std::size_t pairs_per_launch = 16;
+inline constexpr std::size_t pair_batches_per_launch = 1 << 14;
+/// The first pass for operands that are apart: the batches of pair 0 of `out`, then those of pair 1, and so
+/// on. The first half of the limbs is that of the first operands.
+void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                 std::span<const ConstPolyView> first, std::span<const ConstPolyView> second,
+                 std::span<const ScaledLimb> limbs);
+
 /// The limbs of a base, which stand in an input at `positions` (none: in order).
 std::vector<ScaledLimb> scaled_limbs(const RnsBase& base, std::span<const std::uint32_t> positions = {});
 
@@ -187,7 +195,8 @@ void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, c
                               const ScaledTables& scaled);
 
 /// The rest of a product's scratch, from the scaled residues over Q: b' over P, and the quotients.
-void rescale_operand(const Launcher& launcher, const PolyView& scratch, const RescaleTables& tables);
+void rescale_operand(const Launcher& launcher, Arithmetic arithmetic, const PolyView& scratch,
+                     const RescaleTables& tables);
 
 /// Adds the extra rows to `scratch`.
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables);

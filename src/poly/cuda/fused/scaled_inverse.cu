@@ -32,10 +32,19 @@ struct ScaledPass {
   const std::uint64_t* shifts;       // [limb]
 };
 
+// Instead of the pass's inputs those of several pairs, which are apart.
+struct Pairs {
+  ConstDeviceView first[pairs_per_launch];
+  ConstDeviceView second[pairs_per_launch];
+  unsigned batch;  // of a pair
+};
+struct NoPairs {};
+
 // Grid [tile, polynomial, limb].
-template <class A, int values, bool product>
+template <class A, int values, bool product, class Apart>
 __global__ void __launch_bounds__(128, A::row_blocks)
-    scaled_rows_kernel(const __grid_constant__ ScaledPass<A> pass, int log_rows) {
+    scaled_rows_kernel(const __grid_constant__ ScaledPass<A> pass, const __grid_constant__ Apart pairs,
+                       int log_rows) {
   const unsigned index = pass.limbs.ring_index[blockIdx.z];
   const typename A::Modulus m = pass.moduli[index];
   const TableLayout layout(log_rows);
@@ -45,8 +54,15 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / Share::threads;
   const unsigned row = blockIdx.x * (blockDim.x / Share::threads) + local_row;
   const unsigned from = pass.positions.limb[blockIdx.z], first = row_size * row + t;
-  const ConstDeviceView& view = blockIdx.z < pass.second_from ? pass.in : pass.second;
-  const std::uint64_t* in = view.limb(batch, component, from) + first;
+  const bool second = blockIdx.z >= pass.second_from;
+  const std::uint64_t* in;
+  if constexpr (std::is_same_v<Apart, Pairs>) {
+    const unsigned pair = batch / pairs.batch;
+    const ConstDeviceView& view = second ? pairs.second[pair] : pairs.first[pair];
+    in = view.limb(batch % pairs.batch, component, from) + first;
+  } else {
+    in = (second ? pass.second : pass.in).limb(batch, component, from) + first;
+  }
   typename A::Value x[values];
   if constexpr (product) {
     const std::uint64_t* factor = pass.factor.limb(batch, component, from) + first;
@@ -103,109 +119,55 @@ struct Extra {
   Correction correction;
 };
 
-// Coefficient by coefficient, in whatever order: grid [tile, polynomial].
-__global__ void __launch_bounds__(256)
+constexpr unsigned extra_threads = 128;
+
+// A pair of coefficients a thread, in whatever order: grid [tile, polynomial].
+__global__ void __launch_bounds__(extra_threads)
     extra_rows_kernel(DeviceView scratch, unsigned components, const __grid_constant__ Extra extra) {
   begin_kernel();
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
-  const unsigned n = blockIdx.x * 256 + threadIdx.x;
-  const std::uint64_t* rows = scratch.limb(batch, component, 0);
-  uint128 quotient = std::uint64_t{1} << 63;
-  uint128 plain = 0;
-  for (unsigned i = 0; i < extra.source_count; ++i) {
-    const std::uint64_t y = load_paired(rows + i * scratch.limb_stride, n);
-    if (extra.quotient) {
-      quotient += static_cast<std::uint64_t>((static_cast<uint128>(y) * extra.sources[i].quotient_factor) >>
-                                             extra.sources[i].quotient_shift);
+  const auto pairs_of = [&](unsigned limb) {
+    return reinterpret_cast<ulonglong2*>(scratch.limb(batch, component, limb)) + blockIdx.x * extra_threads +
+           threadIdx.x;
+  };
+  uint128 quotient[2] = {std::uint64_t{1} << 63, std::uint64_t{1} << 63};
+  uint128 plain[2] = {};
+  // Residues of so many limbs are on their way at a time.
+  constexpr unsigned at_once = 8;
+#pragma unroll 1
+  for (unsigned first = 0; first < extra.source_count; first += at_once) {
+    ulonglong2 halves[at_once] = {};
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      if (first + i < extra.source_count) halves[i] = *pairs_of(first + i);
     }
-    if (extra.has_correction) plain += static_cast<uint128>(y) * extra.weights[i];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      if (first + i >= extra.source_count) break;
+      const ulonglong2 pair = paired(halves[i].x, halves[i].y);
+      const std::uint64_t y[2] = {pair.x, pair.y};
+      const ConversionSource& source = extra.sources[first + i];
+#pragma unroll
+      for (unsigned k = 0; k < 2; ++k) {
+        if (extra.quotient) {
+          quotient[k] += static_cast<std::uint64_t>((static_cast<uint128>(y[k]) * source.quotient_factor) >>
+                                                    source.quotient_shift);
+        }
+        if (extra.has_correction) plain[k] += static_cast<uint128>(y[k]) * extra.weights[first + i];
+      }
+    }
   }
-  const std::uint64_t v = extra.quotient ? static_cast<std::uint64_t>(quotient >> 64) : 0;
+  std::uint64_t v[2] = {};
+  if (extra.quotient) {
+    v[0] = static_cast<std::uint64_t>(quotient[0] >> 64);
+    v[1] = static_cast<std::uint64_t>(quotient[1] >> 64);
+  }
   unsigned row = extra.source_count;
   if (extra.has_correction) {
-    store_paired(scratch.limb(batch, component, row++), n, correction_of(extra.correction, plain, v));
+    *pairs_of(row++) = paired(correction_of(extra.correction, plain[0], v[0]),
+                              correction_of(extra.correction, plain[1], v[1]));
   }
-  if (extra.quotient) scratch.limb(batch, component, row)[n] = v;
-}
-
-struct Rescale {
-  const RescaleTables::Source* sources;
-  const RescaleTables::Target* targets;
-  const std::uint64_t* weights;
-  unsigned source_count;
-  unsigned target_count;
-};
-
-// y / a in fixed point.
-__device__ __forceinline__ std::uint64_t fraction(std::uint64_t y, const RescaleTables::Source& source) {
-  return static_cast<std::uint64_t>((static_cast<uint128>(y) * source.quotient_factor) >>
-                                    source.quotient_shift);
-}
-
-constexpr unsigned rescale_threads = 128;
-constexpr unsigned targets_at_once = 2;
-
-// A thread takes one coefficient of the second operand, or works out the quotient of the first one's: grid
-// [tile, polynomial, 2].
-template <unsigned most_sources>
-__global__ void __launch_bounds__(rescale_threads)
-    rescale_kernel(DeviceView scratch, unsigned components, Rescale tables) {
-  __shared__ RescaleTables::Source source_table[max_fused_sources];
-  __shared__ std::uint64_t weights[max_fused_sources][most_sources];  // [target, source]
-  const unsigned sources = tables.source_count, targets = tables.target_count;
-  for (unsigned i = threadIdx.x; i < max_fused_sources * most_sources; i += rescale_threads) {
-    const unsigned j = i / most_sources, source = i % most_sources;
-    weights[j][source] = j < targets && source < sources ? tables.weights[j * sources + source] : 0;
-  }
-  if (threadIdx.x < max_fused_sources) {
-    source_table[threadIdx.x] =
-        threadIdx.x < sources ? tables.sources[threadIdx.x] : RescaleTables::Source{0, 0};
-  }
-  __syncthreads();
-  begin_kernel();
-  const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
-  const unsigned n = blockIdx.x * rescale_threads + threadIdx.x;
-  const bool second = blockIdx.z == 0;
-  const std::uint64_t* rows = scratch.limb(batch, component, second ? sources : 0);
-  std::uint64_t y[most_sources];
-#pragma unroll
-  for (unsigned i = 0; i < most_sources; ++i) {
-    y[i] = i < sources ? load_paired(rows + i * scratch.limb_stride, n) : 0;
-  }
-  uint128 quotient = std::uint64_t{1} << 63;
-#pragma unroll
-  for (unsigned i = 0; i < most_sources; ++i) quotient += fraction(y[i], source_table[i]);
-  const auto v = static_cast<std::uint64_t>(quotient >> 64);
-  if (!second) {
-    scratch.limb(batch, component, 2 * sources + targets)[n] = v;
-    return;
-  }
-  quotient = std::uint64_t{1} << 63;
-  for (unsigned first = 0; first < targets; first += targets_at_once) {
-    uint128 sums[targets_at_once];
-#pragma unroll
-    for (unsigned j = 0; j < targets_at_once; ++j) {
-      sums[j] = static_cast<uint128>(v) * tables.targets[min(first + j, targets - 1)].quotient_weight;
-    }
-    // Products below 2^122.
-#pragma unroll
-    for (unsigned i = 0; i < most_sources; ++i) {
-#pragma unroll
-      for (unsigned j = 0; j < targets_at_once; ++j) {
-        sums[j] += static_cast<uint128>(y[i]) * weights[first + j][i];
-      }
-    }
-#pragma unroll
-    for (unsigned j = 0; j < targets_at_once; ++j) {
-      if (first + j < targets) {
-        const RescaleTables::Target& target = tables.targets[first + j];
-        const std::uint64_t z = target.modulus.reduce(sums[j]);
-        store_paired(scratch.limb(batch, component, 2 * sources + first + j), n, z);
-        quotient += fraction(z, target.source);
-      }
-    }
-  }
-  scratch.limb(batch, component, 2 * sources + targets + 1)[n] = static_cast<std::uint64_t>(quotient >> 64);
+  if (extra.quotient) *pairs_of(row) = make_ulonglong2(v[0], v[1]);
 }
 
 // Calls run(pass, polynomials, limbs) for parts of `out` and all limbs of the inputs: their positions are not
@@ -236,30 +198,52 @@ void for_each_scaled(const Launcher& launcher, const PolyView& out, const ConstP
   });
 }
 
+template <class A, class Apart>
+void launch_rows(const Launcher& launcher, const ScaledPass<A>& pass, const Apart& pairs,
+                 unsigned polynomials, unsigned limbs) {
+  const unsigned rows = 1U << launcher.log_rows();
+  const bool few = few_rows<A>(std::size_t{rows} * polynomials * limbs);
+  const unsigned rows_per_block = few ? 4 : 8;
+  const auto choose = [&]<bool product>(std::bool_constant<product>) {
+    return few ? scaled_rows_kernel<A, 8, product, Apart> : scaled_rows_kernel<A, 16, product, Apart>;
+  };
+  auto kernel = choose(std::false_type{});
+  if constexpr (std::is_same_v<Apart, NoPairs>) {
+    if (pass.factor.data != nullptr) kernel = choose(std::true_type{});
+  }
+  launch("scaled inverse transform", launcher.stream, kernel, {rows / rows_per_block, polynomials, limbs},
+         {128}, rows_per_block * row_size * sizeof(typename A::Value), pass, pairs, launcher.log_rows());
+}
+
 }  // namespace
 
 void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                  const ConstPolyView& in, const ConstPolyView& second, std::size_t first,
                  const ConstPolyView& factor, std::span<const ScaledLimb> limbs) {
   const auto run = [&]<class A>(std::type_identity<A>) {
-    for_each_scaled<A>(
-        launcher, out, in, second, first, limbs,
-        [&](ScaledPass<A> pass, const Part& part, unsigned polynomials, unsigned count) {
-          const unsigned rows = 1U << launcher.log_rows();
-          const bool few = few_rows<A>(std::size_t{rows} * polynomials * count);
-          const unsigned rows_per_block = few ? 4 : 8;
-          const auto choose = [&]<bool product>(std::bool_constant<product>) {
-            return few ? scaled_rows_kernel<A, 8, product> : scaled_rows_kernel<A, 16, product>;
-          };
-          const bool product = factor.data != nullptr;
-          const auto kernel = product ? choose(std::true_type{}) : choose(std::false_type{});
-          if (product) {
-            pass.factor = device_view(part.batches_of(factor));
-          }
-          launch("scaled inverse transform", launcher.stream, kernel,
-                 {rows / rows_per_block, polynomials, count}, {128},
-                 rows_per_block * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
-        });
+    for_each_scaled<A>(launcher, out, in, second, first, limbs,
+                       [&](ScaledPass<A> pass, const Part& part, unsigned polynomials, unsigned count) {
+                         if (factor.data != nullptr) pass.factor = device_view(part.batches_of(factor));
+                         launch_rows<A>(launcher, pass, NoPairs{}, polynomials, count);
+                       });
+  };
+  with_arithmetic(arithmetic, run);
+}
+
+void scaled_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                 std::span<const ConstPolyView> first, std::span<const ConstPolyView> second,
+                 std::span<const ScaledLimb> limbs) {
+  Pairs pairs{};
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    pairs.first[i] = device_view(first[i]);
+    pairs.second[i] = device_view(second[i]);
+  }
+  pairs.batch = static_cast<unsigned>(out.shape.batch / first.size());
+  const auto run = [&]<class A>(std::type_identity<A>) {
+    for_each_scaled<A>(launcher, out, out, out, limbs.size() / 2, limbs,
+                       [&](const ScaledPass<A>& pass, const Part&, unsigned polynomials, unsigned count) {
+                         launch_rows<A>(launcher, pass, pairs, polynomials, count);
+                       });
   };
   with_arithmetic(arithmetic, run);
 }
@@ -302,25 +286,13 @@ void scaled_inverse_transform(const Launcher& launcher, Arithmetic arithmetic, c
   scaled_columns(launcher, arithmetic, out, between, scaled_limbs(base), scaled);
 }
 
-void rescale_operand(const Launcher& launcher, const PolyView& scratch, const RescaleTables& tables) {
-  for_each_batch_part(scratch.shape, [&](const Part& part) {
-    const auto components = static_cast<unsigned>(scratch.shape.components);
-    const Rescale rescale{tables.sources.data(), tables.targets.data(), tables.weights.data(),
-                          tables.source_count, tables.target_count};
-    const auto kernel = tables.source_count <= 8 ? rescale_kernel<8> : rescale_kernel<max_fused_sources>;
-    launch("scaled_product", launcher.stream, kernel,
-           {launcher.degree() / rescale_threads, static_cast<unsigned>(part.batches) * components, 2},
-           {rescale_threads}, 0, device_view(part.batches_of(scratch)), components, rescale);
-  });
-}
-
 void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTables& tables) {
   if (!tables.quotient && !tables.has_correction) return;
   for_each_batch_part(scratch.shape, [&](const Part& part) {
     const auto components = static_cast<unsigned>(scratch.shape.components);
     launch("divide_and_round", launcher.stream, extra_rows_kernel,
-           {launcher.degree() / 256, static_cast<unsigned>(part.batches) * components}, {256}, 0,
-           device_view(part.batches_of(scratch)), components,
+           {launcher.degree() / (2 * extra_threads), static_cast<unsigned>(part.batches) * components},
+           {extra_threads}, 0, device_view(part.batches_of(scratch)), components,
            Extra{tables.sources.data(), tables.weights.data(), tables.source_count, tables.quotient,
                  tables.has_correction, tables.correction});
   });

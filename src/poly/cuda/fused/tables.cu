@@ -28,6 +28,7 @@ struct FusedTables::HostColumns {
     std::uint64_t minus_shift;
     std::uint64_t minus_product = 0;
     std::uint64_t factor = 1;  // of all of them
+    std::uint64_t source = 0;  // modulus of a single one
 
     // M64 ends a conversion by 2^-64.
     [[nodiscard]] std::uint64_t end_factor(Arithmetic arithmetic) const {
@@ -69,6 +70,14 @@ struct FusedTables::HostColumns {
     return std::any_of(groups.begin(), groups.end(), [](const Group& group) {
       return std::any_of(group.targets.begin(), group.targets.end(),
                          [](const Target& target) { return target.factor != 1; });
+    });
+  }
+
+  [[nodiscard]] bool are_close() const {
+    return std::all_of(groups.begin(), groups.end(), [](const Group& group) {
+      return std::all_of(group.targets.begin(), group.targets.end(), [](const Target& target) {
+        return target.source != 0 && target.source / 3 < target.modulus.value();
+      });
     });
   }
 
@@ -131,6 +140,7 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
   const bool weighs = arithmetic != Arithmetic::m64 && host.has_factors();
   tables.steps = most == 1 && !weighs ? 0 : static_cast<unsigned>((most + 3) / 4);
   if (tables.steps == 0) host.regroup();
+  tables.close = tables.steps == 0 && host.are_close();
   tables.job_count = static_cast<unsigned>(host.groups.size());
   std::vector<ColumnJob> jobs;
   std::vector<std::uint32_t> fragments, links;
@@ -180,8 +190,10 @@ ColumnTables FusedTables::upload(HostColumns host, Arithmetic arithmetic) const 
 
 bool FusedTables::takes(const RnsBase& target, std::size_t most_sources) const {
   if (!can_fuse(ring_->log_degree() - 8) || most_sources > max_fused_sources || target.empty()) return false;
+  // Byte sums modulo smaller primes leave U64's range.
+  constexpr int least_bits = 18;
   for (std::size_t i = 0; i < target.size(); ++i) {
-    if ((*ring_)[target.index(i)].root == 0) return false;
+    if ((*ring_)[target.index(i)].root == 0 || target.modulus(i).bits() < least_bits) return false;
   }
   return true;
 }
@@ -259,7 +271,8 @@ const FusedModUp& FusedTables::of(const ModUp& plan) const {
                                  .modulus = b,
                                  .weights = conversion.punctured()[j],
                                  .minus_shift = b.negate(conversion.center_shift()[j]),
-                                 .factor = raise(arithmetics[part], b)});
+                                 .factor = raise(arithmetics[part], b),
+                                 .source = plan.extended().modulus(own.front()).value()});
       }
       base.add(own, targets[0], {}, {});
       special.add(own, targets[1], {}, {});
@@ -327,7 +340,8 @@ const FusedDivision& FusedTables::of(const Division& plan) const {
                                  .modulus = b,
                                  .weights = conversion.punctured()[j],
                                  .minus_shift = has_quotient ? 0 : b.negate(conversion.center_shift()[j]),
-                                 .minus_product = has_quotient ? b.negate(conversion.product()[j]) : 0};
+                                 .minus_product = has_quotient ? b.negate(conversion.product()[j]) : 0,
+                                 .source = plan.dropped().modulus(0).value()};
       // (E x - delta) / D as (x - delta / E) E / D.
       if (plan.multiplies() && plan.kept_positions()[j] >= 0) {
         target.factor = arith::inverse(
@@ -395,49 +409,39 @@ const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
     tables.operands = scaled(tables.arithmetic, q, factors, std::vector<std::uint64_t>(factors.size()));
 
     // -delta / Q and then the scaled residue, in one factor; -(-Q) / Q = 1.
-    std::vector<RescaleTables::Source> sources;
-    for (const auto& [factor, shift] : up_fractions) sources.push_back({factor, shift});
-    std::vector<RescaleTables::Target> targets;
-    std::vector<std::uint64_t> weights;
+    std::vector<HostColumns::Target> rescaled;
     for (std::uint32_t j = 0; j < added; ++j) {
       const arith::Modulus& b = p.modulus(j);
       const std::uint64_t scale = back.inverse_punctured()[j].operand;
       const std::uint64_t factor = b.negate(b.multiply(plan.rounding().inverse_dropped()[j].operand, scale));
-      targets.push_back({.modulus = b,
-                         .quotient_weight = scale,
-                         .source = {back_fractions[j].factor, back_fractions[j].shift}});
+      std::vector<std::uint64_t> weights;
       for (std::uint32_t i = 0; i < limbs; ++i) weights.push_back(b.multiply(up.punctured()[j][i], factor));
+      rescaled.push_back({.ring_index = p.index(j),
+                          .limb = 2 * limbs + j,
+                          .modulus = b,
+                          .weights = std::move(weights),
+                          .minus_shift = 0,
+                          .minus_product = scale});
     }
+    std::vector<std::uint32_t> second_limbs;
+    for (std::uint32_t i = 0; i < limbs; ++i) second_limbs.push_back(limbs + i);
     // Of few primes the conversions are chained in registers; else a kernel stands between them, which finds
     // the quotients on its way.
-    const Quotient quotient = std::max(limbs, added) <= 4 ? Quotient::chained : Quotient::stored;
-    HostColumns::Link link;
-    if (quotient == Quotient::chained) {
+    const bool chained = std::max(limbs, added) <= 4;
+    if (!chained) {
+      HostColumns rescale;
+      rescale.add(second_limbs, rescaled, {up_fractions, 0}, {});
+      tables.rescale.columns = upload(rescale, tables.arithmetic);
+      std::vector<RescaleTables::Fraction> fractions(4 * rescale.groups.size());
       for (std::uint32_t j = 0; j < added; ++j) {
-        const auto first = weights.begin() + static_cast<std::ptrdiff_t>(j * limbs);
-        link.targets.push_back({.ring_index = p.index(j),
-                                .limb = 0,
-                                .modulus = p.modulus(j),
-                                .weights = {first, first + static_cast<std::ptrdiff_t>(limbs)},
-                                .minus_shift = 0,
-                                .minus_product = targets[j].quotient_weight});
+        fractions[j] = {back_fractions[j].factor, back_fractions[j].shift, 0};
       }
-      link.fractions = back_fractions;
-    } else {
-      tables.rescale.sources = upload(sources);
-      tables.rescale.targets = upload(targets);
-      tables.rescale.weights = upload(weights);
-      tables.rescale.source_count = limbs;
-      tables.rescale.target_count = added;
+      tables.rescale.fractions = upload(fractions);
+      tables.rescale.sources = limbs;
+      tables.rescale.quotient_limb = 2 * limbs + added;
     }
 
     // The lift of b' has t in its weights. Modulo a prime of P only that prime's own residue counts.
-    std::vector<std::uint32_t> first_limbs, second_limbs;
-    for (std::uint32_t i = 0; i < limbs; ++i) first_limbs.push_back(i);
-    const bool chained = quotient == Quotient::chained;
-    for (std::uint32_t j = 0; j < (chained ? limbs : added); ++j) {
-      second_limbs.push_back(chained ? limbs + j : 2 * limbs + j);
-    }
     std::vector<HostColumns::Target> first, second;
     for (std::uint32_t j = 0; j < added; ++j) {
       const arith::Modulus& b = p.modulus(j);
@@ -467,15 +471,18 @@ const FusedProduct& FusedTables::of(const ScaledProduct& plan) const {
       }
       second.push_back(std::move(target));
     }
+    std::vector<std::uint32_t> first_limbs, rescaled_limbs;
+    for (std::uint32_t i = 0; i < limbs; ++i) first_limbs.push_back(i);
+    for (std::uint32_t j = 0; j < added; ++j) rescaled_limbs.push_back(2 * limbs + j);
     HostColumns lift;
     lift.add(first_limbs, first, {up_fractions, 2 * limbs + added}, {});
     if (chained) {
-      lift.add(second_limbs, second, {up_fractions, 0}, link);
+      lift.add(second_limbs, second, {up_fractions, 0}, {rescaled, back_fractions});
     } else {
-      lift.add(second_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
+      lift.add(rescaled_limbs, second, {back_fractions, 2 * limbs + added + 1}, {});
     }
     tables.lift = upload(lift, tables.arithmetic);
-    tables.lift.quotient = quotient;
+    tables.lift.quotient = chained ? Quotient::chained : Quotient::stored;
     tables.scratch_limbs = 2 * limbs + (chained ? 0 : added + 2);
 
     // As the division's own, in the arithmetic of all limbs.

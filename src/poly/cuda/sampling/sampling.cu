@@ -342,6 +342,7 @@ StreamKey stream_key(const RandomStream& stream, Purpose purpose, std::size_t fi
   std::memcpy(result.key, stream.seed.bytes.data(), sizeof result.key);
   result.first_polynomial = stream.first_polynomial + static_cast<std::uint32_t>(first);
   result.purpose = static_cast<std::uint32_t>(purpose);
+  result.one = 1;
   return result;
 }
 
