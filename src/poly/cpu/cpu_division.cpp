@@ -14,10 +14,10 @@ void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const Co
                                      const Division& plan, Form form, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const std::size_t degree = in.shape.degree;
-  const DivisionRows rows(kernels_, plan);
-  const PolyShape shape = rows.shape(in.shape);
+  const PolyShape shape = DivisionRows::shape(plan, in.shape);
   const PolyView scratch = take(workspace, shape);
   if (workspace.measures()) return;
+  const DivisionRows rows(kernels_, plan);
 
   // 1. Scaled residues of E x, and what follows from them.
   PolyShape dropped_shape = shape;

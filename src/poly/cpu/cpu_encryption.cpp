@@ -55,9 +55,7 @@ void CpuBackend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstP
   const Workspace::Frame frame(workspace);
   const std::size_t degree = out.shape.degree;
   const PolyShape small = with_limbs(out.shape, 1);
-  std::optional<DivisionRows> rows;
-  if (division != nullptr) rows.emplace(kernels_, *division);
-  const std::size_t dropped = rows ? rows->dropped() : 0;
+  const std::size_t dropped = division == nullptr ? 0 : division->dropped().size();
   // The coefficients of u and of the errors, shifted to unsigned; then u in evaluation form, of which one
   // thread needs one limb.
   const PolyView errors = take(workspace, small);
@@ -66,8 +64,11 @@ void CpuBackend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstP
   PolyShape u_shape = with_components(with_limbs(out.shape, std::max(out.shape.limbs, dropped)), 1);
   if (one_limb) u_shape.batch = u_shape.limbs = 1;
   const PolyView u = take(workspace, u_shape);
-  const PolyView delta = rows ? take(workspace, rows->shape(out.shape)) : PolyView();
+  const PolyView delta =
+      division == nullptr ? PolyView() : take(workspace, DivisionRows::shape(*division, out.shape));
   if (workspace.measures()) return;
+  std::optional<DivisionRows> rows;
+  if (division != nullptr) rows.emplace(kernels_, *division);
 
   runtime::ThreadPool& pool = pool_of(queue);
   sample_integers(pool, *kernels_.sampling, ternary, stream, Distribution::ternary());
