@@ -285,14 +285,12 @@ class Sampler<F64> {
 constexpr std::uint16_t no_target = 0xffff;
 constexpr unsigned sample_rows_per_block = 8;
 constexpr unsigned sample_threads = 16 * sample_rows_per_block;
-// Blocks on a multiprocessor: 64 registers are enough for one block of the stream and what becomes of it.
-template <class A>
-constexpr unsigned sample_blocks = std::is_same_v<A, U64> ? U64::row_blocks : 8;
 
 // 16 threads take a row: grid [rows, batch, limb]. Thread t has entries 16 t + k of a row, which come from
-// blocks 4 t, ..., 4 t + 3 of the stream: what draws them keeps other units busy than the transforms do.
+// blocks 4 t, ..., 4 t + 3 of the stream: what draws them keeps other units busy than the transforms do, in
+// 64 registers.
 template <class A>
-__global__ void __launch_bounds__(sample_threads, sample_blocks<A>)
+__global__ void __launch_bounds__(sample_threads, std::is_same_v<A, U64> ? A::row_blocks : 8)
     sample_rows_kernel(const __grid_constant__ SamplePass<A> pass, int log_rows) {
   using Value = typename A::Value;
   const unsigned limb = blockIdx.z, batch = blockIdx.y, index = pass.limbs.ring_index[limb];
@@ -320,7 +318,7 @@ __global__ void __launch_bounds__(sample_threads, sample_blocks<A>)
   constexpr unsigned drawn = 4;  // entries of a block of the stream
   const Sampler<A> sampler(q, m, factor);
   const RandomLimb stream(pass.uniform, batch, pass.first_limb + limb);
-  const auto draw = [&]<bool adds>(std::bool_constant<adds>) {
+  const auto draw = [&]<bool has_addend>(std::bool_constant<has_addend>) {
 #pragma unroll 1
     for (unsigned g = 0; g < 16 / drawn; ++g) {
       const RandomBlock random = stream.block(row_size / drawn * row + 16 / drawn * t + g);
@@ -329,8 +327,8 @@ __global__ void __launch_bounds__(sample_threads, sample_blocks<A>)
         const unsigned entry = 16 * (drawn * g + k);
         const std::uint64_t word = sampler.uniform(random.r[k]);
         a[entry] = word;
-        b[entry] =
-            sampler.template sample<adds>(word, s[entry], values[entry + t], adds ? addend + entry : nullptr);
+        b[entry] = sampler.template sample<has_addend>(word, s[entry], values[entry + t],
+                                                       has_addend ? addend + entry : nullptr);
       }
     }
   };
