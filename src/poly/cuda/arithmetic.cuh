@@ -110,6 +110,10 @@ struct alignas(16) ShoupTwiddle {
 /// Any q < 2^61: Shoup's product (see arith::ShoupFactor).
 struct U64 : IntegerArithmetic<U64, ShoupTwiddle> {
   static constexpr unsigned row_blocks = 4;  // of 128 threads on a multiprocessor: bounds the registers
+  // Of the columns' blocks, the fewest on a multiprocessor; 0 leaves the registers to the compiler, which for
+  // the integers' inverse columns chooses fewer than loads of all rows at a time need.
+  static constexpr unsigned forward_column_blocks = 1;
+  static constexpr unsigned inverse_column_blocks = 1;
   struct Modulus {
     std::uint64_t q;
     std::uint64_t minus_q;  // a constant of its own: the compiler then adds the product in place
@@ -186,6 +190,9 @@ struct alignas(8) MontgomeryTwiddle {
 /// stages: before the first one). Inverse, what passes 7 is reduced to 2.
 struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
+  // As in U64.
+  static constexpr unsigned forward_column_blocks = 0;
+  static constexpr unsigned inverse_column_blocks = 1;
   struct Modulus {
     std::uint64_t q;
     std::uint32_t high;        // q = high 2^32 + 1
@@ -336,6 +343,9 @@ struct alignas(8) DoubleTwiddle {
 /// inputs first.
 struct F64 {
   static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
+  // As in U64.
+  static constexpr unsigned forward_column_blocks = 0;
+  static constexpr unsigned inverse_column_blocks = 0;
   using Value = double;
   using Twiddle = DoubleTwiddle;
   struct Factor {

@@ -50,39 +50,64 @@ __device__ __forceinline__ void end_kernel_beside() {
 #endif
 }
 
-/// Launches a kernel that calls begin_kernel, in clusters of `cluster` blocks that are neighbours in x.
-/// Throws DeviceError that names the operation.
+/// How a kernel is launched.
+struct LaunchShape {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes;
+  unsigned cluster = 1;  // blocks of a cluster, which are neighbours in x
+  int carve_out =
+      -1;  // shared memory of a multiprocessor that the kernel prefers, in percent; below 0: CUDA's choice
+};
+
+/// Launches a kernel that calls begin_kernel. Throws DeviceError that names the operation.
+template <typename... Parameters>
+void launch_as(const LaunchShape& shape, const char* operation, cudaStream_t stream,
+               void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
+  cudaLaunchAttribute attributes[3] = {};
+  unsigned count = 0;
+  attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  if (shape.cluster > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count].val.clusterDim.x = shape.cluster;
+    attributes[count].val.clusterDim.y = 1;
+    attributes[count++].val.clusterDim.z = 1;
+  }
+#if !defined(HEMERA_CUDA_EMULATION) && CUDART_VERSION >= 13000
+  if (shape.carve_out >= 0) {
+    attributes[count].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    attributes[count++].val.sharedMemCarveout = static_cast<unsigned>(shape.carve_out);
+  }
+#endif
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = shape.grid;
+  configuration.blockDim = shape.block;
+  configuration.dynamicSmemBytes = shape.shared_bytes;
+  configuration.stream = stream;
+  configuration.attrs = attributes;
+  configuration.numAttrs = count;
+  if (shape.shared_bytes > 48 * 1024) {
+    runtime::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(shape.shared_bytes)),
+                         operation);
+  }
+  runtime::cuda::check(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+}
+
+/// The same in clusters of `cluster` blocks.
 template <typename... Parameters>
 void launch_clusters(const char* operation, cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid,
                      dim3 block, unsigned cluster, std::size_t shared_bytes,
                      std::type_identity_t<Parameters>... arguments) {
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim.x = cluster;
-  attributes[1].val.clusterDim.y = 1;
-  attributes[1].val.clusterDim.z = 1;
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim = grid;
-  configuration.blockDim = block;
-  configuration.dynamicSmemBytes = shared_bytes;
-  configuration.stream = stream;
-  configuration.attrs = attributes;
-  configuration.numAttrs = cluster > 1 ? 2 : 1;
-  if (shared_bytes > 48 * 1024) {
-    runtime::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                              static_cast<int>(shared_bytes)),
-                         operation);
-  }
-  runtime::cuda::check(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
+  launch_as({grid, block, shared_bytes, cluster}, operation, stream, kernel, arguments...);
 }
 
 /// The same without clusters.
 template <typename... Parameters>
 void launch(const char* operation, cudaStream_t stream, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             std::size_t shared_bytes, std::type_identity_t<Parameters>... arguments) {
-  launch_clusters(operation, stream, kernel, grid, block, 1, shared_bytes, arguments...);
+  launch_as({grid, block, shared_bytes}, operation, stream, kernel, arguments...);
 }
 
 }  // namespace hemera::poly::cuda

@@ -44,7 +44,7 @@ struct Limb {
 };
 
 template <class A, int log_rows>
-__global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
+__global__ void __launch_bounds__(ColumnTile<log_rows>::threads, A::forward_column_blocks)
     forward_columns_kernel(const __grid_constant__ Pass<A> pass) {
   const Limb<A> limb(pass, log_rows);
   begin_kernel();
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
 }
 
 template <class A, int log_rows>
-__global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
+__global__ void __launch_bounds__(ColumnTile<log_rows>::threads, A::inverse_column_blocks)
     inverse_columns_kernel(const __grid_constant__ Pass<A> pass) {
   const Limb<A> limb(pass, log_rows);
   begin_kernel();

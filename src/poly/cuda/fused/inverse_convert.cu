@@ -5,6 +5,7 @@
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -201,9 +202,12 @@ void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, co
           .shifts = scaled.shifts.data()};
       with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
         using S = InverseConvertShape<A, log_rows>;
-        launch("convert and transform", launcher.stream, inverse_convert_kernel<A, log_rows>,
-               {row_size / tile_columns, columns.job_count, static_cast<unsigned>(part.batches) * components},
-               {S::threads}, S::bytes, pass);
+        launch_as({.grid = {row_size / tile_columns, columns.job_count,
+                            static_cast<unsigned>(part.batches) * components},
+                   .block = {S::threads},
+                   .shared_bytes = S::bytes,
+                   .carve_out = tuning::carve_out(launcher.log_degree)},
+                  "convert and transform", launcher.stream, inverse_convert_kernel<A, log_rows>, pass);
       });
     });
   };

@@ -341,12 +341,13 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
       pass.tables = tables.forward.data();
       constexpr unsigned rows = 8;
       pass.together = pass.components == 2 ? 2 : 1;
-      launch("divide_and_round", launcher.stream, finish_rows_kernel<A>,
-             {(pass.together << launcher.log_rows()) / rows,
-              static_cast<unsigned>(part.batches * out.shape.components) / pass.together,
-              static_cast<unsigned>(part.limbs)},
-             {16 * rows}, rows * row_size * (sizeof(typename A::Value) + sizeof(std::uint64_t)), pass,
-             launcher.log_rows());
+      launch_as({.grid = {(pass.together << launcher.log_rows()) / rows,
+                          static_cast<unsigned>(part.batches * out.shape.components) / pass.together,
+                          static_cast<unsigned>(part.limbs)},
+                 .block = {16 * rows},
+                 .shared_bytes = rows * row_size * (sizeof(typename A::Value) + sizeof(std::uint64_t)),
+                 .carve_out = tuning::carve_out(launcher.log_degree)},
+                "divide_and_round", launcher.stream, finish_rows_kernel<A>, pass, launcher.log_rows());
     });
   };
   with_arithmetic(arithmetic, run);
@@ -413,13 +414,13 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
             return rows_inner_product_kernel<A, SwitchEnd::sums, false, Stored>;
         }
       }();
-      launch("key_inner_product", launcher.stream, kernel,
-             {static_cast<unsigned>(part.batches), static_cast<unsigned>(row_pairs),
-              static_cast<unsigned>(part.limbs)},
-             {32 * warps},
-             (groups + inverted) * block_words * sizeof(typename A::Value) +
-                 factors * sizeof(typename A::Twiddle),
-             pass, launcher.log_rows());
+      launch_as({.grid = {static_cast<unsigned>(part.batches), static_cast<unsigned>(row_pairs),
+                          static_cast<unsigned>(part.limbs)},
+                 .block = {32 * warps},
+                 .shared_bytes = (groups + inverted) * block_words * sizeof(typename A::Value) +
+                                 factors * sizeof(typename A::Twiddle),
+                 .carve_out = tuning::carve_out(launcher.log_degree)},
+                "key_inner_product", launcher.stream, kernel, pass, launcher.log_rows());
     });
   };
   // Primes below 2^48 run in FP64.

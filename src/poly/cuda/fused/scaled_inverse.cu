@@ -7,6 +7,7 @@
 #include "poly/cuda/fused/row_ends.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(128, A::row_blocks)
 // reading and writing go to different arrays. Grid [tile, polynomial, limb]. With a quotient the limbs of a
 // tile are a cluster, which sums their fractions: grid [limb, tile, polynomial].
 template <class A, int log_rows, bool with_quotient>
-__global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
+__global__ void __launch_bounds__(ColumnTile<log_rows>::threads, A::inverse_column_blocks)
     scaled_columns_kernel(const __grid_constant__ ScaledPass<A> pass) {
   using Tile = ColumnTile<log_rows>;
   const unsigned limb = with_quotient ? blockIdx.x : blockIdx.z;
@@ -255,8 +256,11 @@ void launch_rows(const Launcher& launcher, const ScaledPass<A>& pass, const Apar
   if constexpr (std::is_same_v<Apart, NoPairs>) {
     if (pass.factor.data != nullptr) kernel = choose(std::true_type{});
   }
-  launch("scaled inverse transform", launcher.stream, kernel, {rows / rows_per_block, polynomials, limbs},
-         {128}, rows_per_block * row_size * sizeof(typename A::Value), pass, pairs, launcher.log_rows());
+  launch_as({.grid = {rows / rows_per_block, polynomials, limbs},
+             .block = {128},
+             .shared_bytes = rows_per_block * row_size * sizeof(typename A::Value),
+             .carve_out = tuning::carve_out(launcher.log_degree)},
+            "scaled inverse transform", launcher.stream, kernel, pass, pairs, launcher.log_rows());
 }
 
 }  // namespace
@@ -312,8 +316,12 @@ void scaled_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyV
                   "scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows, true>,
                   {count, row_size / Tile::columns, polynomials}, {Tile::threads}, count, shared_bytes, pass);
             }
-            launch("scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows, false>,
-                   {row_size / Tile::columns, polynomials, count}, {Tile::threads}, shared_bytes, pass);
+            launch_as({.grid = {row_size / Tile::columns, polynomials, count},
+                       .block = {Tile::threads},
+                       .shared_bytes = shared_bytes,
+                       .carve_out = tuning::carve_out(launcher.log_degree)},
+                      "scaled inverse transform", launcher.stream, scaled_columns_kernel<A, log_rows, false>,
+                      pass);
           });
         });
   };
