@@ -60,7 +60,7 @@ class StreamMemory final : public Memory {
   };
   struct Arena {
     Kept free;
-    std::vector<Parked> parked;                // released, and not to be reused or zeroed while there are replays
+    std::vector<Parked> parked;  // released, and not to be reused or zeroed while there are replays
     std::unordered_set<std::byte*> borrowed;  // blocks of before
   };
   struct Lent {
