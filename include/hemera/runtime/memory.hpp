@@ -59,8 +59,7 @@ class Memory {
 
   [[nodiscard]] bool runs_later() const { return runs_later_; }
   /// What the calling thread gives next comes after the operations of other threads that it must not
-  /// overtake: a read after writes, a write after all uses. `pointer`: the buffer's block. Throws
-  /// DeviceError.
+  /// overtake: a read after writes, a write after all uses. `pointer`: of the block. Throws DeviceError.
   virtual void before_use(std::byte* /*pointer*/, BufferUses& /*uses*/, Access /*access*/) {}
 
  protected:
