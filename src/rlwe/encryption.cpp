@@ -16,19 +16,12 @@ namespace {
 using poly::Form;
 using runtime::Secrecy;
 
-void require_level(const Context& context, const Metadata& meta) {
-  if (meta.level > context.top_level()) {
-    throw LevelError("encrypt: level " + std::to_string(meta.level) + " is above the top level " +
-                     std::to_string(context.top_level()));
-  }
-}
-
 }  // namespace
 
 Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPolyView& message) {
   require_filled(key, "encrypt");
   const Context& context = *key.context;
-  require_level(context, meta);
+  require_level(context, meta.level, "encrypt");
   const poly::Backend& backend = context.backend();
   const poly::Division* division = context.encryption_division(meta.level, key.poly.base());
   const poly::RnsBase& base = division == nullptr ? context.base(meta.level) : division->source();
@@ -47,7 +40,7 @@ Ciphertext encrypt_zero(const PublicKey& key, Metadata meta, const poly::ConstPo
 Ciphertext encrypt_zero(const SecretKey& key, Metadata meta, const poly::ConstPolyView& message) {
   require_filled(key, "encrypt");
   const Context& context = *key.context;
-  require_level(context, meta);
+  require_level(context, meta.level, "encrypt");
   meta.noise_log2 = fresh_noise_log2(context, false);
   const poly::RnsBase& base = context.base(meta.level);
   Ciphertext result = make_ciphertext(key.context, std::move(meta), 2);

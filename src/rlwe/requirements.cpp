@@ -49,6 +49,12 @@ void require_scheme(const Context& context, Scheme scheme, const char* operation
                       ", not for " + name(scheme));
 }
 
+void require_level(const Context& context, std::size_t level, const char* operation) {
+  if (level <= context.top_level()) return;
+  throw LevelError(std::string(operation) + ": level " + std::to_string(level) + " is above the top level " +
+                   std::to_string(context.top_level()));
+}
+
 void require_plaintext(const Context& context, const Plaintext& plaintext, const char* operation) {
   require_filled(plaintext, operation);
   require_same_context(context, *plaintext.context, operation);

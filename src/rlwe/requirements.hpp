@@ -1,6 +1,7 @@
 // What operations check of the objects that they are given, before they touch them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,6 +24,9 @@ void require_size_two(const Ciphertext& ciphertext, const char* operation);
 
 /// Throws MismatchError unless the context is for the scheme.
 void require_scheme(const Context& context, Scheme scheme, const char* operation);
+
+/// Throws LevelError for a level above the context's top.
+void require_level(const Context& context, std::size_t level, const char* operation);
 
 /// Throws SecurityError unless a key of this gadget that ends at a secret of this distribution is as strong
 /// as the parameters ask for.

@@ -93,10 +93,7 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
                          std::to_string(context.degree() / 2) + " each; pad the rows");
   }
   meta.level = level.value_or(context.parameters().highest_user_level());
-  if (meta.level > context.top_level()) {
-    throw LevelError("encode: level " + std::to_string(meta.level) + " is above the top level " +
-                     std::to_string(context.top_level()));
-  }
+  rlwe::require_level(context, meta.level, "encode");
   meta = context.scales().fresh(std::move(meta));
   if (scale) {
     meta.scale = *scale;

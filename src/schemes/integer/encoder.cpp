@@ -81,10 +81,7 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
   const Context& context = *context_;
   const std::size_t objects = rlwe::batch_count(batch);
   const std::size_t count = values_of_each(context, values.batch * values.count, batch, encoding);
-  if (level && *level > context.top_level()) {
-    throw LevelError("encode: level " + std::to_string(*level) + " is above the top level " +
-                     std::to_string(context.top_level()));
-  }
+  if (level) rlwe::require_level(context, *level, "encode");
   const poly::Backend& backend = context.backend();
   const poly::RnsBase& base = context.plain_base();
   Plaintext result{context_, {}, context.make_poly(objects, 1, base, Form::coefficient, Secrecy::secret)};
