@@ -116,6 +116,9 @@ inline thread_local Launch last_launch;
 inline std::size_t refused_allocations = 0;
 inline std::size_t refused_pinned_allocations = 0;
 
+/// From now on nothing can be given to the device, nor waited for.
+inline bool device_fails = false;
+
 /// Pinned memory of the host.
 std::byte* pin(std::size_t bytes);
 void unpin(void* pointer);
@@ -248,6 +251,7 @@ enum cudaError_t {
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorLaunchFailure = 719,
   cudaErrorNotSupported = 801
 };
 inline const char* cudaGetErrorString(cudaError_t error) {
@@ -307,6 +311,7 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t
   return *executable = new hemera_emulation_graph(*graph), cudaSuccess;
 }
 inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
+  if (hemera::emulation::device_fails) return cudaErrorLaunchFailure;
   for (const auto& step : graph->steps) step();
   return cudaSuccess;
 }
@@ -401,6 +406,7 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
                                    cudaStream_t stream = nullptr) {
   using hemera::emulation::Counts;
   hemera::emulation::require_own_process();
+  if (hemera::emulation::device_fails) return cudaErrorLaunchFailure;
   if (kind == cudaMemcpyHostToDevice) hemera::emulation::count(&Counts::copies_to_device);
   if (kind == cudaMemcpyDeviceToHost) hemera::emulation::count(&Counts::copies_to_host);
   const auto step = [=] { std::memcpy(to, from, bytes); };
@@ -429,6 +435,7 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cud
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr) {
   hemera::emulation::count(&hemera::emulation::Counts::fills);
   hemera::emulation::require_own_process();
+  if (hemera::emulation::device_fails) return cudaErrorLaunchFailure;
   const auto step = [=] { std::memset(to, value, bytes); };
   if (hemera_emulation_capture != nullptr) {
     hemera_emulation_capture->steps.emplace_back(step);
@@ -448,6 +455,7 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   hemera::emulation::require_own_process();
+  if (hemera::emulation::device_fails) return cudaErrorLaunchFailure;
   hemera_emulation_of(stream).run_copies();
   hemera::emulation::count(&hemera::emulation::Counts::synchronizations);
   return cudaSuccess;
@@ -536,6 +544,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
       cluster = config->attrs[i].val.clusterDim.x;
   }
+  if (hemera::emulation::device_fails) return cudaErrorLaunchFailure;
   const auto step = [launched = *config, cluster, kernel,
                      values = std::tuple<Parameters...>{std::forward<Arguments>(arguments)...}] {
     hemera::emulation::count(&hemera::emulation::Counts::kernels);

@@ -2,8 +2,11 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
@@ -14,6 +17,9 @@ namespace hemera::testing {
 namespace {
 
 using runtime::Buffer;
+using runtime::Secrecy;
+using runtime::cuda::Recorder;
+using runtime::cuda::Recording;
 using runtime::cuda::StreamMemory;
 using runtime::cuda::Streams;
 
@@ -75,7 +81,7 @@ TEST(EmulationMemory, BlocksOfRecordingsAreKeptAtTheirEnd) {
     const auto streams = std::make_shared<const Streams>(0);
     const auto memory = std::make_shared<StreamMemory>(streams, 4 * block);
     {
-      runtime::cuda::Recorder recorder(streams, memory);
+      Recorder recorder(streams, memory);
       { const Buffer inside(memory, block); }
       if (finished) static_cast<void>(recorder.finish());
     }
@@ -84,6 +90,77 @@ TEST(EmulationMemory, BlocksOfRecordingsAreKeptAtTheirEnd) {
     EXPECT_EQ(allocations(), before) << "it is lost";
     EXPECT_NO_THROW(Buffer(memory, 4 * block));  // fits alone
   }
+}
+
+// A recorder's own memory, in which graphs are made by what they allocate, use and release.
+struct Graphs {
+  std::shared_ptr<const Streams> streams = std::make_shared<const Streams>(0);
+  std::shared_ptr<StreamMemory> memory = std::make_shared<StreamMemory>(streams, 4 * block);
+
+  template <typename Body>
+  std::unique_ptr<Recording> record(const Body& body) const {
+    Recorder recorder(streams, memory);
+    body();
+    return recorder.finish();
+  }
+  [[nodiscard]] Buffer secret() const { return {memory, block, Secrecy::secret}; }
+};
+
+bool holds_only(const Buffer& buffer, int value) {
+  return std::all_of(buffer.data(), buffer.data() + buffer.size(),
+                     [&](std::byte byte) { return std::to_integer<int>(byte) == value; });
+}
+
+TEST(EmulationMemory, ABlockOfOneRecordingReleasedInAnotherWaitsForItsOwn) {
+  const Graphs graphs;
+  Buffer result;
+  auto owner = graphs.record([&] { result = graphs.secret(); });
+  const std::byte* const place = std::as_const(result).data();
+  const auto other = graphs.record([&] {
+    result = Buffer();
+    const Buffer inside = graphs.secret();
+    EXPECT_NE(inside.data(), place) << "the owner's replays write there";
+  });
+  owner.reset();
+  Buffer next = graphs.secret();
+  ASSERT_EQ(std::as_const(next).data(), place) << "the block is lost";
+  EXPECT_TRUE(holds_only(next, 0)) << "the secret is there yet";
+  std::memset(next.data(), 1, block);
+  other->replay();
+  EXPECT_TRUE(holds_only(next, 1)) << "a graph that never used the block zeroes it";
+}
+
+TEST(EmulationMemory, AGraphThatEndsDuringARecordingLeavesNothingInIt) {
+  const Graphs graphs;
+  Buffer result;
+  auto ended = graphs.record([&] { result = graphs.secret(); });
+  result = Buffer();
+  auto other = graphs.record([&] { ended.reset(); });
+  Buffer next = graphs.secret();
+  std::memset(next.data(), 1, block);
+  other->replay();
+  EXPECT_TRUE(holds_only(next, 1));
+  other.reset();
+  next = Buffer();
+  EXPECT_EQ(graphs.memory->used(), 0U);
+  EXPECT_NO_THROW(Buffer(graphs.memory, 4 * block)) << "a block is lost";
+}
+
+TEST(EmulationMemory, AGraphOfAFailedDeviceGivesItsBlocksBack) {
+  const Graphs graphs;
+  Buffer lent = graphs.secret(), result;
+  auto graph = graphs.record([&] {
+    result = graphs.secret();
+    EXPECT_NE(std::as_const(lent).data(), nullptr);  // a use
+  });
+  result = Buffer();
+  lent = Buffer();
+  EXPECT_EQ(graphs.memory->used(), block);
+  emulation::device_fails = true;
+  graph.reset();
+  emulation::device_fails = false;
+  EXPECT_EQ(graphs.memory->used(), 0U);
+  EXPECT_NO_THROW(Buffer(graphs.memory, 4 * block)) << "blocks count as taken";
 }
 
 TEST(EmulationMemory, WithoutALimitOnlyTheDeviceRefuses) {

@@ -66,18 +66,14 @@ void StreamMemory::lend(std::byte* pointer) {
   if (recording_->borrowed.insert(pointer).second) ++lent_[pointer].arenas;
 }
 
-void StreamMemory::take_back(std::byte* pointer) {
+void StreamMemory::take_back(std::byte* pointer) noexcept {
   const auto found = lent_.find(pointer);
   if (--found->second.arenas != 0) return;
-  const std::optional<Parked> released = found->second.released;
+  const std::optional<Released> released = found->second.released;
   lent_.erase(found);
   if (!released) return;
   used_ -= size_class(released->bytes, alignment);
-  if (const auto owner = owners_.find(pointer); owner != owners_.end()) {
-    owner->second->parked.push_back(*released);
-  } else {
-    keep(pointer, released->bytes, released->secrecy, 0);
-  }
+  put_away(*released, 0);
 }
 
 // --- Blocks ---
@@ -150,15 +146,41 @@ std::byte* StreamMemory::allocate_block(std::size_t bytes, std::size_t block_byt
   return static_cast<std::byte*>(block);
 }
 
-void StreamMemory::keep(std::byte* pointer, std::size_t bytes, Secrecy secrecy, std::uint32_t uses) {
+void StreamMemory::keep(const Released& block, std::uint32_t uses) {
   const unsigned own = streams_->index();
   const Stream& stream = streams_->at(own);
   for_each_stream(streams_->waits(own, streams_->with_followers(uses)),
                   [&](unsigned other) { stream.wait_for(streams_->at(other)); });
-  if (secrecy == Secrecy::secret) check(cudaMemsetAsync(pointer, 0, bytes, stream.get()), "zero a secret");
-  const std::size_t block_bytes = size_class(bytes, alignment);
-  kept_[own].put(pointer, block_bytes);
+  if (block.secrecy == Secrecy::secret) {
+    check(cudaMemsetAsync(block.pointer, 0, block.bytes, stream.get()), "zero a secret");
+  }
+  const std::size_t block_bytes = size_class(block.bytes, alignment);
+  kept_[own].put(block.pointer, block_bytes);
   kept_bytes_ += block_bytes;
+}
+
+void StreamMemory::put_away(const Released& block, std::uint32_t uses) noexcept {
+  const bool records = streams_->records_here();
+  try {
+    const auto owner = owners_.find(block.pointer);
+    if (owner == owners_.end() && !records) {
+      keep(block, uses);
+    } else if (owner == owners_.end()) {
+      // What it waits for is not in the recording.
+      recording_->parked.push_back(block);
+    } else if (records && owner->second == recording_) {
+      if (block.secrecy == Secrecy::secret) {
+        cudaMemsetAsync(block.pointer, 0, block.bytes, streams_->current().get());
+      }
+      recording_->free.put(block.pointer, size_class(block.bytes, alignment));
+    } else {
+      owner->second->parked.push_back(block);
+    }
+  } catch (const std::exception&) {
+    // No room to remember the block, or the device has failed.
+    cudaFree(block.pointer);
+    taken_ -= size_class(block.bytes, alignment);
+  }
 }
 
 void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrecy,
@@ -166,31 +188,14 @@ void StreamMemory::release(std::byte* pointer, std::size_t bytes, Secrecy secrec
   if (!streams_->of_this_process()) return;
   const std::size_t block_bytes = size_class(bytes, alignment);
   const std::lock_guard lock(mutex_);
+  const Released block{pointer, bytes, secrecy};
   const auto lent = lent_.find(pointer);
   if (lent != lent_.end()) {
-    lent->second.released = {pointer, bytes, secrecy};
+    lent->second.released = block;
     return;
   }
   used_ -= block_bytes;
-  const bool records = streams_->records_here();
-  try {
-    const auto owner = owners_.find(pointer);
-    if (records && owner != owners_.end()) {
-      if (secrecy == Secrecy::secret) cudaMemsetAsync(pointer, 0, bytes, streams_->current().get());
-      owner->second->free.put(pointer, block_bytes);
-    } else if (records) {
-      // What it waits for is not in the recording.
-      recording_->parked.push_back({pointer, bytes, secrecy});
-    } else if (owner != owners_.end()) {
-      owner->second->parked.push_back({pointer, bytes, secrecy});
-    } else {
-      keep(pointer, bytes, secrecy, uses.streams.load());
-    }
-  } catch (const std::exception&) {
-    // No room to remember the block, or the device has failed.
-    cudaFree(pointer);
-    taken_ -= block_bytes;
-  }
+  put_away(block, uses.streams.load());
 }
 
 std::size_t StreamMemory::used() const {
@@ -235,17 +240,11 @@ void StreamMemory::dissolve(const std::shared_ptr<Arena>& arena) noexcept {
   const std::lock_guard lock(mutex_);
   // Blocks that are still in use become ordinary ones, and are kept when they are released.
   std::erase_if(owners_, [&](const auto& entry) { return entry.second == arena; });
-  try {
-    Kept& kept = kept_[streams_->index()];
-    for (const auto& [bytes, blocks] : arena->free.blocks) {
-      for (std::byte* block : blocks) kept.put(block, bytes);
-      kept_bytes_ += bytes * blocks.size();
-    }
-    for (const Parked& parked : arena->parked) keep(parked.block, parked.bytes, parked.secrecy, 0);
-    for (std::byte* block : arena->borrowed) take_back(block);
-  } catch (const std::exception&) {
-    // No room to remember all blocks, or the device has failed: they stay taken.
+  for (const auto& [bytes, blocks] : arena->free.blocks) {
+    for (std::byte* block : blocks) put_away({block, bytes, Secrecy::open}, 0);
   }
+  for (const Released& block : arena->parked) put_away(block, 0);
+  for (std::byte* block : arena->borrowed) take_back(block);
   *arena = {};
 }
 

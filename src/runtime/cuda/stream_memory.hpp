@@ -53,19 +53,19 @@ class StreamMemory final : public Memory {
     /// Null without one of this size.
     std::byte* take(std::size_t bytes);
   };
-  struct Parked {
-    std::byte* block;
+  struct Released {
+    std::byte* pointer;
     std::size_t bytes;
     Secrecy secrecy;
   };
   struct Arena {
     Kept free;
-    std::vector<Parked> parked;  // released, and not to be reused or zeroed while there are replays
+    std::vector<Released> parked;             // not to be reused or zeroed while there are replays
     std::unordered_set<std::byte*> borrowed;  // blocks of before
   };
   struct Lent {
     std::size_t arenas = 0;  // that use it
-    std::optional<Parked> released;
+    std::optional<Released> released;
   };
 
   // All that follow: under the mutex.
@@ -73,11 +73,13 @@ class StreamMemory final : public Memory {
   std::byte* take_kept(std::size_t block_bytes);
   std::byte* allocate_block(std::size_t bytes, std::size_t block_bytes);
   /// Throws DeviceError.
-  void keep(std::byte* pointer, std::size_t bytes, Secrecy secrecy, std::uint32_t uses);
+  void keep(const Released& block, std::uint32_t uses);
+  /// Where a block that no other recording uses waits for its next user.
+  void put_away(const Released& block, std::uint32_t uses) noexcept;
   /// The thread's recording uses the block.
   void lend(std::byte* pointer);
-  /// One recording fewer uses the block. Throws DeviceError.
-  void take_back(std::byte* pointer);
+  /// One recording fewer uses the block.
+  void take_back(std::byte* pointer) noexcept;
   void give_back_kept() noexcept;
   [[noreturn]] void fail(std::size_t bytes) const;
 
