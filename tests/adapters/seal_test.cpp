@@ -114,12 +114,12 @@ INSTANTIATE_TEST_SUITE_P(, SealAdapter,
                          });
 
 // Every operation, by the same words for both evaluators.
-template <typename Evaluator, typename Ciphertext>
+template <typename Evaluator, typename Ciphertext, typename Plaintext>
 std::vector<Ciphertext> run(const Evaluator& evaluator, const ::seal::Ciphertext& x,
                             const ::seal::Ciphertext& y, const ::seal::Plaintext& m,
                             const ::seal::RelinKeys& relin, const ::seal::GaloisKeys& galois, bool ckks,
                             const ::seal::SEALContext& context) {
-  std::vector<Ciphertext> all(17);
+  std::vector<Ciphertext> all(20);
   std::size_t next = 0;
   const auto result = [&]() -> Ciphertext& { return all.at(next++); };
   evaluator.negate(x, result());
@@ -155,17 +155,39 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const ::seal::Ciphertext
     // Correction factors that differ are balanced.
     evaluator.add(power, lower, result());
     evaluator.exponentiate(x, 2, relin, result());
+    // A sum of products in NTT form.
+    Plaintext factor;
+    evaluator.transform_to_ntt(m, x.parms_id(), factor);
+    Ciphertext& sum = result();
+    Ciphertext& other = result();
+    const bool transforms = !x.is_ntt_form();
+    if (transforms) {
+      evaluator.transform_to_ntt(x, sum);
+      evaluator.transform_to_ntt(y, other);
+    } else {
+      evaluator.negate(x, sum);
+      evaluator.negate(y, other);
+    }
+    evaluator.multiply_plain_inplace(sum, factor);
+    evaluator.multiply_plain_inplace(other, factor);
+    evaluator.add_inplace(sum, other);
+    if (transforms) {
+      evaluator.transform_from_ntt_inplace(sum);
+      evaluator.transform_from_ntt_inplace(other);
+    }
+    evaluator.multiply_plain(x, factor, result());
   }
   all.resize(next);
   return all;
 }
 
 TEST_P(SealAdapter, GivesWhatSealGives) {
-  const auto wanted =
-      run<::seal::Evaluator, ::seal::Ciphertext>(*theirs, x, y, m, relin, galois, is_ckks(), context);
-  const auto stay = run<SealEvaluator, SealCiphertext>(*ours, x, y, m, relin, galois, is_ckks(), context);
-  const auto travel =
-      run<SealEvaluator, ::seal::Ciphertext>(*ours, x, y, m, relin, galois, is_ckks(), context);
+  const auto wanted = run<::seal::Evaluator, ::seal::Ciphertext, ::seal::Plaintext>(
+      *theirs, x, y, m, relin, galois, is_ckks(), context);
+  const auto stay =
+      run<SealEvaluator, SealCiphertext, SealPlaintext>(*ours, x, y, m, relin, galois, is_ckks(), context);
+  const auto travel = run<SealEvaluator, ::seal::Ciphertext, SealPlaintext>(*ours, x, y, m, relin, galois,
+                                                                            is_ckks(), context);
   ASSERT_EQ(stay.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     SCOPED_TRACE(i);
@@ -173,6 +195,88 @@ TEST_P(SealAdapter, GivesWhatSealGives) {
     expect_same(stay[i], wanted[i]);
     expect_same(travel[i], wanted[i]);
   }
+}
+
+std::vector<std::uint64_t> words(const ::seal::Ciphertext& ciphertext) {
+  const std::size_t count =
+      ciphertext.size() * ciphertext.coeff_modulus_size() * ciphertext.poly_modulus_degree();
+  return {ciphertext.data(), ciphertext.data() + count};
+}
+
+TEST_P(SealAdapter, FormsAreSeals) {
+  const auto turn = [&](const auto& evaluator, const auto& from, bool to_ntt, auto& to) {
+    to_ntt ? evaluator.transform_to_ntt(from, to) : evaluator.transform_from_ntt(from, to);
+  };
+  const bool usual = x.is_ntt_form();
+  ::seal::Ciphertext wanted, travels, back;
+  SealCiphertext stays;
+  turn(*theirs, x, !usual, wanted);
+  turn(*ours, x, !usual, travels);
+  turn(*ours, ours->upload(x), !usual, stays);
+  for (const ::seal::Ciphertext& mine : {travels, ::seal::Ciphertext(stays)}) {
+    EXPECT_EQ(mine.is_ntt_form(), wanted.is_ntt_form());
+    EXPECT_EQ(mine.parms_id(), wanted.parms_id());
+    EXPECT_EQ(words(mine), words(wanted));
+    turn(*ours, mine, usual, back);
+    EXPECT_EQ(words(back), words(x));
+    EXPECT_EQ(back.is_ntt_form(), usual);
+  }
+  EXPECT_THROW(turn(*ours, x, usual, back), MismatchError);
+  EXPECT_THROW(turn(*ours, SealCiphertext(), true, stays), MismatchError);
+  // Any operation takes either form, and keeps the first one's.
+  ::seal::Ciphertext sum;
+  theirs->add(x, y, sum);
+  ours->add(stays, y, stays);
+  EXPECT_EQ(stays.is_ntt_form(), !usual);
+  turn(*ours, stays, usual, stays);
+  expect_same(stays, sum);
+}
+
+TEST_P(SealAdapter, PlaintextsStayOnTheDeviceAndComeInNttForm) {
+  ::seal::Ciphertext product, sum;
+  theirs->multiply_plain(x, m, product);
+  theirs->add_plain(x, m, sum);
+  SealCiphertext mine;
+  const SealPlaintext there = ours->upload(m);
+  ours->multiply_plain(x, there, mine);
+  expect_same(mine, product);
+  ours->add_plain(x, there, mine);
+  expect_same(mine, sum);
+  SealPlaintext prepared;
+  EXPECT_THROW(ours->multiply_plain(x, prepared, mine), MismatchError);
+  if (is_ckks()) {
+    EXPECT_THROW(ours->transform_to_ntt(m, x.parms_id(), prepared), MismatchError);
+    return;
+  }
+  // Transformed by SEAL, or here for a level that is not the ciphertext's.
+  ::seal::Plaintext transformed;
+  theirs->transform_to_ntt(m, x.parms_id(), transformed);
+  ours->multiply_plain(x, transformed, mine);
+  expect_same(mine, product);
+  ours->add_plain(x, transformed, mine);
+  expect_same(mine, sum);
+  ours->transform_to_ntt(m, context.last_parms_id(), prepared);
+  ours->multiply_plain(x, prepared, mine);
+  expect_same(mine, product);
+}
+
+TEST_P(SealAdapter, ReducedModuliAreSeals) {
+  SealCiphertext mine;
+  if (GetParam() == ::seal::scheme_type::bfv) {
+    EXPECT_THROW(ours->mod_reduce_to_next(x, mine), MismatchError);
+    return;
+  }
+  ::seal::Ciphertext next, last;
+  theirs->mod_reduce_to_next(x, next);
+  theirs->mod_reduce_to(x, context.last_parms_id(), last);
+  ours->mod_reduce_to_next(x, mine);
+  expect_same(mine, next);
+  EXPECT_EQ(words(mine), words(next));
+  ours->mod_reduce_to_inplace(mine, context.last_parms_id());
+  EXPECT_EQ(words(mine), words(last));
+  EXPECT_EQ(::seal::Ciphertext(mine).parms_id(), last.parms_id());
+  EXPECT_THROW(ours->mod_reduce_to_next_inplace(mine), LevelError);
+  EXPECT_THROW(ours->mod_reduce_to_inplace(mine, x.parms_id()), LevelError);
 }
 
 TEST_P(SealAdapter, ResultsOutliveTheEvaluatorAndConvertWhereSealNeedsThem) {

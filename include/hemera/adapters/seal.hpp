@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -45,20 +46,24 @@ class SealParty {
   [[nodiscard]] rlwe::Ciphertext upload(const ::seal::Ciphertext& ciphertext) const {
     return session_.import_ciphertext(view(ciphertext));
   }
-  [[nodiscard]] rlwe::Plaintext upload(const ::seal::Plaintext& plaintext) const {
+  /// `level`: BFV and BGV, prepared for products there.
+  [[nodiscard]] rlwe::Plaintext upload(const ::seal::Plaintext& plaintext,
+                                       std::optional<std::size_t> level = std::nullopt) const {
     return session_.import_plaintext({.parms_id = bytes(plaintext.parms_id()),
                                       .scale = plaintext.scale(),
-                                      .words = {plaintext.data(), plaintext.coeff_count()}});
+                                      .words = {plaintext.data(), plaintext.coeff_count()}},
+                                     level);
   }
-  [[nodiscard]] ::seal::Ciphertext download(const rlwe::Ciphertext& ciphertext) const {
+  [[nodiscard]] ::seal::Ciphertext download(const rlwe::Ciphertext& ciphertext, bool is_ntt_form) const {
     const interop::seal::Metadata meta = session_.metadata(ciphertext);
     ::seal::Ciphertext result;
     result.resize(context_, level_data(meta.coeff_modulus_count)->parms_id(), meta.size);
-    result.is_ntt_form() = meta.is_ntt_form;
+    result.is_ntt_form() = is_ntt_form;
     result.scale() = meta.scale;
     result.correction_factor() = meta.correction_factor;
     session_.export_ciphertext(
-        ciphertext, {result.data(), meta.size * meta.coeff_modulus_count * session_.context()->degree()});
+        ciphertext, {result.data(), meta.size * meta.coeff_modulus_count * session_.context()->degree()},
+        is_ntt_form);
     return result;
   }
   void load(const ::seal::RelinKeys& keys) { session_.import_relinearization(places(keys)); }
@@ -133,12 +138,14 @@ class SealCiphertext {
  public:
   /// Nothing: the destination of an operation.
   SealCiphertext() = default;
-  SealCiphertext(std::shared_ptr<const SealParty> party, rlwe::Ciphertext value)
-      : party_(std::move(party)), value_(std::make_shared<const rlwe::Ciphertext>(std::move(value))) {}
+  SealCiphertext(std::shared_ptr<const SealParty> party, rlwe::Ciphertext value, bool is_ntt_form)
+      : party_(std::move(party)),
+        value_(std::make_shared<const rlwe::Ciphertext>(std::move(value))),
+        is_ntt_form_(is_ntt_form) {}
 
   /// A copy in the host's memory. MismatchError for an empty one.
   operator ::seal::Ciphertext() const {  // NOLINT(google-explicit-constructor)
-    return party_->download(value());
+    return party_->download(value(), is_ntt_form_);
   }
 
   [[nodiscard]] const rlwe::Ciphertext& value() const {
@@ -146,6 +153,8 @@ class SealCiphertext {
     return *value_;
   }
   [[nodiscard]] std::size_t size() const { return value_ == nullptr ? 0 : value_->size(); }
+  /// The form of the seal::Ciphertext that it becomes.
+  [[nodiscard]] bool is_ntt_form() const { return is_ntt_form_; }
   [[nodiscard]] double scale() const { return value().meta.scale; }
   [[nodiscard]] std::uint64_t correction_factor() const { return value().meta.correction; }
   [[nodiscard]] std::size_t coeff_modulus_size() const {
@@ -153,15 +162,37 @@ class SealCiphertext {
   }
 
  private:
+  friend class SealEvaluator;
   std::shared_ptr<const SealParty> party_;
   std::shared_ptr<const rlwe::Ciphertext> value_;
+  bool is_ntt_form_ = false;
+};
+
+/// A plaintext that is on the device, for several operations.
+class SealPlaintext {
+ public:
+  /// Nothing: the destination of SealEvaluator::transform_to_ntt.
+  SealPlaintext() = default;
+  explicit SealPlaintext(rlwe::Plaintext value)
+      : value_(std::make_shared<const rlwe::Plaintext>(std::move(value))) {}
+
+  /// MismatchError for an empty one.
+  [[nodiscard]] const std::shared_ptr<const rlwe::Plaintext>& value() const {
+    if (value_ == nullptr) throw MismatchError("the plaintext is empty: no operation has written it");
+    return value_;
+  }
+
+ private:
+  std::shared_ptr<const rlwe::Plaintext> value_;
 };
 
 /// seal::Evaluator's operations. Operands and destinations are seal::Ciphertext, which travel, or
-/// SealCiphertext, which do not. Keys are those that the evaluator was made with. Any number of threads may
-/// use it. Results have the size, level, scale and correction factor that SEAL's have, but that operands of
-/// more than two components are relinearized before they are multiplied or rotated. Errors are Hemera's
-/// exceptions; std::invalid_argument for other keys.
+/// SealCiphertext, which do not; plaintexts seal::Plaintext or SealPlaintext. On the device all is in NTT
+/// form: operations take operands of either form, and a result has that of its first operand. Keys are those
+/// that the evaluator was made with. Any number of threads may use it. Results have the size, level, scale
+/// and correction factor that SEAL's have, but that operands of more than two components are relinearized
+/// before they are multiplied or rotated. Errors are Hemera's exceptions; std::invalid_argument for other
+/// keys.
 class SealEvaluator {
  public:
   /// The keys must live as long as this only if they are given to operations. Throws what Session throws.
@@ -188,36 +219,67 @@ class SealEvaluator {
     const SealCiphertext* device_ = nullptr;
   };
 
+  /// An operand: a plaintext of either kind.
+  class PlainOperand {
+   public:
+    PlainOperand(const ::seal::Plaintext& host) : host_(&host) {}    // NOLINT(google-explicit-constructor)
+    PlainOperand(const SealPlaintext& device) : device_(&device) {}  // NOLINT(google-explicit-constructor)
+
+   private:
+    friend class SealEvaluator;
+    const ::seal::Plaintext* host_ = nullptr;
+    const SealPlaintext* device_ = nullptr;
+  };
+
   /// To the device, once for several operations.
   [[nodiscard]] SealCiphertext upload(const ::seal::Ciphertext& ciphertext) const {
-    return {party_, party_->upload(ciphertext)};
+    return {party_, party_->upload(ciphertext), ciphertext.is_ntt_form()};
+  }
+  [[nodiscard]] SealPlaintext upload(const ::seal::Plaintext& plaintext) const {
+    return SealPlaintext(party_->upload(plaintext));
+  }
+
+  /// BFV and BGV: to the device, prepared for products at the level of `parms_id`. A seal::Plaintext that
+  /// SEAL's own evaluator transformed is an operand too.
+  void transform_to_ntt(const ::seal::Plaintext& plain, ::seal::parms_id_type parms_id,
+                        SealPlaintext& destination_ntt) const {
+    destination_ntt = SealPlaintext(party_->upload(plain, party_->level(parms_id)));
+  }
+  template <typename Destination>
+  void transform_to_ntt(const Operand& encrypted, Destination& destination_ntt) const {
+    transform(encrypted, true, destination_ntt);
+  }
+  template <typename Destination>
+  void transform_from_ntt(const Operand& encrypted_ntt, Destination& destination) const {
+    transform(encrypted_ntt, false, destination);
   }
 
   template <typename Destination>
   void negate(const Operand& encrypted, Destination& destination) const {
-    put(evaluator_->negate(*get(encrypted)), destination);
+    put(evaluator_->negate(*get(encrypted)), encrypted, destination);
   }
   template <typename Destination>
   void add(const Operand& encrypted1, const Operand& encrypted2, Destination& destination) const {
-    put(evaluator_->add(*get(encrypted1), *get(encrypted2)), destination);
+    put(evaluator_->add(*get(encrypted1), *get(encrypted2)), encrypted1, destination);
   }
   template <typename Ciphertext, typename Destination>
   void add_many(const std::vector<Ciphertext>& encrypteds, Destination& destination) const {
     const Held held = get_all(encrypteds);
-    put(evaluator_->add_many(held.pointers), destination);
+    rlwe::Ciphertext result = evaluator_->add_many(held.pointers);
+    put(std::move(result), encrypteds.front(), destination);
   }
   template <typename Destination>
   void sub(const Operand& encrypted1, const Operand& encrypted2, Destination& destination) const {
-    put(evaluator_->subtract(*get(encrypted1), *get(encrypted2)), destination);
+    put(evaluator_->subtract(*get(encrypted1), *get(encrypted2)), encrypted1, destination);
   }
   /// Three components, as SEAL's.
   template <typename Destination>
   void multiply(const Operand& encrypted1, const Operand& encrypted2, Destination& destination) const {
-    put(evaluator_->multiply(*get(encrypted1), *get(encrypted2)), destination);
+    put(evaluator_->multiply(*get(encrypted1), *get(encrypted2)), encrypted1, destination);
   }
   template <typename Destination>
   void square(const Operand& encrypted, Destination& destination) const {
-    put(evaluator_->square(*get(encrypted)), destination);
+    put(evaluator_->square(*get(encrypted)), encrypted, destination);
   }
   template <typename Destination>
   void relinearize(const Operand& encrypted, const ::seal::RelinKeys& relin_keys,
@@ -225,23 +287,36 @@ class SealEvaluator {
     require(relin_keys);
     rlwe::Ciphertext result = get(encrypted)->clone();
     evaluator_->relinearize_inplace(result);
-    put(std::move(result), destination);
+    put(std::move(result), encrypted, destination);
   }
   template <typename Destination>
   void mod_switch_to_next(const Operand& encrypted, Destination& destination) const {
     const auto source = get(encrypted);
     if (source->meta.level == 0) throw LevelError("mod_switch_to_next: the ciphertext is at the last level");
-    put(dropped(*source, source->meta.level - 1), destination);
+    put(dropped(*source, source->meta.level - 1), encrypted, destination);
   }
   template <typename Destination>
   void mod_switch_to(const Operand& encrypted, ::seal::parms_id_type parms_id,
                      Destination& destination) const {
-    put(dropped(*get(encrypted), party_->level(parms_id)), destination);
+    put(dropped(*get(encrypted), party_->level(parms_id)), encrypted, destination);
+  }
+  /// BGV and CKKS: drops a prime without dividing by it. MismatchError for BFV, where SEAL's result holds
+  /// another message.
+  template <typename Destination>
+  void mod_reduce_to_next(const Operand& encrypted, Destination& destination) const {
+    const auto source = get(encrypted);
+    if (source->meta.level == 0) throw LevelError("mod_reduce_to_next: the ciphertext is at the last level");
+    put(party_->session().reduced(*source, source->meta.level - 1), encrypted, destination);
+  }
+  template <typename Destination>
+  void mod_reduce_to(const Operand& encrypted, ::seal::parms_id_type parms_id,
+                     Destination& destination) const {
+    put(party_->session().reduced(*get(encrypted), party_->level(parms_id)), encrypted, destination);
   }
   template <typename Destination>
   void rescale_to_next(const Operand& encrypted, Destination& destination) const {
     require_ckks("rescale_to_next");
-    put(evaluator_->rescale(*get(encrypted)), destination);
+    put(evaluator_->rescale(*get(encrypted)), encrypted, destination);
   }
   template <typename Destination>
   void rescale_to(const Operand& encrypted, ::seal::parms_id_type parms_id, Destination& destination) const {
@@ -250,7 +325,7 @@ class SealEvaluator {
     rlwe::Ciphertext result = get(encrypted)->clone();
     if (level > result.meta.level) throw LevelError("rescale_to: levels only go down");
     while (result.meta.level > level) evaluator_->rescale_inplace(result);
-    put(std::move(result), destination);
+    put(std::move(result), encrypted, destination);
   }
   template <typename Ciphertext, typename Destination>
   void multiply_many(const std::vector<Ciphertext>& encrypteds, const ::seal::RelinKeys& relin_keys,
@@ -259,7 +334,7 @@ class SealEvaluator {
     const Held held = get_all(encrypteds);
     rlwe::Ciphertext result = evaluator_->multiply_many(held.pointers);
     evaluator_->relinearize_inplace(result);
-    put(std::move(result), destination);
+    put(std::move(result), encrypteds.front(), destination);
   }
   template <typename Destination>
   void exponentiate(const Operand& encrypted, std::uint64_t exponent, const ::seal::RelinKeys& relin_keys,
@@ -267,24 +342,23 @@ class SealEvaluator {
     require(relin_keys);
     rlwe::Ciphertext result = evaluator_->power(*get(encrypted), exponent);
     evaluator_->relinearize_inplace(result);
-    put(std::move(result), destination);
+    put(std::move(result), encrypted, destination);
   }
   template <typename Destination>
-  void add_plain(const Operand& encrypted, const ::seal::Plaintext& plain, Destination& destination) const {
+  void add_plain(const Operand& encrypted, const PlainOperand& plain, Destination& destination) const {
     rlwe::Ciphertext result = get(encrypted)->clone();
-    evaluator_->add_plain_inplace(result, party_->upload(plain));
-    put(std::move(result), destination);
+    evaluator_->add_plain_inplace(result, *get(plain));
+    put(std::move(result), encrypted, destination);
   }
   template <typename Destination>
-  void sub_plain(const Operand& encrypted, const ::seal::Plaintext& plain, Destination& destination) const {
+  void sub_plain(const Operand& encrypted, const PlainOperand& plain, Destination& destination) const {
     rlwe::Ciphertext result = get(encrypted)->clone();
-    evaluator_->subtract_plain_inplace(result, party_->upload(plain));
-    put(std::move(result), destination);
+    evaluator_->subtract_plain_inplace(result, *get(plain));
+    put(std::move(result), encrypted, destination);
   }
   template <typename Destination>
-  void multiply_plain(const Operand& encrypted, const ::seal::Plaintext& plain,
-                      Destination& destination) const {
-    put(evaluator_->multiply_plain(*get(encrypted), party_->upload(plain)), destination);
+  void multiply_plain(const Operand& encrypted, const PlainOperand& plain, Destination& destination) const {
+    put(evaluator_->multiply_plain(*get(encrypted), *get(plain)), encrypted, destination);
   }
   template <typename Destination>
   void apply_galois(const Operand& encrypted, std::uint32_t galois_elt, const ::seal::GaloisKeys& galois_keys,
@@ -297,13 +371,13 @@ class SealEvaluator {
       throw MissingKeyError("apply_galois: the Galois keys have none of the element " +
                             std::to_string(galois_elt));
     }
-    put(rlwe::apply_galois(source, galois_elt, *key), destination);
+    put(rlwe::apply_galois(source, galois_elt, *key), encrypted, destination);
   }
   template <typename Destination>
   void rotate_rows(const Operand& encrypted, int steps, const ::seal::GaloisKeys& galois_keys,
                    Destination& destination) const {
     require(galois_keys);
-    put(evaluator_->rotate(*get(encrypted), steps), destination);
+    put(evaluator_->rotate(*get(encrypted), steps), encrypted, destination);
   }
   template <typename Destination>
   void rotate_vector(const Operand& encrypted, int steps, const ::seal::GaloisKeys& galois_keys,
@@ -314,7 +388,7 @@ class SealEvaluator {
   void rotate_columns(const Operand& encrypted, const ::seal::GaloisKeys& galois_keys,
                       Destination& destination) const {
     require(galois_keys);
-    put(evaluator_->conjugate(*get(encrypted)), destination);
+    put(evaluator_->conjugate(*get(encrypted)), encrypted, destination);
   }
   template <typename Destination>
   void complex_conjugate(const Operand& encrypted, const ::seal::GaloisKeys& galois_keys,
@@ -356,6 +430,14 @@ class SealEvaluator {
     mod_switch_to(encrypted, parms_id, encrypted);
   }
   template <typename Ciphertext>
+  void mod_reduce_to_next_inplace(Ciphertext& encrypted) const {
+    mod_reduce_to_next(encrypted, encrypted);
+  }
+  template <typename Ciphertext>
+  void mod_reduce_to_inplace(Ciphertext& encrypted, ::seal::parms_id_type parms_id) const {
+    mod_reduce_to(encrypted, parms_id, encrypted);
+  }
+  template <typename Ciphertext>
   void rescale_to_next_inplace(Ciphertext& encrypted) const {
     rescale_to_next(encrypted, encrypted);
   }
@@ -369,16 +451,24 @@ class SealEvaluator {
     exponentiate(encrypted, exponent, relin_keys, encrypted);
   }
   template <typename Ciphertext>
-  void add_plain_inplace(Ciphertext& encrypted, const ::seal::Plaintext& plain) const {
+  void add_plain_inplace(Ciphertext& encrypted, const PlainOperand& plain) const {
     add_plain(encrypted, plain, encrypted);
   }
   template <typename Ciphertext>
-  void sub_plain_inplace(Ciphertext& encrypted, const ::seal::Plaintext& plain) const {
+  void sub_plain_inplace(Ciphertext& encrypted, const PlainOperand& plain) const {
     sub_plain(encrypted, plain, encrypted);
   }
   template <typename Ciphertext>
-  void multiply_plain_inplace(Ciphertext& encrypted, const ::seal::Plaintext& plain) const {
+  void multiply_plain_inplace(Ciphertext& encrypted, const PlainOperand& plain) const {
     multiply_plain(encrypted, plain, encrypted);
+  }
+  template <typename Ciphertext>
+  void transform_to_ntt_inplace(Ciphertext& encrypted) const {
+    transform_to_ntt(encrypted, encrypted);
+  }
+  template <typename Ciphertext>
+  void transform_from_ntt_inplace(Ciphertext& encrypted_ntt) const {
+    transform_from_ntt(encrypted_ntt, encrypted_ntt);
   }
   template <typename Ciphertext>
   void apply_galois_inplace(Ciphertext& encrypted, std::uint32_t galois_elt,
@@ -411,6 +501,13 @@ class SealEvaluator {
     }
     return std::make_shared<const rlwe::Ciphertext>(party_->upload(*operand.host_));
   }
+  [[nodiscard]] std::shared_ptr<const rlwe::Plaintext> get(const PlainOperand& operand) const {
+    if (operand.device_ != nullptr) return operand.device_->value();
+    return std::make_shared<const rlwe::Plaintext>(party_->upload(*operand.host_));
+  }
+  [[nodiscard]] static bool is_ntt_form(const Operand& operand) {
+    return operand.device_ != nullptr ? operand.device_->is_ntt_form() : operand.host_->is_ntt_form();
+  }
   struct Held {
     std::vector<std::shared_ptr<const rlwe::Ciphertext>> values;
     std::vector<const rlwe::Ciphertext*> pointers;
@@ -423,11 +520,27 @@ class SealEvaluator {
     }
     return held;
   }
-  void put(rlwe::Ciphertext value, SealCiphertext& destination) const {
-    destination = SealCiphertext(party_, std::move(value));
+  // Of the form of the first operand, which may be the destination.
+  template <typename Destination>
+  void put(rlwe::Ciphertext value, const Operand& first, Destination& destination) const {
+    put(std::move(value), is_ntt_form(first), destination);
   }
-  void put(const rlwe::Ciphertext& value, ::seal::Ciphertext& destination) const {
-    destination = party_->download(value);
+  void put(rlwe::Ciphertext value, bool is_ntt_form, SealCiphertext& destination) const {
+    destination = SealCiphertext(party_, std::move(value), is_ntt_form);
+  }
+  void put(const rlwe::Ciphertext& value, bool is_ntt_form, ::seal::Ciphertext& destination) const {
+    destination = party_->download(value, is_ntt_form);
+  }
+  template <typename Destination>
+  void transform(const Operand& operand, bool to_ntt, Destination& destination) const {
+    if (operand.device_ != nullptr) static_cast<void>(operand.device_->value());
+    if (is_ntt_form(operand) == to_ntt) {
+      throw MismatchError(to_ntt ? "transform_to_ntt: the ciphertext is in NTT form already"
+                                 : "transform_from_ntt: the ciphertext is not in NTT form");
+    }
+    SealCiphertext result = operand.device_ != nullptr ? *operand.device_ : upload(*operand.host_);
+    result.is_ntt_form_ = to_ntt;
+    destination = static_cast<Destination>(std::move(result));
   }
   [[nodiscard]] rlwe::Ciphertext dropped(const rlwe::Ciphertext& source, std::size_t level) const {
     rlwe::Ciphertext result = source.clone();

@@ -123,13 +123,21 @@ class Session {
   /// From and to SEAL's memory without a file, for programs that are compiled with SEAL
   /// (hemera/adapters/seal.hpp). Checked as files are, with the same errors. The words may change when a call
   /// returns.
+  /// Ciphertexts, and plaintexts of BFV and BGV, come in either form. `level`, BFV and BGV: the plaintext is
+  /// prepared for products there (rlwe::Plaintext::lifted); MismatchError for CKKS, LevelError.
   [[nodiscard]] rlwe::Ciphertext import_ciphertext(const CiphertextView& view) const;
-  [[nodiscard]] rlwe::Plaintext import_plaintext(const PlaintextView& view) const;
+  [[nodiscard]] rlwe::Plaintext import_plaintext(const PlaintextView& view,
+                                                 std::optional<std::size_t> level = std::nullopt) const;
   void import_relinearization(const KeyPlaces& places);
   void import_galois(const KeyPlaces& places);
-  /// The residues that go with `metadata`, [size, coeff_modulus_count, N]; MismatchError for another number
-  /// of words.
-  void export_ciphertext(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const;
+  /// The residues that go with `metadata`, [size, coeff_modulus_count, N], or those of the other form;
+  /// MismatchError for another number of words.
+  void export_ciphertext(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words,
+                         std::optional<bool> is_ntt_form = std::nullopt) const;
+
+  /// SEAL's mod_reduce_to: the residues modulo the primes of a lower level, not divided by those that are
+  /// dropped. The noise stays as it is. MismatchError for BFV, LevelError.
+  [[nodiscard]] rlwe::Ciphertext reduced(const rlwe::Ciphertext& ciphertext, std::size_t level) const;
 
   /// What dump_ciphertext writes beside residues.
   [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;

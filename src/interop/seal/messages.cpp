@@ -10,6 +10,7 @@
 #include "interop/seal/residues.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "schemes/integer/plaintext.hpp"
 
 namespace hemera::interop::seal {
 namespace {
@@ -42,12 +43,6 @@ rlwe::Metadata Messages::check(const CiphertextFields& fields) const {
     refuse("the degree or the number of moduli is not that of its parms_id");
   }
   const SchemeNumber scheme = client_.parameters.scheme;
-  if (scheme != SchemeNumber::bgv && fields.is_evaluation != client_.is_evaluation()) {
-    throw MismatchError(fields.is_evaluation
-                            ? "the ciphertext of BFV is in NTT form; the client brings it back by "
-                              "transform_from_ntt before it saves"
-                            : "the ciphertext of CKKS is not in NTT form");
-  }
   check_scale(scheme, fields.scale);
   const std::uint64_t t = client_.parameters.plain_modulus;
   if (scheme == SchemeNumber::bgv ? fields.correction >= t || std::gcd(fields.correction, t) != 1
@@ -60,6 +55,15 @@ rlwe::Metadata Messages::check(const CiphertextFields& fields) const {
   meta.encoding = client_.encoding;
   if (scheme != SchemeNumber::ckks) meta.noise_log2 = rlwe::unknown_noise;
   return meta;
+}
+
+void Messages::require_usual_form(const CiphertextFields& fields) const {
+  if (client_.parameters.scheme == SchemeNumber::bgv || fields.is_evaluation == client_.is_evaluation())
+    return;
+  throw MismatchError(fields.is_evaluation
+                          ? "the ciphertext of BFV is in NTT form; the client brings it back "
+                            "by transform_from_ntt before it saves"
+                          : "the ciphertext of CKKS is not in NTT form");
 }
 
 void Messages::read_words(Reader& in, const CiphertextFields& fields, const Reader::Nested& words,
@@ -78,6 +82,7 @@ rlwe::Ciphertext Messages::load(std::span<const Source> files, rlwe::BatchShape 
     Reader in(files[i].bytes(), "a ciphertext of SEAL");
     Reader::Nested words;
     const CiphertextFields fields = read_ciphertext(in, words);
+    require_usual_form(fields);
     rlwe::Metadata meta = check(fields);
     if (i == 0) {
       meta.batch = shape;
@@ -158,34 +163,63 @@ rlwe::Ciphertext Messages::take(const CiphertextView& view) const {
   return result;
 }
 
-rlwe::Plaintext Messages::take(const PlaintextView& view) const {
-  rlwe::Metadata meta = check({.id = view.parms_id, .count = view.words.size(), .scale = view.scale});
-  const poly::RnsBase& base = is_ckks() ? context_->base(meta.level) : context_->plain_base();
-  const Form form = is_ckks() ? Form::evaluation : Form::coefficient;
-  poly::Poly poly = context_->make_poly(1, 1, base, form);
-  std::vector<std::uint64_t> words(view.words.begin(), view.words.end());
-  words.resize(base.size() * context_->degree());
-  take_residues(words, *context_, poly.view(), base, form);
-  return {context_, std::move(meta), std::move(poly)};
+poly::Poly Messages::message(const PlaintextView& view) const {
+  const poly::RnsBase& base = context_->base(level_of(view.parms_id, "the plaintext"));
+  if (view.words.size() != base.size() * context_->degree()) {
+    refuse("the number of coefficients is not that of its parameters");
+  }
+  poly::Poly lifted = context_->make_poly(1, 1, base, Form::evaluation);
+  take_residues(view.words, *context_, lifted.view(), base, Form::evaluation);
+  context_->backend().inverse_transform(context_->queue(), lifted.view(), lifted.view(), base);
+  poly::Poly result = context_->make_poly(1, 1, context_->plain_base(), Form::coefficient);
+  context_->backend().convert(context_->queue(), result.view(), std::as_const(lifted).view(),
+                              context_->exact_conversion(base, context_->plain_base()));
+  return result;
 }
 
-void Messages::with_residues(const rlwe::Ciphertext& ciphertext, std::size_t index,
-                             const std::function<void(const poly::ConstPolyView&, Form)>& use) const {
+rlwe::Plaintext Messages::take(const PlaintextView& view, std::optional<std::size_t> level) const {
+  if (level) {
+    rlwe::require_level(*context_, *level, "import_plaintext");
+    if (is_ckks()) throw MismatchError("import_plaintext: a plaintext of CKKS has its level already");
+  }
+  const PlaintextFields fields{.id = view.parms_id, .count = view.words.size(), .scale = view.scale};
+  rlwe::Plaintext result{context_, {}, {}};
+  if (!is_ckks() && fields.is_evaluation()) {
+    result.meta = check({.count = context_->degree(), .scale = view.scale});
+    result.poly = message(view);
+  } else {
+    result.meta = check(fields);
+    const poly::RnsBase& base = is_ckks() ? context_->base(result.meta.level) : context_->plain_base();
+    const Form form = is_ckks() ? Form::evaluation : Form::coefficient;
+    result.poly = context_->make_poly(1, 1, base, form);
+    std::vector<std::uint64_t> words(view.words.begin(), view.words.end());
+    words.resize(base.size() * context_->degree());
+    take_residues(words, *context_, result.poly.view(), base, form);
+  }
+  if (level) {
+    result.lifted = std::make_shared<const rlwe::Plaintext::Lifted>(rlwe::Plaintext::Lifted{
+        *level, integer::place_factor(*context_, result, *level, runtime::Secrecy::open)});
+  }
+  return result;
+}
+
+void Messages::with_residues(const rlwe::Ciphertext& ciphertext, std::size_t index, Form form,
+                             const std::function<void(const poly::ConstPolyView&)>& use) const {
   const poly::ConstPolyView view = ciphertext.poly.view().batches(index, 1);
-  if (client_.is_evaluation()) return use(view, Form::evaluation);
+  if (form == Form::evaluation) return use(view);
   const poly::RnsBase& base = context_->base(ciphertext.meta.level);
   poly::Poly coefficients = context_->make_poly(1, ciphertext.size(), base, Form::coefficient);
   context_->backend().inverse_transform(context_->queue(), coefficients.view(), view, base);
-  use(std::as_const(coefficients).view(), Form::coefficient);
+  use(std::as_const(coefficients).view());
 }
 
-void Messages::give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const {
+void Messages::give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words, Form form) const {
   const CiphertextFields fields = this->fields(ciphertext);
   if (words.size() != fields.size * fields.moduli * fields.degree || ciphertext.poly.shape().batch != 1) {
     throw MismatchError("export_ciphertext: there is room for " + std::to_string(words.size()) +
                         " words, which is not what one ciphertext of this size has");
   }
-  with_residues(ciphertext, 0, [&](const poly::ConstPolyView& view, Form form) {
+  with_residues(ciphertext, 0, form, [&](const poly::ConstPolyView& view) {
     give_residues(words, *context_, view, context_->base(ciphertext.meta.level), form);
   });
 }
@@ -212,7 +246,8 @@ std::vector<std::byte> Messages::dump(const rlwe::Ciphertext& ciphertext, std::s
   Writer out(client_.minor_version);
   out.expect(ciphertext_bytes(fields));
   write_ciphertext(out, fields);
-  with_residues(ciphertext, index, [&](const poly::ConstPolyView& view, Form form) {
+  const Form form = fields.is_evaluation ? Form::evaluation : Form::coefficient;
+  with_residues(ciphertext, index, form, [&](const poly::ConstPolyView& view) {
     write_residues(out, *context_, view, context_->base(ciphertext.meta.level), form);
   });
   return out.finish(compression);

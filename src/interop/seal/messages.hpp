@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,8 +27,8 @@ class Messages {
   [[nodiscard]] std::vector<std::byte> dump(const rlwe::Plaintext& plaintext, std::size_t index,
                                             Compression compression) const;
   [[nodiscard]] rlwe::Ciphertext take(const CiphertextView& view) const;
-  [[nodiscard]] rlwe::Plaintext take(const PlaintextView& view) const;
-  void give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const;
+  [[nodiscard]] rlwe::Plaintext take(const PlaintextView& view, std::optional<std::size_t> level) const;
+  void give(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words, poly::Form form) const;
   /// What a dump writes before the words. MismatchError for what SEAL can not hold.
   [[nodiscard]] CiphertextFields fields(const rlwe::Ciphertext& ciphertext) const;
 
@@ -39,9 +40,13 @@ class Messages {
   [[nodiscard]] rlwe::Metadata check(const CiphertextFields& fields) const;
   [[nodiscard]] rlwe::Metadata check(const PlaintextFields& fields) const;
   [[nodiscard]] bool is_ckks() const { return client_.parameters.scheme == SchemeNumber::ckks; }
-  /// Gives the residues of an element as SEAL has them to `use`, with their form.
-  void with_residues(const rlwe::Ciphertext& ciphertext, std::size_t index,
-                     const std::function<void(const poly::ConstPolyView&, poly::Form)>& use) const;
+  /// Files have each scheme's ciphertexts in SEAL's own form.
+  void require_usual_form(const CiphertextFields& fields) const;
+  /// The message of a plaintext of BFV or BGV in NTT form.
+  [[nodiscard]] poly::Poly message(const PlaintextView& view) const;
+  /// Gives the residues of an element in a form to `use`.
+  void with_residues(const rlwe::Ciphertext& ciphertext, std::size_t index, poly::Form form,
+                     const std::function<void(const poly::ConstPolyView&)>& use) const;
 
   const Client& client_;
   std::shared_ptr<const rlwe::Context> context_;

@@ -10,6 +10,8 @@
 #include "interop/seal/client.hpp"
 #include "interop/seal/keys.hpp"
 #include "interop/seal/messages.hpp"
+#include "rlwe/requirements.hpp"
+#include "rlwe/restriction.hpp"
 
 namespace hemera::interop::seal {
 
@@ -130,8 +132,8 @@ rlwe::Ciphertext Session::import_ciphertext(const CiphertextView& view) const {
   return Messages(*client_, context_).take(view);
 }
 
-rlwe::Plaintext Session::import_plaintext(const PlaintextView& view) const {
-  return Messages(*client_, context_).take(view);
+rlwe::Plaintext Session::import_plaintext(const PlaintextView& view, std::optional<std::size_t> level) const {
+  return Messages(*client_, context_).take(view, level);
 }
 
 void Session::import_relinearization(const KeyPlaces& places) {
@@ -146,8 +148,28 @@ void Session::import_galois(const KeyPlaces& places) {
   keys_ = std::move(added);
 }
 
-void Session::export_ciphertext(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words) const {
-  Messages(*client_, context_).give(ciphertext, words);
+void Session::export_ciphertext(const rlwe::Ciphertext& ciphertext, std::span<std::uint64_t> words,
+                                std::optional<bool> is_ntt_form) const {
+  const bool transformed = is_ntt_form.value_or(client_->is_evaluation());
+  Messages(*client_, context_)
+      .give(ciphertext, words, transformed ? poly::Form::evaluation : poly::Form::coefficient);
+}
+
+rlwe::Ciphertext Session::reduced(const rlwe::Ciphertext& ciphertext, std::size_t level) const {
+  rlwe::require_filled(ciphertext, "mod_reduce_to");
+  rlwe::require_same_context(*ciphertext.context, *context_, "mod_reduce_to");
+  rlwe::require_level(*context_, level, "mod_reduce_to");
+  if (context_->scheme() == rlwe::Scheme::bfv) {
+    throw MismatchError(
+        "mod_reduce_to: a ciphertext of BFV is its message times Q / t, which is another multiple when "
+        "primes "
+        "are dropped and not divided by; use mod_switch_to");
+  }
+  if (level > ciphertext.meta.level) throw LevelError("mod_reduce_to: levels only go down");
+  rlwe::Ciphertext result{
+      context_, ciphertext.meta, rlwe::restrict_to(*context_, ciphertext.poly, context_->base(level)), {}};
+  result.meta.level = level;
+  return result;
 }
 
 Metadata Session::metadata(const rlwe::Ciphertext& ciphertext) const {

@@ -2,6 +2,9 @@
 // were.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
 #include "interop/seal/objects.hpp"
+#include "interop/seal/residues.hpp"
 #include "interop/seal/samples.hpp"
 #include "interop/seal/vectors.hpp"
 #include "io/allocation_guard.hpp"
@@ -363,6 +367,14 @@ TEST(SealParameters, OnePrimeHasNoSwitchingKeys) {
   EXPECT_THROW(session.import_relinearization(none), FormatError);
 }
 
+std::array<std::byte, 32> id_of(const Metadata& meta) {
+  std::array<std::byte, 32> id;
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    id[i] = static_cast<std::byte>(std::stoul(meta.parms_id.substr(2 * i, 2), nullptr, 16));
+  }
+  return id;
+}
+
 // What adapters give: the same checks as of files.
 TEST_P(SealVectors, ObjectsInMemoryAreThoseOfFiles) {
   const Session& session = vectors.session();
@@ -376,9 +388,7 @@ TEST_P(SealVectors, ObjectsInMemoryAreThoseOfFiles) {
                       .scale = meta.scale,
                       .correction_factor = meta.correction_factor,
                       .words = words};
-  for (std::size_t i = 0; i < view.parms_id.size(); ++i) {
-    view.parms_id[i] = static_cast<std::byte>(std::stoul(meta.parms_id.substr(2 * i, 2), nullptr, 16));
-  }
+  view.parms_id = id_of(meta);
   const auto file = session.dump_ciphertext(a);
   EXPECT_EQ(content(session.dump_ciphertext(session.import_ciphertext(view))), content(file));
 
@@ -398,6 +408,85 @@ TEST_P(SealVectors, ObjectsInMemoryAreThoseOfFiles) {
   view.parms_id[0] ^= std::byte{1};
   EXPECT_THROW(static_cast<void>(session.import_ciphertext(view)), MismatchError);
   EXPECT_THROW(session.export_ciphertext(a, std::span(words).first(7)), MismatchError);
+}
+
+// Programs that are compiled with SEAL transform ciphertexts and plaintexts; their files do not hold these.
+TEST_P(SealVectors, MemoryHoldsEitherForm) {
+  const Session& session = vectors.session();
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  const Metadata meta = session.metadata(a);
+  std::vector<std::uint64_t> usual(meta.size * meta.coeff_modulus_count * session.context()->degree());
+  std::vector<std::uint64_t> other(usual.size());
+  session.export_ciphertext(a, usual);
+  session.export_ciphertext(a, other, !meta.is_ntt_form);
+  EXPECT_NE(usual, other);
+  const CiphertextView view{.parms_id = id_of(meta),
+                            .is_ntt_form = !meta.is_ntt_form,
+                            .size = meta.size,
+                            .coeff_modulus_count = meta.coeff_modulus_count,
+                            .scale = meta.scale,
+                            .correction_factor = meta.correction_factor,
+                            .words = other};
+  EXPECT_EQ(content(session.dump_ciphertext(session.import_ciphertext(view))),
+            content(session.dump_ciphertext(a)));
+}
+
+TEST_P(SealVectors, PlaintextsInMemoryArePreparedForALevel) {
+  const Session& session = vectors.session();
+  const rlwe::Context& context = *session.context();
+  const rlwe::Plaintext m = session.load_plaintext(vectors.file("plaintext_m.seal"));
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  const std::size_t level = a.meta.level;
+  if (vectors.is_ckks()) {
+    EXPECT_THROW(static_cast<void>(session.import_plaintext({}, level)), MismatchError);
+    return;
+  }
+  std::vector<std::uint64_t> coefficients(context.degree());
+  give_residues(coefficients, context, m.poly.view(), context.plain_base(), poly::Form::coefficient);
+  const rlwe::Plaintext prepared = session.import_plaintext({.words = coefficients}, level);
+  ASSERT_NE(prepared.lifted, nullptr);
+  EXPECT_EQ(prepared.lifted->level, level);
+  EXPECT_THROW(static_cast<void>(session.import_plaintext({.words = coefficients}, 99)), LevelError);
+  // SEAL's transform_to_ntt leaves what products take.
+  std::vector<std::uint64_t> lifted(context.base(level).size() * context.degree());
+  give_residues(lifted, context, prepared.lifted->poly.view(), context.base(level), poly::Form::evaluation);
+  const rlwe::Plaintext transformed =
+      session.import_plaintext({.parms_id = id_of(session.metadata(a)), .words = lifted});
+  const auto file = content(session.dump_plaintext(m));
+  EXPECT_EQ(content(session.dump_plaintext(prepared)), file);
+  EXPECT_EQ(content(session.dump_plaintext(transformed)), file);
+  EXPECT_THROW(static_cast<void>(session.import_plaintext(
+                   {.parms_id = id_of(session.metadata(a)), .words = std::span(lifted).first(9)})),
+               FormatError);
+}
+
+TEST_P(SealVectors, ModuliAreReduced) {
+  const Session& session = vectors.session();
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  ASSERT_GT(a.meta.level, 0U);
+  if (session.context()->scheme() == rlwe::Scheme::bfv) {
+    EXPECT_THROW(static_cast<void>(session.reduced(a, 0)), MismatchError);
+    return;
+  }
+  const Ciphertext lower = session.reduced(a, 0);
+  EXPECT_EQ(lower.meta.level, 0U);
+  EXPECT_EQ(lower.meta.correction, a.meta.correction);
+  EXPECT_EQ(lower.meta.scale, a.meta.scale);
+  const std::size_t degree = session.context()->degree();
+  const auto words = [&](const Ciphertext& x) {
+    std::vector<std::uint64_t> all(x.size() * session.metadata(x).coeff_modulus_count * degree);
+    session.export_ciphertext(x, all);
+    return all;
+  };
+  const auto all = words(a), kept = words(lower);
+  const std::size_t limbs = kept.size() / degree / 2;
+  for (std::size_t component = 0; component < 2; ++component) {
+    const auto first = kept.begin() + static_cast<std::ptrdiff_t>(component * limbs * degree);
+    EXPECT_TRUE(std::equal(first, first + static_cast<std::ptrdiff_t>(limbs * degree),
+                           all.begin() + static_cast<std::ptrdiff_t>(component * all.size() / 2)));
+  }
+  EXPECT_THROW(static_cast<void>(session.reduced(lower, 1)), LevelError);
+  EXPECT_THROW(static_cast<void>(session.reduced(a, 99)), LevelError);
 }
 
 }  // namespace
