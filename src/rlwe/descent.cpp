@@ -58,12 +58,13 @@ poly::Poly descended(const Context& context, const poly::Poly& x, std::size_t hi
                      double factor) {
   const poly::Division* division = high == low ? nullptr : &context.descent(high, low).division;
   const poly::RnsBase& base = division == nullptr ? x.base() : division->source();
-  poly::Poly multiple = restrict_to(context, x, base);
   const arith::BigInteger whole(factor);
   std::vector<std::uint64_t> residues;
   for (const std::uint64_t modulus : base.values()) residues.push_back(arith::modulo(whole, modulus));
-  const poly::PolyView view = multiple.view();
-  context.backend().multiply_scalar(context.queue(), view, view, residues, base);
+  poly::Poly multiple = context.make_poly(x.shape().batch, x.shape().components, base, x.form(), x.secrecy());
+  with_restricted(context, x, base, [&](const poly::ConstPolyView& view) {
+    context.backend().multiply_scalar(context.queue(), multiple.view(), view, residues, base);
+  });
   if (division == nullptr) return multiple;
   poly::Poly out = context.make_poly(x.shape().batch, x.shape().components, division->target(), x.form());
   auto workspace = context.make_workspace();
