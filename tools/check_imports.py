@@ -34,9 +34,11 @@ ROWS = (
         "_source",
     ),
     ("parameters", "_figures", "_noise_warning", "_options", "_stored"),
-    ("bfv", "bgv", "ckks", "_codec", "_plans", "_run_table", "keys", "ciphertext"),
+    ("bfv", "bgv", "ckks", "_codec", "_plans", "_run_table"),
+    ("_functions",),
+    ("ciphertext", "keys"),
     ("bootstrapping",),
-    ("_load", "_functions", "_matrices", "_operands", "_slots", "graph"),
+    ("_load", "_matrices", "_operands", "_slots", "graph"),
     ("circuits",),
     ("_circuit_methods",),
     ("evaluator",),
@@ -63,7 +65,7 @@ TYPES = {
     "_slots": ("context",),
     "circuits": ("context",),
     "_circuit_methods": ("context", "evaluator"),
-    "ciphertext": ("_functions", "context", "evaluator"),
+    "ciphertext": ("context", "evaluator"),
     "evaluator": ("context",),
 }
 

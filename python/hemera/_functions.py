@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera._arguments import require_type
 from hemera._plans import ClearPlan
-from hemera.ciphertext import Ciphertext
 
 if TYPE_CHECKING:
     from hemera.context import Context
@@ -40,7 +39,23 @@ class Recorded(ABC):
         """The function of this value and others."""
 
 
+class Encrypted(ABC):
+    """A value that functions are evaluated of by what it is bound to."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _evaluated(
+        self: EncryptedT,
+        function: Function | FunctionPlan,
+        others: Sequence[EncryptedT],
+        out: EncryptedT | None,
+    ) -> EncryptedT:
+        """The function of this value and others, in place of `out` if there is one."""
+
+
 RecordedT = TypeVar("RecordedT", bound=Recorded)
+EncryptedT = TypeVar("EncryptedT", bound=Encrypted)
 
 
 class Function:
@@ -162,14 +177,14 @@ class Function:
         return found if self._stacked else found[0]
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]
-        self, x: Ciphertext, /, *others: Ciphertext, out: Ciphertext | None = None
-    ) -> Ciphertext: ...
+    def __call__(
+        self, x: EncryptedT, /, *others: EncryptedT, out: EncryptedT | None = None
+    ) -> EncryptedT: ...
     @overload
     def __call__(self, x: RecordedT, /, *others: RecordedT) -> RecordedT: ...
     @overload
     def __call__(self, x: ArrayLike, /, *others: ArrayLike) -> Values: ...
-    def __call__(self, x: Any, /, *others: Any, out: Ciphertext | None = None) -> Any:
+    def __call__(self, x: Any, /, *others: Any, out: Any = None) -> Any:
         """Its values: of ciphertexts by the evaluator that the first one is bound to, planned for their
         level; of arrays and numbers in the clear.
 
@@ -179,8 +194,8 @@ class Function:
             MissingKeyError: when products need a relinearization key that is not there.
             MismatchError: when ciphertexts do not fit each other, or the coefficients' slots.
         """
-        if isinstance(x, Ciphertext):
-            return x.evaluator.apply(self, x, *others, out=out)
+        if isinstance(x, Encrypted):
+            return x._evaluated(self, others, out)
         if isinstance(x, Recorded):
             return x.apply(self, *others)
         return self.evaluate_clear(x, *others)
@@ -268,7 +283,7 @@ class FunctionPlan(ClearPlan):
         """Its values in the clear: see `Function.evaluate_clear`."""
         return self._function.evaluate_clear(*values)
 
-    def __call__(self, x: Ciphertext, *others: Ciphertext, out: Ciphertext | None = None) -> Ciphertext:
+    def __call__(self, x: EncryptedT, *others: EncryptedT, out: EncryptedT | None = None) -> EncryptedT:
         """Its values, by the evaluator that the first input is bound to.
 
         Raises:
@@ -277,8 +292,8 @@ class FunctionPlan(ClearPlan):
             MissingKeyError: when products need a relinearization key that is not there.
             MismatchError: when ciphertexts do not fit each other, the plan's parameters or slots.
         """
-        require_type(x, Ciphertext, self._function.name, "ciphertexts")
-        return x.evaluator.apply(self, x, *others, out=out)
+        require_type(x, Encrypted, self._function.name, "ciphertexts")  # type: ignore[type-abstract]
+        return x._evaluated(self, others, out)
 
     def _evaluate(self, evaluator: Evaluator, natives: list[_core.Ciphertext]) -> _core.Ciphertext:
         results = self._results(evaluator, natives)

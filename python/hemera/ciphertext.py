@@ -14,10 +14,10 @@ from hemera import _core
 from hemera._arguments import as_extents, in_own_words
 from hemera._array_protocols import NotAnArray
 from hemera._encoding import as_number
+from hemera._functions import Basis, Encrypted, Function, FunctionPlan, Interval, Polynomial
 from hemera._stored import Stored
 
 if TYPE_CHECKING:
-    from hemera._functions import Basis, Interval, Polynomial
     from hemera.context import Context
     from hemera.evaluator import Evaluator
 
@@ -121,7 +121,7 @@ class Plaintext(NotAnArray, Stored):
 
 
 @in_own_words
-class Ciphertext(NotAnArray, Stored):
+class Ciphertext(NotAnArray, Stored, Encrypted):
     """A batch of encrypted messages, with the operators of an array.
 
     `shape` is the shape of the batch: encrypting an array of shape `(B, slots)` gives a ciphertext of shape
@@ -310,6 +310,11 @@ class Ciphertext(NotAnArray, Stored):
     def _gather(self, chosen: NDArray[np.intp]) -> Ciphertext:
         core = _core.gather(self._native, chosen.ravel().tolist(), list(chosen.shape))
         return self._holding(core)
+
+    def _evaluated(
+        self, function: Function | FunctionPlan, others: Sequence[Ciphertext], out: Ciphertext | None
+    ) -> Ciphertext:
+        return self._evaluator.apply(function, self, *others, out=out)
 
     def _holding(self, core: _core.Ciphertext, evaluator: Evaluator | None = None) -> Ciphertext:
         """A ciphertext of this one's values, elsewhere or in another shape."""

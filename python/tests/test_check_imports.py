@@ -63,6 +63,7 @@ def test_accepts_imports_that_point_down(tmp_path: Path, module: str, text: str)
         ("keys.py", "def f():\n    from hemera.context import Context", "keys.py:2: imports hemera.context"),
         ("keys.py", TYPES + "from hemera.evaluator import Evaluator", "above it"),
         ("graph.py", TYPES + "from hemera.evaluator import Evaluator", "above it"),
+        ("_functions.py", TYPES + "from hemera.ciphertext import Ciphertext", "above it"),
         ("demo/client.py", "from hemera.commands import info", "demo may not import commands"),
         ("new.py", "from hemera import _core", "new stands in no row"),
     ],
