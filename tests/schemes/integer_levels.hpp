@@ -57,6 +57,19 @@ TYPED_TEST_P(IntegerLevels, ModulusSwitchingKeepsValues) {
   }
 }
 
+// The noise of a batch is the largest of its elements', wherever that is.
+TYPED_TEST_P(IntegerLevels, ABatchHasItsLargestNoise) {
+  using S = TypeParam;
+  Session<S> session(test_chain<S>(65537, 2));
+  const rlwe::Ciphertext x = session.encrypt(session.uniform());
+  rlwe::Ciphertext y = x.clone();
+  for (int i = 0; i < 6; ++i) y = session.evaluator.add(y, y);
+  const double largest = S::measured(y, session.secret);
+  EXPECT_NEAR(largest, S::measured(x, session.secret) + 6, 1e-9);
+  EXPECT_EQ(S::measured(rlwe::stack({&x, &y}), session.secret), largest);
+  EXPECT_EQ(S::measured(rlwe::stack({&y, &x}), session.secret), largest);
+}
+
 // 11. Chains of squares decrypt right for as long as the bound guarantees it, and the chain does end: with a
 // budget of 0, reported and guaranteed.
 TYPED_TEST_P(IntegerLevels, ChainsUntilTheBudgetIsSpent) {
@@ -574,13 +587,13 @@ TYPED_TEST_P(IntegerLevels, OneEvaluatorFromManyThreads) {
   for (const rlwe::Ciphertext& result : results) session.expect(result, session.multiply(a, a));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(IntegerLevels, ModulusSwitchingKeepsValues, ChainsUntilTheBudgetIsSpent,
-                            ShrinkKeepsWhatIsNeeded, BoundsHoldForChosenPlaintexts, EveryGadget,
-                            SharingNeedsAMargin, UnknownNoiseIsAValue, ParametersHoldTheirCircuit,
-                            ImpossibleRequests, Mistakes, ManualMode, OneEvaluatorFromManyThreads,
-                            SpentBudgetsAreRefused, OneSpentCiphertextOfABatch,
-                            DeeperCircuitsThanPlannedAreNoticed, BoundsHoldForChosenSlots,
-                            PlannedCircuitsHoldTheWorstPlaintexts, SumsOfEncryptionsHoldTheirTerms,
-                            SlotsThatThereAreNot);
+REGISTER_TYPED_TEST_SUITE_P(IntegerLevels, ABatchHasItsLargestNoise, ModulusSwitchingKeepsValues,
+                            ChainsUntilTheBudgetIsSpent, ShrinkKeepsWhatIsNeeded,
+                            BoundsHoldForChosenPlaintexts, EveryGadget, SharingNeedsAMargin,
+                            UnknownNoiseIsAValue, ParametersHoldTheirCircuit, ImpossibleRequests, Mistakes,
+                            ManualMode, OneEvaluatorFromManyThreads, SpentBudgetsAreRefused,
+                            OneSpentCiphertextOfABatch, DeeperCircuitsThanPlannedAreNoticed,
+                            BoundsHoldForChosenSlots, PlannedCircuitsHoldTheWorstPlaintexts,
+                            SumsOfEncryptionsHoldTheirTerms, SlotsThatThereAreNot);
 
 }  // namespace hemera::testing
