@@ -82,8 +82,8 @@ rlwe::Ciphertext Messages::load(std::span<const Source> files, rlwe::BatchShape 
     Reader in(files[i].bytes(), "a ciphertext of SEAL");
     Reader::Nested words;
     const CiphertextFields fields = read_ciphertext(in, words);
-    require_usual_form(fields);
     rlwe::Metadata meta = check(fields);
+    require_usual_form(fields);
     if (i == 0) {
       meta.batch = shape;
       result = rlwe::make_ciphertext(context_, std::move(meta), fields.size);
