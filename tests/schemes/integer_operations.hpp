@@ -366,7 +366,10 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
   EXPECT_EQ(product.meta.batch, (rlwe::BatchShape{3}));
   session.expect(product, expected);
 
-  const std::vector<const rlwe::Plaintext*> plain = {&weights, &weight, &weight, &weight};
+  // One of them is lifted already, beside one that is not.
+  const rlwe::Plaintext ready =
+      session.encoder.encode(std::vector<std::int64_t>(b.begin(), b.end()), {}, slots, x.meta.level);
+  const std::vector<const rlwe::Plaintext*> plain = {&weights, &weight, &weight, &ready};
   Values weighted = session.multiply(c, a);
   weighted = session.add(weighted, session.multiply(session.multiply(a, b), b));
   weighted = session.add(weighted, session.multiply(b, b));
