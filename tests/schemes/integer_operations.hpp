@@ -116,6 +116,18 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForOneLevel) {
       const rlwe::Ciphertext* const operands[] = {&x, &x};
       const rlwe::Plaintext* const factors[] = {&plain, &plain};
       session.expect(evaluator.dot(operands, factors), session.scale(session.multiply(a, b), 2));
+      // Elements of a batch take along what is ready.
+      std::vector<std::int64_t> both(b.begin(), b.end());
+      both.insert(both.end(), c.begin(), c.end());
+      const rlwe::Plaintext exchanged =
+          rlwe::gather(session.encoder.encode(both, {2}, session.natural_encoding(), level),
+                       std::vector<std::size_t>{1, 0}, {2});
+      ASSERT_NE(exchanged.lifted, nullptr);
+      EXPECT_EQ(exchanged.lifted->level, level);
+      Values products = session.multiply(a, c);
+      const Values second = session.multiply(a, b);
+      products.insert(products.end(), second.begin(), second.end());
+      session.expect(evaluator.multiply_plain(x, exchanged), products);
       // The other message, ready for this level: it is what multiplies.
       rlwe::Plaintext other = session.encode(c);
       other.lifted = plain.lifted;
