@@ -464,9 +464,9 @@ void Backend::collect_integers(Queue& queue, const IntegerView& values, const Co
   do_collect_integers(queue, values, in, form, generator, is_signed, base, along);
 }
 
-void Backend::lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
-                            std::span<const std::uint64_t> scalars, const BaseConversion& lift,
-                            Workspace& workspace) const {
+void Backend::lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
+                            std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                            const BaseConversion& lift, Workspace& workspace) const {
   check_ring("lift_integers", ring_, lift.source());
   check_transform("lift_integers", ring_, lift.target());
   check_lift_integers(out, in, scalars, lift);

@@ -354,12 +354,17 @@ void check_slots(const char* operation, const SlotView& slots, const NumberView&
   }
 }
 
-void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span<const std::uint64_t> scalars,
-                         const BaseConversion& lift) {
+void check_lift_integers(const PolyView& out, std::span<const ConstPolyView> in,
+                         std::span<const std::uint64_t> scalars, const BaseConversion& lift) {
   check_count("lift_integers", "moduli of the integers", lift.source().size(), 1);
   check_view("lift_integers", "output", out, lift.target());
   check_count("lift_integers", "components of the output", out.shape.components, 1);
-  check_input("lift_integers", "input", in, out.shape, lift.source());
+  if (in.empty()) throw MismatchError("lift_integers: there are no inputs; at least one is needed");
+  for (const ConstPolyView& each : in) {
+    check_view("lift_integers", "input", each, lift.source());
+    check_count("lift_integers", "components of an input", each.shape.components, 1);
+    check_count("lift_integers", "batches of all inputs", in.size() * each.shape.batch, out.shape.batch);
+  }
   if (!scalars.empty()) check_count("lift_integers", "scalars", scalars.size(), lift.target().size());
 }
 

@@ -120,8 +120,8 @@ void check_integers(const char* operation, const ConstPolyView& view, std::size_
                     std::uint64_t generator, const RnsBase& base);
 
 /// Output, integers and scalars of Backend::lift_integers; MismatchError otherwise.
-void check_lift_integers(const PolyView& out, const ConstPolyView& in, std::span<const std::uint64_t> scalars,
-                         const BaseConversion& lift);
+void check_lift_integers(const PolyView& out, std::span<const ConstPolyView> in,
+                         std::span<const std::uint64_t> scalars, const BaseConversion& lift);
 
 /// The views are one and the same.
 bool same_view(const ConstPolyView& a, const ConstPolyView& b);

@@ -57,41 +57,30 @@ Ciphertext join(const std::vector<const Ciphertext*>& parts, BatchShape shape, c
   return out;
 }
 
-// An object of another batch shape with room for its residues.
-Ciphertext make_like(const Ciphertext& a, Metadata meta) {
-  return make_ciphertext(a.context, std::move(meta), a.size());
-}
-Plaintext make_like(const Plaintext& a, Metadata meta) {
-  const std::size_t count = batch_count(meta.batch);
-  const poly::PolyShape& shape = a.poly.shape();
-  return {a.context, std::move(meta),
-          a.context->make_poly(count, shape.components, a.poly.base(), a.poly.form(), a.poly.secrecy(),
-                               shape.degree),
-          a.doubtful};
-}
-
-template <typename Object>
-Object gather_elements(const Object& a, std::span<const std::size_t> indices, BatchShape shape) {
-  require_filled(a, "gather");
-  const std::size_t count = a.poly.shape().batch;
+// Throws unless these elements of a batch of `count` fill a batch of this shape.
+void require_gatherable(std::span<const std::size_t> indices, std::size_t count, const BatchShape& shape) {
   if (indices.empty() || batch_count(shape) != indices.size()) {
     throw MismatchError("gather: " + std::to_string(indices.size()) +
                         " elements do not fill a batch of shape " + to_text(shape));
   }
-  Metadata meta = a.meta;
-  meta.batch = std::move(shape);
-  Object out = make_like(a, std::move(meta));
-  const Context& context = *a.context;
+  const std::size_t last = *std::max_element(indices.begin(), indices.end());
+  if (last >= count) {
+    throw MismatchError("gather: element " + std::to_string(last) + " is not in a batch of " +
+                        std::to_string(count));
+  }
+}
+
+// These elements of `from`: one copy for each run of consecutive ones.
+poly::Poly gather_elements(const Context& context, const poly::Poly& from,
+                           std::span<const std::size_t> indices) {
+  const poly::PolyShape& shape = from.shape();
+  poly::Poly out = context.make_poly(indices.size(), shape.components, from.base(), from.form(),
+                                     from.secrecy(), shape.degree);
   for (std::size_t first = 0; first < indices.size();) {
-    // One copy for each run of consecutive elements.
     std::size_t length = 1;
     while (first + length < indices.size() && indices[first + length] == indices[first] + length) ++length;
-    if (indices[first] + length > count) {
-      throw MismatchError("gather: element " + std::to_string(indices[first] + length - 1) +
-                          " is not in a batch of " + std::to_string(count));
-    }
-    context.backend().copy(context.queue(), out.poly.view().batches(first, length),
-                           a.poly.view().batches(indices[first], length));
+    context.backend().copy(context.queue(), out.view().batches(first, length),
+                           from.view().batches(indices[first], length));
     first += length;
   }
   return out;
@@ -141,11 +130,23 @@ Ciphertext take(const Ciphertext& a, std::size_t index) {
 }
 
 Ciphertext gather(const Ciphertext& a, std::span<const std::size_t> indices, BatchShape shape) {
-  return gather_elements(a, indices, std::move(shape));
+  require_filled(a, "gather");
+  require_gatherable(indices, a.poly.shape().batch, shape);
+  Ciphertext out{a.context, a.meta, gather_elements(*a.context, a.poly, indices), {}};
+  out.meta.batch = std::move(shape);
+  return out;
 }
 
 Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, BatchShape shape) {
-  return gather_elements(a, indices, std::move(shape));
+  require_filled(a, "gather");
+  require_gatherable(indices, a.poly.shape().batch, shape);
+  Plaintext out{a.context, a.meta, gather_elements(*a.context, a.poly, indices), a.doubtful};
+  out.meta.batch = std::move(shape);
+  if (a.lifted != nullptr) {
+    out.lifted = std::make_shared<const Plaintext::Lifted>(
+        Plaintext::Lifted{a.lifted->level, gather_elements(*a.context, a.lifted->poly, indices)});
+  }
+  return out;
 }
 
 Ciphertext stack(const std::vector<const Ciphertext*>& parts) {

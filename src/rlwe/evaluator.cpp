@@ -17,8 +17,17 @@
 namespace hemera::rlwe {
 namespace {
 
-// Products that wait to be summed hold copies of operands; above so many bytes they are summed first.
+// Products that wait to be summed hold copies of operands, or plaintexts that their sum will lift; above so
+// many bytes they are summed first.
 constexpr std::size_t held_limit = std::size_t{1} << 28;
+
+std::size_t held_bytes(const Context& context, const Factors& product) {
+  std::size_t bytes = 0;
+  for (const poly::Poly& copy : product.held) bytes += copy.bytes();
+  if (product.integers.data == nullptr) return bytes;
+  return bytes +
+         product.integers.shape.words() * context.base(product.meta.level).size() * sizeof(std::uint64_t);
+}
 
 // a + b or a - b of aligned operands of any sizes and fitting batches; `out` is `a` itself or another
 // ciphertext.
@@ -352,7 +361,7 @@ Ciphertext Evaluator::sum_of_products(std::span<const Ciphertext* const> a,
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     products.push_back(checked_factors(*a[i], *b[i], "dot"));
-    for (const poly::Poly& copy : products.back().held) bytes += copy.bytes();
+    bytes += held_bytes(*context_, products.back());
     if (bytes < held_limit && i + 1 < a.size()) continue;
     add_products(sum, std::move(products));
     products.clear();

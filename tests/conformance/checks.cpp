@@ -628,7 +628,8 @@ class Table {
     });
     const auto lift = [this](const std::vector<PolyView>& v, const std::vector<std::uint64_t>& scalars,
                              const poly::BaseConversion& plan, Workspace& space) {
-      backend().lift_integers(queue(), v[0], v[1], 3, scalars, plan, space);
+      const std::vector<ConstPolyView> inputs(v.begin() + 1, v.end());
+      backend().lift_integers(queue(), v[0], inputs, 3, scalars, plan, space);
     };
     operations.push_back(
         {"lift_integers",
@@ -636,6 +637,12 @@ class Table {
          [lift](const auto& v, const Plans& p, Workspace& space) { lift(v, {}, p.lift, space); },
          true,
          {{"one scalar", [this, lift](const auto& v, Workspace& space) { lift(v, {1}, plans.lift, space); }},
+          {"no inputs",
+           [this, lift](const auto& v, Workspace& space) { lift({v[0]}, {}, plans.lift, space); }},
+          {"a second input of another batch",
+           [this, lift](const auto& v, Workspace& space) {
+             lift({v[0], v[1].batches(0, 1), v[1]}, {}, plans.lift, space);
+           }},
           {"two moduli", [this, lift](const auto& v, Workspace& space) {
              const poly::BaseConversion wide(plans.base, plans.base, poly::BaseConversion::Kind::exact);
              lift({v[0], v[0]}, {}, wide, space);

@@ -9,6 +9,7 @@
 namespace hemera::conformance {
 namespace {
 
+using poly::ConstPolyView;
 using poly::Form;
 using poly::IntegerView;
 using poly::RnsBase;
@@ -303,8 +304,9 @@ TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
     std::size_t batch;
   };
   constexpr std::uint64_t large = (std::uint64_t{1} << 61) - 1, even = std::uint64_t{1} << 20;
-  std::vector<Case> cases = {{1024, {50, 30}, 65537, 2}, {2048, {61}, even, 1},      {4096, {-60, -60}, 2, 1},
-                             {8192, {50, 45}, large, 2}, {8192, {61, 20}, large, 1}, {16384, {-60}, 3, 1}};
+  std::vector<Case> cases = {
+      {1024, {50, 30}, 65537, 2}, {1024, {50, 30}, 257, 18},  {2048, {61}, even, 1}, {4096, {-60, -60}, 2, 1},
+      {8192, {50, 45}, large, 2}, {8192, {61, 20}, large, 1}, {16384, {-60}, 3, 1}};
   if (!GetParam().emulated) cases.push_back({std::size_t{1} << 17, {55, 40}, 786433, 2});
   for (const Case& given : cases) {
     SCOPED_TRACE(given.degree);
@@ -331,15 +333,24 @@ TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
             }
           }
         }
-        for (const bool use_default : {false, true}) {
-          if (GetParam().brief() && use_default) continue;
+        const auto expect = [&](const poly::Backend& chosen, std::span<const ConstPolyView> inputs) {
           poly::Poly out = rig.output(base, given.batch, 1);
           rig.with_scratch([&](runtime::Workspace& space) {
-            const poly::Backend& chosen = use_default ? *rig.defaults : backend;
-            chosen.lift_integers(*rig.queue, out.view(), in.view(), factor, scalars, lift, space);
+            chosen.lift_integers(*rig.queue, out.view(), inputs, factor, scalars, lift, space);
           });
           const Host transformed = rig.transformed(rig.download(out), Form::evaluation, Form::coefficient);
-          ASSERT_TRUE(same(transformed, expected)) << "factor " << factor << (scales ? ", scaled" : "");
+          ASSERT_TRUE(same(transformed, expected))
+              << inputs.size() << " inputs, factor " << factor << (scales ? ", scaled" : "");
+        };
+        for (std::size_t inputs = 1; inputs <= given.batch; ++inputs) {
+          if (given.batch % inputs != 0) continue;
+          const std::size_t each = given.batch / inputs;
+          std::vector<ConstPolyView> parts;
+          for (std::size_t i = 0; i < inputs; ++i) {
+            parts.push_back(std::as_const(in).view().batches(i * each, each));
+          }
+          expect(backend, parts);
+          if (!GetParam().brief()) expect(*rig.defaults, parts);
         }
       }
     }

@@ -230,6 +230,24 @@ TEST(EmulationCounts, InnerProductsTakeOneKernel) {
   }
 }
 
+// Plaintexts modulo t are lifted together where they have equally many batches: their columns up to sixteen a
+// kernel, their rows in one.
+TEST(EmulationCounts, PlaintextsOfASumAreLiftedTogether) {
+  const auto context = tests::make_context(Bfv::parameters());
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const bfv::Evaluator evaluator(context, rlwe::generate_keys(secret, {}));
+  const Plaintext plain = Bfv::encode(context, 1), three = Bfv::encode(context, 3);
+  const Ciphertext x = Bfv::encrypt(plain, secret);
+  const auto kernels = [&](const std::vector<const Plaintext*>& weights) {
+    const std::vector<const Ciphertext*> factors(weights.size(), &x);
+    return counted([&] { static_cast<void>(evaluator.dot(factors, weights)); }).kernels;
+  };
+  for (const std::size_t terms : {1, 2, 16, 17}) {
+    EXPECT_EQ(kernels(std::vector<const Plaintext*>(terms, &plain)), (terms + 15) / 16 + 2);
+  }
+  EXPECT_EQ(kernels({&plain, &three, &three, &plain}), 2U + 2U + 1U);
+}
+
 // Values in the context's memory: the host neither copies nor waits.
 template <typename View>
 struct OnDevice {

@@ -116,6 +116,18 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForOneLevel) {
       const rlwe::Ciphertext* const operands[] = {&x, &x};
       const rlwe::Plaintext* const factors[] = {&plain, &plain};
       session.expect(evaluator.dot(operands, factors), session.scale(session.multiply(a, b), 2));
+      // Elements of a batch take along what is ready.
+      std::vector<std::int64_t> both(b.begin(), b.end());
+      both.insert(both.end(), c.begin(), c.end());
+      const rlwe::Plaintext exchanged =
+          rlwe::gather(session.encoder.encode(both, {2}, session.natural_encoding(), level),
+                       std::vector<std::size_t>{1, 0}, {2});
+      ASSERT_NE(exchanged.lifted, nullptr);
+      EXPECT_EQ(exchanged.lifted->level, level);
+      Values products = session.multiply(a, c);
+      const Values second = session.multiply(a, b);
+      products.insert(products.end(), second.begin(), second.end());
+      session.expect(evaluator.multiply_plain(x, exchanged), products);
       // The other message, ready for this level: it is what multiplies.
       rlwe::Plaintext other = session.encode(c);
       other.lifted = plain.lifted;
@@ -366,7 +378,10 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
   EXPECT_EQ(product.meta.batch, (rlwe::BatchShape{3}));
   session.expect(product, expected);
 
-  const std::vector<const rlwe::Plaintext*> plain = {&weights, &weight, &weight, &weight};
+  // One of them is lifted already, beside one that is not.
+  const rlwe::Plaintext ready =
+      session.encoder.encode(std::vector<std::int64_t>(b.begin(), b.end()), {}, slots, x.meta.level);
+  const std::vector<const rlwe::Plaintext*> plain = {&weights, &weight, &weight, &ready};
   Values weighted = session.multiply(c, a);
   weighted = session.add(weighted, session.multiply(session.multiply(a, b), b));
   weighted = session.add(weighted, session.multiply(b, b));

@@ -350,10 +350,11 @@ class Backend {
                         std::uint64_t generator, bool is_signed, const RnsBase& base,
                         const TakenAlong& along = {}) const;
   /// The centred representatives (Modulus::centered) of factor * in, modulo the one source modulus of `lift`,
-  /// times scalars[limb] (none: 1), in evaluation form over its target: out and in have one component, `in`
-  /// is in coefficient form. factor is below t.
-  void lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
-                     std::span<const std::uint64_t> scalars, const BaseConversion& lift,
+  /// times scalars[limb] (none: 1), in evaluation form over its target: out and in have one component, the
+  /// inputs are in coefficient form. factor is below t. Of one or more inputs with equally many batches:
+  /// `out` has those of the first input, then those of the next.
+  void lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
+                     std::uint64_t factor, std::span<const std::uint64_t> scalars, const BaseConversion& lift,
                      Workspace& workspace) const;
 
  protected:
@@ -470,7 +471,7 @@ class Backend {
   virtual void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in,
                                    Form form, std::uint64_t generator, bool is_signed, const RnsBase& base,
                                    const TakenAlong& along) const = 0;
-  virtual void do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
+  virtual void do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                                 std::uint64_t factor, std::span<const std::uint64_t> scalars,
                                 const BaseConversion& lift, Workspace& workspace) const;
 

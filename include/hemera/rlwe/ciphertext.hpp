@@ -59,7 +59,7 @@ Ciphertext stack(const std::vector<const Ciphertext*>& parts);
 Ciphertext concatenate(const std::vector<const Ciphertext*>& parts);
 /// The elements of these flat indices (of the batch row by row, any number of times each) as a new batch of
 /// this shape: what every index and every broadcast of arrays comes down to. MismatchError unless they fill
-/// the shape and are in the batch.
+/// the shape and are in the batch. A plaintext that is lifted for a level stays so.
 Ciphertext gather(const Ciphertext& a, std::span<const std::size_t> indices, BatchShape shape);
 Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, BatchShape shape);
 /// Gives the same elements another batch shape of equal count (MismatchError otherwise).

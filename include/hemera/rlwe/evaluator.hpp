@@ -31,6 +31,8 @@ struct Scalar {
 /// polynomial that multiplies the components.
 struct Factors {
   poly::ConstPolyView a, b;
+  /// BFV and BGV, in place of b: a plaintext modulo t that its sum lifts, with the others.
+  poly::ConstPolyView integers = {};
   Metadata meta;
   std::vector<poly::Poly> held;  // copies that the views see
 

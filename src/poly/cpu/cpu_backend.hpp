@@ -63,9 +63,9 @@ class CpuBackend final : public Backend {
 
   void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
                   const IntegerView* doubtful) const override;
-  void do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
-                        std::span<const std::uint64_t> scalars, const BaseConversion& lift,
-                        Workspace& workspace) const override;
+  void do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
+                        std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                        const BaseConversion& lift, Workspace& workspace) const override;
   void do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
                           const ScaleAndRound& plan, const IntegerView* doubtful) const override;
   void do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,

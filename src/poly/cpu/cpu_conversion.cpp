@@ -57,7 +57,7 @@ void CpuBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyVi
 }
 
 // Moduli from 2^50 on: each limb is made of the centred residues modulo t while it is transformed.
-void CpuBackend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
+void CpuBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                                   std::uint64_t factor, std::span<const std::uint64_t> scalars,
                                   const BaseConversion& lift, Workspace& workspace) const {
   const Converter converter(kernels_, lift);
@@ -71,10 +71,12 @@ void CpuBackend::do_lift_integers(Queue& queue, const PolyView& out, const Const
   if (workspace.measures()) return;
   const arith::Modulus& t = lift.source().modulus(0);
   const arith::ShoupFactor scale(t.multiply(lift.inverse_punctured()[0].operand, t.reduce(factor)), t);
+  const std::size_t batch = in.front().shape.batch;
   for_each_part(queue, rows.shape, 2,
                 [&](std::size_t b, std::size_t c, std::size_t, std::size_t first, std::size_t count) {
-                  kernels_.scale_residues(rows.limb<Limb>(b, c, 0) + first, in.limb<Limb>(b, c, 0) + first,
-                                          scale, true, count, t);
+                  kernels_.scale_residues(rows.limb<Limb>(b, c, 0) + first,
+                                          in[b / batch].limb<Limb>(b % batch, c, 0) + first, scale, true,
+                                          count, t);
                 });
   for_each_transform(
       queue, out.shape, 10,

@@ -251,7 +251,7 @@ void CudaBackend::do_collect_integers(Queue& queue, const IntegerView& values, c
   cuda::collect_integers(launcher(queue), values, in, form, generator, is_signed, base, along);
 }
 
-void CudaBackend::do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in,
+void CudaBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                                    std::uint64_t factor, std::span<const std::uint64_t> scalars,
                                    const BaseConversion& lift, Workspace& workspace) const {
   if (workspace.measures()) return;

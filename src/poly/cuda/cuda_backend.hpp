@@ -150,9 +150,9 @@ class CudaBackend final : public Backend {
   void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
                            std::uint64_t generator, bool is_signed, const RnsBase& base,
                            const TakenAlong& along) const override;
-  void do_lift_integers(Queue& queue, const PolyView& out, const ConstPolyView& in, std::uint64_t factor,
-                        std::span<const std::uint64_t> scalars, const BaseConversion& lift,
-                        Workspace& workspace) const override;
+  void do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
+                        std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                        const BaseConversion& lift, Workspace& workspace) const override;
 
   /// What the calling thread gives from now on is given to this queue. Throws MismatchError unless it belongs
   /// to these streams.

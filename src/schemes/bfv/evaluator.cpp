@@ -44,7 +44,7 @@ double Evaluator::product_noise_log2(const rlwe::Metadata& a, const rlwe::Metada
 Ciphertext Evaluator::sum_products(std::span<const rlwe::Factors> products, rlwe::Metadata meta,
                                    const rlwe::SwitchingKey* key) const {
   if (products.front().b.shape.components == 1) {
-    return rlwe::Evaluator::sum_products(products, std::move(meta), key);
+    return integer::Evaluator::sum_products(products, std::move(meta), key);
   }
   const Context& own = *context();
   const Multiplier& multiplier = *plans_->multipliers[meta.level];

@@ -96,8 +96,9 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
                          context.parameters().literal().galois_generator, base);
   if (slots) backend.inverse_transform(context.queue(), view, view, base);
   if (level) {
+    const poly::ConstPolyView message = view;
     result.lifted = std::make_shared<const Plaintext::Lifted>(
-        Plaintext::Lifted{*level, place_factor(context, result, *level, Secrecy::secret)});
+        Plaintext::Lifted{*level, place_factors(context, std::span(&message, 1), *level, Secrecy::secret)});
   }
   return result;
 }

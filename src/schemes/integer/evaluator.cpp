@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
@@ -188,12 +189,48 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   if (b.lifted != nullptr && b.lifted->level == result.meta.level) {
     result.b = b.lifted->poly.view();
   } else {
-    poly::Poly lifted = place_factor(own, b, result.meta.level, runtime::Secrecy::open);
-    result.b = std::as_const(lifted).view();
-    result.hold(std::move(lifted));
+    rlwe::require_certain(b);
+    result.integers = b.poly.view();
   }
   result.hold(std::move(lowered.poly));
   return result;
+}
+
+Ciphertext Evaluator::sum_products(std::span<const rlwe::Factors> products, Metadata meta,
+                                   const rlwe::SwitchingKey* key) const {
+  const auto waits = [](const rlwe::Factors& product) { return product.integers.data != nullptr; };
+  if (std::none_of(products.begin(), products.end(), waits)) {
+    return rlwe::Evaluator::sum_products(products, std::move(meta), key);
+  }
+  const Context& own = *context();
+  std::vector<poly::ConstPolyView> a, b;
+  for (const rlwe::Factors& product : products) {
+    a.push_back(product.a);
+    b.push_back(product.b);
+  }
+  // Plaintexts of equally many batches are lifted together.
+  std::vector<poly::Poly> lifted;
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    if (b[i].data != nullptr) continue;
+    const std::size_t batch = products[i].integers.shape.batch;
+    const auto belongs = [&](std::size_t j) {
+      return b[j].data == nullptr && products[j].integers.shape.batch == batch;
+    };
+    std::vector<poly::ConstPolyView> messages;
+    for (std::size_t j = i; j < products.size(); ++j) {
+      if (belongs(j)) messages.push_back(products[j].integers);
+    }
+    lifted.push_back(place_factors(own, messages, meta.level, runtime::Secrecy::open));
+    std::size_t first = 0;
+    for (std::size_t j = i; j < products.size(); ++j) {
+      if (!belongs(j)) continue;
+      b[j] = std::as_const(lifted).back().view().batches(first, batch);
+      first += batch;
+    }
+  }
+  Ciphertext sum = rlwe::make_ciphertext(context(), std::move(meta), products.front().size());
+  own.inner_product(sum.poly.view(), a, b, own.base(sum.meta.level));
+  return sum;
 }
 
 std::size_t Evaluator::smallest_safe_level(const Ciphertext& a) const {

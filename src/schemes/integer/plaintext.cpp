@@ -15,22 +15,32 @@ void require_same_encoding(rlwe::Encoding a, rlwe::Encoding b, const char* opera
                       (slots ? "coefficients" : "slots") + "; encode both alike");
 }
 
+namespace {
+
+poly::Poly lift(const rlwe::Context& context, std::span<const poly::ConstPolyView> messages,
+                std::size_t level, const Placement& placement, runtime::Secrecy secrecy) {
+  const poly::RnsBase& base = context.base(level);
+  poly::Poly lifted = context.make_poly(messages.size() * messages.front().shape.batch, 1, base,
+                                        poly::Form::evaluation, secrecy);
+  auto workspace = context.make_workspace(secrecy);
+  context.backend().lift_integers(context.queue(), lifted.view(), messages, placement.factor,
+                                  placement.scalars, context.exact_conversion(context.plain_base(), base),
+                                  workspace);
+  return lifted;
+}
+
+}  // namespace
+
 poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
                  const Placement& placement, runtime::Secrecy secrecy) {
   rlwe::require_certain(plaintext);
-  const poly::Backend& backend = context.backend();
-  const poly::RnsBase& base = context.base(level);
-  const poly::PolyShape shape = plaintext.poly.shape();
-  poly::Poly placed = context.make_poly(shape.batch, 1, base, poly::Form::evaluation, secrecy);
-  auto workspace = context.make_workspace(secrecy);
-  backend.lift_integers(context.queue(), placed.view(), plaintext.poly.view(), placement.factor,
-                        placement.scalars, context.exact_conversion(context.plain_base(), base), workspace);
-  return placed;
+  const poly::ConstPolyView message = plaintext.poly.view();
+  return lift(context, std::span(&message, 1), level, placement, secrecy);
 }
 
-poly::Poly place_factor(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
-                        runtime::Secrecy secrecy) {
-  return place(context, plaintext, level, {.factor = context.scales().level_factor(level)}, secrecy);
+poly::Poly place_factors(const rlwe::Context& context, std::span<const poly::ConstPolyView> messages,
+                         std::size_t level, runtime::Secrecy secrecy) {
+  return lift(context, messages, level, {.factor = context.scales().level_factor(level)}, secrecy);
 }
 
 std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base) {

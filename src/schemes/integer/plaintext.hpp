@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
@@ -18,9 +19,10 @@ void require_same_encoding(rlwe::Encoding a, rlwe::Encoding b, const char* opera
 poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
                  const Placement& placement, runtime::Secrecy secrecy);
 
-/// The same as what multiplies ciphertexts at `level`: the messages times the factor of the level.
-poly::Poly place_factor(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
-                        runtime::Secrecy secrecy);
+/// The same as what multiplies ciphertexts at `level`: the messages times the factor of the level. Messages
+/// of equally many batches follow each other.
+poly::Poly place_factors(const rlwe::Context& context, std::span<const poly::ConstPolyView> messages,
+                         std::size_t level, runtime::Secrecy secrecy);
 
 /// The residues of an integer, one a limb.
 std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/evaluator.hpp"
@@ -32,6 +33,9 @@ class Evaluator : public rlwe::Evaluator {
   void multiply_by_factor(rlwe::Ciphertext& a, const rlwe::ScaleStep& step) const final;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Ciphertext& b) const final;
   [[nodiscard]] rlwe::Factors factors(const rlwe::Ciphertext& a, const rlwe::Plaintext& b) const final;
+  /// As rlwe::Evaluator's, for plaintexts that are to be lifted as well.
+  [[nodiscard]] rlwe::Ciphertext sum_products(std::span<const rlwe::Factors> products, rlwe::Metadata meta,
+                                              const rlwe::SwitchingKey* key) const override;
   [[nodiscard]] std::size_t smallest_safe_level(const rlwe::Ciphertext& a) const final;
 
   /// The level at which to multiply, where the scheme knows a better one than the rescaling policy.

@@ -1,16 +1,25 @@
 // Small rings: values to scaled residues, and scaled residues to the end of a division.
+#include <algorithm>
+
 #include "poly/cuda/cluster/conversion.cuh"
 
 namespace hemera::poly::cuda {
 namespace {
 
+// What is taken to scaled residues.
+enum class ScaledFrom : std::uint8_t {
+  values,
+  product,   // of the values of two inputs
+  operands,  // the values of one input, then those of the other, uncentred and in paired order
+};
+
 template <class A>
 struct ClusterScaledPass {
   DeviceView out;
-  ConstDeviceView in;
-  ConstDeviceView factor;
+  ConstDeviceView in, other;
+  unsigned other_from;  // limb of `out`: the operands' second half
   unsigned components;
-  std::uint16_t positions[limbs_per_launch];  // in the input
+  std::uint16_t positions[limbs_per_launch];  // in the inputs
   LimbModuli limbs;
   const arith::Modulus* ring_moduli;
   const typename A::Modulus* moduli;
@@ -28,7 +37,7 @@ constexpr std::size_t transform_shared_bytes() {
 }
 
 // Grid [block of the cluster, polynomial, limb].
-template <class A, int log_rows, bool product>
+template <class A, int log_rows, ScaledFrom from>
 __global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
     cluster_scaled_kernel(const __grid_constant__ ClusterScaledPass<A> pass) {
 #if defined(HEMERA_HAS_CLUSTERS)
@@ -38,7 +47,8 @@ __global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
   const unsigned part = threadIdx.x / 32, t = threadIdx.x % 16;
   const typename A::Modulus m = pass.moduli[index];
   const arith::Modulus q = pass.ring_moduli[index];
-  const std::uint64_t shift = pass.shifts[limb];
+  constexpr bool operands = from == ScaledFrom::operands;
+  const std::uint64_t shift = operands ? 0 : pass.shifts[limb];
   auto* factors = dynamic_shared<typename A::Twiddle>();
   auto* columns_area = reinterpret_cast<Value*>(factors + Ring::factors);
   Value* scratch = columns_area + Ring::block_words + part * Ring::scratch_words;
@@ -49,10 +59,12 @@ __global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
   begin_kernel();
   const unsigned batch = blockIdx.y / pass.components, component = blockIdx.y % pass.components;
   const unsigned first = row_size * (Ring::block_rows * rank + part) + t;
-  const std::uint64_t* in = pass.in.limb(batch, component, pass.positions[limb]) + first;
+  const std::uint64_t* in = (operands && limb >= pass.other_from ? pass.other : pass.in)
+                                .limb(batch, component, pass.positions[limb]) +
+                            first;
   Value x[8];
-  if constexpr (product) {
-    const std::uint64_t* factor = pass.factor.limb(batch, component, pass.positions[limb]) + first;
+  if constexpr (from == ScaledFrom::product) {
+    const std::uint64_t* factor = pass.other.limb(batch, component, pass.positions[limb]) + first;
     std::uint64_t words[2][8];
 #pragma unroll
     for (unsigned i = 0; i < 8; ++i) {
@@ -70,8 +82,8 @@ __global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
   Ring::give_columns(x, columns_area, rank, part);
   cluster_arrive();
   cluster_wait();
-  scaled_columns_of<A, log_rows>(pass.out.limb(batch, component, limb), columns_area, scratch, factors, shift,
-                                 rank, part, m);
+  scaled_columns_of<A, log_rows, operands>(pass.out.limb(batch, component, limb), columns_area, scratch,
+                                           factors, shift, rank, part, m);
 #endif
 }
 
@@ -140,11 +152,10 @@ __global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
 #endif
 }
 
-}  // namespace
-
-void cluster_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                    const ConstPolyView& in, const ConstPolyView& factor, std::span<const ScaledLimb> limbs,
-                    const ScaledTables& scaled) {
+template <ScaledFrom from>
+void launch_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                   const ConstPolyView& in, const ConstPolyView& other, std::span<const ScaledLimb> limbs,
+                   const ScaledTables& scaled) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
     PolyShape shape = out.shape;
@@ -153,7 +164,8 @@ void cluster_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyV
       ClusterScaledPass<A> pass{};
       pass.out = device_view(part.of(out));
       pass.in = device_view(part.batches_of(in));
-      if (factor.data != nullptr) pass.factor = device_view(part.batches_of(factor));
+      pass.other = device_view(part.batches_of(other));
+      pass.other_from = static_cast<unsigned>(std::max(limbs.size() / 2, part.first_limb) - part.first_limb);
       pass.components = static_cast<unsigned>(shape.components);
       for (std::size_t i = 0; i < part.limbs; ++i) {
         pass.limbs.ring_index[i] = limbs[part.first_limb + i].ring_index;
@@ -164,18 +176,38 @@ void cluster_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyV
       pass.tables = tables.inverse.data();
       pass.roots = reinterpret_cast<const typename A::Twiddle*>(scaled.roots.data()) + 2 * part.first_limb;
       pass.shifts = scaled.shifts.data() + part.first_limb;
-      with_cluster_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
+      const auto launch_rows = [&]<int log_rows>(std::integral_constant<int, log_rows>) {
         using Shape = ClusterShape<log_rows>;
-        const auto kernel = factor.data != nullptr ? cluster_scaled_kernel<A, log_rows, true>
-                                                   : cluster_scaled_kernel<A, log_rows, false>;
-        launch_clusters("scaled inverse transform", launcher.stream, kernel,
+        launch_clusters("scaled inverse transform", launcher.stream, cluster_scaled_kernel<A, log_rows, from>,
                         {Shape::blocks, static_cast<unsigned>(part.batches * shape.components),
                          static_cast<unsigned>(part.limbs)},
                         {32 * Shape::block_rows}, Shape::blocks, transform_shared_bytes<A, log_rows>(), pass);
-      });
+      };
+      if constexpr (from == ScaledFrom::operands) {
+        launch_rows(std::integral_constant<int, cluster_operands_log_rows>());
+      } else {
+        with_cluster_rows(launcher.log_rows(), launch_rows);
+      }
     });
   };
   with_arithmetic(arithmetic, run);
+}
+
+}  // namespace
+
+void cluster_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                    const ConstPolyView& in, const ConstPolyView& factor, std::span<const ScaledLimb> limbs,
+                    const ScaledTables& scaled) {
+  if (factor.data == nullptr) {
+    return launch_scaled<ScaledFrom::values>(launcher, arithmetic, out, in, in, limbs, scaled);
+  }
+  launch_scaled<ScaledFrom::product>(launcher, arithmetic, out, in, factor, limbs, scaled);
+}
+
+void cluster_operands(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                      const ConstPolyView& first, const ConstPolyView& second,
+                      std::span<const ScaledLimb> limbs, const ScaledTables& scaled) {
+  launch_scaled<ScaledFrom::operands>(launcher, arithmetic, out, first, second, limbs, scaled);
 }
 
 void cluster_divide(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,

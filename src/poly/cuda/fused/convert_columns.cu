@@ -9,8 +9,6 @@ namespace {
 
 constexpr unsigned threads = 256;
 constexpr unsigned warps = threads / 32;
-constexpr unsigned tile_columns = 8;
-constexpr unsigned targets = 4;
 
 template <class A>
 struct Conversion {
@@ -34,9 +32,9 @@ struct Shared {
   static constexpr unsigned first_factors = 16;  // at least radix
   static constexpr unsigned factors = first_factors + 16 * radix;
   // The target's values are padded, so that the four threads of a quad do not meet in a bank.
-  static constexpr unsigned values = rows * tile_columns + 4;
+  static constexpr unsigned values = rows * job_columns + 4;
   static constexpr std::size_t bytes =
-      targets * (values * sizeof(typename A::Value) + factors * sizeof(typename A::Twiddle));
+      job_targets * (values * sizeof(typename A::Value) + factors * sizeof(typename A::Twiddle));
 };
 
 using arith::uint128;
@@ -89,12 +87,13 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
   }
   auto* values = dynamic_shared<Value>() + t * S::values;
   auto* factors =
-      reinterpret_cast<Twiddle*>(dynamic_shared<Value>() + targets * S::values);  // [factor, target]
+      reinterpret_cast<Twiddle*>(dynamic_shared<Value>() + job_targets * S::values);  // [factor, target]
   constexpr TableLayout layout(log_rows);
-  for (unsigned i = threadIdx.x; i < targets * S::factors; i += threads) {
+  for (unsigned i = threadIdx.x; i < job_targets * S::factors; i += threads) {
     const unsigned which = i / S::factors, h = i % S::factors;
     const Twiddle* table = pass.tables + std::size_t{job.target[which].ring_index} * layout.size();
-    factors[h * targets + which] = table[h < S::first_factors ? h : layout.second() + h - S::first_factors];
+    factors[h * job_targets + which] =
+        table[h < S::first_factors ? h : layout.second() + h - S::first_factors];
   }
   __syncthreads();
   if (pass.begin == Begin::after) {
@@ -109,21 +108,21 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
   for (int s = 0; s < (steps == 0 ? 1 : steps); ++s) {
     const std::uint32_t limb = job.source[4 * s + t];
     sources[s] = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, limb)) +
-                 blockIdx.x * (tile_columns * S::rows / 2) + g;
+                 blockIdx.x * (job_columns * S::rows / 2) + g;
   }
   const ulonglong2* quotients = nullptr;
   if constexpr (from == Quotient::stored) {
     quotients = reinterpret_cast<const ulonglong2*>(pass.in.limb(batch, component, job.quotient_limb)) +
-                blockIdx.x * (tile_columns * S::rows / 2) + g;
+                blockIdx.x * (job_columns * S::rows / 2) + g;
   }
 #pragma unroll 1
   for (unsigned y = warp; y < 16; y += warps) {
     Value x[radix];
-    const std::size_t first_pair = std::size_t{y} * (radix / 2 * tile_columns);
+    const std::size_t first_pair = std::size_t{y} * (radix / 2 * job_columns);
 #pragma unroll
     for (unsigned pair = 0; pair < radix / 2; ++pair) {
       if constexpr (steps == 0) {
-        const ulonglong2 halves = (sources[0] + first_pair)[pair * tile_columns];
+        const ulonglong2 halves = (sources[0] + first_pair)[pair * job_columns];
         const ulonglong2 v = paired(halves.x, halves.y);
         if constexpr (close) {
           x[2 * pair] = reduce_once<2>(v.x + target.minus_shift, m.q);
@@ -138,7 +137,7 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
       [[maybe_unused]] uint128 fractions[2] = {};
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
-        ulonglong2 halves = (sources[s] + first_pair)[pair * tile_columns];
+        ulonglong2 halves = (sources[s] + first_pair)[pair * job_columns];
         [[maybe_unused]] ulonglong2 v = paired(halves.x, halves.y);
         std::uint64_t factor = 0;
         std::uint32_t shift = 0;
@@ -172,7 +171,7 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
         add_products(sums, halves, weights[s]);
       }
       ulonglong2 quotient = make_ulonglong2(0, 0);
-      if constexpr (from == Quotient::stored) quotient = (quotients + first_pair)[pair * tile_columns];
+      if constexpr (from == Quotient::stored) quotient = (quotients + first_pair)[pair * job_columns];
       if constexpr (computes) {
         quotient = make_ulonglong2(rounded_over_quad(fractions[0]), rounded_over_quad(fractions[1]));
       }
@@ -186,23 +185,23 @@ __global__ void __launch_bounds__(threads, steps == 0 && !std::is_same_v<A, U64>
       }
     }
     forward_round<A, log_rows - 4, true>(
-        x, [&](int h) { return A::expand(factors[h * targets + t], m); }, m);
-    Value* column = values + y * tile_columns + g;
+        x, [&](int h) { return A::expand(factors[h * job_targets + t], m); }, m);
+    Value* column = values + y * job_columns + g;
 #pragma unroll
-    for (unsigned k = 0; k < radix; ++k) column[16 * k * tile_columns] = x[k];
+    for (unsigned k = 0; k < radix; ++k) column[16 * k * job_columns] = x[k];
   }
   __syncthreads();
   std::uint64_t* out =
-      pass.out.limb(batch, target.component + component, target.limb) + blockIdx.x * tile_columns + g;
+      pass.out.limb(batch, target.component + component, target.limb) + blockIdx.x * job_columns + g;
 #pragma unroll 1
   for (unsigned block = warp; block < radix; block += warps) {
     Value x[16];
-    const Value* column = values + 16 * block * tile_columns + g;
+    const Value* column = values + 16 * block * job_columns + g;
 #pragma unroll
-    for (unsigned k = 0; k < 16; ++k) x[k] = column[k * tile_columns];
-    const Twiddle* second = factors + (S::first_factors + 16 * block) * targets + t;
+    for (unsigned k = 0; k < 16; ++k) x[k] = column[k * job_columns];
+    const Twiddle* second = factors + (S::first_factors + 16 * block) * job_targets + t;
     forward_round<A, 4, false>(
-        x, [&](int h) { return A::expand(second[h * targets], m); }, m);
+        x, [&](int h) { return A::expand(second[h * job_targets], m); }, m);
     if (target.stored != 0) {
       std::uint64_t* stored = out + 16 * block * row_size;
 #pragma unroll
@@ -264,7 +263,7 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
           }
         }();
         launch("convert and transform", launcher.stream, kernel,
-               {row_size / tile_columns, columns.job_count, static_cast<unsigned>(part.batches) * components},
+               {row_size / job_columns, columns.job_count, static_cast<unsigned>(part.batches) * components},
                {threads}, Shared<A, log_rows>::bytes, pass);
       });
     });

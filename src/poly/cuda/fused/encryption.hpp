@@ -10,9 +10,10 @@
 namespace hemera::poly::cuda {
 
 /// Columns of the transforms of the centred representatives of factor * in modulo t, times scalars[limb]
-/// (none: 1), lazy. `in` has one limb, modulo `plain`.
+/// (none: 1), lazy: the batches of the first input, then those of the next, which has as many. Inputs have
+/// one limb, modulo `plain`.
 void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& in, const arith::Modulus& plain, std::uint64_t factor,
+                  std::span<const ConstPolyView> in, const arith::Modulus& plain, std::uint64_t factor,
                   std::span<const std::uint64_t> scalars, const RnsBase& base);
 
 /// Columns of the transforms of signed words, [batch, component, 1, N], lazy: out is [batch, component, limb,

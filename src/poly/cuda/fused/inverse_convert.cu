@@ -10,9 +10,6 @@
 namespace hemera::poly::cuda {
 namespace {
 
-constexpr unsigned tile_columns = 8;
-constexpr unsigned targets = 4;
-
 template <class A>
 struct InverseConversion {
   DeviceView out;
@@ -41,13 +38,13 @@ struct InverseConvertShape {
   static constexpr unsigned factors = first_factors + 16 * radix;
   // The source's words are padded after 16 rows, the targets' values so that the four threads of a quad do
   // not meet in a bank.
-  static constexpr unsigned words = tile_columns * (rows + radix);
-  static constexpr unsigned values = rows * tile_columns + 4;
+  static constexpr unsigned words = job_columns * (rows + radix);
+  static constexpr unsigned values = rows * job_columns + 4;
 
   static constexpr std::size_t bytes =
-      (1 + targets) * factors * sizeof(Twiddle) + (words + targets * values) * sizeof(Value);
+      (1 + job_targets) * factors * sizeof(Twiddle) + (words + job_targets * values) * sizeof(Value);
   static __device__ __forceinline__ unsigned word(unsigned row, unsigned column) {
-    return tile_columns * (row + row / 16) + column;
+    return job_columns * (row + row / 16) + column;
   }
 };
 
@@ -67,7 +64,7 @@ struct InverseConvertAgent {
   Value* const words = reinterpret_cast<Value*>(inverse_factors + S::factors);  // canonical in the end
   Value* const values = words + S::words;                                       // [target, row, column]
   Twiddle* const forward_factors =
-      reinterpret_cast<Twiddle*>(values + targets * S::values);  // [factor, target]
+      reinterpret_cast<Twiddle*>(values + job_targets * S::values);  // [factor, target]
 
   // Begins to copy the columns' factors of the source.
   __device__ __forceinline__ void load_inverse_factors() const {
@@ -81,10 +78,10 @@ struct InverseConvertAgent {
   }
   // The same of the targets.
   __device__ __forceinline__ void load_forward_factors() const {
-    for (unsigned i = threadIdx.x; i < targets * S::factors; i += S::threads) {
+    for (unsigned i = threadIdx.x; i < job_targets * S::factors; i += S::threads) {
       const unsigned which = i / S::factors, h = i % S::factors;
       const Twiddle* table = pass.forward + std::size_t{job.target[which].ring_index} * layout.size();
-      copy_to_shared(forward_factors + h * targets + which,
+      copy_to_shared(forward_factors + h * job_targets + which,
                      h < S::first_factors ? table + h : table + (layout.second() + h - S::first_factors));
     }
   }
@@ -93,9 +90,9 @@ struct InverseConvertAgent {
   __device__ __forceinline__ void inverse_columns() const {
     const unsigned index = pass.limbs.ring_index[source];
     const typename A::Modulus m = pass.moduli[index];
-    const std::uint64_t* in = pass.in.limb(batch, component, source) + blockIdx.x * tile_columns;
-    const unsigned column = threadIdx.x % tile_columns, first = threadIdx.x / tile_columns;
-    constexpr unsigned step = S::threads / tile_columns;
+    const std::uint64_t* in = pass.in.limb(batch, component, source) + blockIdx.x * job_columns;
+    const unsigned column = threadIdx.x % job_columns, first = threadIdx.x / job_columns;
+    constexpr unsigned step = S::threads / job_columns;
     for (unsigned block = first; block < radix; block += step) {
       Value x[16];
 #pragma unroll
@@ -140,21 +137,21 @@ struct InverseConvertAgent {
         x[k] = reduce_word<A>(word + target.minus_shift, target.factor, q, m);
       }
       forward_round<A, log_rows - 4, true>(
-          x, [&](int h) { return A::expand(factors[h * targets], m); }, m);
+          x, [&](int h) { return A::expand(factors[h * job_targets], m); }, m);
 #pragma unroll
-      for (unsigned k = 0; k < radix; ++k) own[(y + 16 * k) * tile_columns] = x[k];
+      for (unsigned k = 0; k < radix; ++k) own[(y + 16 * k) * job_columns] = x[k];
     }
     __syncthreads();
     std::uint64_t* out =
-        pass.out.limb(batch, target.component + component, target.limb) + blockIdx.x * tile_columns + g;
+        pass.out.limb(batch, target.component + component, target.limb) + blockIdx.x * job_columns + g;
 #pragma unroll 1
     for (unsigned block = warp; block < radix; block += S::warps) {
       Value x[16];
 #pragma unroll
-      for (unsigned k = 0; k < 16; ++k) x[k] = own[(16 * block + k) * tile_columns];
-      const Twiddle* second = factors + (S::first_factors + 16 * block) * targets;
+      for (unsigned k = 0; k < 16; ++k) x[k] = own[(16 * block + k) * job_columns];
+      const Twiddle* second = factors + (S::first_factors + 16 * block) * job_targets;
       forward_round<A, 4, false>(
-          x, [&](int h) { return A::expand(second[h * targets], m); }, m);
+          x, [&](int h) { return A::expand(second[h * job_targets], m); }, m);
       if (target.stored != 0) {
         std::uint64_t* stored = out + 16 * block * row_size;
 #pragma unroll
@@ -202,7 +199,7 @@ void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, co
           .shifts = scaled.shifts.data()};
       with_fused_rows(launcher.log_rows(), [&]<int log_rows>(std::integral_constant<int, log_rows>) {
         using S = InverseConvertShape<A, log_rows>;
-        launch_as({.grid = {row_size / tile_columns, columns.job_count,
+        launch_as({.grid = {row_size / job_columns, columns.job_count,
                             static_cast<unsigned>(part.batches) * components},
                    .block = {S::threads},
                    .shared_bytes = S::bytes,

@@ -36,13 +36,17 @@ enum class Quotient : std::uint8_t {
   chained,   // the same, and some jobs convert twice
 };
 
-/// Four targets that one block of threads converts to.
+/// What one block of threads converts: a tile of so many columns, to so many targets.
+inline constexpr unsigned job_columns = 8;
+inline constexpr unsigned job_targets = 4;
+
+/// The targets of one block of threads.
 struct ColumnJob {
   struct Target {
     std::uint32_t ring_index;
     std::uint32_t component;  // of the output, added to the input's
     std::uint32_t limb;       // of the output
-    std::uint32_t stored;     // 0: filled up to four
+    std::uint32_t stored;     // 0: filled up
     std::uint64_t minus_shift;
     std::uint64_t minus_product;  // added once for each unit of the quotient
     std::uint64_t factor;         // of a single source, see reduce_word
@@ -52,7 +56,7 @@ struct ColumnJob {
   std::uint32_t source[max_fused_sources];
   std::uint32_t quotient_shift[max_fused_sources];
   std::uint64_t quotient_factor[max_fused_sources];  // 0: not part of the quotient
-  Target target[4];
+  Target target[job_targets];
   /// Chained: the sources, at most four, are first converted to other scaled residues, at most four, which
   /// then are the sources.
   struct Link {
