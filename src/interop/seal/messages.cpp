@@ -197,8 +197,9 @@ rlwe::Plaintext Messages::take(const PlaintextView& view, std::optional<std::siz
     take_residues(words, *context_, result.poly.view(), base, form);
   }
   if (level) {
+    const poly::ConstPolyView message = result.poly.view();
     result.lifted = std::make_shared<const rlwe::Plaintext::Lifted>(rlwe::Plaintext::Lifted{
-        *level, integer::place_factor(*context_, result, *level, runtime::Secrecy::open)});
+        *level, integer::place_factors(*context_, std::span(&message, 1), *level, runtime::Secrecy::open)});
   }
   return result;
 }
