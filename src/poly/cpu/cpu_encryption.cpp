@@ -205,10 +205,13 @@ class CpuBackend::Encryption {
   }
 
   void make_terms() {
-    // y - factor e of the only dropped limb is one row of the sums, where two were.
+    // y - factor e of the only dropped limb is one row of the sums, where two were: where it has 52 bits, as
+    // sums of more can take longer.
+    constexpr std::uint64_t largest = std::uint64_t{1} << 52;
     error_shift_ = given_.factor * error_bound_;
-    folds_ = dropped_ == 1 && !given_.division->multiplies() &&
-             error_bound_ <= (std::uint64_t{1} << 40) / given_.factor;
+    folds_ = dropped_ == 1 && !given_.division->multiplies() && given_.factor >> 32 == 0 &&
+             error_bound_ <= (std::uint64_t{1} << 40) / given_.factor &&
+             rows_->bound() + 2 * error_shift_ <= largest;
     bound_ = folds_ ? rows_->bound() + 2 * error_shift_
                     : std::max(rows_ ? rows_->bound() : 0, 2 * error_bound_ + 1);
     terms_.resize(target_.size());
@@ -381,7 +384,11 @@ class CpuBackend::Encryption {
     if (!folds_) return;
     Limb* const y = delta_.limb<Limb>(b, c, 0) + first;
     const Limb* const error = errors_.limb<Limb>(b, c, 0) + first;
-    for (std::size_t i = 0; i < DivisionRows::block; ++i) y[i] += 2 * error_shift_ - given_.factor * error[i];
+    // Both are below 2^32: products that every instruction set has vectors for.
+    const auto scale = static_cast<std::uint32_t>(given_.factor);
+    for (std::size_t i = 0; i < DivisionRows::block; ++i) {
+      y[i] += 2 * error_shift_ - std::uint64_t{scale} * static_cast<std::uint32_t>(error[i]);
+    }
   }
 
   // --- The limbs of the result. ---
