@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cpu/session.hpp"
@@ -32,6 +33,7 @@ constexpr const char* help = R"(Times operations on the CPU, in turn with each n
   --threads 1,2,4     numbers of threads; default: 1
   --rounds N          how often each row is measured, in turn with the others; default: 5
   --seconds S         how long each time, at least one call; default: 0.02
+  --pause S           seconds before each call in which threads can fall asleep; default: none
   --output FILE       default: standard output
   --list              the sets and the operations
 )";
@@ -40,7 +42,7 @@ struct Options {
   std::vector<std::string> sets, operations;
   std::vector<std::size_t> degrees, threads = {1};
   std::size_t rounds = 5;
-  double seconds = 0.02;
+  double seconds = 0.02, pause = 0;
   std::string output;
 };
 
@@ -96,6 +98,8 @@ Options read_options(int count, char** arguments) {
       options.rounds = bench::number<std::size_t>(name, value(), 1);
     } else if (name == "--seconds") {
       options.seconds = bench::number<double>(name, value(), 0);
+    } else if (name == "--pause") {
+      options.pause = bench::number<double>(name, value(), 0);
     } else if (name == "--output") {
       options.output = value();
     } else {
@@ -115,14 +119,15 @@ double microseconds(const Call& call) {
 }
 
 // The first call of a round brings memory and threads back, and does not count.
-void measure(Row& row, const Call& call, double seconds) {
+void measure(Row& row, const Call& call, const Options& options) {
   call.run();
   std::vector<double> times;
   double sum = 0;
   do {
+    if (options.pause > 0) std::this_thread::sleep_for(std::chrono::duration<double>(options.pause));
     times.push_back(microseconds(call));
-    sum += times.back();
-  } while (sum < 1e6 * seconds);
+    sum += times.back() + 1e6 * options.pause;
+  } while (sum < 1e6 * options.seconds);
   row.least = std::min(row.least, *std::min_element(times.begin(), times.end()));
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
@@ -153,7 +158,7 @@ std::vector<Row> measure(const Set& set, std::size_t degree, const Options& opti
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
   for (std::size_t round = 0; round < options.rounds; ++round) {
-    for (const std::size_t i : order) measure(rows[i], measured[i], options.seconds);
+    for (const std::size_t i : order) measure(rows[i], measured[i], options);
   }
   return rows;
 }

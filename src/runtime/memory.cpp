@@ -143,9 +143,12 @@ class HostMemory final : public Memory {
         const NotAsked whole;
         const std::size_t count = std::min(static_cast<std::size_t>(pool_->threads()), bytes / zeroed_by_one);
         const std::size_t size = bytes / count / alignment * alignment;
-        pool_->parallel_for(count, [&](std::size_t i) {
-          secure_zero(data + i * size, i + 1 < count ? size : bytes - i * size);
-        });
+        pool_->parallel_for_slots(
+            count,
+            [&](std::size_t i, std::size_t) {
+              secure_zero(data + i * size, i + 1 < count ? size : bytes - i * size);
+            },
+            static_cast<int>(count));
         return;
       } catch (...) {
         // No threads, or no memory for the loop.

@@ -41,6 +41,9 @@ constexpr int looks_between_yields = 32;
 constexpr std::chrono::microseconds longest_yield{20};
 // Waking a thread keeps the one that does it for microseconds, so those that wake help.
 constexpr int woken_by_one = 4;
+// Threads' worth of work that is done without those that sleep before they are woken: waking them takes some
+// of it from the caller, and they come when as much of it would have been done.
+constexpr int worth_waking = 16;
 
 void pause() {
 #if defined(__x86_64__)
@@ -70,7 +73,7 @@ struct ThreadPool::Loop {
   std::span<const LoopPart> parts;
   std::vector<std::atomic<std::size_t>> left;  // [part]: iterations that have not ended
 
-  std::atomic<int> places{0};  // workers that may still join
+  int places = 0;  // workers that may join
   alignas(64) std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> next_slot{0};
   alignas(64) std::atomic<bool> failed{false};
@@ -93,6 +96,7 @@ struct ThreadPool::Workers {
 
   struct alignas(64) Post {
     std::atomic<int> users{0};
+    std::atomic<int> places{0};  // workers that may still join
     Loop* loop = nullptr;
   };
 
@@ -101,6 +105,7 @@ struct ThreadPool::Workers {
   std::atomic<int> spinning{0};
   std::atomic<int> sleeping{0};
   std::atomic<int> waiting{0};
+  std::atomic<int> done_without{0};  // those that sleep, in threads' worth of work
   std::atomic<bool> stopping{false};
   std::array<Post, most_posts> posts;
   std::mutex mutex;  // of the conditions; what they tell is atomic
@@ -171,17 +176,26 @@ struct ThreadPool::Workers {
     for (int i = 0; i < count; ++i) work_ready.notify_one();
   }
 
-  // Takes a post for the loop, if one is free, and lets workers join.
-  std::optional<std::size_t> post(Loop& loop) {
+  // Whether a loop that is worth so many threads (0: all) is to wake those that sleep.
+  bool is_worth_waking(int threads_worth) {
+    if (threads_worth > 0 && (done_without += std::min(threads_worth, worth_waking)) < worth_waking) {
+      return false;
+    }
+    done_without = 0;
+    return true;
+  }
+
+  // Takes a post for the loop, if one is free, and lets workers join; wakes those that sleep, or not.
+  std::optional<std::size_t> post(Loop& loop, bool wakes) {
     std::uint64_t known = taken;
     do {
       if (known == ~std::uint64_t{0}) return {};
     } while (!taken.compare_exchange_weak(known, known | (known + 1)));
     const auto number = static_cast<std::size_t>(std::countr_one(known));
     posts[number].loop = &loop;
-    const int places = loop.places;
+    posts[number].places = loop.places;
     open.fetch_or(bit(number));
-    wake(places - spinning);
+    if (wakes) wake(loop.places - spinning);
     return number;
   }
 
@@ -200,15 +214,15 @@ struct ThreadPool::Workers {
     if (known == 0) return false;
     const auto number = static_cast<std::size_t>(std::countr_zero(known));
     Post& post = posts[number];
+    if (post.places <= 0) return false;  // many may look, and few are wanted
     ++post.users;
     bool joined = false;
     if ((open & bit(number)) != 0) {
-      Loop& loop = *post.loop;
-      const int places = loop.places.fetch_sub(1);
+      const int places = post.places.fetch_sub(1);
       if (places == 1) open.fetch_and(~bit(number));
       joined = places > 0;
       if (joined) {
-        loop.work(false, *this);
+        post.loop->work(false, *this);
         open.fetch_and(~bit(number));
       }
     }
@@ -219,8 +233,10 @@ struct ThreadPool::Workers {
   void run() {
     inside_loop = true;
     const auto called = [this] { return open != 0 || stopping; };
+    bool looks = false;  // since it worked or was woken, until it sleeps
     while (!stopping) {
-      if (help()) {
+      if (help()) looks = true;
+      if (looks) {
         ++spinning;
         const bool found = spin_until(called);
         --spinning;
@@ -230,6 +246,7 @@ struct ThreadPool::Workers {
       ++sleeping;
       work_ready.wait(lock, called);
       --sleeping;
+      looks = true;
       lock.unlock();
       if (open != 0) wake(woken_by_one);
     }
@@ -346,7 +363,10 @@ void ThreadPool::run(Loop& loop, int most_threads) {
   if (most == 1 || loop.count == 1 || inside_loop) return loop.work_alone();
   Workers& helpers = workers();
   loop.places = static_cast<int>(std::min(static_cast<std::size_t>(most), loop.count)) - 1;
-  const auto number = helpers.post(loop);
+  const int awake = helpers.spinning;
+  const bool wakes = awake < loop.places && helpers.is_worth_waking(most_threads);
+  if (awake == 0 && !wakes) return loop.work_alone();
+  const auto number = helpers.post(loop, wakes);
   inside_loop = true;
   loop.work(true, helpers);
   inside_loop = false;

@@ -1,11 +1,14 @@
 // Results of the CPU backend do not depend on the number of threads, whatever its loops divide.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
@@ -68,10 +71,11 @@ TEST(EvenParts, ShareWorkWithinANinth) {
 TEST(Threads, AreAsManyAsTheWorkIsWorth) {
   const runtime::ThreadPool pool(16);
   EXPECT_EQ(threads_for(pool, serial_words), 1);
-  EXPECT_EQ(threads_for(pool, serial_words + 1), 4);
+  EXPECT_EQ(threads_for(pool, serial_words + 1), 6);
   EXPECT_EQ(threads_for(pool, 9 * words_per_thread), 9);
   EXPECT_EQ(threads_for(pool, std::size_t{1} << 40), 16);
   EXPECT_EQ(threads_for(runtime::ThreadPool(3), std::size_t{1} << 40), 3);
+  EXPECT_EQ(threads_worth(100 * words_per_thread), 100);
 }
 
 // Every operation that is divided among threads, on a backend; all results one after another.
@@ -154,6 +158,23 @@ class Operations {
       keep(out);
     }
 
+    for (const std::size_t dropped : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+      const RnsBase target = dropped == 0   ? all
+                             : dropped == 1 ? base({0, 1, 2, 3, 4, 5})
+                                            : base({0, 1, 2, 3, 4});
+      const std::optional<Division> division =
+          dropped == 0 ? std::nullopt : std::make_optional<Division>(all, target);
+      for (const std::size_t batch : {std::size_t{1}, std::size_t{2}}) {
+        Poly encrypted(memory(), batch, 2, target, Form::evaluation);
+        with_workspace([&](Workspace& workspace) {
+          backend_.encrypt_zero(*queue_, encrypted.view(), two.view().batches(0, 1), stream,
+                                ErrorDistribution(3.19), 65537, all, division ? &*division : nullptr, {},
+                                workspace);
+        });
+        keep(encrypted);
+      }
+    }
+
     std::vector<std::complex<double>> slots(ring_->degree());
     for (auto& slot : slots) slot = {static_cast<double>(generator_() % 1000) - 500, 0.25};
     const SlotView view{slots.data(), 2, ring_->degree() / 2};
@@ -221,6 +242,36 @@ TEST(Threads, DoNotChangeABit) {
       }
     }
   }
+}
+
+// Limbs of u that stay with one thread each are not in the workspace: the loop leaves them zero.
+TEST(Threads, ZeroWhatAnEncryptionKeepsOfItsSecret) {
+  const auto ring = make_ring(8192, {50, 50, 50, 50, 50});
+  const CpuBackend backend(ring, *available_kernels().back(), 2);
+  const auto queue = backend.make_queue();
+  const RnsBase all(ring, {0, 1, 2, 3, 4});
+  const RnsBase target(ring, {0, 1, 2, 3});
+  const Division division(all, target);
+  Poly key(backend.memory(), 1, 2, all, Form::evaluation);
+  std::fill_n(reinterpret_cast<std::uint64_t*>(key.view().data), key.shape().words(), 3);
+  Poly out(backend.memory(), 1, 2, target, Form::evaluation);
+  const auto encrypt = [&](Workspace& workspace) {
+    backend.encrypt_zero(*queue, out.view(), std::as_const(key).view(), RandomStream{},
+                         ErrorDistribution(3.19), 1, all, &division, {}, workspace);
+  };
+  Workspace measuring = Workspace::measuring();
+  encrypt(measuring);
+  Workspace workspace(backend.memory(), measuring.peak());
+  // The pool gives back the block that it got last: four limbs that two threads share evenly.
+  const std::size_t words = 4 * ring->degree();
+  {
+    runtime::Buffer block(backend.memory(), words * sizeof(std::uint64_t));
+    std::fill_n(reinterpret_cast<std::uint64_t*>(block.data()), words, 1);
+  }
+  encrypt(workspace);
+  runtime::Buffer block(backend.memory(), words * sizeof(std::uint64_t));
+  const auto* left = reinterpret_cast<const std::uint64_t*>(block.data());
+  EXPECT_EQ(std::count(left, left + words, 0), static_cast<std::ptrdiff_t>(words));
 }
 
 }  // namespace

@@ -180,6 +180,36 @@ TEST(ThreadPool, LetsAsManyThreadsTakePartAsAreAskedFor) {
   }
 }
 
+TEST(ThreadPool, WakesItsThreadsForWorkThatIsWorthIt) {
+  ThreadPool pool(3);  // whose threads sleep before their first loop
+  const auto caller = std::this_thread::get_id();
+  const auto wakes = [&](int threads_worth) {
+    std::atomic<bool> others{false};
+    pool.parallel_for_slots(
+        3,
+        [&](std::size_t, std::size_t) {
+          if (std::this_thread::get_id() != caller) others = true;
+          // Until somebody comes, or nobody will.
+          for (int i = 0; i < 100 && !others; ++i)
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        },
+        threads_worth);
+    return others.load();
+  };
+  EXPECT_FALSE(wakes(2));
+  int loops = 1;
+  while (loops < 50 && !wakes(2)) ++loops;
+  EXPECT_GT(loops, 5);
+  EXPECT_LT(loops, 50);  // many small ones are worth it
+  ThreadPool other(3);
+  std::atomic<int> arrived{0};
+  other.parallel_for(3, [&](std::size_t) {  // ends only if all come
+    ++arrived;
+    while (arrived < 3) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 3);
+}
+
 TEST(ThreadPool, BeginsAPartWhenThoseThatItNeedsHaveEnded) {
   const std::vector<LoopPart> parts = {{.count = 7},
                                        {.count = 0},

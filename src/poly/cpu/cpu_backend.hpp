@@ -111,6 +111,7 @@ class CpuBackend final : public Backend {
                            const TakenAlong& along) const override;
 
   class DigitExtension;
+  class Encryption;
 
   [[nodiscard]] const LimbTables& tables(const RnsBase& base, std::size_t limb) const {
     return tables_[base.index(limb)];

@@ -239,7 +239,8 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
   const std::size_t degree = in.shape.degree;
   const std::size_t batch = out.shape.batch;
   const std::size_t units = batch * plan.extended().size();
-  const int threads = threads_for(pool_of(queue), units * count * degree * 8);
+  const std::size_t words = units * count * degree * 8;
+  const int threads = threads_for(pool_of(queue), words);
   const bool whole = even_parts(units, threads, 2) == 1;
   // Digits of so many units are extended ahead, and are there at a time.
   const std::size_t round = (static_cast<std::size_t>(threads) + count - 1) / count;
@@ -270,7 +271,7 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
           for (std::size_t d = 0; d < count; ++d) extend(unit, d, slot);
           multiply(unit, slot, 0, degree);
         },
-        threads);
+        threads_worth(words));
     return;
   }
 
@@ -305,7 +306,7 @@ void CpuBackend::do_mod_up_inner_product(Queue& queue, const PolyView& out, cons
           multiply(step.unit, step.unit % held, i * columns, columns);
         }
       },
-      threads);
+      threads_worth(words));
 }
 
 }  // namespace hemera::poly::cpu

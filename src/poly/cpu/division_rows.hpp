@@ -64,22 +64,31 @@ class DivisionRows {
     kernels_.scale_residues(y, x, factor(i), converter_.centered(), count, plan_.dropped().modulus(i));
   }
 
-  /// The other rows, which follow from the scaled residues.
+  /// Entries that `complete` takes at once.
+  static constexpr std::size_t block = 1024;
+  static_assert(min_degree % block == 0);
+
+  /// Whether there are rows that follow from the scaled residues.
+  [[nodiscard]] bool completes() const { return converter_.has_quotient() || has_plaintext(); }
+  /// What they cost, per coefficient, in additions of words (parallel.hpp).
+  [[nodiscard]] std::size_t weight() const {
+    return 2 * (summed() + (converter_.has_quotient() ? 1 : 0)) + (has_plaintext() ? 6 : 0);
+  }
+  /// Makes the entries [first, first + block) of those of one polynomial.
+  void complete(const PolyView& rows, std::size_t b, std::size_t c, std::size_t first) const {
+    const std::vector<const std::uint64_t*> y = summed_rows(rows, b, c, first);
+    std::uint64_t* const v = quotient_row(rows, b, c, first);
+    if (v != nullptr) converter_.quotient(v, y.data(), block);
+    if (!has_plaintext()) return;
+    const arith::Modulus& t = plan_.plaintext().modulus(0);
+    std::uint64_t* const correction = rows.limb<std::uint64_t>(b, c, dropped()) + first;
+    converter_.convert(correction, y.data(), v, shifts_.size(), block);
+    kernels_.scale_residues(correction, correction, {plan_.negative_inverse_plain(), t}, true, block, t);
+  }
   void complete(runtime::Queue& queue, const PolyView& rows) const {
-    if (!converter_.has_quotient() && !has_plaintext()) return;
-    constexpr std::size_t block = 1024;
-    static_assert(min_degree % block == 0);
-    const std::size_t weight = 2 * rows.shape.limbs + (has_plaintext() ? 6 : 0);
-    for_each_block(queue, rows.shape, block, weight, [&](std::size_t b, std::size_t c, std::size_t first) {
-      const std::vector<const std::uint64_t*> y = summed_rows(rows, b, c, first);
-      std::uint64_t* const v = quotient_row(rows, b, c, first);
-      if (v != nullptr) converter_.quotient(v, y.data(), block);
-      if (!has_plaintext()) return;
-      const arith::Modulus& t = plan_.plaintext().modulus(0);
-      std::uint64_t* const correction = rows.limb<std::uint64_t>(b, c, dropped()) + first;
-      converter_.convert(correction, y.data(), v, shifts_.size(), block);
-      kernels_.scale_residues(correction, correction, {plan_.negative_inverse_plain(), t}, true, block, t);
-    });
+    if (!completes()) return;
+    for_each_block(queue, rows.shape, block, weight(),
+                   [&](std::size_t b, std::size_t c, std::size_t first) { complete(rows, b, c, first); });
   }
 
   // delta modulo target modulus j: the sum of `summed_rows` times weights, less the quotient times `product`

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "hemera/poly/poly.hpp"
 #include "hemera/runtime/error.hpp"
@@ -23,15 +24,22 @@ inline runtime::ThreadPool& pool_of(runtime::Queue& queue) {
   return cpu->pool();
 }
 
-/// An operation on no more words than this, each a few cycles, is not worth waking threads for; no thread
-/// gets fewer than the second number. Work is told in words that are added: about 0.2 ns each.
-inline constexpr std::size_t serial_words = std::size_t{1} << 16;
+/// An operation on no more words than this, each a few cycles, is not worth sharing; no thread gets fewer
+/// than the second number. Work is told in words that are added: about 0.2 ns each. Sums of fewer words,
+/// which one processor's second cache holds, gain nothing from others, whose caches they would have to move
+/// to.
+inline constexpr std::size_t serial_words = std::size_t{3} << 15;
 inline constexpr std::size_t words_per_thread = std::size_t{1} << 14;
 
-/// How many threads work on so many words.
-inline int threads_for(const runtime::ThreadPool& pool, std::size_t words) {
+/// How many threads so many words are worth.
+inline int threads_worth(std::size_t words) {
   if (words <= serial_words) return 1;
-  return static_cast<int>(std::min(static_cast<std::size_t>(pool.threads()), words / words_per_thread));
+  return static_cast<int>(std::min(std::size_t{std::numeric_limits<int>::max()}, words / words_per_thread));
+}
+
+/// How many threads of the pool work on them.
+inline int threads_for(const runtime::ThreadPool& pool, std::size_t words) {
+  return std::min(pool.threads(), threads_worth(words));
 }
 
 /// body(i) for i in [0, count), on as many threads as the words that they touch together are worth.
@@ -43,7 +51,7 @@ void parallel_for(runtime::ThreadPool& pool, std::size_t count, std::size_t word
     for (std::size_t i = 0; i < count; ++i) body(i);
   } else {
     pool.parallel_for_slots(
-        count, [&](std::size_t i, std::size_t) { body(i); }, threads);
+        count, [&](std::size_t i, std::size_t) { body(i); }, threads_worth(words));
   }
 }
 template <typename Body>
@@ -89,10 +97,11 @@ void for_each_part(runtime::Queue& queue, const PolyShape& shape, std::size_t we
   });
 }
 
-/// Work on all limbs of an array with transforms in it: whole(batch, component, limb), or in `steps` steps,
-/// step(number, batch, component, limb, part, parts) with `number` from 0 on, of up to most_transform_parts
-/// parts. Only those limbs are divided that the threads can not share evenly. `weight` as for for_each_limb.
-template <std::size_t steps = 2, typename Whole, typename Step>
+/// Work on all limbs of an array with transforms in it: whole(batch, component, limb), or in two steps,
+/// step(number, batch, component, limb, part, parts) with `number` 0 or 1, of up to most_transform_parts
+/// parts. Only those limbs are divided that the threads can not share evenly. They come last: what the first
+/// step makes is near when the second takes it. `weight` as for for_each_limb.
+template <typename Whole, typename Step>
 void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size_t weight, const Whole& whole,
                         const Step& step) {
   const auto at = [&](std::size_t i, const auto& body) {
@@ -101,7 +110,8 @@ void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size
   };
   runtime::ThreadPool& pool = pool_of(queue);
   const std::size_t limbs = shape.batch * shape.components * shape.limbs;
-  const int threads = threads_for(pool, limbs * shape.degree * weight);
+  const std::size_t words = limbs * shape.degree * weight;
+  const int threads = threads_for(pool, words);
   const std::size_t divided = limbs % static_cast<std::size_t>(threads);
   // A part is as much work as a thread is woken for.
   std::size_t most = shape.degree < least_divided_degree ? 1 : most_transform_parts;
@@ -109,10 +119,10 @@ void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size
   const std::size_t parts = even_parts(limbs, threads, 2) == 1 ? 1 : even_parts(divided, threads, most);
   if (parts == 1) return for_each_limb(queue, shape, weight, whole);
   const std::size_t first = limbs - divided;
-  std::array<runtime::LoopPart, steps> in_order;
-  for (std::size_t number = 0; number < steps; ++number) {
-    in_order[number] = {.count = (number == 0 ? first : 0) + divided * parts, .after = number};
-  }
+  const std::array<runtime::LoopPart, 2> in_order = {{
+      {.count = first + divided * parts, .after = 0},
+      {.count = divided * parts, .after = 1},
+  }};
   pool.parallel_for_parts(
       in_order,
       [&](std::size_t number, std::size_t i) {
@@ -121,7 +131,7 @@ void for_each_transform(runtime::Queue& queue, const PolyShape& shape, std::size
         at(first + i / parts,
            [&](std::size_t b, std::size_t c, std::size_t l) { step(number, b, c, l, i % parts, parts); });
       },
-      threads);
+      threads_worth(words));
 }
 
 /// body(batch, component, first, end) for runs of coefficients, of whole blocks, that make up an array: few,

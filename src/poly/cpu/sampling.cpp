@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t chunk = 256;  // coefficients whose random bits are on the stack at once
 // Coefficients of one loop iteration of a thread: fewer where there would not be two for each thread.
 constexpr std::size_t range_size = 4096;
-constexpr std::size_t least_range_size = 1024;
+constexpr std::size_t least_range_size = sampled_range;
 // What a coefficient costs in additions of words (parallel.hpp).
 constexpr std::size_t sampling_weight = 16;
 constexpr std::size_t per_block = 4;  // coefficients of one ChaCha20 block
@@ -208,24 +208,29 @@ void sample_fixed_weight(runtime::ThreadPool& pool, const SamplingKernels& kerne
 
 }  // namespace
 
-void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
-                     const RandomStream& stream, const Distribution& distribution) {
+void sample_integers(const SamplingKernels& kernels, const PolyView& out, std::size_t polynomial,
+                     std::size_t first, std::size_t count, const RandomStream& stream,
+                     const Distribution& distribution) {
   const bool ternary = distribution.purpose() == Purpose::ternary;
   const std::int64_t bound = ternary ? 1 : distribution.errors().bound();
+  RandomBits bits(kernels, stream.seed, distribution.purpose(), number(stream, polynomial), 0);
+  auto* const values = reinterpret_cast<std::int64_t*>(limb_of(out, polynomial, 0));
+  for (std::size_t i = first; i < first + count; i += chunk) {
+    if (ternary) {
+      kernels.ternary_values(values + i, bits.at(i), chunk);
+    } else {
+      const ErrorDistribution& errors = distribution.errors();
+      kernels.error_values(values + i, bits.at(i), chunk, errors.table(), errors.size());
+    }
+    for (std::size_t k = 0; k < chunk; ++k) values[i + k] += bound;
+  }
+}
+
+void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
+                     const RandomStream& stream, const Distribution& distribution) {
   for_each_range(pool, out.shape.batch * out.shape.components, 1, out.shape.degree,
                  [&](std::size_t polynomial, std::size_t, std::size_t first, std::size_t count) {
-                   RandomBits bits(kernels, stream.seed, distribution.purpose(), number(stream, polynomial),
-                                   0);
-                   auto* const values = reinterpret_cast<std::int64_t*>(limb_of(out, polynomial, 0));
-                   for (std::size_t i = first; i < first + count; i += chunk) {
-                     if (ternary) {
-                       kernels.ternary_values(values + i, bits.at(i), chunk);
-                     } else {
-                       const ErrorDistribution& errors = distribution.errors();
-                       kernels.error_values(values + i, bits.at(i), chunk, errors.table(), errors.size());
-                     }
-                     for (std::size_t k = 0; k < chunk; ++k) values[i + k] += bound;
-                   }
+                   sample_integers(kernels, out, polynomial, first, count, stream, distribution);
                  });
 }
 

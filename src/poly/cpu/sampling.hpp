@@ -30,4 +30,11 @@ void sample(runtime::ThreadPool& pool, const SamplingKernels& kernels, const Pol
 void sample_integers(runtime::ThreadPool& pool, const SamplingKernels& kernels, const PolyView& out,
                      const RandomStream& stream, const Distribution& distribution);
 
+/// A part of it: `count` coefficients of polynomial [batch, component], row by row, from `first` on, both
+/// multiples of sampled_range. The polynomials' numbers are not checked.
+inline constexpr std::size_t sampled_range = 1024;
+void sample_integers(const SamplingKernels& kernels, const PolyView& out, std::size_t polynomial,
+                     std::size_t first, std::size_t count, const RandomStream& stream,
+                     const Distribution& distribution);
+
 }  // namespace hemera::poly::cpu
