@@ -381,12 +381,15 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
   // One of them is lifted already, beside one that is not.
   const rlwe::Plaintext ready =
       session.encoder.encode(std::vector<std::int64_t>(b.begin(), b.end()), {}, slots, x.meta.level);
-  const std::vector<const rlwe::Plaintext*> plain = {&weights, &weight, &weight, &ready};
+  const rlwe::Plaintext other = session.encode(a);
+  const std::vector<const rlwe::Ciphertext*> factors = {&x, &xy, &low, &z, &x, &y};
+  const std::vector<const rlwe::Plaintext*> plain = {&weights, &weight, &weight, &ready, &weight, &other};
   Values weighted = session.multiply(c, a);
   weighted = session.add(weighted, session.multiply(session.multiply(a, b), b));
   weighted = session.add(weighted, session.multiply(b, b));
   weighted = session.add(weighted, session.multiply(c, b));
-  session.expect(evaluator.dot(left, plain), weighted);
+  weighted = session.add(weighted, session.scale(session.multiply(a, b), 2));
+  session.expect(evaluator.dot(factors, plain), weighted);
 
   const std::vector<const rlwe::Ciphertext*> two = {&x, &y};
   Session<S> lazy(test_chain<S>(65537, 5), false, rlwe::Relinearization::lazy);
