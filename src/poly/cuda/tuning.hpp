@@ -46,8 +46,9 @@ inline constexpr unsigned least_log_degree_of_inverted_limbs = 16;
 
 /// Shared memory, in percent of a multiprocessor's, that the passes of small rings prefer: where neighbours
 /// differ in it, the second one waits until the first has left. A rotation 40.4 for 42.9, eight hoisted ones
-/// 134 for 156, a rescaling 12.4 for 17.2 (CKKS 2^14, 8 x 40). At 2^15 single switches gain up to 6 %, but
-/// eight hoisted ones (14 x 59) and switches after sums lose 4; at 2^16 a switch lost 8 of 244.
+/// 134 for 156, a rescaling 12.4 for 17.2, a sum of eight products, relinearized, 54.9 for 64.8 (CKKS 2^14,
+/// 8 x 40). At 2^15 single switches gain up to 6 %, but eight hoisted ones (14 x 59) and switches after sums,
+/// which did not prefer it then, lose 4; at 2^16 a switch lost 8 of 244.
 constexpr int carve_out(unsigned log_degree) { return log_degree <= 14 ? 58 : -1; }
 
 /// From so many blocks on, a switch's last kernel runs four blocks on a multiprocessor at 64 registers
