@@ -115,6 +115,16 @@ HEMERA_HOST_DEVICE inline int leading_zeros(std::uint64_t word) {
 class LeadingWords {
  public:
   HEMERA_HOST_DEVICE void push(std::uint64_t word, int index) {
+#if defined(__CUDA_ARCH__)
+    // Selects, fewer instructions than masks.
+    const bool found = word != 0;
+    first_ = found ? word : first_;
+    second_ = found ? before_ : second_;
+    rest_ = found ? lower_ : rest_;
+    position_ = found ? index : position_;
+    lower_ |= static_cast<std::uint32_t>(before_) | static_cast<std::uint32_t>(before_ >> 32);
+    before_ = word;
+#else
     const std::uint64_t found = 0 - ((word | (0 - word)) >> 63);
     first_ = select(found, word, first_);
     second_ = select(found, before_, second_);
@@ -123,6 +133,7 @@ class LeadingWords {
         select(found, static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(position_)));
     lower_ |= before_;
     before_ = word;
+#endif
   }
   /// this = mask set ? other : this.
   HEMERA_HOST_DEVICE void replace(std::uint64_t mask, const LeadingWords& other) {

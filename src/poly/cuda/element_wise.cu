@@ -5,6 +5,7 @@
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 #include "poly/cuda/stored_words.cuh"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -448,9 +449,13 @@ void inner_product_of(const Launcher& launcher, const PolyView& out, std::span<c
   shape.components = 1;
   const auto run = [&]<unsigned most>(const Factors<most>& factors, unsigned count, bool adds,
                                       const Part& part) {
-    launch("inner_product", launcher.stream, inner_product_kernel<left, right, most>,
-           grid(launcher, shape, part), {threads}, 0, device_view(part.of(out)), factors, count, adds,
-           limb_moduli(base, part.first_limb, part.limbs), launcher.tables->moduli());
+    launch_as({.grid = grid(launcher, shape, part),
+               .block = {threads},
+               .shared_bytes = 0,
+               .carve_out = tuning::carve_out(launcher.log_degree)},
+              "inner_product", launcher.stream, inner_product_kernel<left, right, most>,
+              device_view(part.of(out)), factors, count, adds, limb_moduli(base, part.first_limb, part.limbs),
+              launcher.tables->moduli());
   };
   if (a.size() == 1) return for_each_factors<1>(shape, a, b, run);
   for_each_factors<factors_per_launch>(shape, a, b, run);

@@ -46,9 +46,14 @@ inline constexpr unsigned least_log_degree_of_inverted_limbs = 16;
 
 /// Shared memory, in percent of a multiprocessor's, that the passes of small rings prefer: where neighbours
 /// differ in it, the second one waits until the first has left. A rotation 40.4 for 42.9, eight hoisted ones
-/// 134 for 156, a rescaling 12.4 for 17.2 (CKKS 2^14, 8 x 40). At 2^15 single switches gain up to 6 %, but
-/// eight hoisted ones (14 x 59) and switches after sums lose 4; at 2^16 a switch lost 8 of 244.
+/// 134 for 156, a rescaling 12.4 for 17.2, a sum of eight products, relinearized, 54.9 for 64.8 (CKKS 2^14,
+/// 8 x 40). At 2^15 single switches gain up to 6 %, but eight hoisted ones (14 x 59) and switches after sums,
+/// which did not prefer it then, lose 4; at 2^16 a switch lost 8 of 244.
 constexpr int carve_out(unsigned log_degree) { return log_degree <= 14 ? 58 : -1; }
+
+/// The same of conversions with columns: a rotation 82.6 for 86.3, a product 213.6 for 217.2 (BFV 2^15, 16 x
+/// 36), 163.9 for 165.5 and 167.5 for 170.0 (CKKS 2^15, 14 x 59). At 2^16 a rotation took 2 of 231 more.
+constexpr int conversion_carve_out(unsigned log_degree) { return log_degree == 15 ? 58 : -1; }
 
 /// From so many blocks on, a switch's last kernel runs four blocks on a multiprocessor at 64 registers
 /// instead of three: a rotation 236.9 for 239.0 (CKKS 2^16, log Q 1373), 87.4 for 89.1 (BFV 2^15, 16 x 36),

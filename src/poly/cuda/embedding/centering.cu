@@ -27,7 +27,7 @@ struct CenteringLimb {
 };
 
 /// A word of Q and of floor(Q / 2).
-struct CenteringWord {
+struct alignas(16) CenteringWord {
   std::uint64_t product;
   std::uint64_t half;
 };
@@ -257,6 +257,50 @@ __device__ __forceinline__ void sum_words(std::uint64_t* words, const std::uint6
   }
 }
 
+// a - b and a borrow, which is 0 or all ones before and after.
+__device__ __forceinline__ std::uint64_t subtract(std::uint64_t a, std::uint64_t b, std::uint32_t& borrow) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t low, high;
+  asm("{\n\t"
+      ".reg .u32 t;\n\t"
+      "sub.cc.u32 t, 0, %2;\n\t"
+      "subc.cc.u32 %0, %3, %5;\n\t"
+      "subc.cc.u32 %1, %4, %6;\n\t"
+      "subc.u32 %2, 0, 0;\n\t"
+      "}"
+      : "=&r"(low), "=&r"(high), "+r"(borrow)
+      : "r"(static_cast<std::uint32_t>(a)), "r"(static_cast<std::uint32_t>(a >> 32)),
+        "r"(static_cast<std::uint32_t>(b)), "r"(static_cast<std::uint32_t>(b >> 32)));
+  return static_cast<std::uint64_t>(high) << 32 | low;
+#else
+  const uint128 difference = static_cast<uint128>(a) - b - (borrow & 1);
+  borrow = static_cast<std::uint32_t>(difference >> 64);
+  return static_cast<std::uint64_t>(difference);
+#endif
+}
+
+// a + b and a carry, which is 0 or 1 before and after.
+__device__ __forceinline__ std::uint64_t add(std::uint64_t a, std::uint64_t b, std::uint32_t& carry) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t low, high;
+  asm("{\n\t"
+      ".reg .u32 t;\n\t"
+      "add.cc.u32 t, %2, 0xffffffff;\n\t"
+      "addc.cc.u32 %0, %3, %5;\n\t"
+      "addc.cc.u32 %1, %4, %6;\n\t"
+      "addc.u32 %2, 0, 0;\n\t"
+      "}"
+      : "=&r"(low), "=&r"(high), "+r"(carry)
+      : "r"(static_cast<std::uint32_t>(a)), "r"(static_cast<std::uint32_t>(a >> 32)),
+        "r"(static_cast<std::uint32_t>(b)), "r"(static_cast<std::uint32_t>(b >> 32)));
+  return static_cast<std::uint64_t>(high) << 32 | low;
+#else
+  const uint128 sum = static_cast<uint128>(a) + b + carry;
+  carry = static_cast<std::uint32_t>(sum >> 64);
+  return static_cast<std::uint64_t>(sum);
+#endif
+}
+
 // x = S - v Q in [-Q/2, Q/2 + 2^-50 Q], of the sums in this lane's column of `words`: to the double, centred.
 __device__ __forceinline__ double centered_quotient(std::uint64_t* words, const CenteringTables& c,
                                                     int divisor_exponent, double divisor) {
@@ -279,34 +323,37 @@ __device__ __forceinline__ double centered_quotient(std::uint64_t* words, const 
   const uint128 fractions = (static_cast<uint128>(top) * c.reciprocal) >> c.reciprocal_shift;
   const auto v = static_cast<std::uint32_t>((fractions + almost_half) >> 64);
 
-  std::int64_t carry = 0;
-  std::uint64_t half_borrow = 0;
-  for (unsigned lane = 0, w = 0; lane < quad; ++lane) {
-    for (unsigned i = 0; i < c.range; ++i, ++w) {
-      const auto [product, half] = c.words[w];
-      const auto low = std::uint64_t{v} * static_cast<std::uint32_t>(product);
-      const auto high = std::uint64_t{v} * static_cast<std::uint32_t>(product >> 32);
-      const uint128 sum = static_cast<uint128>(words[w * word_row]) + static_cast<uint128>(carry) - low -
-                          (static_cast<uint128>(high) << 32);
-      const auto word = static_cast<std::uint64_t>(sum);
-      carry = static_cast<std::int64_t>(sum >> 64);
-      words[w * word_row] = word;
-      const uint128 to_half = static_cast<uint128>(half) - word - half_borrow;
-      half_borrow = static_cast<std::uint64_t>(to_half >> 64) & 1;
+  // What is still to be taken from the words above: `owed`, a small number, and `borrow`.
+  std::int32_t owed = 0;
+  std::uint32_t borrow = 0, half_borrow = 0;
+  std::uint64_t* word = words;
+  const CenteringWord* constants = c.words;
+  for (unsigned lane = 0; lane < quad; ++lane) {
+    for (unsigned i = 0; i < c.range; ++i, word += word_row, ++constants) {
+      const ulonglong2 of_q = __ldg(reinterpret_cast<const ulonglong2*>(constants));
+      const auto low =
+          static_cast<std::int64_t>(std::uint64_t{v} * static_cast<std::uint32_t>(of_q.x)) + owed;
+      const auto high =
+          static_cast<std::int64_t>(std::uint64_t{v} * static_cast<std::uint32_t>(of_q.x >> 32)) +
+          (low >> 32);
+      owed = static_cast<std::int32_t>(high >> 32);
+      const std::uint64_t x =
+          subtract(*word, static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint32_t>(low), borrow);
+      *word = x;
+      subtract(of_q.y, x, half_borrow);
     }
-    carry += static_cast<std::int64_t>(words[(count + lane) * word_row]);
+    owed -= static_cast<std::int32_t>(words[(count + lane) * word_row]);
   }
-  // The magnitude is x, -x, or Q - x if x > Q/2.
-  const std::uint64_t below_zero = 0 - (static_cast<std::uint64_t>(carry) >> 63);
-  const std::uint64_t above_half = (0 - half_borrow) & ~below_zero;
+  // The magnitude is x, -x, or Q - x if x > Q/2: the complement of x and one, and Q.
+  const std::uint64_t below_zero =
+      0 - static_cast<std::uint64_t>(owed + static_cast<std::int32_t>(borrow & 1) > 0);
+  const std::uint64_t above_half = (0 - static_cast<std::uint64_t>(half_borrow & 1)) & ~below_zero;
   const std::uint64_t negative = below_zero | above_half;
   LeadingWords magnitude;
-  std::uint64_t borrow = 0;
+  auto carry = static_cast<std::uint32_t>(negative & 1);
   for (unsigned w = 0; w < count; ++w) {
-    const std::uint64_t word = words[w * word_row];
-    const uint128 left = static_cast<uint128>(c.words[w].product & above_half) - word - borrow;
-    borrow = static_cast<std::uint64_t>(left >> 64) & 1;
-    magnitude.push((static_cast<std::uint64_t>(left) & negative) | (word & ~negative), static_cast<int>(w));
+    magnitude.push(add(words[w * word_row] ^ negative, __ldg(&c.words[w].product) & above_half, carry),
+                   static_cast<int>(w));
   }
   return magnitude.divided(negative, -divisor_exponent, divisor);
 }

@@ -9,8 +9,12 @@ namespace {
 constexpr unsigned log_whole = 10;  // up to so many values one block does it all
 constexpr unsigned log_row = 8;     // else n = R 256, and rows and columns take a pass each
 constexpr unsigned most_log_rows = 8;
-constexpr unsigned rows_per_block = 4;
+// Values of a block of a pass. Each is a chain of latencies, so small blocks on many multiprocessors win.
+constexpr unsigned log_block = 9;
+constexpr unsigned rows_per_block = 1U << (log_block - log_row);
 constexpr unsigned values_per_thread = 4;
+constexpr unsigned pass_threads = (1U << log_block) / values_per_thread;
+constexpr std::size_t pass_bytes = sizeof(Complex) << log_block;
 constexpr unsigned most_warps = 16;
 
 __device__ __forceinline__ unsigned reversed(unsigned value, unsigned bits) {
@@ -42,10 +46,11 @@ struct RowsLayout {
 
 struct ColumnsLayout {
   static constexpr bool interleaved = true;
-  unsigned sequences;
+  unsigned log_sequences;
+  unsigned sequences = 1U << log_sequences;
 
   __device__ unsigned address(unsigned sequence, unsigned element) const {
-    return sequences * element + sequence;
+    return (element << log_sequences) + sequence;
   }
   __device__ static unsigned node(unsigned) { return 1; }
 };
@@ -140,8 +145,19 @@ __global__ void forward_whole_kernel(Complex* slots, const Complex* values, unsi
   }
 }
 
+// Copies the values of a block, which has values_per_thread a thread: all loads are on their way before the
+// first one is stored.
+template <typename Load, typename Store>
+__device__ __forceinline__ void copy_values(const Load& load, const Store& store) {
+  Complex x[values_per_thread];
+#pragma unroll
+  for (unsigned k = 0; k < values_per_thread; ++k) x[k] = load(threadIdx.x + k * blockDim.x);
+#pragma unroll
+  for (unsigned k = 0; k < values_per_thread; ++k) store(threadIdx.x + k * blockDim.x, x[k]);
+}
+
 // Element i of row b belongs to slot reverse(i) R + reverse(b). grid [tile, batch].
-__global__ void __launch_bounds__((rows_per_block << log_row) / values_per_thread)
+__global__ void __launch_bounds__(pass_threads)
     inverse_rows_kernel(Complex* values, const Complex* slots, unsigned log_rows, const Complex* roots,
                         unsigned long long* largest) {
   const RowsLayout layout{log_rows, blockIdx.x};
@@ -151,22 +167,24 @@ __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_threa
   const unsigned log_n = log_rows + log_row;
   slots += std::size_t{blockIdx.y} << log_n;
   values += std::size_t{blockIdx.y} << log_n;
-  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
-    const unsigned sequence = i % rows_per_block, position = i / rows_per_block;
-    shared[layout.address(sequence, reversed(position, log_row))] =
-        slots[(position << log_rows) + rows_per_block * layout.tile + sequence];
-  }
+  copy_values(
+      [&](unsigned i) {
+        return slots[(i / rows_per_block << log_rows) + rows_per_block * layout.tile + i % rows_per_block];
+      },
+      [&](unsigned i, const Complex& value) {
+        shared[layout.address(i % rows_per_block, reversed(i / rows_per_block, log_row))] = value;
+      });
   __syncthreads();
   levels.run<false>(shared);
-  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
-    const unsigned sequence = i % rows_per_block, element = i / rows_per_block;
-    values[(layout.row(sequence) << log_row) + element] = shared[layout.address(sequence, element)];
-  }
+  copy_values([&](unsigned i) { return shared[layout.address(i % rows_per_block, i / rows_per_block)]; },
+              [&](unsigned i, const Complex& value) {
+                values[(layout.row(i % rows_per_block) << log_row) + i / rows_per_block] = value;
+              });
   // For the columns, which come next.
   if (blockIdx.x == 0 && threadIdx.x == 0) largest[blockIdx.y] = 0;
 }
 
-__global__ void __launch_bounds__((rows_per_block << log_row) / values_per_thread)
+__global__ void __launch_bounds__(pass_threads)
     forward_rows_kernel(Complex* slots, const Complex* values, unsigned log_rows, const Complex* roots) {
   const RowsLayout layout{log_rows, blockIdx.x};
   const EmbeddingLevels<RowsLayout, log_row> levels(layout, log_row, roots);
@@ -175,49 +193,50 @@ __global__ void __launch_bounds__((rows_per_block << log_row) / values_per_threa
   const unsigned log_n = log_rows + log_row;
   slots += std::size_t{blockIdx.y} << log_n;
   values += std::size_t{blockIdx.y} << log_n;
-  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
-    const unsigned sequence = i % rows_per_block, element = i / rows_per_block;
-    shared[layout.address(sequence, element)] = values[(layout.row(sequence) << log_row) + element];
-  }
+  copy_values(
+      [&](unsigned i) { return values[(layout.row(i % rows_per_block) << log_row) + i / rows_per_block]; },
+      [&](unsigned i, const Complex& value) {
+        shared[layout.address(i % rows_per_block, i / rows_per_block)] = value;
+      });
   __syncthreads();
   levels.run<true>(shared);
-  for (unsigned i = threadIdx.x; i < rows_per_block << log_row; i += blockDim.x) {
-    const unsigned sequence = i % rows_per_block, position = i / rows_per_block;
-    slots[(position << log_rows) + rows_per_block * layout.tile + sequence] =
-        shared[layout.address(sequence, reversed(position, log_row))];
-  }
+  copy_values(
+      [&](unsigned i) {
+        return shared[layout.address(i % rows_per_block, reversed(i / rows_per_block, log_row))];
+      },
+      [&](unsigned i, const Complex& value) {
+        slots[(i / rows_per_block << log_rows) + rows_per_block * layout.tile + i % rows_per_block] = value;
+      });
 }
 
 // In place; where `largest` is not null, which is 0 then, it gets the largest pattern of the values, not of
 // the slots. grid [tile of columns, batch].
 template <bool forward>
-__global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned columns, const Complex* roots,
+__global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned log_columns, const Complex* roots,
                                unsigned long long* largest, const __grid_constant__ RoundedValues rounded) {
-  const ColumnsLayout layout{columns};
+  const ColumnsLayout layout{log_columns};
   const EmbeddingLevels<ColumnsLayout, most_log_rows> levels(layout, log_rows, roots);
   begin_kernel();
   auto* const shared = dynamic_shared<Complex>();
-  const unsigned count = columns << log_rows;
   unsigned long long own = 0;
-  values += (std::size_t{blockIdx.y} << (log_rows + log_row)) + blockIdx.x * columns;
-  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
-    const unsigned sequence = i % columns, element = i / columns;
-    const Complex value = values[(element << log_row) + sequence];
-    shared[layout.address(sequence, element)] = value;
-    if (forward && largest != nullptr) own = larger_pattern(own, value);
-  }
+  const unsigned first = blockIdx.x << log_columns;
+  values += (std::size_t{blockIdx.y} << (log_rows + log_row)) + first;
+  const auto place = [&](unsigned i) { return (i >> log_columns << log_row) + (i & (layout.sequences - 1)); };
+  copy_values([&](unsigned i) { return values[place(i)]; },
+              [&](unsigned i, const Complex& value) {
+                shared[i] = value;
+                if (forward && largest != nullptr) own = larger_pattern(own, value);
+              });
   __syncthreads();
   levels.run<forward>(shared);
-  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
-    const unsigned sequence = i % columns, element = i / columns;
-    const Complex value = shared[layout.address(sequence, element)];
-    values[(element << log_row) + sequence] = value;
-    if constexpr (!forward) {
-      own = larger_pattern(own, value);
-      store_rounded(rounded, value, (element << log_row) + blockIdx.x * columns + sequence,
-                    log_rows + log_row);
-    }
-  }
+  copy_values([&](unsigned i) { return shared[i]; },
+              [&](unsigned i, const Complex& value) {
+                values[place(i)] = value;
+                if constexpr (!forward) {
+                  own = larger_pattern(own, value);
+                  store_rounded(rounded, value, place(i) + first, log_rows + log_row);
+                }
+              });
   if (!forward || largest != nullptr) {
     own = block_largest(own);
     if (threadIdx.x == 0) atomicMax(largest + blockIdx.y, own);
@@ -227,18 +246,11 @@ __global__ void columns_kernel(Complex* values, unsigned log_rows, unsigned colu
 // How n > 2^log_whole values are shared by blocks.
 struct Passes {
   unsigned log_rows;
-  unsigned columns;  // of a block
+  unsigned log_columns;  // of a block
 
-  explicit Passes(unsigned log_n)
-      : log_rows(log_n - log_row), columns(std::max(8U, (1U << log_whole) >> log_rows)) {}
+  explicit Passes(unsigned log_n) : log_rows(log_n - log_row), log_columns(log_block - log_rows) {}
   [[nodiscard]] dim3 rows_grid(unsigned batch) const { return {(1U << log_rows) / rows_per_block, batch}; }
-  [[nodiscard]] dim3 columns_grid(unsigned batch) const { return {(1U << log_row) / columns, batch}; }
-  [[nodiscard]] unsigned columns_threads() const { return (columns << log_rows) / values_per_thread; }
-  [[nodiscard]] std::size_t columns_bytes() const {
-    return (std::size_t{columns} << log_rows) * sizeof(Complex);
-  }
-  static constexpr unsigned rows_threads = (rows_per_block << log_row) / values_per_thread;
-  static constexpr std::size_t rows_bytes = (rows_per_block << log_row) * sizeof(Complex);
+  [[nodiscard]] dim3 columns_grid(unsigned batch) const { return {(1U << log_row) >> log_columns, batch}; }
 };
 
 unsigned whole_threads(unsigned log_n) { return std::max(32U, (1U << log_n) / values_per_thread); }
@@ -260,10 +272,10 @@ void slots_to_values(cudaStream_t stream, Complex* values, const SlotView& slots
       return;
     }
     const Passes passes(log_n);
-    launch("embed", stream, inverse_rows_kernel, passes.rows_grid(batch), {Passes::rows_threads},
-           Passes::rows_bytes, to, from, passes.log_rows, roots, largest + first);
-    launch("embed", stream, columns_kernel<false>, passes.columns_grid(batch), {passes.columns_threads()},
-           passes.columns_bytes(), to, passes.log_rows, passes.columns, roots, largest + first, integers);
+    launch("embed", stream, inverse_rows_kernel, passes.rows_grid(batch), {pass_threads}, pass_bytes, to,
+           from, passes.log_rows, roots, largest + first);
+    launch("embed", stream, columns_kernel<false>, passes.columns_grid(batch), {pass_threads}, pass_bytes, to,
+           passes.log_rows, passes.log_columns, roots, largest + first, integers);
   });
 }
 
@@ -281,10 +293,10 @@ void values_to_slots(cudaStream_t stream, const SlotView& slots, Complex* values
       return;
     }
     const Passes passes(log_n);
-    launch("unembed", stream, columns_kernel<true>, passes.columns_grid(batch), {passes.columns_threads()},
-           passes.columns_bytes(), from, passes.log_rows, passes.columns, roots, own, RoundedValues{});
-    launch("unembed", stream, forward_rows_kernel, passes.rows_grid(batch), {Passes::rows_threads},
-           Passes::rows_bytes, to, from, passes.log_rows, roots);
+    launch("unembed", stream, columns_kernel<true>, passes.columns_grid(batch), {pass_threads}, pass_bytes,
+           from, passes.log_rows, passes.log_columns, roots, own, RoundedValues{});
+    launch("unembed", stream, forward_rows_kernel, passes.rows_grid(batch), {pass_threads}, pass_bytes, to,
+           from, passes.log_rows, roots);
   });
 }
 

@@ -3,6 +3,7 @@
 #include "poly/cuda/fused/passes.hpp"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
+#include "poly/cuda/tuning.hpp"
 
 namespace hemera::poly::cuda {
 namespace {
@@ -262,9 +263,12 @@ void convert_columns(const Launcher& launcher, Arithmetic arithmetic, const Poly
               return choose(std::integral_constant<Quotient, Quotient::none>{});
           }
         }();
-        launch("convert and transform", launcher.stream, kernel,
-               {row_size / job_columns, columns.job_count, static_cast<unsigned>(part.batches) * components},
-               {threads}, Shared<A, log_rows>::bytes, pass);
+        launch_as({.grid = {row_size / job_columns, columns.job_count,
+                            static_cast<unsigned>(part.batches) * components},
+                   .block = {threads},
+                   .shared_bytes = Shared<A, log_rows>::bytes,
+                   .carve_out = tuning::conversion_carve_out(launcher.log_degree)},
+                  "convert and transform", launcher.stream, kernel, pass);
       });
     });
   };
