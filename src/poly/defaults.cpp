@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "arith/magnitude.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "poly/scratch.hpp"
@@ -418,6 +419,10 @@ void Backend::do_embed_evaluations(Queue& queue, const PolyView& out, const Slot
                                    std::uint64_t generator, const RnsBase& base, Workspace& workspace) const {
   do_embed(queue, out, slots, scale, generator, base, workspace);
   if (!workspace.measures()) do_transform(queue, out, out, Form::evaluation, base);
+}
+
+bool Backend::all_within(std::span<const std::int64_t> values, std::uint64_t bound) const {
+  return arith::all_within(values, bound);
 }
 
 void Backend::do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -152,9 +153,12 @@ TEST_P(KernelsTest, Products) {
         kernels().multiply_past_cache(past.data(), a.data(), b.data(), count, q);
         ASSERT_EQ(expected.words(), past.words()) << "multiply_past_cache, q = " << q.value();
       }
-      scalar().multiply_add(expected.data(), a.data(), b.data(), count, q);
-      kernels().multiply_add(actual.data(), a.data(), b.data(), count, q);
+      scalar().multiply_add(expected.data(), a.data(), b.data(), expected.data(), count, q);
+      kernels().multiply_add(actual.data(), a.data(), b.data(), actual.data(), count, q);
       ASSERT_EQ(expected.words(), actual.words()) << "multiply_add, q = " << q.value();
+      scalar().multiply_add(expected.data(), a.data(), actual.data(), b.data(), count, q);
+      kernels().multiply_add(actual.data(), a.data(), actual.data(), b.data(), count, q);
+      ASSERT_EQ(expected.words(), actual.words()) << "multiply_add to another, q = " << q.value();
       scalar().multiply_scalar(expected.data(), a.data(), factor, count, q);
       kernels().multiply_scalar(actual.data(), a.data(), factor, count, q);
       ASSERT_EQ(expected.words(), actual.words()) << "multiply_scalar, q = " << q.value();
@@ -182,8 +186,8 @@ TEST_P(KernelsTest, ProductsOfTheLargestResidues) {
     Row expected = row(count, q.value(), Fill::near_largest);
     Row actual(count);
     actual.copy_from(expected);
-    scalar().multiply_add(expected.data(), a.data(), b.data(), count, q);
-    kernels().multiply_add(actual.data(), a.data(), b.data(), count, q);
+    scalar().multiply_add(expected.data(), a.data(), b.data(), expected.data(), count, q);
+    kernels().multiply_add(actual.data(), a.data(), b.data(), actual.data(), count, q);
     ASSERT_EQ(expected.words(), actual.words()) << "multiply_add, q = " << q.value();
     scalar().multiply(expected.data(), a.data(), b.data(), count, q);
     kernels().multiply(actual.data(), a.data(), b.data(), count, q);
@@ -376,7 +380,11 @@ TEST_P(KernelsTest, ResiduesWithin) {
   for (const std::size_t count : {0, 1, 7, 8, 64, 75}) {
     std::vector<std::int64_t> values(count);
     Row out(count);
-    const auto found = [&] { return kernels().residues_within(out.data(), values.data(), count, bound); };
+    const auto found = [&] {
+      const bool within = kernels().residues_within(out.data(), values.data(), count, bound);
+      EXPECT_EQ(kernels().all_within(values.data(), count, bound), within);
+      return within;
+    };
     for (std::size_t i = 0; i < count; ++i) values[i] = i % 2 == 0 ? bound - 1 : 1 - bound;
     EXPECT_TRUE(found());
     for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(out.data()[i], i % 2 == 0 ? bound - 1 : 1);
@@ -400,16 +408,45 @@ TEST_P(KernelsTest, GroupsOfEightRows) {
   }
   Row orders(std::size_t{8} * 32);  // order o: 3 o + 5 l modulo 8
   for (std::size_t i = 0; i < 8 * 32; ++i) orders.data()[i] = (3 * (i / 8) + 5 * (i % 8)) % 8;
-  const Row in = row(8 * stride, std::uint64_t{1} << 40, any_fill());
-  Row placed(8 * count), collected(8 * stride);
-  kernels().place_groups(placed.data(), in.data(), stride, groups.data(), orders.data(), count);
-  kernels().collect_groups(collected.data(), stride, in.data(), groups.data(), orders.data(), count);
+  constexpr std::uint64_t q = std::uint64_t{1} << 40;
+  const Row in = row(8 * stride, q, any_fill());
+  std::vector<std::int64_t> values(8 * stride), collected(8 * stride), centered(8 * stride);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<std::int64_t>(in.data()[i]) - (i % 2 == 0 ? 0 : std::int64_t{q});
+  }
+  values[stride] = q - 1;
+  values[2 * stride] = 1 - std::int64_t{q};
+  Row placed(8 * count);
+  const auto place = [&] {
+    return kernels().place_groups(placed.data(), values.data(), stride, groups.data(), orders.data(), count,
+                                  q);
+  };
+  EXPECT_TRUE(place());
+  kernels().collect_groups(collected.data(), stride, in.data(), groups.data(), orders.data(), count, q, q);
+  kernels().collect_groups(centered.data(), stride, in.data(), groups.data(), orders.data(), count, q / 2, q);
+  const arith::Modulus modulus(q);
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t start = 8 * (groups[k] / 32);
     for (std::size_t l = 0; l < 8; ++l) {
       const std::size_t order = orders.data()[8 * (groups[k] % 32) + l];
-      EXPECT_EQ(placed.data()[start + l], in.data()[k + stride * order]) << k << ", " << l;
-      EXPECT_EQ(collected.data()[k + stride * l], in.data()[start + order]) << k << ", " << l;
+      const std::uint64_t entry = in.data()[start + order];
+      EXPECT_EQ(placed.data()[start + l], modulus.reduce_signed(values[k + stride * order]))
+          << k << ", " << l;
+      EXPECT_EQ(collected[k + stride * l], static_cast<std::int64_t>(entry)) << k << ", " << l;
+      EXPECT_EQ(centered[k + stride * l], modulus.centered(entry)) << k << ", " << l;
+    }
+  }
+  for (std::size_t c = 0; c < 8; ++c) {
+    for (std::size_t k = 0; k < count; ++k) {
+      std::int64_t& value = values[k + stride * c];
+      const std::int64_t kept = value;
+      for (const std::int64_t other :
+           {std::int64_t{q}, -std::int64_t{q}, std::numeric_limits<std::int64_t>::max(),
+            std::numeric_limits<std::int64_t>::min()}) {
+        value = other;
+        EXPECT_FALSE(place()) << k << ", " << c << ": " << other;
+      }
+      value = kept;
     }
   }
 }
@@ -522,7 +559,7 @@ class TransformTest : public KernelsTest {
       kernels().inverse_transform(actual.data(), actual.data(), tables);
       ASSERT_EQ(expected.words(), actual.words()) << "inverse in place, N = " << degree << ", q = " << prime;
     }
-    if (kernels().forward_transform_of_sum != nullptr && prime >= max_modulus_52) check_sum(degree, tables);
+    if (kernels().forward_transform_of_sum != nullptr) check_sum(degree, tables);
     const Row zeros = row(degree, prime, Fill::zero);
     Row actual(degree);
     kernels().forward_transform(actual.data(), zeros.data(), tables);
@@ -534,7 +571,7 @@ class TransformTest : public KernelsTest {
   // Any residues, also those of moduli that are larger.
   void check_sum(std::size_t degree, const LimbTables& tables) {
     const Modulus& q = tables.modulus;
-    const std::uint64_t bound = std::uint64_t{1} << 61;
+    const std::uint64_t bound = q.value() < max_modulus_52 ? max_modulus_52 : std::uint64_t{1} << 61;
     for (const Fill how : {Fill::random, Fill::largest, Fill::mixed}) {
       const Row a = row(degree, bound, how);
       const Row b = row(degree, bound, how);
@@ -557,8 +594,8 @@ class TransformTest : public KernelsTest {
 };
 
 TEST_P(TransformTest, AllSizesOfPrimes) {
-  for (const std::uint64_t prime : primes(
-           1024, {14, 20, 25, 30, 32, 33, 40, 44, 46, 47, 48, 49, 50, 51, 52, 55, 56, 57, 58, 59, 60, 61})) {
+  for (const std::uint64_t prime : primes(1024, {14, 20, 25, 30, 32, 33, 40, 41, 42, 44, 46, 47,
+                                                 48, 49, 50, 51, 52, 55, 56, 57, 58, 59, 60, 61})) {
     check(1024, prime);
   }
 }
@@ -567,6 +604,9 @@ TEST_P(TransformTest, AllDegrees) {
   for (std::size_t degree = 2048; degree <= std::size_t{1} << 17; degree *= 2) {
     std::vector<int> sizes = {43, 48, 49, 50, 56, 57, 59, 60, 61};
     if (degree >= std::size_t{1} << 15) sizes = {47, 49, 50, 56, 57, 59, 60, 61};
+    // Around the size from which on inverse transforms reduce between stages.
+    const int log_degree = static_cast<int>(std::bit_width(degree)) - 1;
+    sizes.insert(sizes.end(), {51 - log_degree, 52 - log_degree});
     for (const std::uint64_t prime : primes(degree, sizes)) check(degree, prime);
   }
 }

@@ -339,6 +339,8 @@ class Backend {
   void collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const;
 
   // --- Integers modulo t (BFV, BGV): polynomials of one component over a base of one modulus. ---
+  /// Whether all of the host's values lie in (-bound, bound), 0 < bound < 2^62, without branches on them.
+  [[nodiscard]] virtual bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const;
   /// Any 64-bit integers, taken modulo t. Value i of a row becomes coefficient i, or in evaluation form, with
   /// g = `generator`, the value at root^(g^i) for i < N/2 and at root^(-g^(i - N/2)) above. 1 <= values.count
   /// <= N; all other entries are 0.

@@ -48,9 +48,10 @@ inline std::uint64_t largest_modulus(const RnsBase& base) {
   return largest;
 }
 
-/// Whether Kernels::forward_transform_of_sum serves a modulus.
-inline bool transforms_sums(const Kernels& kernels, const arith::Modulus& q) {
-  return kernels.forward_transform_of_sum != nullptr && q.value() >= max_modulus_52;
+/// Whether Kernels::forward_transform_of_sum serves a modulus and residues below `bound`.
+inline bool transforms_sums(const Kernels& kernels, const arith::Modulus& q, std::uint64_t bound) {
+  return kernels.forward_transform_of_sum != nullptr &&
+         (q.value() >= max_modulus_52 || bound <= max_modulus_52);
 }
 
 /// The constants of one plan in the shape that the kernels take them.

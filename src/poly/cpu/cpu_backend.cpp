@@ -188,7 +188,9 @@ void CpuBackend::do_binary(Queue& queue, Binary operation, const PolyView& out, 
     case Binary::multiply:
       return choose(kernels_.multiply, kernels_.multiply_past_cache, product_weight);
     case Binary::multiply_add:
-      return run(kernels_.multiply_add, product_weight);
+      return run([&](Limb* to, const Limb* left, const Limb* right, std::size_t count,
+                     const arith::Modulus& q) { kernels_.multiply_add(to, left, right, to, count, q); },
+                 product_weight);
   }
 }
 

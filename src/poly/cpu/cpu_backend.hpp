@@ -28,6 +28,7 @@ class CpuBackend final : public Backend {
 
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] std::unique_ptr<Queue> make_queue() const override;
+  [[nodiscard]] bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const override;
 
  private:
   CpuBackend(std::shared_ptr<const Ring> ring, const Kernels& kernels,

@@ -63,7 +63,7 @@ void CpuBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<c
   const Converter converter(kernels_, lift);
   bool fuses = !converter.has_quotient() && scalars.empty();
   for (std::size_t j = 0; j < lift.target().size(); ++j) {
-    fuses = fuses && transforms_sums(kernels_, lift.target().modulus(j));
+    fuses = fuses && transforms_sums(kernels_, lift.target().modulus(j), lift.source().modulus(0).value());
   }
   if (!fuses) return Backend::do_lift_integers(queue, out, in, factor, scalars, lift, workspace);
   const Workspace::Frame frame(workspace);

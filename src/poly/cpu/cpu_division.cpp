@@ -75,7 +75,7 @@ void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const Co
       [&](std::size_t b, std::size_t c, std::size_t j) {
         Limb* to = out.limb<Limb>(b, c, j);
         const arith::Modulus& q = plan.target().modulus(j);
-        if (rows.dropped() == 1 && transforms_sums(kernels_, q)) {
+        if (rows.dropped() == 1 && transforms_sums(kernels_, q, rows.bound())) {
           kernels_.forward_transform_of_sum(
               to, scratch.limb<Limb>(b, c, 0), rows.has_plaintext() ? scratch.limb<Limb>(b, c, 1) : nullptr,
               plan.dropped_product()[j], q.negate(rows.shift(j)), tables(plan.target(), j));

@@ -408,7 +408,7 @@ class CpuBackend::Encryption {
     const auto position = static_cast<std::size_t>(std::max(kept, 0));
     Limb* const to = given_.out.limb<Limb>(b, c, l) + first;
     const arith::Modulus& q = target_.modulus(l);
-    kernels_.multiply_add(to, given_.key.limb<Limb>(0, c, position) + first, u(b, l) + first, count, q);
+    kernels_.multiply_add(to, given_.key.limb<Limb>(0, c, position) + first, u(b, l) + first, to, count, q);
     if (c == 0 && given_.addend.data != nullptr) {
       kernels_.add(to, to, given_.addend.limb<Limb>(b, 0, l) + first, count, q);
     }
@@ -455,22 +455,21 @@ void CpuBackend::do_encrypt_zero(Queue& queue, const PolyView& out, const ConstP
   if (!workspace.measures()) encryption.run(queue);
 }
 
-// Horner's rule in blocks that stay in a near cache.
+// Horner's rule; of three components and more in blocks that stay in a near cache.
 void CpuBackend::do_phase(Queue& queue, const PolyView& out, const ConstPolyView& in,
                           const ConstPolyView& secret, Form form, const RnsBase& base) const {
   constexpr std::size_t block = 1024;
   static_assert(min_degree % block == 0);
   const std::size_t components = in.shape.components;
   const auto sum = [&](std::size_t b, std::size_t l, std::size_t first, std::size_t count) {
-    const arith::Modulus& q = base.modulus(l);
-    for (const std::size_t end = first + count; first < end; first += block) {
+    const std::size_t size = components > 2 ? std::min(block, count) : count;
+    for (const std::size_t end = first + count; first < end; first += size) {
       Limb* const to = out.limb<Limb>(b, 0, l) + first;
       const Limb* higher = in.limb<Limb>(b, components - 1, l) + first;
-      const std::size_t size = std::min(block, end - first);
       if (components == 1) std::copy_n(higher, size, to);
       for (std::size_t c = components - 1; c-- > 0; higher = to) {
-        kernels_.multiply(to, higher, secret.limb<Limb>(0, 0, l) + first, size, q);
-        kernels_.add(to, to, in.limb<Limb>(b, c, l) + first, size, q);
+        kernels_.multiply_add(to, higher, secret.limb<Limb>(0, 0, l) + first, in.limb<Limb>(b, c, l) + first,
+                              size, base.modulus(l));
       }
     }
   };

@@ -141,7 +141,8 @@ void CpuBackend::do_hoisted_products(Queue& queue, std::span<const PolyView> out
         kernels_.inner_product(sum, values[c].data(), factors.data(), used, count, q);
         if (adds) kernels_.add(to[c], to[c], sum, count, q);
       } else if (has_factors) {
-        (adds ? kernels_.multiply_add : kernels_.multiply)(to[c], values[c][0], factors[0], count, q);
+        if (adds) kernels_.multiply_add(to[c], values[c][0], factors[0], to[c], count, q);
+        if (!adds) kernels_.multiply(to[c], values[c][0], factors[0], count, q);
       } else {
         if (adds) kernels_.add(to[c], to[c], values[c][0], count, q);
         if (!adds) std::memcpy(to[c], values[c][0], count * sizeof(Limb));

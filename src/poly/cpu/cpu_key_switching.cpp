@@ -127,7 +127,9 @@ class CpuBackend::DigitExtension {
               plan_.extended().modulus(j));
     } else if (targets_[d][j] < 0) {
       coefficients = in.limb<Limb>(b, 0, j);
-    } else if (digit.moduli.size() == 1 && transforms_sums(backend_.kernels_, plan_.extended().modulus(j))) {
+    } else if (digit.moduli.size() == 1 &&
+               transforms_sums(backend_.kernels_, plan_.extended().modulus(j),
+                               plan_.conversions()[d].source().modulus(0).value())) {
       const auto target = static_cast<std::size_t>(targets_[d][j]);
       backend_.kernels_.forward_transform_of_sum(out, rows.limb<Limb>(b, 0, first_row_[d]), nullptr, {},
                                                  converters_[d].negative_shift(target),

@@ -39,8 +39,8 @@ struct Kernels {
   void (*inverse_columns)(std::uint64_t* data, const LimbTables& tables, std::size_t first,
                           std::size_t count);
 
-  /// The forward transform of a[n] + b[n] * factor + shift for q >= 2^50: a and b below 2^61, shift
-  /// canonical; b may be null. out may be a or b. Null where it would gain nothing.
+  /// The forward transform of a[n] + b[n] * factor + shift: a and b below 2^61, for q < 2^50 below 2^50;
+  /// shift canonical; b may be null. out may be a or b. Null where it would gain nothing.
   void (*forward_transform_of_sum)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
                                    const arith::ShoupFactor& factor, std::uint64_t shift,
                                    const LimbTables& tables) = nullptr;
@@ -53,8 +53,9 @@ struct Kernels {
   void (*negate)(std::uint64_t* out, const std::uint64_t* a, std::size_t count, const arith::Modulus& q);
   void (*multiply)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
                    const arith::Modulus& q);
-  void (*multiply_add)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
-                       const arith::Modulus& q);
+  /// out = a * b + addend; out may be any of them.
+  void (*multiply_add)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                       const std::uint64_t* addend, std::size_t count, const arith::Modulus& q);
   void (*multiply_scalar)(std::uint64_t* out, const std::uint64_t* a, const arith::ShoupFactor& scalar,
                           std::size_t count, const arith::Modulus& q);
   void (*add_scalar)(std::uint64_t* out, const std::uint64_t* a, std::uint64_t scalar, std::size_t count,
@@ -80,12 +81,16 @@ struct Kernels {
   // --- Groups of eight entries from and to eight rows, `stride` words apart, of which each group has one
   // word: group k < count stands at 8 (groups[k] / 32), in an order of orders[8 (groups[k] % 32)...]. `count`
   // and `stride` are multiples of 8. ---
-  /// out[8 (groups[k] / 32) + l] = in[k + stride * orders[8 (groups[k] % 32) + l]] for l < 8.
-  void (*place_groups)(std::uint64_t* out, const std::uint64_t* in, std::size_t stride,
-                       const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
-  /// out[k + stride * c] = in[8 (groups[k] / 32) + orders[8 (groups[k] % 32) + c]] for c < 8.
-  void (*collect_groups)(std::uint64_t* out, std::size_t stride, const std::uint64_t* in,
-                         const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
+  /// out[8 (groups[k] / 32) + l] = in[k + stride * orders[8 (groups[k] % 32) + l]] for l < 8, modulo the
+  /// bound. Whether all of them lie in (-bound, bound), as for residues_within; else out is not to be used.
+  bool (*place_groups)(std::uint64_t* out, const std::int64_t* in, std::size_t stride,
+                       const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count,
+                       std::uint64_t bound);
+  /// out[k + stride * c] = in[8 (groups[k] / 32) + orders[8 (groups[k] % 32) + c]] for c < 8, less q where it
+  /// is above `most`.
+  void (*collect_groups)(std::int64_t* out, std::size_t stride, const std::uint64_t* in,
+                         const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count,
+                         std::uint64_t most, std::uint64_t q);
 
   // --- Sums of products: out = sum_{i < terms} a[i][n] * b[i][n] mod q, terms >= 1, canonical inputs. ---
   void (*inner_product)(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
@@ -125,8 +130,9 @@ struct Kernels {
   /// Whether one of the words is outside of [least, most], without branches; all are below 2^63.
   bool (*one_outside)(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 
-  /// Whether all values, of any number, lie in (-bound, bound), 0 < bound < 2^62, without branches on them;
-  /// then out are the values modulo the bound.
+  /// Whether all values, of any number, lie in (-bound, bound), 0 < bound < 2^62, without branches on them.
+  bool (*all_within)(const std::int64_t* values, std::size_t count, std::uint64_t bound);
+  /// The same; then out are the values modulo the bound.
   bool (*residues_within)(std::uint64_t* out, const std::int64_t* values, std::size_t count,
                           std::uint64_t bound);
 

@@ -165,9 +165,9 @@ void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b
   for (std::size_t i = 0; i < count; ++i) out[i] = q.multiply(a[i], b[i]);
 }
 
-void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
-                  const Modulus& q) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce(static_cast<uint128>(a[i]) * b[i] + out[i]);
+void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                  const std::uint64_t* addend, std::size_t count, const Modulus& q) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = q.reduce(static_cast<uint128>(a[i]) * b[i] + addend[i]);
 }
 
 void multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const ShoupFactor& scalar, std::size_t count,
@@ -201,21 +201,31 @@ void permute_groups(std::uint64_t* out, const std::uint64_t* in, const std::uint
   }
 }
 
-void place_groups(std::uint64_t* out, const std::uint64_t* in, std::size_t stride,
-                  const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count) {
+bool place_groups(std::uint64_t* out, const std::int64_t* in, std::size_t stride, const std::uint32_t* groups,
+                  const std::uint64_t* orders, std::size_t count, std::uint64_t bound) {
+  bool within = true;
   for (std::size_t k = 0; k < count; ++k) {
     std::uint64_t* to = out + std::size_t{8} * (groups[k] / 32);
     const std::uint64_t* order = orders + std::size_t{8} * (groups[k] % 32);
-    for (std::size_t l = 0; l < 8; ++l) to[l] = in[k + stride * order[l]];
+    std::array<std::int64_t, 8> values;
+    for (std::size_t l = 0; l < 8; ++l) values[l] = in[k + stride * order[l]];
+    within &= arith::all_within(values, bound);
+    scalar_sampling.residues(to, values.data(), values.size(), bound);
   }
+  return within;
 }
 
-void collect_groups(std::uint64_t* out, std::size_t stride, const std::uint64_t* in,
-                    const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count) {
+void collect_groups(std::int64_t* out, std::size_t stride, const std::uint64_t* in,
+                    const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count,
+                    std::uint64_t most, std::uint64_t q) {
   for (std::size_t k = 0; k < count; ++k) {
     const std::uint64_t* from = in + std::size_t{8} * (groups[k] / 32);
     const std::uint64_t* order = orders + std::size_t{8} * (groups[k] % 32);
-    for (std::size_t c = 0; c < 8; ++c) out[k + stride * c] = from[order[c]];
+    for (std::size_t c = 0; c < 8; ++c) {
+      const std::uint64_t x = from[order[c]];
+      const std::uint64_t above = 0 - ((most - x) >> 63);
+      out[k + stride * c] = static_cast<std::int64_t>(x - (q & above));
+    }
   }
 }
 
@@ -325,6 +335,10 @@ bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t 
   return signs >> 63 != 0;
 }
 
+bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  return arith::all_within({values, count}, bound);
+}
+
 bool residues_within(std::uint64_t* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
   scalar_sampling.residues(out, values, count, bound);
   return arith::all_within({values, count}, bound);
@@ -356,6 +370,7 @@ constexpr Kernels table = {
     .weighted_sum = weighted_sum,
     .rounded_fractions = rounded_fractions,
     .one_outside = one_outside,
+    .all_within = all_within,
     .residues_within = residues_within,
     .sampling = &scalar_sampling,
 };

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "arith/magnitude.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/device_values.hpp"
 #include "rlwe/requirements.hpp"
@@ -52,7 +51,7 @@ std::size_t values_of_each(const Context& context, std::size_t values, const Bat
 
 void require_in_range(const Context& context, std::span<const std::int64_t> values) {
   const std::uint64_t t = context.parameters().plain_modulus();
-  if (!arith::all_within(values, t)) {
+  if (!context.backend().all_within(values, t)) {
     throw ParameterError("encode: a value is outside (-t, t) for the plaintext modulus t = " +
                          std::to_string(t) + "; reduce the values, or choose a larger plaintext modulus");
   }

@@ -21,6 +21,24 @@ template <typename Operation>
 
 bool is_narrow(const Modulus& q) { return q.value() < max_modulus_52; }
 
+// Whether all values lie in (-bound, bound); see(i, values i, ...) is called with whole vectors of them.
+template <typename See>
+[[gnu::always_inline]] inline bool values_within(const std::int64_t* values, std::size_t count,
+                                                 std::uint64_t bound, const See& see) {
+  const Vector shift = broadcast(bound - 1);
+  const Vector most = broadcast(2 * bound - 2);
+  Vector signs = zero();
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + i));
+    const Vector shifted = add(x, shift);
+    signs = _mm256_or_si256(signs, _mm256_or_si256(shifted, subtract(most, shifted)));
+    see(i, x);
+  }
+  const bool rest = scalar_kernels().all_within(values + i, count - i, bound);
+  return rest && _mm256_movemask_pd(_mm256_castsi256_pd(signs)) == 0;
+}
+
 }  // namespace
 
 void add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
@@ -52,12 +70,13 @@ void multiply(Word* out, const Word* a, const Word* b, std::size_t count, const 
   });
 }
 
-void multiply_add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
-  if (!is_narrow(q)) return scalar_kernels().multiply_add(out, a, b, count, q);
+void multiply_add(Word* out, const Word* a, const Word* b, const Word* addend, std::size_t count,
+                  const Modulus& q) {
+  if (!is_narrow(q)) return scalar_kernels().multiply_add(out, a, b, addend, count, q);
   const Modulus50 modulus = Modulus50::make(q);
   for (std::size_t i = 0; i < count; i += lanes) {
     const Doubles product = multiply50(to_doubles(load(a + i)), to_doubles(load(b + i)), modulus);
-    store(out + i, fold(add(load(out + i), canonical50(product, modulus)), modulus.word));
+    store(out + i, fold(add(load(addend + i), canonical50(product, modulus)), modulus.word));
   }
 }
 
@@ -116,21 +135,18 @@ void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* 
   }
 }
 
+bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  return values_within(values, count, bound, [](std::size_t, Vector) {});
+}
+
 bool residues_within(Word* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
   const Vector modulus = broadcast(bound);
-  const Vector shift = broadcast(bound - 1);
-  const Vector most = broadcast(2 * bound - 2);
-  Vector signs = zero();
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + i));
-    const Vector shifted = add(x, shift);
-    signs = _mm256_or_si256(signs, _mm256_or_si256(shifted, subtract(most, shifted)));
+  const std::size_t whole = count / lanes * lanes;
+  const bool within = values_within(values, whole, bound, [&](std::size_t i, Vector x) {
     const Vector negative = _mm256_cmpgt_epi64(zero(), x);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), add(x, _mm256_and_si256(negative, modulus)));
-  }
-  const bool rest = scalar_kernels().residues_within(out + i, values + i, count - i, bound);
-  return rest && _mm256_movemask_pd(_mm256_castsi256_pd(signs)) == 0;
+  });
+  return scalar_kernels().residues_within(out + whole, values + whole, count - whole, bound) && within;
 }
 
 }  // namespace hemera::poly::cpu::avx2

@@ -21,8 +21,8 @@ void subtract(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b
 void negate(std::uint64_t* out, const std::uint64_t* a, std::size_t count, const arith::Modulus& q);
 void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
               const arith::Modulus& q);
-void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
-                  const arith::Modulus& q);
+void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                  const std::uint64_t* addend, std::size_t count, const arith::Modulus& q);
 void multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const arith::ShoupFactor& scalar,
                      std::size_t count, const arith::Modulus& q);
 void add_scalar(std::uint64_t* out, const std::uint64_t* a, std::uint64_t scalar, std::size_t count,
@@ -43,6 +43,7 @@ bool quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64
 void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
                   std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
                   std::uint64_t product, std::uint64_t shift, std::size_t count, const arith::Modulus& q);
+bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound);
 bool residues_within(std::uint64_t* out, const std::int64_t* values, std::size_t count, std::uint64_t bound);
 bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 

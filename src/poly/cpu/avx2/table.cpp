@@ -30,6 +30,7 @@ const Kernels& avx2_kernels() {
       .weighted_sum = avx2::weighted_sum,
       .rounded_fractions = scalar_kernels().rounded_fractions,
       .one_outside = avx2::one_outside,
+      .all_within = avx2::all_within,
       .residues_within = avx2::residues_within,
       .sampling = &avx2_sampling,
   };

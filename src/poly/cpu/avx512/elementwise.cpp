@@ -2,6 +2,7 @@
 #include "poly/cpu/avx512/arithmetic52.hpp"
 #include "poly/cpu/avx512/arithmetic64.hpp"
 #include "poly/cpu/avx512/kernels_avx512.hpp"
+#include "poly/cpu/avx512/within_bound.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 namespace {
@@ -22,10 +23,15 @@ template <typename Operation>
   for (std::size_t i = 0; i < count; i += lanes) store(out + i, operation(load(a + i), load(b + i)));
 }
 
+// Operands come from beyond the second-level cache: two pages ahead, which the processor does not fetch of
+// its own.
 template <typename Operation>
 [[gnu::always_inline]] inline void map_past_cache(Word* out, const Word* a, const Word* b, std::size_t count,
                                                   const Operation& operation) {
+  constexpr std::size_t ahead = 1024;
   for (std::size_t i = 0; i < count; i += lanes) {
+    _mm_prefetch(reinterpret_cast<const char*>(a + i + ahead), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(b + i + ahead), _MM_HINT_T0);
     store_past_cache(out + i, operation(load(a + i), load(b + i)));
   }
   _mm_sfence();
@@ -188,19 +194,20 @@ void multiply(Word* out, const Word* a, const Word* b, std::size_t count, const 
   }
 }
 
-void multiply_add(Word* out, const Word* a, const Word* b, std::size_t count, const Modulus& q) {
+void multiply_add(Word* out, const Word* a, const Word* b, const Word* addend, std::size_t count,
+                  const Modulus& q) {
   if (is_narrow(q)) {
     const Modulus52 modulus = Modulus52::make(q);
     for (std::size_t i = 0; i < count; i += lanes) {
       const Vector x = load(a + i);
       const Vector y = load(b + i);
-      store(out + i, reduce_sum52(add_high52(zero(), x, y), add_low52(load(out + i), x, y), modulus));
+      store(out + i, reduce_sum52(add_high52(zero(), x, y), add_low52(load(addend + i), x, y), modulus));
     }
   } else {
     with_barrett(q, [&](const auto& barrett) {
       for (std::size_t i = 0; i < count; i += lanes) {
         const Vector product = barrett.multiply(load(a + i), load(b + i));
-        store(out + i, fold(add(load(out + i), product), barrett.q));
+        store(out + i, fold(add(load(addend + i), product), barrett.q));
       }
     });
   }
@@ -274,25 +281,26 @@ void tensor_2x2(Word* out0, Word* out1, Word* out2, const Word* a0, const Word* 
   }
 }
 
-bool residues_within(Word* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
-  // The values, bound - 1 more, against 2 bound - 2: without signs, a smaller one is larger.
-  const Vector modulus = broadcast(bound);
-  const Vector shift = broadcast(bound - 1);
-  const Vector most = broadcast(2 * bound - 2);
-  Vector largest = zero();
-  const auto residues = [&](Vector x) {
-    largest = _mm512_max_epu64(largest, add(x, shift));
-    return _mm512_mask_add_epi64(x, _mm512_movepi64_mask(x), x, modulus);
-  };
+bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  WithinBound within(bound);
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    store(out + i, residues(_mm512_loadu_si512(values + i)));
-  }
+  for (; i + lanes <= count; i += lanes) within.take(_mm512_loadu_si512(values + i));
   if (i < count) {
     const auto rest = static_cast<__mmask8>((1U << (count - i)) - 1);
-    _mm512_mask_storeu_epi64(out + i, rest, residues(_mm512_maskz_loadu_epi64(rest, values + i)));
+    within.take(_mm512_maskz_loadu_epi64(rest, values + i));
   }
-  return _mm512_cmpgt_epu64_mask(largest, most) == 0;
+  return within.all_within();
+}
+
+bool residues_within(Word* out, const std::int64_t* values, std::size_t count, std::uint64_t bound) {
+  WithinBound within(bound);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) store(out + i, within.residues(_mm512_loadu_si512(values + i)));
+  if (i < count) {
+    const auto rest = static_cast<__mmask8>((1U << (count - i)) - 1);
+    _mm512_mask_storeu_epi64(out + i, rest, within.residues(_mm512_maskz_loadu_epi64(rest, values + i)));
+  }
+  return within.all_within();
 }
 
 }  // namespace hemera::poly::cpu::avx512

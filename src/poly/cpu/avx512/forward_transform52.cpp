@@ -18,20 +18,47 @@ namespace {
 
 using namespace forward52;
 
+// What the first sweep reads: canonical values,
+struct Values {
+  const Word* in;
+  [[gnu::always_inline]] inline Vector operator()(std::size_t i, const Constants& /*c*/) const {
+    return load(in + i);
+  }
+  [[gnu::always_inline]] static inline Vector bound(const Constants& c) { return c.q; }
+};
+
+// or a + b factor + shift, b and its factor being optional. The free stages leave room for twice q.
+template <bool has_b>
+struct ShiftedSum {
+  const Word* a;
+  const Word* b;
+  Factor52 factor;
+  Vector shift;
+
+  [[gnu::always_inline]] inline Vector operator()(std::size_t i, const Constants& c) const {
+    Vector x = add(load(a + i), shift);
+    if constexpr (has_b) x = add(x, multiply52_lazy(load(b + i), factor, c.negative_q, c.mask));
+    assert(all_below(x, add(c.mask, c.one)));
+    return add_low52(x, add_high52(zero(), x, c.ratio), c.negative_q);
+  }
+  [[gnu::always_inline]] static inline Vector bound(const Constants& c) { return add(c.q, c.q); }
+};
+
 // Columns [begin, end) of a sweep over a block of `length` words.
-template <int stages, unsigned flags, bool first>
-[[gnu::noinline]] void sweep(Word* out, const Word* in, const Twiddles52& twiddles, std::size_t block,
+template <int stages, unsigned flags, bool first, typename Source>
+[[gnu::noinline]] void sweep(Word* out, const Source& given, const Twiddles52& twiddles, std::size_t block,
                              std::size_t length, std::size_t begin, std::size_t end,
                              const Constants& constants) {
   const Constants c = constants;
+  const Source source = given;
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
   for (std::size_t j = begin; j < end; j += lanes) {
     Vector v[width];
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < width; ++i) {
-      v[i] = load(in + i * stride + j);
-      if (first) assert(_mm512_cmpge_epu64_mask(v[i], c.q) == 0);
+      v[i] = source(i * stride + j, c);
+      if (first) assert(all_below(bit_and(v[i], c.mask), Source::bound(c)));
     }
     butterflies<stages, flags, first>(v, reloaded(twiddles), block, c);
 #pragma GCC unroll 16
@@ -115,19 +142,19 @@ template <unsigned flags>
 }
 
 // Sweep number `number` and the ones after it on one block, then the last stages.
-template <int headroom, int log_degree, int number, int stage>
-[[gnu::always_inline]] inline void run(Word* out, const Word* in, const Twiddles52& twiddles,
+template <int headroom, int log_degree, int number, int stage, typename Source>
+[[gnu::always_inline]] inline void run(Word* out, const Source& source, const Twiddles52& twiddles,
                                        std::size_t block, const Constants& c) {
   constexpr Sweeps sweeps = sweeps_of(log_degree);
   constexpr std::size_t length = std::size_t{1} << (log_degree - stage);
   if constexpr (number < sweeps.count) {
     constexpr int stages = sweeps.stages[number];
-    sweep<stages, reductions(headroom, stage, stages), stage == 0>(out, in, twiddles, block, length, 0,
+    sweep<stages, reductions(headroom, stage, stages), stage == 0>(out, source, twiddles, block, length, 0,
                                                                    length >> stages, c);
     for (std::size_t part = 0; part < (std::size_t{1} << stages); ++part) {
       Word* start = out + part * (length >> stages);
-      run<headroom, log_degree, number + 1, stage + stages>(start, start, twiddles, (block << stages) + part,
-                                                            c);
+      run<headroom, log_degree, number + 1, stage + stages>(start, Values{start}, twiddles,
+                                                            (block << stages) + part, c);
     }
   }
   if constexpr (number == sweeps.split + 1) {
@@ -157,20 +184,34 @@ template <typename Body>
   }
 }
 
+template <typename Source>
+void transform(Word* out, const Source& source, const LimbTables& tables) {
+  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
+    at_degree<10>(tables.log_degree, [&](auto log_degree) {
+      run<headroom.value, log_degree.value, 0, 0>(out, source, twiddles, 1, c);
+    });
+  });
+}
+
 }  // namespace
 
 void forward_transform52(Word* out, const Word* in, const LimbTables& tables) {
-  with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
-    at_degree<10>(tables.log_degree, [&](auto log_degree) {
-      run<headroom.value, log_degree.value, 0, 0>(out, in, twiddles, 1, c);
-    });
-  });
+  transform(out, Values{in}, tables);
+}
+
+void forward_transform_of_sum52(Word* out, const Word* a, const Word* b, const arith::ShoupFactor& factor,
+                                Word shift, const LimbTables& tables) {
+  if (b == nullptr) {
+    transform(out, ShiftedSum<false>{a, nullptr, {}, broadcast(shift)}, tables);
+  } else {
+    transform(out, ShiftedSum<true>{a, b, Factor52::make(factor), broadcast(shift)}, tables);
+  }
 }
 
 void forward_columns52(Word* out, const Word* in, const LimbTables& tables, std::size_t first,
                        std::size_t count) {
   with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
-    sweep<3, reductions(headroom.value, 0, 3), true>(out, in, twiddles, 1, tables.degree, first,
+    sweep<3, reductions(headroom.value, 0, 3), true>(out, Values{in}, twiddles, 1, tables.degree, first,
                                                      first + count, c);
   });
 }
@@ -181,7 +222,7 @@ void forward_row52(Word* data, const LimbTables& tables, std::size_t row) {
     at_degree<12>(tables.log_degree, [&](auto log_degree) {
       constexpr Sweeps sweeps = sweeps_of(log_degree.value);
       static_assert(sweeps.stages[0] == 3);
-      run<headroom.value, log_degree.value, 1, 3>(start, start, twiddles, transform_rows + row, c);
+      run<headroom.value, log_degree.value, 1, 3>(start, Values{start}, twiddles, transform_rows + row, c);
       if constexpr (sweeps.split < 0) {  // they are not done by blocks of the first sweep
         constexpr std::size_t blocks = (std::size_t{1} << (log_degree.value - 3)) / 64;
         last_stages<reductions(headroom.value, log_degree.value - 6, 6)>(

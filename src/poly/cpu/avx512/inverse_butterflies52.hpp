@@ -7,6 +7,9 @@
 //
 // Bounds count multiples of Q, the largest multiple of q up to 2^(52-h), h = 2 if q has 50 bits and else h =
 // 3: values may reach 2^h Q <= 2^52. A reduction ends below q + 2^48 <= 2 Q.
+//
+// Where q has `ample` headroom nothing is reduced before the end: ahead of stage s of all (from 0 on) values
+// are below 2^(s+1) q, since a stage at most doubles the largest one.
 #pragma once
 
 #include <cassert>
@@ -14,6 +17,10 @@
 #include "poly/cpu/avx512/transform52.hpp"
 
 namespace hemera::poly::cpu::avx512::inverse52 {
+
+// For h: as much as all stages need.
+inline constexpr int ample = 52;
+inline bool is_ample(const LimbTables& tables) { return tables.modulus.bits() + tables.log_degree < 52; }
 
 struct Constants {
   Vector q;
@@ -26,6 +33,7 @@ struct Constants {
   Factor52 last_sum;         // N^-1
   Factor52 last_difference;  // N^-1 times the twiddle factor of the last stage
 
+  /// Those with Q: for a headroom that is not ample.
   [[gnu::always_inline]] static inline Constants make(const arith::Modulus& modulus, int headroom) {
     const Word q = modulus.value();
     const Word ratio48 = modulus.ratio_high() >> 16;  // floor(2^48 / q)
@@ -113,15 +121,29 @@ struct Bounds {
   }
 };
 
-// x + y and (x - y) w.
-template <bool reduce_inputs, bool add_four>
-[[gnu::always_inline]] inline void butterfly(Vector& x, Vector& y, Vector w, Vector w_quotient,
-                                             const Constants& c) {
-  if constexpr (reduce_inputs) {
-    x = reduce(x, c);
-    y = reduce(y, c);
+// What differences of each of some stages have added, where the headroom is ample.
+template <int headroom, int stages>
+struct Offsets {
+  [[gnu::always_inline]] static inline Offsets make(const Constants& /*c*/, int /*done*/) { return {}; }
+};
+template <int stages>
+struct Offsets<ample, stages> {
+  Vector of_stage[stages];
+
+  // `done`: how many stages come before.
+  [[gnu::always_inline]] static inline Offsets make(const Constants& c, int done) {
+    Offsets offsets;
+    for (int s = 0; s < stages; ++s) {
+      offsets.of_stage[s] = shift_left(c.q, _mm_cvtsi32_si128(done + s + 1));
+    }
+    return offsets;
   }
-  const Vector difference = subtract(add(x, add_four ? c.four : c.twice), y);
+};
+
+// x + y and (x - y) w, with a multiple of q that is no less than y.
+[[gnu::always_inline]] inline void butterfly(Vector& x, Vector& y, Vector w, Vector w_quotient,
+                                             Vector multiple, const Constants& c) {
+  const Vector difference = subtract(add(x, multiple), y);
   x = add(x, y);
   const Vector quotient = add_high52(zero(), difference, w_quotient);
   y = add_low52(add_low52(zero(), difference, w), quotient, c.negative_q);
@@ -129,13 +151,8 @@ template <bool reduce_inputs, bool add_four>
 }
 
 // The last stage of all, with N^-1: canonical.
-template <bool reduce_inputs, bool add_four>
-[[gnu::always_inline]] inline void last_butterfly(Vector& x, Vector& y, const Constants& c) {
-  if constexpr (reduce_inputs) {
-    x = reduce(x, c);
-    y = reduce(y, c);
-  }
-  const Vector difference = subtract(add(x, add_four ? c.four : c.twice), y);
+[[gnu::always_inline]] inline void last_butterfly(Vector& x, Vector& y, Vector multiple, const Constants& c) {
+  const Vector difference = subtract(add(x, multiple), y);
   x = fold(multiply52_lazy(add(x, y), c.last_sum, c.negative_q, c.mask), c.q);
   y = fold(multiply52_lazy(difference, c.last_difference, c.negative_q, c.mask), c.q);
 }
@@ -146,26 +163,41 @@ inline constexpr Bounds<headroom, stages> bounds{entry};
 // Butterfly k of `stages` stages on 2^stages values, the smallest distance first. twiddle(group) gives the
 // factor.
 template <int headroom, int stages, int entry, bool last, int k, typename Twiddle>
-[[gnu::always_inline]] inline void butterfly_number(Vector* v, const Twiddle& twiddle, const Constants& c) {
+[[gnu::always_inline]] inline void butterfly_number(Vector* v, const Twiddle& twiddle, const Constants& c,
+                                                    const Offsets<headroom, stages>& offsets = {}) {
   constexpr int stage = k >> (stages - 1);
   constexpr int number = k & ((1 << (stages - 1)) - 1);
   constexpr int group = number >> stage;
   constexpr int x = (group << (stage + 1)) + number % (1 << stage);
   constexpr int y = x + (1 << stage);
-  constexpr auto step = bounds<headroom, stages, entry>.steps[stage][number];
-  if constexpr (last && stage + 1 == stages) {
-    last_butterfly<step.reduce_inputs, step.add_four>(v[x], v[y], c);
+  const auto with = [&](Vector multiple) __attribute__((always_inline)) {
+    if constexpr (last && stage + 1 == stages) {
+      last_butterfly(v[x], v[y], multiple, c);
+    } else {
+      const auto [w, w_quotient] = twiddle(stage, group);
+      butterfly(v[x], v[y], w, w_quotient, multiple, c);
+    }
+  };
+  if constexpr (headroom == ample) {
+    with(offsets.of_stage[stage]);
   } else {
-    const auto [w, w_quotient] = twiddle(stage, group);
-    butterfly<step.reduce_inputs, step.add_four>(v[x], v[y], w, w_quotient, c);
+    constexpr auto step = bounds<headroom, stages, entry>.steps[stage][number];
+    if constexpr (step.reduce_inputs) {
+      v[x] = reduce(v[x], c);
+      v[y] = reduce(v[y], c);
+    }
+    with(step.add_four ? c.four : c.twice);
   }
 }
 
 template <int headroom, int stages, int entry>
 [[gnu::always_inline]] inline void reduce_outputs(Vector* v, const Constants& c) {
-  unrolled<(1 << stages)>([&](auto i) __attribute__((always_inline)) {
-    if constexpr (bounds<headroom, stages, entry>.reduce_output[i.value]) v[i.value] = reduce(v[i.value], c);
-  });
+  if constexpr (headroom != ample) {
+    unrolled<(1 << stages)>([&](auto i) __attribute__((always_inline)) {
+      if constexpr (bounds<headroom, stages, entry>.reduce_output[i.value])
+        v[i.value] = reduce(v[i.value], c);
+    });
+  }
 }
 
 struct Factor {

@@ -23,11 +23,13 @@ using namespace inverse52;
   };
 }
 
-// Columns [begin, end) of a sweep over a block of `length` words; values start below 2 Q and end there.
+// Columns [begin, end) of a sweep over a block of `length` words, after `done` stages; values start below 2 Q
+// and end there.
 template <int headroom, int stages, bool last>
 [[gnu::noinline]] void sweep(Word* data, const Twiddles52& twiddles, std::size_t block, std::size_t length,
-                             std::size_t begin, std::size_t end, const Constants& constants) {
+                             std::size_t begin, std::size_t end, const Constants& constants, int done) {
   const Constants c = constants;
+  const auto offsets = Offsets<headroom, stages>::make(c, done);
   constexpr std::size_t width = std::size_t{1} << stages;
   const std::size_t stride = length / width;
   for (std::size_t j = begin; j < end; j += lanes) {
@@ -36,7 +38,7 @@ template <int headroom, int stages, bool last>
     for (std::size_t i = 0; i < width; ++i) v[i] = load(data + i * stride + j);
     const auto twiddle = block_twiddles<stages>(reloaded(twiddles), block);
     unrolled<stages * width / 2>([&](auto k) __attribute__((always_inline)) {
-      butterfly_number<headroom, stages, 2, last, k.value>(v, twiddle, c);
+      butterfly_number<headroom, stages, 2, last, k.value>(v, twiddle, c, offsets);
     });
     if constexpr (!last) reduce_outputs<headroom, stages, 2>(v, c);
 #pragma GCC unroll 16
@@ -52,6 +54,8 @@ template <int headroom>
 [[gnu::noinline]] void first_stages(Word* out, const Word* in, const Twiddles52& twiddles, std::size_t block,
                                     std::size_t blocks, std::size_t degree, const Constants& constants) {
   const Constants c = constants;
+  const auto first_offsets = Offsets<headroom, 3>::make(c, 0);
+  const auto offsets = Offsets<headroom, 3>::make(c, 3);
   Vector before[8];   // block b - 1
   Vector current[8];  // block b, transposed
   Vector next[8];     // block b + 1
@@ -68,7 +72,7 @@ template <int headroom>
     if (i < blocks) {
       const auto twiddle = lane_twiddles(t, block, lane_table);
       unrolled<12>([&](auto k) __attribute__((always_inline)) {
-        butterfly_number<headroom, 3, 1, false, k.value>(current, twiddle, c);
+        butterfly_number<headroom, 3, 1, false, k.value>(current, twiddle, c, first_offsets);
         transpose_step<k.value>(before);
       });
       reduce_outputs<headroom, 3, 1>(current, c);
@@ -79,7 +83,7 @@ template <int headroom>
       const auto twiddle = block_twiddles<3>(t, block - 1);
       load_canonical(next, in + 64 * (i + 1 < blocks ? i + 1 : blocks - 1));
       unrolled<12>([&](auto k) __attribute__((always_inline)) {
-        butterfly_number<headroom, 3, 2, false, k.value>(before, twiddle, c);
+        butterfly_number<headroom, 3, 2, false, k.value>(before, twiddle, c, offsets);
         transpose_step<k.value>(next);
       });
       reduce_outputs<headroom, 3, 2>(before, c);
@@ -113,7 +117,8 @@ template <int headroom, int log_degree, int number, int stage>
       run<headroom, log_degree, number + 1, stage + stages>(out + start, in + start, twiddles,
                                                             (block << stages) + part, c);
     }
-    sweep<headroom, stages, stage == 0>(out, twiddles, block, length, 0, length >> stages, c);
+    sweep<headroom, stages, stage == 0>(out, twiddles, block, length, 0, length >> stages, c,
+                                        log_degree - stage - stages);
   }
 }
 
@@ -122,7 +127,9 @@ template <typename Body>
 [[gnu::always_inline]] inline void with_constants(const LimbTables& tables, const Body& body) {
   const Twiddles52 twiddles{tables.inverse_powers52.data(), tables.inverse_quotients52.data()};
   assert(tables.modulus.bits() <= 50);
-  if (tables.modulus.bits() == 50) {
+  if (is_ample(tables)) {
+    body(std::integral_constant<int, ample>{}, Constants::make(tables, 3), twiddles);
+  } else if (tables.modulus.bits() == 50) {
     body(std::integral_constant<int, 2>{}, Constants::make(tables, 2), twiddles);
   } else {
     body(std::integral_constant<int, 3>{}, Constants::make(tables, 3), twiddles);
@@ -157,7 +164,8 @@ void inverse_row52(Word* out, const Word* in, const LimbTables& tables, std::siz
 
 void inverse_columns52(Word* data, const LimbTables& tables, std::size_t first, std::size_t count) {
   with_constants(tables, [&](auto headroom, const Constants& c, const Twiddles52& twiddles) {
-    sweep<headroom.value, 3, true>(data, twiddles, 1, tables.degree, first, first + count, c);
+    sweep<headroom.value, 3, true>(data, twiddles, 1, tables.degree, first, first + count, c,
+                                   tables.log_degree - 3);
   });
 }
 

@@ -29,8 +29,8 @@ void multiply_past_cache(std::uint64_t* out, const std::uint64_t* a, const std::
 void negate(std::uint64_t* out, const std::uint64_t* a, std::size_t count, const arith::Modulus& q);
 void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
               const arith::Modulus& q);
-void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t count,
-                  const arith::Modulus& q);
+void multiply_add(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                  const std::uint64_t* addend, std::size_t count, const arith::Modulus& q);
 void multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const arith::ShoupFactor& scalar,
                      std::size_t count, const arith::Modulus& q);
 void add_scalar(std::uint64_t* out, const std::uint64_t* a, std::uint64_t scalar, std::size_t count,
@@ -40,10 +40,11 @@ void subtract_multiply_scalar(std::uint64_t* out, const std::uint64_t* a, const 
 
 void permute_groups(std::uint64_t* out, const std::uint64_t* in, const std::uint32_t* groups,
                     const std::uint64_t* lanes, std::size_t count);
-void place_groups(std::uint64_t* out, const std::uint64_t* in, std::size_t stride,
-                  const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
-void collect_groups(std::uint64_t* out, std::size_t stride, const std::uint64_t* in,
-                    const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count);
+bool place_groups(std::uint64_t* out, const std::int64_t* in, std::size_t stride, const std::uint32_t* groups,
+                  const std::uint64_t* orders, std::size_t count, std::uint64_t bound);
+void collect_groups(std::int64_t* out, std::size_t stride, const std::uint64_t* in,
+                    const std::uint32_t* groups, const std::uint64_t* orders, std::size_t count,
+                    std::uint64_t most, std::uint64_t q);
 
 void inner_product(std::uint64_t* out, const std::uint64_t* const* a, const std::uint64_t* const* b,
                    std::size_t terms, std::size_t count, const arith::Modulus& q);
@@ -64,6 +65,7 @@ void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::
 bool rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
                        const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
                        std::uint64_t source_bound, std::size_t count);
+bool all_within(const std::int64_t* values, std::size_t count, std::uint64_t bound);
 bool residues_within(std::uint64_t* out, const std::int64_t* values, std::size_t count, std::uint64_t bound);
 bool one_outside(const std::uint64_t* words, std::uint64_t least, std::uint64_t most, std::size_t count);
 

@@ -3,6 +3,7 @@
 #include "poly/cpu/avx512/kernels_avx512.hpp"
 #include "poly/cpu/avx512/transform52.hpp"
 #include "poly/cpu/avx512/vectors.hpp"
+#include "poly/cpu/avx512/within_bound.hpp"
 
 namespace hemera::poly::cpu::avx512 {
 
@@ -14,12 +15,13 @@ void permute_groups(Word* out, const Word* in, const std::uint32_t* groups, cons
   }
 }
 
-void place_groups(Word* out, const Word* in, std::size_t stride, const std::uint32_t* groups,
-                  const Word* orders, std::size_t count) {
+bool place_groups(Word* out, const std::int64_t* in, std::size_t stride, const std::uint32_t* groups,
+                  const Word* orders, std::size_t count, std::uint64_t bound) {
+  WithinBound values(bound);
   for (std::size_t k = 0; k < count; k += lanes) {
     Vector v[8];
 #pragma GCC unroll 8
-    for (std::size_t c = 0; c < 8; ++c) v[c] = load(in + k + stride * c);
+    for (std::size_t c = 0; c < 8; ++c) v[c] = values.residues(_mm512_loadu_si512(in + k + stride * c));
     transpose(v);
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < 8; ++i) {
@@ -27,10 +29,13 @@ void place_groups(Word* out, const Word* in, std::size_t stride, const std::uint
       store(out + lanes * (groups[k + i] / 32), _mm512_permutexvar_epi64(order, v[i]));
     }
   }
+  return values.all_within();
 }
 
-void collect_groups(Word* out, std::size_t stride, const Word* in, const std::uint32_t* groups,
-                    const Word* orders, std::size_t count) {
+void collect_groups(std::int64_t* out, std::size_t stride, const Word* in, const std::uint32_t* groups,
+                    const Word* orders, std::size_t count, std::uint64_t most, std::uint64_t q) {
+  const Vector largest = broadcast(most);
+  const Vector modulus = broadcast(q);
   for (std::size_t k = 0; k < count; k += lanes) {
     Vector v[8];
 #pragma GCC unroll 8
@@ -40,7 +45,10 @@ void collect_groups(Word* out, std::size_t stride, const Word* in, const std::ui
     }
     transpose(v);
 #pragma GCC unroll 8
-    for (std::size_t c = 0; c < 8; ++c) store(out + k + stride * c, v[c]);
+    for (std::size_t c = 0; c < 8; ++c) {
+      const __mmask8 above = _mm512_cmpgt_epu64_mask(v[c], largest);
+      _mm512_storeu_si512(out + k + stride * c, _mm512_mask_sub_epi64(v[c], above, v[c], modulus));
+    }
   }
 }
 

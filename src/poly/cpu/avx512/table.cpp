@@ -35,6 +35,7 @@ const Kernels& avx512_kernels() {
       .weighted_sum = avx512::weighted_sum,
       .rounded_fractions = avx512::rounded_fractions,
       .one_outside = avx512::one_outside,
+      .all_within = avx512::all_within,
       .residues_within = avx512::residues_within,
       .sampling = &avx512_sampling,
   };

@@ -364,8 +364,8 @@ void forward_columns64(Word* out, const Word* in, const LimbTables& tables, std:
   first_sweep(out, Values{in}, tables, first, count);
 }
 
-void forward_transform_of_sum(Word* out, const Word* a, const Word* b, const arith::ShoupFactor& factor,
-                              Word shift, const LimbTables& tables) {
+void forward_transform_of_sum64(Word* out, const Word* a, const Word* b, const arith::ShoupFactor& factor,
+                                Word shift, const LimbTables& tables) {
   const Vector added = broadcast(shift);
   const std::size_t columns = tables.degree / transform_rows;
   if (b == nullptr) {

@@ -13,6 +13,16 @@ void forward_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTa
   }
 }
 
+void forward_transform_of_sum(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                              const arith::ShoupFactor& factor, std::uint64_t shift,
+                              const LimbTables& tables) {
+  if (tables.modulus.value() < max_modulus_52) {
+    forward_transform_of_sum52(out, a, b, factor, shift, tables);
+  } else {
+    forward_transform_of_sum64(out, a, b, factor, shift, tables);
+  }
+}
+
 void inverse_transform(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables) {
   if (tables.modulus.value() < max_modulus_52) {
     inverse_transform52(out, in, tables);

@@ -7,6 +7,12 @@ namespace hemera::poly::cpu::avx512 {
 
 /// q < 2^50.
 void forward_transform52(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
+void forward_transform_of_sum52(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                                const arith::ShoupFactor& factor, std::uint64_t shift,
+                                const LimbTables& tables);
+void forward_transform_of_sum64(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                                const arith::ShoupFactor& factor, std::uint64_t shift,
+                                const LimbTables& tables);
 void inverse_transform52(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables);
 void forward_columns52(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
                        std::size_t first, std::size_t count);
