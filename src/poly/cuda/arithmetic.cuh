@@ -187,13 +187,12 @@ struct alignas(8) MontgomeryTwiddle {
 ///
 /// Words hold 14 q. Forward a first round of up to four stages goes from at most 2 to 10 without a reduction;
 /// other rounds take up to 10, and reduce the upper inputs to 2 before stage 2: 12, 14, 4, 6 (of one or two
-/// stages: before the first one). Inverse, bounds are known to a hundredth: rounds take up to 2.9, terms of a
-/// butterfly that pass 7 are reduced, and what passes 2.9 at the end of a round.
+/// stages: before the first one). Inverse, what passes 7 is reduced to 2.
 struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   static constexpr unsigned row_blocks = 6;  // of 128 threads on a multiprocessor: bounds the registers
-  // As in U64. Four blocks: 30 limbs of N = 2^16 are all on the device at once.
+  // As in U64.
   static constexpr unsigned forward_column_blocks = 0;
-  static constexpr unsigned inverse_column_blocks = 4;
+  static constexpr unsigned inverse_column_blocks = 1;
   struct Modulus {
     std::uint64_t q;
     std::uint32_t high;        // q = high 2^32 + 1
@@ -260,8 +259,7 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
 #endif
   }
 
-  /// From at most 14 q to below 1.12 q: the quotient from the upper words is less than 1.12 below the exact
-  /// one (a 129th of 15 by the rounded words, for q of 40 bits).
+  /// From at most 14 q to below 2 q: the quotient from the upper words is at most one too small.
   static __device__ __forceinline__ Value reduce(Value x, const Modulus& m) {
     assert(x <= 14 * m.q);
     const std::uint32_t quotient = __umulhi(static_cast<std::uint32_t>(x >> 32), m.inverse) >> m.shift;
@@ -283,39 +281,31 @@ struct M64 : IntegerArithmetic<M64, MontgomeryTwiddle> {
   static __device__ __forceinline__ std::uint64_t finish_forward(Value x, const Modulus& m) {
     return reduce_once<1>(reduce(x, m), m.q);
   }
-  /// Bounds of inverse rounds, in hundredths of q: of what enters a round, of what `reduce` and (for factors
-  /// with this bound) `multiply` return, and of what a butterfly adds and subtracts.
-  static constexpr int round_bound = 290;
-  static constexpr int reduced_bound = 112;
-  static constexpr int product_bound(int bound) { return 100 + (bound + 15) / 16; }
-  static constexpr int term_bound(int bound) { return bound > 700 ? reduced_bound : bound; }
-  /// How many q are added to a difference of such terms.
-  static constexpr int offset(int bound) { return bound > 400 ? 8 : 4; }
   static constexpr int inverse_bound(int stage, int index) {
-    int bound = round_bound;
-    for (int s = 0; s < stage; ++s) {
-      const int term = term_bound(bound), difference = term + 100 * offset(term);
-      bound = (index >> s & 1) != 0 ? product_bound(difference) : 2 * term;
-    }
+    int bound = 2;
+    for (int s = 0; s < stage; ++s) bound = (index >> s & 1) != 0 ? 2 : 2 * (bound > 7 ? 2 : bound);
     return bound;
-  }
-  static __device__ __forceinline__ bool in_bound(Value x, unsigned bound, const Modulus& m) {
-    return static_cast<arith::uint128>(x) * 100 <= static_cast<arith::uint128>(m.q) * bound;
   }
   template <int stage, int index, bool last>
   static __device__ __forceinline__ void inverse_butterfly(Value& a, Value& b, const Twiddle& w,
                                                            const Twiddle& scale, const Modulus& m) {
-    constexpr int before = inverse_bound(stage, index), bound = term_bound(before);
-    assert(in_bound(a, before, m) && in_bound(b, before, m));
-    const Value u = bound < before ? reduce(a, m) : a;
-    const Value v = bound < before ? reduce(b, m) : b;
+    constexpr int before = inverse_bound(stage, index);
+    constexpr unsigned bound = before > 7 ? 2 : before;
+    assert(a <= before * m.q && b <= before * m.q);
+    const Value u = before > 7 ? reduce(a, m) : a;
+    const Value v = before > 7 ? reduce(b, m) : b;
     const Value sum = u + v;
     a = last ? multiply(sum, scale, m) : sum;
-    b = multiply(u - v + static_cast<unsigned>(offset(bound)) * m.q, w, m);
+    b = multiply(u - v + bound * m.q, w, m);
   }
   template <int stages, int index>
   static __device__ __forceinline__ void end_inverse_round(Value& x, const Modulus& m) {
-    if (inverse_bound(stages, index) > round_bound) x = reduce(x, m);
+    constexpr int bound = inverse_bound(stages, index);
+    if (bound > 4) {
+      x = reduce(x, m);
+    } else if (bound > 2) {
+      x = reduce_once<2>(x, m.q);
+    }
   }
 
   struct Fold {};
