@@ -71,7 +71,7 @@ TEST(EvenParts, ShareWorkWithinANinth) {
 TEST(Threads, AreAsManyAsTheWorkIsWorth) {
   const runtime::ThreadPool pool(16);
   EXPECT_EQ(threads_for(pool, serial_words), 1);
-  EXPECT_EQ(threads_for(pool, serial_words + 1), 6);
+  EXPECT_EQ(threads_for(pool, serial_words + 1), 4);
   EXPECT_EQ(threads_for(pool, 9 * words_per_thread), 9);
   EXPECT_EQ(threads_for(pool, std::size_t{1} << 40), 16);
   EXPECT_EQ(threads_for(runtime::ThreadPool(3), std::size_t{1} << 40), 3);
