@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,15 @@ def test_bootstraps_are_drawn_by_their_steps(tmp_path: Path) -> None:
         },
     }
     assert [path.name for path in gpu.plot(results, str(tmp_path))] == ["bootstrap-steps.svg"]
+
+
+def test_long_names_of_bootstraps_leave_room_for_their_bars(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    preset = "n16-59:levels=17:digits=4:security=0:coefficients_to_slots=2:slots_to_coefficients=2"
+    rows = [bootstrap_row("bootstrap", 3, preset=preset), bootstrap_row("eval_mod", 24, preset=preset)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gpu.plot(gpu.load(write(tmp_path / "r.json", rows)), str(tmp_path))
 
 
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import resources
@@ -208,7 +209,7 @@ def plot(results: Results, folder: str) -> list[Path]:
         made.append(("multiplication-by-level.svg", figure))
     bars = _bootstrap_steps(results)
     if bars:
-        figure = new_figure(7, 1.2 + 0.5 * len(bars))
+        figure = new_figure(8, 1.2 + 0.5 * len(bars))
         axes = figure.add_subplot(title=f"Bootstraps by their steps, {results.gpu}")
         axes.set(xlabel="milliseconds")
         _draw_bars(axes, bars)
@@ -279,6 +280,9 @@ def _draw_bars(axes: Any, bars: dict[str, dict[str, float]]) -> None:
         widths = [bars[label][step] for label in labels]
         axes.barh(labels, widths, left=left, label=step)
         left = [a + b for a, b in zip(left, widths, strict=True)]
+    # Labels of many fields would leave no room for the bars.
+    lines = [textwrap.fill(label.replace(":", " "), 28, break_long_words=False) for label in labels]
+    axes.set_yticks(range(len(labels)), lines, fontsize="x-small")
     axes.invert_yaxis()
     axes.grid(axis="x", alpha=0.3)
     axes.figure.legend(loc="outside lower center", fontsize="x-small", ncols=5)
