@@ -5,7 +5,6 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/scheme_traits.hpp"
-#include "hemera/runtime/error.hpp"
 #include "rlwe/fresh_randomness.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"

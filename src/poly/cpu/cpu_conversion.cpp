@@ -88,12 +88,10 @@ void CpuBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<c
           std::size_t parts) {
         const TransformPart divided(kernels_, tables(lift.target(), j), part, parts);
         Limb* const to = out.limb<Limb>(b, c, j);
-        if (step == 1) return divided.forward_rows(to);
-        divided.for_each_column_run([&](std::size_t first, std::size_t count) {
+        divided.forward_step(step, to, [&](std::size_t first, std::size_t count) {
           const Limb* const y = rows.limb<Limb>(b, c, 0) + first;
           converter.convert(to + first, &y, nullptr, j, count);
         });
-        divided.forward_columns(to, to);
       });
 }
 

@@ -88,15 +88,10 @@ void CpuBackend::do_divide_and_round(Queue& queue, const PolyView& out, const Co
       [&](std::size_t step, std::size_t b, std::size_t c, std::size_t j, std::size_t part,
           std::size_t parts) {
         const TransformPart divided(kernels_, tables(plan.target(), j), part, parts);
-        Limb* to = out.limb<Limb>(b, c, j);
-        if (step == 0) {
-          divided.for_each_column_run(
-              [&](std::size_t first, std::size_t count) { convert(b, c, j, first, count); });
-          divided.forward_columns(to, to);
-        } else {
-          divided.forward_rows(to);
-          divided.for_rows([&](std::size_t first, std::size_t count) { finish(b, c, j, first, count); });
-        }
+        divided.forward_step(
+            step, out.limb<Limb>(b, c, j),
+            [&](std::size_t first, std::size_t count) { convert(b, c, j, first, count); },
+            [&](std::size_t first, std::size_t count) { finish(b, c, j, first, count); });
       });
 }
 

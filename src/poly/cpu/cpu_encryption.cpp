@@ -156,9 +156,8 @@ class CpuBackend::Encryption {
     kernels_.forward_transform(u(b, l), u(b, l), backend_.tables(target_, l));
   }
   void transform_u_part(std::size_t step, std::size_t b, std::size_t l, const TransformPart& divided) const {
-    if (step == 1) return divided.forward_rows(u(b, l));
-    divided.for_each_column_run([&](std::size_t first, std::size_t count) { begin_u(b, l, first, count); });
-    divided.forward_columns(u(b, l), u(b, l));
+    divided.forward_step(step, u(b, l),
+                         [&](std::size_t first, std::size_t count) { begin_u(b, l, first, count); });
   }
   // One component of a limb of the result, of a transformed limb of u.
   void finish_limb(std::size_t b, std::size_t c, std::size_t l) const {
@@ -173,15 +172,10 @@ class CpuBackend::Encryption {
   }
   void finish_part(std::size_t step, std::size_t b, std::size_t c, std::size_t l,
                    const TransformPart& divided) const {
-    Limb* const to = given_.out.limb<Limb>(b, c, l);
-    if (step == 0) {
-      divided.for_each_column_run(
-          [&](std::size_t first, std::size_t count) { begin(b, c, l, first, count); });
-      divided.forward_columns(to, to);
-    } else {
-      divided.forward_rows(to);
-      divided.for_rows([&](std::size_t first, std::size_t count) { end(b, c, l, first, count); });
-    }
+    divided.forward_step(
+        step, given_.out.limb<Limb>(b, c, l),
+        [&](std::size_t first, std::size_t count) { begin(b, c, l, first, count); },
+        [&](std::size_t first, std::size_t count) { end(b, c, l, first, count); });
   }
 
   // Limbs of u, in evaluation form, that the workspace holds: together the dropped ones and those that are
@@ -362,15 +356,15 @@ class CpuBackend::Encryption {
   void drop_part(std::size_t step, std::size_t b, std::size_t i, std::size_t part, std::size_t parts) const {
     const TransformPart divided(kernels_, backend_.tables(given_.division->dropped(), i), part, parts);
     const std::array sums = {delta_.limb<Limb>(b, 0, i), delta_.limb<Limb>(b, 1, i)};
-    if (step == 0) {
-      divided.for_each_column_run(
-          [&](std::size_t first, std::size_t count) { begin_dropped(b, i, first, count); });
-      divided.forward_columns(dropped_u(b, i), dropped_u(b, i));
-    } else if (step == 1) {
-      divided.forward_rows(dropped_u(b, i));
-      divided.for_rows([&](std::size_t first, std::size_t count) { multiply_dropped(b, i, first, count); });
+    if (step < 2) {
+      divided.forward_step(
+          step, dropped_u(b, i),
+          [&](std::size_t first, std::size_t count) { begin_dropped(b, i, first, count); },
+          [&](std::size_t first, std::size_t count) { multiply_dropped(b, i, first, count); });
+    }
+    if (step == 1) {
       for (Limb* const sum : sums) divided.inverse_rows(sum, sum);
-    } else {
+    } else if (step == 2) {
       for (Limb* const sum : sums) divided.inverse_columns(sum);
       divided.for_each_column_run(
           [&](std::size_t first, std::size_t count) { add_errors(b, i, first, count); });

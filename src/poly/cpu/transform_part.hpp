@@ -44,6 +44,23 @@ class TransformPart {
     body(part_ * rows_ * length_, rows_ * length_);
   }
 
+  /// Step 0 or 1 of a forward transform in place: begin(first, count) makes runs of entries before their
+  /// columns, end(first, count) takes them after their rows.
+  template <typename Begin, typename End>
+  void forward_step(std::size_t step, std::uint64_t* data, const Begin& begin, const End& end) const {
+    if (step == 0) {
+      for_each_column_run(begin);
+      forward_columns(data, data);
+    } else {
+      forward_rows(data);
+      for_rows(end);
+    }
+  }
+  template <typename Begin>
+  void forward_step(std::size_t step, std::uint64_t* data, const Begin& begin) const {
+    forward_step(step, data, begin, [](std::size_t, std::size_t) {});
+  }
+
  private:
   const Kernels& kernels_;
   const LimbTables& tables_;
