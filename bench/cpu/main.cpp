@@ -15,6 +15,7 @@
 
 #include "cpu/session.hpp"
 #include "cpu/sets.hpp"
+#include "energy.hpp"
 #include "hemera/rlwe/security.hpp"
 #include "options.hpp"
 
@@ -34,13 +35,14 @@ constexpr const char* help = R"(Times operations on the CPU, in turn with each n
   --rounds N          how often each row is measured, in turn with the others; default: 5
   --seconds S         how long each time, at least one call; default: 0.02
   --pause S           seconds before each call in which threads can fall asleep; default: none
+  --energy 1,10,500   energy of so many products with their relinearization one after the other, and nothing else
   --output FILE       default: standard output
   --list              the sets and the operations
 )";
 
 struct Options {
   std::vector<std::string> sets, operations;
-  std::vector<std::size_t> degrees, threads = {1};
+  std::vector<std::size_t> degrees, threads = {1}, energy;
   std::size_t rounds = 5;
   double seconds = 0.02, pause = 0;
   std::string output;
@@ -52,6 +54,9 @@ struct Row {
   /// Of all calls, and the median of those of the round whose median is the least: in microseconds.
   double least = std::numeric_limits<double>::infinity();
   double median = std::numeric_limits<double>::infinity();
+  /// Of energy: products of a round, and joules of one of them.
+  std::size_t products = 0;
+  double joules = 0, watts = 0, idle_watts = 0;
 };
 
 // std::invalid_argument for a name that is none.
@@ -94,6 +99,8 @@ Options read_options(int count, char** arguments) {
       options.degrees = bench::numbers(name, value());
     } else if (name == "--threads") {
       options.threads = bench::numbers(name, value());
+    } else if (name == "--energy") {
+      options.energy = bench::numbers(name, value());
     } else if (name == "--rounds") {
       options.rounds = bench::number<std::size_t>(name, value(), 1);
     } else if (name == "--seconds") {
@@ -134,6 +141,38 @@ void measure(Row& row, const Call& call, const Options& options) {
   row.median = std::min(row.median, *middle);
 }
 
+std::vector<Row> measure_energy(const Set& set, std::size_t degree, const Options& options) {
+  std::vector<Row> rows;
+  for (const std::size_t threads : options.threads) {
+    const std::vector<Call> all = calls(set.make(degree), static_cast<int>(threads));
+    const auto product =
+        std::find_if(all.begin(), all.end(), [](const Call& call) { return call.operation == "multiply"; });
+    for (const std::size_t products : options.energy) {
+      const auto round = [&] {
+        for (std::size_t i = 0; i < products; ++i) product->run();
+      };
+      constexpr double least_seconds = 1.5;
+      const auto energy = bench::measure_energy(bench::processor_energy(), round, least_seconds);
+      if (!energy) {
+        std::cerr << "  energy: skipped, this user can not read the processor's counter\n";
+        return rows;
+      }
+      const double seconds = energy->seconds / static_cast<double>(products);
+      rows.push_back({.set = set.name,
+                      .operation = "energy_of_products",
+                      .degree = degree,
+                      .threads = threads,
+                      .least = 1e6 * seconds,
+                      .median = 1e6 * seconds,
+                      .products = products,
+                      .joules = energy->joules / static_cast<double>(products),
+                      .watts = energy->joules / energy->seconds,
+                      .idle_watts = energy->idle_watts});
+    }
+  }
+  return rows;
+}
+
 std::vector<Row> measure(const Set& set, std::size_t degree, const Options& options) {
   const rlwe::Parameters parameters = set.make(degree);
   std::vector<Row> rows;
@@ -169,7 +208,12 @@ void write(std::ostream& out, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     out << separator << R"(    {"set": ")" << row.set << R"(", "operation": ")" << row.operation
         << R"(", "n": )" << row.degree << R"(, "threads": )" << row.threads << R"(, "microseconds": )"
-        << row.least << R"(, "median": )" << row.median << "}";
+        << row.least << R"(, "median": )" << row.median;
+    if (row.products != 0) {
+      out << R"(, "products": )" << row.products << R"(, "millijoules": )" << 1e3 * row.joules
+          << R"(, "watts": )" << row.watts << R"(, "idle_watts": )" << row.idle_watts;
+    }
+    out << "}";
     separator = ",\n";
   }
   out << "\n  ]\n}\n";
@@ -183,7 +227,8 @@ void run(const Options& options) {
     for (const std::size_t degree : set.degrees) {
       if (!bench::chosen(options.degrees, degree)) continue;
       std::cerr << set.name << ", N = " << degree << "\n";
-      const std::vector<Row> measured = measure(set, degree, options);
+      const std::vector<Row> measured =
+          options.energy.empty() ? measure(set, degree, options) : measure_energy(set, degree, options);
       rows.insert(rows.end(), measured.begin(), measured.end());
     }
   }

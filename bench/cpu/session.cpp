@@ -128,6 +128,20 @@ std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
                      session->evaluator.add_inplace(session->sum, session->second);
                      return session->holds(session->sum, Expected::sum);
                    }});
+  // In place, and so of the same sum again and again.
+  const auto add_plain = [&](const char* name, const std::shared_ptr<const Plaintext>& term) {
+    calls.push_back({name, [session, term] { session->evaluator.add_plain_inplace(session->sum, *term); },
+                     [session, term] {
+                       session->sum = session->first.clone();
+                       session->evaluator.add_plain_inplace(session->sum, *term);
+                       return session->holds(session->sum, Expected::sum);
+                     }});
+  };
+  add_plain("add_plain", std::make_shared<const Plaintext>(session->encoder.encode(session->y, {})));
+  if constexpr (std::is_base_of_v<Integers, Scheme>) {
+    add_plain("add_plain_ready", std::make_shared<const Plaintext>(session->encoder.encode(
+                                     session->y, {}, rlwe::Encoding::slots, session->first.meta.level)));
+  }
   add("multiply_plain", Expected::product,
       [](S s) { return s.evaluator.multiply_plain(s.first, s.other_plaintext); });
   if constexpr (std::is_base_of_v<Integers, Scheme>) {
@@ -155,9 +169,9 @@ std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
 
 const std::vector<std::string>& operations() {
   static const std::vector<std::string> names = {
-      "encode",   "decode",      "encrypt",        "decrypt",
-      "add",      "add_inplace", "multiply_plain", "multiply_plain_ready",
-      "multiply", "rotate",      "rescale"};
+      "encode",      "decode",    "encrypt",         "decrypt",        "add",
+      "add_inplace", "add_plain", "add_plain_ready", "multiply_plain", "multiply_plain_ready",
+      "multiply",    "rotate",    "rescale"};
   return names;
 }
 

@@ -15,6 +15,7 @@
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
+#include "options.hpp"
 
 namespace hemera::gpu_bench {
 namespace {
@@ -173,16 +174,64 @@ Call relinearization_key_call(const Operands& in) {
       true);
 }
 
+Call secret_key_call(const Operands& in) {
+  return making<rlwe::SecretKey>([&in] { return rlwe::generate_secret_key(in.client.context); },
+                                 [&in](const rlwe::SecretKey& key) {
+                                   const Plaintext decrypted =
+                                       any_scheme::decrypt(any_scheme::encrypt(in.plain_a, key), key);
+                                   return in.same(in.client.decode(decrypted), in.a);
+                                 },
+                                 true);
+}
+
+Call public_key_call(const Operands& in) {
+  return making<rlwe::PublicKey>(
+      [&in] { return rlwe::generate_public_key(in.client.secret); },
+      [&in](const rlwe::PublicKey& key) { return in.holds(any_scheme::encrypt(in.plain_a, key), in.a); },
+      true);
+}
+
+// A factor at the scale of the prime that goes, so that the scale stays.
+Plaintext factor_of_rescale(const Operands& in) {
+  const double prime = in.client.context->chain().ratio(in.level);
+  return ckks::Encoder(in.client.context).encode(in.b, {in.batch}, in.level, prime);
+}
+
+Call multiply_plain_rescale_call(const Operands& in) {
+  auto factor = std::make_shared<const Plaintext>(factor_of_rescale(in));
+  return making_ciphertext(
+      in,
+      [&in, factor] {
+        const rlwe::Evaluator& evaluator = *in.client.evaluator;
+        return evaluator.rescale(evaluator.multiply_plain(in.x, *factor));
+      },
+      in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }));
+}
+
+// Size 3: without a key switch.
+Call multiply_call(const Operands& in) {
+  std::shared_ptr<const rlwe::Evaluator> lazy =
+      any_scheme::make_evaluator(in.client.context, in.client.evaluator->keys(), rlwe::Relinearization::lazy);
+  return making_ciphertext(
+      in, [&in, lazy] { return lazy->multiply(in.x, in.y); },
+      in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }));
+}
+
+// b as BFV and BGV take it at the operands' level.
+std::shared_ptr<const Plaintext> encoded(const Operands& in) {
+  std::vector<std::int64_t> integers;
+  for (const Complex& value : in.b) integers.push_back(static_cast<std::int64_t>(value.real()));
+  return std::make_shared<const Plaintext>(
+      integer::Encoder(in.client.context).encode(integers, {in.batch}, rlwe::Encoding::slots, in.level));
+}
+
 Call rescale_call(const Operands& in) {
   if (!in.client.ckks()) {
     return making_ciphertext(
         in, [&in] { return in.client.evaluator->rescale(in.x); }, in.a);
   }
-  // A factor at the scale of the prime that goes, so that the scale stays.
-  const rlwe::Context& context = *in.client.context;
-  const double prime = context.chain().ratio(in.level);
-  const Plaintext factor = ckks::Encoder(in.client.context).encode(in.b, {in.batch}, in.level, prime);
-  auto product = std::make_shared<const Ciphertext>(in.client.evaluator->multiply_plain(in.x, factor));
+  auto product =
+      std::make_shared<const Ciphertext>(in.client.evaluator->multiply_plain(in.x, factor_of_rescale(in)));
   return making_ciphertext(
       in, [&in, product] { return in.client.evaluator->rescale(*product); },
       in.expected([&](std::size_t i) { return in.a[i] * in.b[i]; }));
@@ -366,12 +415,21 @@ Call load_call(const Operands& in) {
 const std::vector<std::string>& operations() {
   static const std::vector<std::string> names = {"add",
                                                  "add_plain",
+                                                 "add_plain_encoded",
+                                                 "add_scalar",
                                                  "multiply_plain",
+                                                 "multiply_plain_encoded",
+                                                 "multiply_plain_rescale",
                                                  "multiply_scalar",
                                                  "rescale",
                                                  "mod_switch",
                                                  "multiply_relinearize",
                                                  "square_relinearize",
+                                                 "multiply",
+                                                 "relinearize",
+                                                 "mod_up",
+                                                 "key_inner_product",
+                                                 "mod_down",
                                                  "dot_8",
                                                  "dot_plain_8",
                                                  "rotate",
@@ -384,6 +442,8 @@ const std::vector<std::string>& operations() {
                                                  "encrypt_public",
                                                  "encrypt_symmetric",
                                                  "decrypt",
+                                                 "secret_key",
+                                                 "public_key",
                                                  "relinearization_key",
                                                  "upload",
                                                  "download",
@@ -406,7 +466,10 @@ bool has(const Operands& in, const std::string& operation) {
   const bool top = in.level == in.client.context->top_level();
   if (operation == "rescale") return in.client.ckks() && in.level > 0;
   if (operation == "mod_switch") return !in.client.ckks() && in.level > 0;
-  if (operation == "relinearization_key") return top && in.batch == 1;
+  if (operation.ends_with("_key")) return top && in.batch == 1;
+  // CKKS encodes for a level always.
+  if (operation.ends_with("_encoded")) return !in.client.ckks();
+  if (operation == "multiply_plain_rescale") return in.client.ckks() && in.level > 0;
   if (operation == "copy_between_gpus") return other_gpu(in.client.context->backend().device()).has_value();
   // BFV and BGV encode for the top level.
   if (operation == "encode" || operation == "decode" || operation.starts_with("encrypt"))
@@ -437,6 +500,27 @@ Call make_call(const Operands& in, const std::string& operation) {
         in, in.x, [&in, &evaluator](Ciphertext& c) { evaluator.add_plain_inplace(c, in.plain_b); },
         in.expected([&](std::size_t i) { return in.a[i] + in.b[i]; }));
   }
+  if (operation == "add_plain_encoded") {
+    return changing(
+        in, in.x,
+        [&evaluator, plain = encoded(in)](Ciphertext& c) { evaluator.add_plain_inplace(c, *plain); },
+        in.expected([&](std::size_t i) { return in.a[i] + in.b[i]; }));
+  }
+  if (operation == "add_scalar") {
+    const rlwe::Scalar scalar{.value = 0.5, .integer = 3};
+    const double term = in.client.ckks() ? 0.5 : 3;
+    return changing(
+        in, in.x, [&evaluator, scalar](Ciphertext& c) { evaluator.add_scalar_inplace(c, scalar); },
+        in.expected([&](std::size_t i) { return in.a[i] + term; }));
+  }
+  if (operation == "multiply_plain_encoded") {
+    return making_ciphertext(
+        in, [&in, &evaluator, plain = encoded(in)] { return evaluator.multiply_plain(in.x, *plain); },
+        product());
+  }
+  if (operation == "multiply_plain_rescale") return multiply_plain_rescale_call(in);
+  if (operation == "multiply") return multiply_call(in);
+  if (bench::chosen(switch_steps(), operation)) return make_switch_step(in, operation);
   if (operation == "multiply_plain") {
     return making_ciphertext(
         in, [&in, &evaluator] { return evaluator.multiply_plain(in.x, in.plain_b); }, product());
@@ -485,6 +569,8 @@ Call make_call(const Operands& in, const std::string& operation) {
     return making<Plaintext>([&in] { return in.client.decrypt(in.x); },
                              [&in](const Plaintext& p) { return in.same(in.client.decode(p), in.a); });
   }
+  if (operation == "secret_key") return secret_key_call(in);
+  if (operation == "public_key") return public_key_call(in);
   if (operation == "relinearization_key") return relinearization_key_call(in);
   if (operation == "upload") return upload_call(in);
   if (operation == "download") return download_call(in);

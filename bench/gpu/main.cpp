@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "gpu/bootstraps.hpp"
+#include "gpu/gpu_energy.hpp"
 #include "gpu/session.hpp"
 #include "gpu/sets.hpp"
 #include "hemera/runtime/device.hpp"
@@ -33,6 +34,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
   --sweep             products and rotations at lower levels, and transforms by number of limbs, too
   --bootstraps A,B    CKKS bootstraps, and no sets: PRESET[:SLOTS][:real|:merged][:xBATCH][:iITERATIONS][:FIELD=NUMBER]
                       or those of a client's keys: openfhe[:SLOTS][:degree=N][:primes=N][:digits=N][:budget=N]
+  --energy 1,10,500   energy of so many products with their relinearization one after the other, and nothing else
   --repetitions N     timed calls, of which the median counts; default: 50
   --device N          index of the GPU; default: 0
   --output FILE       default: standard output
@@ -41,7 +43,7 @@ constexpr const char* help = R"(Times operations on a GPU, one call at a time, b
 
 struct Options {
   std::vector<std::string> sets, operations, bootstraps;
-  std::vector<std::size_t> batches = {1};
+  std::vector<std::size_t> batches = {1}, energy;
   bool eager = true, graph = true, sweep = false;
   std::size_t repetitions = 50;
   int device = 0;
@@ -51,7 +53,7 @@ struct Options {
 void list() {
   for (const Set& set : sets()) {
     const rlwe::Parameters parameters = set.make();
-    std::cout << std::left << std::setw(18) << set.name << set.what << "; log QP "
+    std::cout << std::left << std::setw(26) << set.name << set.what << "; log QP "
               << std::lround(parameters.log_union() + parameters.log_special()) << ", "
               << rlwe::name(parameters.security()) << ", " << arithmetic(parameters) << "\n";
   }
@@ -82,6 +84,8 @@ Options read_options(int count, char** arguments) {
       options.graph = mode != "eager";
     } else if (name == "--bootstraps") {
       options.bootstraps = bench::split(value());
+    } else if (name == "--energy") {
+      options.energy = bench::numbers(name, value());
     } else if (name == "--sweep") {
       options.sweep = true;
     } else if (name == "--repetitions") {
@@ -100,7 +104,7 @@ Options read_options(int count, char** arguments) {
 }
 
 bool wanted(const Options& options, const Set& set) {
-  if (options.sets.empty()) return !set.name.starts_with("smoke");
+  if (options.sets.empty()) return is_default(set);
   return std::any_of(options.sets.begin(), options.sets.end(),
                      [&](const std::string& name) { return set.name.starts_with(name); });
 }
@@ -154,10 +158,13 @@ class Bench {
     const auto begin = std::chrono::steady_clock::now();
     const rlwe::Parameters parameters = set.make();
     std::cerr << set.name << ": " << set.what << " [" << arithmetic(parameters) << "]\n";
-    const bool hoisted = wanted(options_, "rotate_hoisted_8");
+    const bool hoisted =
+        set.transforms.empty() && options_.energy.empty() && wanted(options_, "rotate_hoisted_8");
     const Client client(parameters, {runtime::Device::Kind::cuda, options_.device}, hoisted, set.storage);
     const Timer timer(*client.context, options_.repetitions);
     const std::size_t top = client.context->top_level();
+    if (!options_.energy.empty()) return energy(client);
+    if (!set.transforms.empty()) return transforms(client, timer, set.transforms, {1});
 
     at_level(client, timer, 1, top, operations());
     for (const std::size_t batch : options_.batches) {
@@ -168,9 +175,13 @@ class Bench {
     }
     if (options_.sweep) {
       for (const std::size_t level : set.levels) {
-        at_level(client, timer, 1, level, {"multiply_relinearize", "rotate"});
+        at_level(client, timer, 1, level,
+                 {"multiply_relinearize", "rotate", "multiply_plain_rescale", "relinearize", "mod_up",
+                  "key_inner_product", "mod_down"});
       }
-      if (!set.levels.empty()) transforms(client, timer);
+      if (!set.levels.empty()) {
+        transforms(client, timer, {1}, {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40});
+      }
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     std::cerr << "  " << number(seconds.count(), 1) << " s\n";
@@ -212,16 +223,43 @@ class Bench {
     }
   }
 
-  void transforms(const Client& client, const Timer& timer) {
-    const std::size_t all = client.context->key_base().size();
-    std::vector<std::size_t> counts = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40};
-    counts.erase(std::remove_if(counts.begin(), counts.end(), [&](std::size_t n) { return n > all; }),
-                 counts.end());
-    for (const std::size_t limbs : counts) {
-      for (const char* name : {"ntt", "intt"}) {
-        if (!wanted(options_, name)) continue;
-        time(client, timer, make_transform(client, 1, limbs, name == std::string("intt")), name, 1,
-             client.context->top_level(), limbs);
+  void energy(const Client& client) {
+    const bench::EnergyCounter counter = gpu_energy(options_.device);
+    const Operands operands(client, 1, client.context->top_level());
+    const Call call = make_call(operands, "multiply_relinearize");
+    for (const std::size_t products : options_.energy) {
+      const auto round = [&] {
+        for (std::size_t i = 0; i < products; ++i) call.run();
+        client.context->queue().synchronize();
+      };
+      constexpr double least_seconds = 1.5;
+      const std::optional<bench::Energy> energy = bench::measure_energy(counter, round, least_seconds);
+      if (!energy) {
+        std::cerr << "  energy: skipped, the driver has no counter of it\n";
+        return;
+      }
+      const auto count = static_cast<double>(products);
+      const double watts = energy->joules / energy->seconds;
+      const std::string fields = ", \"products\": " + std::to_string(products) +
+                                 ", \"millijoules\": " + number(1e3 * energy->joules / count, 4) +
+                                 ", \"watts\": " + number(watts, 1) +
+                                 ", \"idle_watts\": " + number(energy->idle_watts, 1);
+      add_row(client, {.median = 1e6 * energy->seconds / count, .spread = 0, .checked = call.check()},
+              "eager", "energy_of_products", 1, client.context->top_level(),
+              client.context->base(client.context->top_level()).size(), 0, fields);
+    }
+  }
+
+  void transforms(const Client& client, const Timer& timer, const std::vector<std::size_t>& batches,
+                  const std::vector<std::size_t>& counts_of_limbs) {
+    for (const std::size_t batch : batches) {
+      for (const std::size_t limbs : counts_of_limbs) {
+        if (limbs > client.context->key_base().size()) continue;
+        for (const char* name : {"ntt", "intt"}) {
+          if (!wanted(options_, name)) continue;
+          time(client, timer, make_transform(client, batch, limbs, name == std::string("intt")), name, batch,
+               client.context->top_level(), limbs);
+        }
       }
     }
   }
@@ -238,7 +276,7 @@ class Bench {
 
   void add_row(const Client& client, const Timing& timing, const std::string& mode,
                const std::string& operation, std::size_t batch, std::size_t level, std::size_t limbs,
-               std::size_t bytes) {
+               std::size_t bytes, const std::string& more = {}) {
     const rlwe::Parameters& parameters = client.context->parameters();
     const auto& all = client.context->key_base();
     double log_q = 0;
@@ -259,7 +297,7 @@ class Bench {
         << ", \"microseconds\": " << number(timing.median, 2);
     if (bytes != 0) row << ", \"bytes\": " << bytes;
     if (client.context->key_word() == poly::Word::u48) row << ", \"storage\": \"six-byte\"";
-    row << ", \"spread\": " << number(timing.spread, 2)
+    row << more << ", \"spread\": " << number(timing.spread, 2)
         << ", \"checked\": " << (timing.checked ? "true" : "false") << "}";
     rows_.push_back(row.str());
     if (!timing.checked) ++wrong_;

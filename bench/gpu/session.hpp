@@ -69,6 +69,11 @@ bool has(const Operands& operands, const std::string& operation);
 
 Call make_call(const Operands& operands, const std::string& operation);
 
+/// The steps of a relinearization, and what is around them: "mod_up", "key_inner_product", "mod_down",
+/// "relinearize". Without special primes there is no division.
+const std::vector<std::string>& switch_steps();
+Call make_switch_step(const Operands& operands, const std::string& step);
+
 /// Transforms of the first `limbs` primes.
 Call make_transform(const Client& client, std::size_t batch, std::size_t limbs, bool inverse);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -51,8 +52,9 @@ Parameters ckks_chain(const Chain& chain, int scale_bits) {
 }
 
 integer::ChainRequest integers(const Chain& chain) {
+  // Primes that are 1 modulo 2N.
   return {.degree = chain.degree,
-          .plain_modulus = 65537,
+          .plain_modulus = chain.degree <= 32768 ? 65537U : 786433U,
           .prime_bits = chain.primes,
           .special_bits = chain.special,
           .digits = chain.digits,
@@ -109,10 +111,110 @@ const Chain chain_15x53{32768, times(15, 53), {54}, 15};
 const Chain chain_3x54{8192, times(3, 54), {55}, 3};
 const Chain chain_3x53{8192, times(3, 53), {54}, 3};
 
-}  // namespace
+// Sets of papers, beside those of the list below that have the same. Where a paper gives the degree, the
+// digits and the number of special primes alone, primes have the bits that fill its bound of log QP.
+struct PaperSet {
+  const char* scheme;  // "bgv", "bfv" or "ckks"
+  int log_degree;
+  std::size_t primes;
+  int bits;
+  std::size_t special;
+  std::size_t digits;
+  std::vector<std::size_t> levels = {};
+};
 
-const std::vector<Set>& sets() {
-  static const std::vector<Set> all = {
+std::string power(int log_degree) { return "N 2^" + std::to_string(log_degree); }
+
+Set paper_set(const char* paper, const PaperSet& given) {
+  const auto text = [](std::size_t number) { return std::to_string(number); };
+  const std::string name = std::string(paper) + "-" + given.scheme + "-" + std::to_string(given.log_degree) +
+                           "-" + text(given.primes) + "x" + std::to_string(given.bits) + "+" +
+                           text(given.special);
+  const std::string what = power(given.log_degree) + ", " + text(given.primes) + " primes of " +
+                           std::to_string(given.bits) + " bits and " + text(given.special) + " special, " +
+                           text(given.digits) + " digits";
+  const auto make = [given] {
+    const Chain chain{std::size_t{1} << given.log_degree, times(given.primes, given.bits),
+                      times(given.special, given.bits + 1), given.digits};
+    const std::string scheme = given.scheme;
+    if (scheme == "bgv") return bgv_chain(chain);
+    if (scheme == "bfv") return bfv_chain(chain);
+    return ckks_chain(chain, std::min(given.bits, 59) - (given.primes < 4 ? 8 : 0));
+  };
+  return {.name = name, .what = what, .make = make, .levels = given.levels};
+}
+
+std::vector<Set> paper_sets() {
+  std::vector<Set> all;
+  // Phantom (2023/049), tables VI to VIII.
+  for (const char* scheme : {"bgv", "bfv"}) {
+    for (const PaperSet& set : std::initializer_list<PaperSet>{{scheme, 12, 2, 36, 1, 2},
+                                                               {scheme, 14, 7, 54, 1, 7},
+                                                               {scheme, 15, 23, 36, 1, 23},
+                                                               {scheme, 15, 22, 36, 2, 11},
+                                                               {scheme, 15, 21, 36, 3, 7},
+                                                               {scheme, 15, 20, 36, 4, 5},
+                                                               {scheme, 15, 18, 36, 6, 3},
+                                                               {scheme, 16, 31, 55, 1, 31},
+                                                               {scheme, 16, 47, 36, 1, 47},
+                                                               {scheme, 16, 42, 41, 1, 42},
+                                                               {scheme, 16, 46, 36, 2, 23},
+                                                               {scheme, 16, 45, 36, 3, 15},
+                                                               {scheme, 16, 44, 36, 4, 11},
+                                                               {scheme, 16, 42, 36, 6, 7}}) {
+      all.push_back(paper_set("phantom", set));
+    }
+  }
+  all.push_back(paper_set("phantom", {"bgv", 15, 16, 36, 8, 2}));
+  all.push_back(paper_set("phantom", {"bgv", 14, 8, 36, 4, 2}));
+  for (const PaperSet& set : std::initializer_list<PaperSet>{{"ckks", 12, 2, 36, 1, 2},
+                                                             {"ckks", 13, 4, 43, 1, 4},
+                                                             {"ckks", 15, 23, 36, 1, 23},
+                                                             {"ckks", 16, 31, 55, 1, 31},
+                                                             {"ckks", 16, 47, 36, 1, 47},
+                                                             {"ckks", 16, 46, 36, 2, 23},
+                                                             {"ckks", 16, 44, 36, 4, 11}}) {
+    all.push_back(paper_set("phantom", set));
+  }
+  // Its table V: the steps of a key switch by level.
+  all.push_back(paper_set("steps", {"ckks", 15, 30, 59, 15, 2, {24, 19, 14, 9, 4}}));
+  all.push_back(paper_set("steps", {"ckks", 16, 45, 59, 15, 3, {39, 29, 19, 9, 4}}));
+  // FIDESlib: {log N, depth, bits of the scale, digits}. The fourth is ckks-30x59.
+  all.push_back(paper_set("fideslib", {"ckks", 13, 6, 36, 3, 2, {3, 1}}));
+  all.push_back(paper_set("fideslib", {"ckks", 14, 8, 38, 3, 3, {5, 2}}));
+  all.push_back(paper_set("fideslib", {"ckks", 15, 10, 41, 4, 3, {6, 3}}));
+  all.push_back(paper_set("fideslib", {"ckks", 17, 45, 59, 15, 3, {30, 15}}));
+  // SEAL's default moduli.
+  const auto seal = [&](int log_degree, std::vector<int> primes, int special) {
+    const std::string name = "seal-bfv-" + std::to_string(log_degree);
+    const Chain chain{std::size_t{1} << log_degree, primes, {special}, primes.size()};
+    all.push_back({.name = name, .what = power(log_degree) + ", SEAL's default moduli", .make = [chain] {
+                     return bfv_chain(chain);
+                   }});
+  };
+  seal(12, {36, 36}, 37);
+  seal(13, {43, 43, 44, 44}, 44);
+  seal(14, joined(times(3, 48), times(5, 49)), 49);
+  // Transforms by degree and number: in Shoup's products, and in FP64.
+  for (int log_degree = 12; log_degree <= 17; ++log_degree) {
+    for (const int bits : {59, 49}) {
+      const Chain chain{std::size_t{1} << log_degree, times(1, bits), {bits + 1}, 1};
+      all.push_back({.name = "transforms-" + std::to_string(log_degree) + "-" + std::to_string(bits),
+                     .what = power(log_degree) + ", one prime of " + std::to_string(bits) + " bits",
+                     .make = [chain] { return bgv_chain(chain); },
+                     .transforms = {1, 2, 4, 8, 16, 32, 64, 128}});
+    }
+  }
+  return all;
+}
+
+bool starts_with_one_of(const std::string& name, std::initializer_list<const char*> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](const char* beginning) { return name.starts_with(beginning); });
+}
+
+std::vector<Set> own_sets() {
+  return {
       {"smoke-ckks", "a small ring, to try the program",
        [] {
          return ckks_chain({1024, times(4, 45), times(2, 46), 2}, 40);
@@ -212,7 +314,21 @@ const std::vector<Set>& sets() {
        [] { return bgv_chain(chain_3x54); }},
       {"bgv-3x53", "its secure neighbour", [] { return bgv_chain(chain_3x53); }},
   };
+}
+
+}  // namespace
+
+const std::vector<Set>& sets() {
+  static const std::vector<Set> all = [] {
+    std::vector<Set> found = own_sets();
+    for (Set& set : paper_sets()) found.push_back(std::move(set));
+    return found;
+  }();
   return all;
+}
+
+bool is_default(const Set& set) {
+  return !starts_with_one_of(set.name, {"smoke-", "phantom-", "steps-", "fideslib-", "seal-", "transforms-"});
 }
 
 std::string arithmetic(const rlwe::Parameters& parameters) {

@@ -2,6 +2,7 @@
 // neighbours.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,18 @@ namespace hemera::gpu_bench {
 struct Set {
   std::string name;
   std::string what;
-  rlwe::Parameters (*make)();
-  /// Levels below the top at which products and rotations are timed as well.
+  std::function<rlwe::Parameters()> make;
+  /// Levels below the top at which products, rotations and the steps of a key switch are timed as well.
   std::vector<std::size_t> levels = {};
   rlwe::Storage storage = rlwe::Storage::eight_byte;
+  /// Not empty: transforms of so many polynomials of one limb are timed, and nothing else.
+  std::vector<std::size_t> transforms = {};
 };
 
 const std::vector<Set>& sets();
+
+/// Whether a set is run where no sets are named: neither those that try the program out nor those of papers.
+bool is_default(const Set& set);
 
 /// The arithmetic that the CUDA backend chooses for a base of all primes of these parameters: "f64" below
 /// 2^50, "m64" for primes that are 1 modulo 2^32, else "u64".

@@ -76,9 +76,9 @@ Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const 
 }
 
 Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots,
-                          std::optional<std::size_t> level) {
+                          std::optional<std::size_t> level, integer::Use use) {
   return encoder.encode(span_of(values), batch_of(values),
-                        slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients, level);
+                        slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients, level, use);
 }
 
 Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plaintext& plaintext,
@@ -103,6 +103,10 @@ void bind_schemes(nb::module_& m) {
           "context"_a, ReleaseGil())
       .def("encode", &encode_complex, "values"_a, "level"_a.none(), "scale"_a.none(), ReleaseGil())
       .def("decode", &decode_complex, "plaintext"_a);
+  nb::enum_<integer::Use>(m, "Use")
+      .value("products", integer::Use::products)
+      .value("sums", integer::Use::sums)
+      .value("both", integer::Use::both);
   nb::class_<integer::Encoder>(m, "IntegerEncoder")
       .def(
           "__init__",
@@ -110,7 +114,8 @@ void bind_schemes(nb::module_& m) {
             new (self) integer::Encoder(context.context);
           },
           "context"_a, ReleaseGil())
-      .def("encode", &encode_integers, "values"_a, "slots"_a, "level"_a.none(), ReleaseGil())
+      .def("encode", &encode_integers, "values"_a, "slots"_a, "level"_a.none(), "use"_a = integer::Use::both,
+           ReleaseGil())
       .def("decode", &decode_integers, "plaintext"_a, "signed"_a);
 
   m.def("encrypt_with_keys", nb::overload_cast<const Plaintext&, const EvaluationKeys&>(&any_scheme::encrypt),

@@ -212,8 +212,9 @@ class IntegerCodec(Codec):
             require_level(self._params, level)
 
     def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
+        # For one sum there is nothing to keep: it makes the plaintext ready as it adds it.
         level = self._native.plain_operand(a, product)[0] if product else None
-        return self._encoder.encode(values, a.encoding == "slots", level)
+        return self._encoder.encode(values, a.encoding == "slots", level, _core.Use.products)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         if not isinstance(number, int):

@@ -299,8 +299,8 @@ class Context:
                 checked, which would need the host.
             encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
             level: CKKS: level to encode at; None: the top. BFV and BGV: level of the ciphertexts that it
-                will multiply: then it is made ready for them once, and takes as much memory as half of one;
-                None: each product makes it ready.
+                will multiply or be added to: then it is made ready for them once, and takes as much memory
+                as one (BGV: as half of one); None: each product and each sum makes it ready.
             scale: CKKS: factor between values and polynomial; None: the level's.
 
         Returns:

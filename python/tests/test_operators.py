@@ -38,7 +38,8 @@ def test_binary_operator(party: Any, apply: Callable[[Any, Any], Any], other: st
 
 
 def test_weights_encoded_for_a_level(integers: Any) -> None:
-    """They take the memory of what they are made ready for, once, and multiply as others do, at any level."""
+    """They take the memory of what they are made ready for, once, and multiply and add as others do, at any
+    level."""
     ctx, ev = integers.ctx, integers.ev
     a, b = integers.values(2, SLOTS), integers.values(2, SLOTS, seed=2)
     x = ev.encrypt(a)
@@ -52,8 +53,11 @@ def test_weights_encoded_for_a_level(integers: Any) -> None:
         product = y * weights
         integers.check(product, a * b)
         integers.check(y + weights, a + b)
+        integers.check(y - weights, a - b)
         if y is x:
             assert bytes(product) == bytes(x * plain)
+            assert bytes(x + weights) == bytes(x + plain)
+            assert bytes(x - weights) == bytes(x - plain)
         del product
     del y
     assert ctx.memory_used == held

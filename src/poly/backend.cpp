@@ -466,12 +466,14 @@ void Backend::collect_integers(Queue& queue, const IntegerView& values, const Co
 
 void Backend::lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                             std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                            const BaseConversion& lift, Workspace& workspace) const {
+                            const BaseConversion& lift, Workspace& workspace,
+                            const ConstPolyView& addend) const {
   check_ring("lift_integers", ring_, lift.source());
   check_transform("lift_integers", ring_, lift.target());
-  check_lift_integers(out, in, scalars, lift);
-  with_scratch(workspace,
-               [&](Workspace& scratch) { do_lift_integers(queue, out, in, factor, scalars, lift, scratch); });
+  check_lift_integers(out, in, addend, scalars, lift);
+  with_scratch(workspace, [&](Workspace& scratch) {
+    do_lift_integers(queue, out, in, factor, scalars, lift, scratch, addend);
+  });
 }
 
 }  // namespace hemera::poly

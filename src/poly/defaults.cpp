@@ -401,18 +401,22 @@ void Backend::add_terms(Queue& queue, const PolyView& out, const ConstPolyView& 
 
 void Backend::do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                                std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                               const BaseConversion& lift, Workspace& workspace) const {
+                               const BaseConversion& lift, Workspace& workspace,
+                               const ConstPolyView& addend) const {
   const Workspace::Frame frame(workspace);
   const PolyView scaled = factor == 1 ? PolyView() : take(workspace, in.front().shape);
+  const bool adds = addend.data != nullptr;
+  const PolyView lifted = adds ? take(workspace, out.shape) : out;
   if (workspace.measures()) return;
   const std::size_t batch = in.front().shape.batch;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (factor != 1) do_multiply_scalar(queue, scaled, in[i], std::span(&factor, 1), lift.source());
-    do_convert(queue, out.batches(i * batch, batch), factor == 1 ? in[i] : ConstPolyView(scaled), lift,
+    do_convert(queue, lifted.batches(i * batch, batch), factor == 1 ? in[i] : ConstPolyView(scaled), lift,
                nullptr);
   }
-  if (!scalars.empty()) do_multiply_scalar(queue, out, out, scalars, lift.target());
-  do_transform(queue, out, out, Form::evaluation, lift.target());
+  if (!scalars.empty()) do_multiply_scalar(queue, lifted, lifted, scalars, lift.target());
+  do_transform(queue, lifted, lifted, Form::evaluation, lift.target());
+  if (adds) do_binary(queue, Binary::add, out, lifted, addend, lift.target());
 }
 
 void Backend::do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,

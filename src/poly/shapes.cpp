@@ -354,7 +354,7 @@ void check_slots(const char* operation, const SlotView& slots, const NumberView&
   }
 }
 
-void check_lift_integers(const PolyView& out, std::span<const ConstPolyView> in,
+void check_lift_integers(const PolyView& out, std::span<const ConstPolyView> in, const ConstPolyView& addend,
                          std::span<const std::uint64_t> scalars, const BaseConversion& lift) {
   check_count("lift_integers", "moduli of the integers", lift.source().size(), 1);
   check_view("lift_integers", "output", out, lift.target());
@@ -366,6 +366,10 @@ void check_lift_integers(const PolyView& out, std::span<const ConstPolyView> in,
     check_count("lift_integers", "batches of all inputs", in.size() * each.shape.batch, out.shape.batch);
   }
   if (!scalars.empty()) check_count("lift_integers", "scalars", scalars.size(), lift.target().size());
+  if (addend.data == nullptr) return;
+  check_view("lift_integers", "addend", addend, lift.target());
+  check_count("lift_integers", "components of the addend", addend.shape.components, 1);
+  check_count("lift_integers", "batches of the addend", addend.shape.batch, out.shape.batch);
 }
 
 void check_doubtful(const char* operation, const PolyShape& out, const IntegerView* doubtful, bool tells) {

@@ -119,8 +119,8 @@ void check_slots(const char* operation, const SlotView& slots, const NumberView&
 void check_integers(const char* operation, const ConstPolyView& view, std::size_t count,
                     std::uint64_t generator, const RnsBase& base);
 
-/// Output, integers and scalars of Backend::lift_integers; MismatchError otherwise.
-void check_lift_integers(const PolyView& out, std::span<const ConstPolyView> in,
+/// Output, integers, addend and scalars of Backend::lift_integers; MismatchError otherwise.
+void check_lift_integers(const PolyView& out, std::span<const ConstPolyView> in, const ConstPolyView& addend,
                          std::span<const std::uint64_t> scalars, const BaseConversion& lift);
 
 /// The views are one and the same.

@@ -142,10 +142,13 @@ Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, Batch
   require_gatherable(indices, a.poly.shape().batch, shape);
   Plaintext out{a.context, a.meta, gather_elements(*a.context, a.poly, indices), a.doubtful};
   out.meta.batch = std::move(shape);
-  if (a.lifted != nullptr) {
-    out.lifted = std::make_shared<const Plaintext::Lifted>(
-        Plaintext::Lifted{a.lifted->level, gather_elements(*a.context, a.lifted->poly, indices)});
-  }
+  const auto gathered = [&](const std::shared_ptr<const Plaintext::Lifted>& of) {
+    if (of == nullptr) return of;
+    return std::make_shared<const Plaintext::Lifted>(
+        Plaintext::Lifted{of->level, gather_elements(*a.context, of->poly, indices)});
+  };
+  out.lifted = gathered(a.lifted);
+  out.placed = gathered(a.placed);
   return out;
 }
 

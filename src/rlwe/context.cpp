@@ -127,6 +127,11 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
   plain_base_ = range(plain_begin, auxiliary_begin);
   auxiliary_ = range(auxiliary_begin, values.size());
   key_base_ = range(0, plain_begin);
+  for (std::size_t i = 0; scheme() == Scheme::bfv && i < key_base_.size(); ++i) {
+    const arith::Modulus& q = key_base_.modulus(i);
+    const std::uint64_t t = q.reduce(plain_base_.modulus(0).value());
+    negative_plain_inverses_.push_back(q.negate(arith::inverse(t, q.value())));
+  }
   if (options.storage == Storage::six_byte) {
     for (std::size_t i = 0; i < key_base_.size(); ++i) {
       poly::require_fits(key_base_.modulus(i), poly::Word::u48);

@@ -637,6 +637,16 @@ class Table {
          [lift](const auto& v, const Plans& p, Workspace& space) { lift(v, {}, p.lift, space); },
          true,
          {{"one scalar", [this, lift](const auto& v, Workspace& space) { lift(v, {1}, plans.lift, space); }},
+          {"an addend of another batch",
+           [this](const auto& v, Workspace& space) {
+             const std::vector<ConstPolyView> inputs = {v[1]};
+             backend().lift_integers(queue(), v[0], inputs, 3, {}, plans.lift, space, v[0].batches(0, 1));
+           }},
+          {"an addend over another base",
+           [this](const auto& v, Workspace& space) {
+             const std::vector<ConstPolyView> inputs = {v[1]};
+             backend().lift_integers(queue(), v[0], inputs, 3, {}, plans.lift, space, v[1]);
+           }},
           {"no inputs",
            [this, lift](const auto& v, Workspace& space) { lift({v[0]}, {}, plans.lift, space); }},
           {"a second input of another batch",

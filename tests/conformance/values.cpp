@@ -304,10 +304,13 @@ TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
     std::size_t batch;
   };
   constexpr std::uint64_t large = (std::uint64_t{1} << 61) - 1, even = std::uint64_t{1} << 20;
-  std::vector<Case> cases = {
-      {1024, {50, 30}, 65537, 2}, {1024, {50, 30}, 257, 18},  {2048, {61}, even, 1}, {4096, {-60, -60}, 2, 1},
-      {8192, {50, 45}, large, 2}, {8192, {61, 20}, large, 1}, {16384, {-60}, 3, 1}};
+  std::vector<Case> cases = {{1024, {50, 30}, 65537, 2}, {1024, {50, 30}, 257, 18},
+                             {2048, {61}, even, 1},      {4096, {-60, -60}, 2, 1},
+                             {8192, {50, 45}, large, 2}, {8192, {61, 20}, large, 1},
+                             {16384, {-60}, 3, 1},       {16384, {50, 45}, 65537, 2},
+                             {16384, {59}, 65537, 1},    {32768, {61}, 65537, 1}};
   if (!GetParam().emulated) cases.push_back({std::size_t{1} << 17, {55, 40}, 786433, 2});
+  enum class Added { nothing, apart, in_place };
   for (const Case& given : cases) {
     SCOPED_TRACE(given.degree);
     Rig rig(GetParam(), given.degree, given.bits, {given.t});
@@ -317,6 +320,8 @@ TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
     const poly::BaseConversion lift(plain, base, poly::BaseConversion::Kind::exact);
     const Host integers = rig.random(plain, given.batch, 1);
     const poly::Poly in = rig.upload(integers, Form::coefficient);
+    const Host addend = rig.random(base, given.batch, 1);
+    const Host addend_values = rig.transformed(addend, Form::coefficient, Form::evaluation);
     for (const std::uint64_t factor : {std::uint64_t{1}, given.t - 1, given.t / 2}) {
       for (const bool scales : {false, true}) {
         std::vector<std::uint64_t> scalars;
@@ -333,14 +338,26 @@ TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
             }
           }
         }
-        const auto expect = [&](const poly::Backend& chosen, std::span<const ConstPolyView> inputs) {
-          poly::Poly out = rig.output(base, given.batch, 1);
+        Host sum = expected;
+        for (std::size_t i = 0; i < sum.words.size(); ++i) {
+          const arith::Modulus& q = base.modulus(i / given.degree % base.size());
+          sum.words[i] = q.add(sum.words[i], addend.words[i]);
+        }
+        const auto expect = [&](const poly::Backend& chosen, std::span<const ConstPolyView> inputs,
+                                Added added) {
+          const poly::Poly apart = rig.upload(addend_values);
+          poly::Poly out;
           rig.with_scratch([&](runtime::Workspace& space) {
-            chosen.lift_integers(*rig.queue, out.view(), inputs, factor, scalars, lift, space);
+            out = added == Added::in_place ? rig.upload(addend_values) : rig.output(base, given.batch, 1);
+            ConstPolyView adds;
+            if (added == Added::apart) adds = apart.view();
+            if (added == Added::in_place) adds = out.view();
+            chosen.lift_integers(*rig.queue, out.view(), inputs, factor, scalars, lift, space, adds);
           });
           const Host transformed = rig.transformed(rig.download(out), Form::evaluation, Form::coefficient);
-          ASSERT_TRUE(same(transformed, expected))
-              << inputs.size() << " inputs, factor " << factor << (scales ? ", scaled" : "");
+          ASSERT_TRUE(same(transformed, added == Added::nothing ? expected : sum))
+              << inputs.size() << " inputs, factor " << factor << (scales ? ", scaled" : "") << ", added "
+              << static_cast<int>(added);
         };
         for (std::size_t inputs = 1; inputs <= given.batch; ++inputs) {
           if (given.batch % inputs != 0) continue;
@@ -349,8 +366,11 @@ TEST_P(BackendTest, LiftedIntegersAreCentredAndScaled) {
           for (std::size_t i = 0; i < inputs; ++i) {
             parts.push_back(std::as_const(in).view().batches(i * each, each));
           }
-          expect(backend, parts);
-          if (!GetParam().brief()) expect(*rig.defaults, parts);
+          for (const Added added : {Added::nothing, Added::apart, Added::in_place}) {
+            if (added != Added::nothing && factor != given.t / 2) continue;
+            expect(backend, parts, added);
+            if (!GetParam().brief()) expect(*rig.defaults, parts, added);
+          }
         }
       }
     }

@@ -231,7 +231,7 @@ TEST(EmulationCounts, InnerProductsTakeOneKernel) {
 }
 
 // Plaintexts modulo t are lifted together where they have equally many batches: their columns up to sixteen a
-// kernel, their rows in one.
+// kernel, their rows in one. One alone is lifted by a cluster in a small ring.
 TEST(EmulationCounts, PlaintextsOfASumAreLiftedTogether) {
   const auto context = tests::make_context(Bfv::parameters());
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
@@ -242,7 +242,8 @@ TEST(EmulationCounts, PlaintextsOfASumAreLiftedTogether) {
     const std::vector<const Ciphertext*> factors(weights.size(), &x);
     return counted([&] { static_cast<void>(evaluator.dot(factors, weights)); }).kernels;
   };
-  for (const std::size_t terms : {1, 2, 16, 17}) {
+  EXPECT_EQ(kernels({&plain}), 2U);
+  for (const std::size_t terms : {2, 16, 17}) {
     EXPECT_EQ(kernels(std::vector<const Plaintext*>(terms, &plain)), (terms + 15) / 16 + 2);
   }
   EXPECT_EQ(kernels({&plain, &three, &three, &plain}), 2U + 2U + 1U);

@@ -140,6 +140,91 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForOneLevel) {
   }
 }
 
+// 3. The same for sums: what is ready for a level is added there and nowhere else, with the same bits.
+TYPED_TEST_P(IntegerOperations, PlaintextsForSumsAtOneLevel) {
+  using S = TypeParam;
+  using integer::Use;
+  constexpr bool apart = S::scheme == rlwe::Scheme::bfv;  // products take another form than sums
+  for (const PlainSetting& setting : plain_settings()) {
+    SCOPED_TRACE(setting.name);
+    Session<S> session(test_chain<S>(setting.t, setting.primes));
+    const auto& evaluator = session.evaluator;
+    const Values a = session.uniform(), b = session.uniform(), c = session.uniform();
+    const rlwe::Ciphertext x = session.encrypt(a);
+    const auto encode = [&](const Values& values, rlwe::BatchShape batch, std::size_t level, Use use) {
+      return session.encoder.encode(std::vector<std::int64_t>(values.begin(), values.end()), batch,
+                                    session.natural_encoding(), level, use);
+    };
+    const auto joined = [](Values first, const Values& second) {
+      first.insert(first.end(), second.begin(), second.end());
+      return first;
+    };
+    const auto sum = [&](const rlwe::Ciphertext& to, const rlwe::Plaintext& plain) {
+      rlwe::Ciphertext result = to.clone();
+      evaluator.add_plain_inplace(result, plain);
+      return result;
+    };
+    const auto difference = [&](const rlwe::Ciphertext& from, const rlwe::Plaintext& plain) {
+      rlwe::Ciphertext result = from.clone();
+      evaluator.subtract_plain_inplace(result, plain);
+      return result;
+    };
+    const auto residues = [&](const rlwe::Ciphertext& of) {
+      std::vector<std::uint64_t> words(of.poly.shape().words());
+      session.context->backend().download(session.context->queue(), words, of.poly.view(),
+                                          poly::Form::evaluation);
+      session.context->queue().synchronize();
+      return words;
+    };
+    const std::size_t lowest = session.context->parameters().lowest_user_level();
+    for (const Use use : {Use::products, Use::sums, Use::both}) {
+      for (std::size_t level = lowest; level <= x.meta.level; ++level) {
+        SCOPED_TRACE(level);
+        const rlwe::Plaintext plain = encode(b, {}, level, use);
+        EXPECT_EQ(plain.lifted != nullptr, use != Use::sums || !apart);
+        EXPECT_EQ(plain.placed != nullptr, use != Use::products && apart);
+        session.expect(evaluator.multiply_plain(x, plain), session.multiply(a, b));
+        // The other message, ready for this level: it is what is added.
+        rlwe::Plaintext other = session.encode(c);
+        other.lifted = plain.lifted;
+        other.placed = plain.placed;
+        std::vector<rlwe::Ciphertext> operands;
+        operands.push_back(x.clone());
+        if (level < x.meta.level) {
+          operands.push_back(x.clone());
+          evaluator.drop_to_level_inplace(operands.back(), level);
+        }
+        // Of BGV with another correction factor.
+        if (level + 1 == x.meta.level) operands.push_back(evaluator.rescale(x));
+        for (const rlwe::Ciphertext& operand : operands) {
+          const auto unready = session.encode(b);
+          const rlwe::Ciphertext more = sum(operand, plain), less = difference(operand, plain);
+          session.expect(more, session.add(a, b));
+          session.expect(less, session.subtract(a, b));
+          EXPECT_EQ(residues(more), residues(sum(operand, unready)));
+          EXPECT_EQ(residues(less), residues(difference(operand, unready)));
+          EXPECT_EQ(more.meta.noise_log2, sum(operand, unready).meta.noise_log2);
+          const bool fits = apart || operand.meta.correction == session.context->scales().level_factor(level);
+          const bool taken = operand.meta.level == level && fits && (!apart || use != Use::products);
+          session.expect(sum(operand, other), session.add(a, taken ? b : c));
+          session.expect(difference(operand, other), session.subtract(a, taken ? b : c));
+        }
+        // Batches, and elements of one, which take along what is ready.
+        const rlwe::Plaintext exchanged =
+            rlwe::gather(encode(joined(b, c), {2}, level, use), std::vector<std::size_t>{1, 0}, {2});
+        EXPECT_EQ(exchanged.placed != nullptr, plain.placed != nullptr);
+        const rlwe::Ciphertext& low = operands.size() > 1 ? operands[1] : operands[0];
+        session.expect(sum(low, exchanged), joined(session.add(a, c), session.add(a, b)));
+        const rlwe::Ciphertext two = sum(low, exchanged);
+        session.expect(sum(two, plain),
+                       joined(session.add(session.add(a, c), b), session.add(session.add(a, b), b)));
+        session.expect(difference(two, exchanged), joined(a, a));
+        session.expect(difference(two, session.encode(b)), joined(session.subtract(session.add(a, c), b), a));
+      }
+    }
+  }
+}
+
 // 4. Products, squares and their sums; lazily relinearized ones too.
 TYPED_TEST_P(IntegerOperations, ProductsAreProducts) {
   using S = TypeParam;
@@ -417,8 +502,8 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(IntegerOperations, DecryptionInvertsEncryption, SumsAreSums, PlaintextsAndScalars,
-                            PlaintextsForOneLevel, ProductsAreProducts, PowersAndLongProducts,
-                            RotationsAndSums, BatchesAndBroadcasting, ShortArrays, LargeDegree, InnerProducts,
-                            InnerProductsOfUnlikeOperands);
+                            PlaintextsForOneLevel, PlaintextsForSumsAtOneLevel, ProductsAreProducts,
+                            PowersAndLongProducts, RotationsAndSums, BatchesAndBroadcasting, ShortArrays,
+                            LargeDegree, InnerProducts, InnerProductsOfUnlikeOperands);
 
 }  // namespace hemera::testing

@@ -354,10 +354,11 @@ class Backend {
   /// The centred representatives (Modulus::centered) of factor * in, modulo the one source modulus of `lift`,
   /// times scalars[limb] (none: 1), in evaluation form over its target: out and in have one component, the
   /// inputs are in coefficient form. factor is below t. Of one or more inputs with equally many batches:
-  /// `out` has those of the first input, then those of the next.
+  /// `out` has those of the first input, then those of the next. Plus `addend` (no data: nothing), which has
+  /// the output's shape and may be the output.
   void lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                      std::uint64_t factor, std::span<const std::uint64_t> scalars, const BaseConversion& lift,
-                     Workspace& workspace) const;
+                     Workspace& workspace, const ConstPolyView& addend = {}) const;
 
  protected:
   Backend(std::shared_ptr<const Ring> ring, std::shared_ptr<runtime::Memory> memory)
@@ -475,7 +476,8 @@ class Backend {
                                    const TakenAlong& along) const = 0;
   virtual void do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                                 std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                                const BaseConversion& lift, Workspace& workspace) const;
+                                const BaseConversion& lift, Workspace& workspace,
+                                const ConstPolyView& addend) const;
 
   /// Adds the terms of `addend`, of one polynomial, to `out`: for do_sample_rlwe.
   void add_terms(Queue& queue, const PolyView& out, const ConstPolyView& addend,

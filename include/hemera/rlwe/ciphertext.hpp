@@ -25,13 +25,16 @@ struct Plaintext {
   /// BFV and BGV, of a decryption: integers of 64 bits in the context's memory, of which one is not 0 where
   /// less than one bit of the noise budget of an element was left. Null otherwise.
   std::shared_ptr<const runtime::Buffer> doubtful = nullptr;
-  /// The message over the base of a level in evaluation form, as products of BFV and BGV take it.
+  /// The message over the base of a level in evaluation form, as BFV and BGV take it.
   struct Lifted {
     std::size_t level = 0;
     poly::Poly poly;  // [batch, 1, limb, N]
   };
-  /// BFV and BGV: made with the plaintext for products at one level; null: each product lifts it.
+  /// BFV and BGV: made with the plaintext for products at one level; null: each product lifts it. Sums of BGV
+  /// take it too.
   std::shared_ptr<const Lifted> lifted = nullptr;
+  /// The same for sums of BFV: what is added to component 0.
+  std::shared_ptr<const Lifted> placed = nullptr;
 };
 
 /// An encrypted message: polynomials c_0 ... c_(size-1) with sum c_i s^i = message + noise. Evaluation form

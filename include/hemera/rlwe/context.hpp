@@ -92,6 +92,10 @@ class Context {
   [[nodiscard]] std::shared_ptr<const Gadget> gadget(const GadgetPrimes& primes) const;
   /// The one modulus t of BFV and BGV (empty for CKKS).
   [[nodiscard]] const poly::RnsBase& plain_base() const { return plain_base_; }
+  /// BFV: -t^-1 modulo each prime of key_base.
+  [[nodiscard]] const std::vector<std::uint64_t>& negative_plain_inverses() const {
+    return negative_plain_inverses_;
+  }
   /// BFV: auxiliary primes for multiplication, enough for every variant.
   [[nodiscard]] const poly::RnsBase& auxiliary() const { return auxiliary_; }
 
@@ -160,6 +164,7 @@ class Context {
   poly::RnsBase key_base_;
   poly::RnsBase public_key_base_;
   poly::RnsBase plain_base_;
+  std::vector<std::uint64_t> negative_plain_inverses_;
   poly::RnsBase auxiliary_;
   poly::Word key_word_ = poly::Word::u64;
   std::vector<std::unique_ptr<const poly::Division>> rescale_;

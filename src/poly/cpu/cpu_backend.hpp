@@ -66,7 +66,8 @@ class CpuBackend final : public Backend {
                   const IntegerView* doubtful) const override;
   void do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                         std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                        const BaseConversion& lift, Workspace& workspace) const override;
+                        const BaseConversion& lift, Workspace& workspace,
+                        const ConstPolyView& addend) const override;
   void do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
                           const ScaleAndRound& plan, const IntegerView* doubtful) const override;
   void do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,

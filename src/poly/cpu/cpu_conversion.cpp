@@ -56,42 +56,58 @@ void CpuBackend::do_convert(Queue& queue, const PolyView& out, const ConstPolyVi
                });
 }
 
-// Moduli from 2^50 on: each limb is made of the centred residues modulo t while it is transformed.
+// Each limb is made of the centred residues modulo t, transformed and added while it is in the cache.
 void CpuBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                                   std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                                  const BaseConversion& lift, Workspace& workspace) const {
-  const Converter converter(kernels_, lift);
-  bool fuses = !converter.has_quotient() && scalars.empty();
-  for (std::size_t j = 0; j < lift.target().size(); ++j) {
-    fuses = fuses && transforms_sums(kernels_, lift.target().modulus(j), lift.source().modulus(0).value());
-  }
-  if (!fuses) return Backend::do_lift_integers(queue, out, in, factor, scalars, lift, workspace);
+                                  const BaseConversion& lift, Workspace& workspace,
+                                  const ConstPolyView& addend) const {
   const Workspace::Frame frame(workspace);
+  const bool adds = addend.data != nullptr;
   const PolyView rows = take(workspace, with_limbs(out.shape, 1));
+  const PolyView lifted = adds ? take(workspace, out.shape) : out;
   if (workspace.measures()) return;
+  const Converter converter(kernels_, lift);
   const arith::Modulus& t = lift.source().modulus(0);
   const arith::ShoupFactor scale(t.multiply(lift.inverse_punctured()[0].operand, t.reduce(factor)), t);
-  const std::size_t batch = in.front().shape.batch;
+  const std::size_t batch = in.front().shape.batch, degree = out.shape.degree;
   for_each_part(queue, rows.shape, 2,
                 [&](std::size_t b, std::size_t c, std::size_t, std::size_t first, std::size_t count) {
                   kernels_.scale_residues(rows.limb<Limb>(b, c, 0) + first,
                                           in[b / batch].limb<Limb>(b % batch, c, 0) + first, scale, true,
                                           count, t);
                 });
+  const auto convert = [&](std::size_t b, std::size_t j, std::size_t first, std::size_t count) {
+    const Limb* const y = rows.limb<Limb>(b, 0, 0) + first;
+    Limb* const to = lifted.limb<Limb>(b, 0, j) + first;
+    if (scalars.empty()) return converter.convert(to, &y, nullptr, j, count);
+    const arith::Modulus& q = lift.target().modulus(j);
+    kernels_.weighted_sum(to, &y, &scalars[j], 1, t.value(), nullptr, 0,
+                          q.multiply(scalars[j], lift.center_shift()[j]), count, q);
+  };
+  const auto add = [&](std::size_t b, std::size_t j, std::size_t first, std::size_t count) {
+    if (!adds) return;
+    kernels_.add(out.limb<Limb>(b, 0, j) + first, lifted.limb<Limb>(b, 0, j) + first,
+                 addend.limb<Limb>(b, 0, j) + first, count, lift.target().modulus(j));
+  };
   for_each_transform(
       queue, out.shape, 10,
-      [&](std::size_t b, std::size_t c, std::size_t j) {
-        kernels_.forward_transform_of_sum(out.limb<Limb>(b, c, j), rows.limb<Limb>(b, c, 0), nullptr, {},
-                                          converter.negative_shift(j), tables(lift.target(), j));
+      [&](std::size_t b, std::size_t, std::size_t j) {
+        Limb* const to = lifted.limb<Limb>(b, 0, j);
+        if (scalars.empty() && transforms_sums(kernels_, lift.target().modulus(j), t.value())) {
+          kernels_.forward_transform_of_sum(to, rows.limb<Limb>(b, 0, 0), nullptr, {},
+                                            converter.negative_shift(j), tables(lift.target(), j));
+        } else {
+          convert(b, j, 0, degree);
+          kernels_.forward_transform(to, to, tables(lift.target(), j));
+        }
+        add(b, j, 0, degree);
       },
-      [&](std::size_t step, std::size_t b, std::size_t c, std::size_t j, std::size_t part,
-          std::size_t parts) {
+      [&](std::size_t step, std::size_t b, std::size_t, std::size_t j, std::size_t part, std::size_t parts) {
         const TransformPart divided(kernels_, tables(lift.target(), j), part, parts);
-        Limb* const to = out.limb<Limb>(b, c, j);
-        divided.forward_step(step, to, [&](std::size_t first, std::size_t count) {
-          const Limb* const y = rows.limb<Limb>(b, c, 0) + first;
-          converter.convert(to + first, &y, nullptr, j, count);
-        });
+        divided.forward_step(
+            step, lifted.limb<Limb>(b, 0, j),
+            [&](std::size_t first, std::size_t count) { convert(b, j, first, count); },
+            [&](std::size_t first, std::size_t count) { add(b, j, first, count); });
       });
 }
 

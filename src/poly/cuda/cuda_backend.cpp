@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hemera/runtime/error.hpp"
+#include "poly/cuda/cluster/passes.hpp"
 #include "poly/cuda/fused/encryption.hpp"
 #include "poly/cuda/sampling/sampling.hpp"
 #include "poly/cuda/values.hpp"
@@ -253,12 +254,21 @@ void CudaBackend::do_collect_integers(Queue& queue, const IntegerView& values, c
 
 void CudaBackend::do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                                    std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                                   const BaseConversion& lift, Workspace& workspace) const {
+                                   const BaseConversion& lift, Workspace& workspace,
+                                   const ConstPolyView& addend) const {
+  const Workspace::Frame frame(workspace);
+  const bool clusters = in.size() == 1 && lifts_in_clusters(out.shape);
+  const bool between = addend.data != nullptr && !clusters;
+  const PolyView columns = between ? take(workspace, out.shape) : out;
   if (workspace.measures()) return;
   const Launcher where = launcher(queue);
   const Arithmetic chosen = arithmetic(lift.target());
-  lift_columns(where, chosen, out, in, lift.source().modulus(0), factor, scalars, lift.target());
-  forward_rows(where, chosen, out, out, lift.target());
+  const arith::Modulus& plain = lift.source().modulus(0);
+  if (clusters) {
+    return cluster_lift(where, chosen, out, in.front(), plain, factor, scalars, addend, lift.target());
+  }
+  lift_columns(where, chosen, columns, in, plain, factor, scalars, lift.target());
+  forward_rows(where, chosen, out, columns, lift.target(), nullptr, addend);
 }
 
 void CudaBackend::do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const {

@@ -152,7 +152,8 @@ class CudaBackend final : public Backend {
                            const TakenAlong& along) const override;
   void do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
                         std::uint64_t factor, std::span<const std::uint64_t> scalars,
-                        const BaseConversion& lift, Workspace& workspace) const override;
+                        const BaseConversion& lift, Workspace& workspace,
+                        const ConstPolyView& addend) const override;
 
   /// What the calling thread gives from now on is given to this queue. Throws MismatchError unless it belongs
   /// to these streams.
@@ -182,6 +183,8 @@ class CudaBackend final : public Backend {
   [[nodiscard]] bool takes_clusters(bool clusters, bool passes, std::size_t limbs_of_batch) const;
   /// Whether clusters take the operands of so many products.
   [[nodiscard]] bool takes_clusters(const ScaledProduct& plan, std::size_t batch) const;
+  /// Whether clusters lift one input's integers.
+  [[nodiscard]] bool lifts_in_clusters(const PolyShape& out) const;
   [[nodiscard]] Way way(const ModUp& up, std::size_t batch, Word key) const;
   [[nodiscard]] Way way(const Division& down, const PolyShape& in) const;
   [[nodiscard]] Way way(const ModUp& up, const Division* down, std::size_t batch, Word key) const;

@@ -32,6 +32,11 @@ bool CudaBackend::takes_clusters(const ScaledProduct& plan, std::size_t batch) c
   return takes_clusters(clusters, true, 4 * batch * plan.base().size());
 }
 
+bool CudaBackend::lifts_in_clusters(const PolyShape& out) const {
+  const bool clusters = cluster_shared_bytes_ != 0 && can_lift_in_cluster(ring()->log_degree() - 8);
+  return takes_clusters(clusters, true, out.batch * out.limbs);
+}
+
 Way CudaBackend::way(const ModUp& up, std::size_t batch, Word key) const {
   const bool passes = allows(Way::passes) && fused_.of(up).usable;
   // Where clusters are quickest latency bounds, not memory.

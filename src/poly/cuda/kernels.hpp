@@ -86,8 +86,10 @@ void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
 void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
                        const ConstPolyView& in, const RnsBase& base);
 /// The second pass of forward_transform alone: `in`, which may be `out`, has lazy values from its columns.
+/// Plus `addend` (no data: nothing), of the output's shape, which may be `out`.
 void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out = nullptr);
+                  const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out = nullptr,
+                  const ConstPolyView& addend = {});
 
 // --- element_wise.cu ---
 void binary(const Launcher& launcher, Binary operation, const PolyView& out, const ConstPolyView& a,

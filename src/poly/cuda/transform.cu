@@ -18,6 +18,7 @@ struct Pass {
   const typename A::Modulus* moduli;
   const typename A::Twiddle* tables;
   const std::uint32_t* left_out;  // the component that a limb leaves out; may be null
+  ConstDeviceView addend;         // of rows that add
 };
 
 template <class A>
@@ -72,15 +73,21 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads, A::inverse_colu
       dynamic_shared<typename A::Value>(), limb.table, limb.table, limb.modulus);
 }
 
-template <class A>
+template <class A, bool adds>
 __global__ void __launch_bounds__(128, A::row_blocks)
     forward_rows_kernel(const __grid_constant__ Pass<A> pass, int log_rows) {
   const Limb<A> limb(pass, log_rows);
-  begin_kernel();
-  if (left_out(pass)) return;
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
   const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
   const unsigned first = row_size * row + t;
+  const std::uint64_t* addend = nullptr;
+  if constexpr (adds) {
+    // The columns' kernel does not write it: what does has finished. A row is 16 lines.
+    addend = pass.addend.limb(blockIdx.y / pass.components, blockIdx.y % pass.components, blockIdx.z) + first;
+    prefetch(addend + 15 * t);
+  }
+  begin_kernel();
+  if (left_out(pass)) return;
   const std::uint64_t* in = limb.in + first;
   std::uint64_t* out = limb.out + first;
   typename A::Value x[16];
@@ -89,7 +96,11 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   forward_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t, limb.table,
                  TableLayout(log_rows), limb.modulus);
 #pragma unroll
-  for (unsigned k = 0; k < 16; ++k) out[16 * k] = A::finish_forward(x[k], limb.modulus);
+  for (unsigned k = 0; k < 16; ++k) {
+    std::uint64_t value = A::finish_forward(x[k], limb.modulus);
+    if constexpr (adds) value = reduce_once<1>(value + addend[16 * k], integer_modulus<A>(limb.modulus));
+    out[16 * k] = value;
+  }
 }
 
 template <class A>
@@ -127,15 +138,19 @@ void launch_rows(const char* operation, const Launcher& launcher, bool forward, 
                  unsigned polynomials, unsigned limbs) {
   const unsigned rows = 1U << launcher.log_rows();
   const unsigned rows_per_block = rows < 8 ? rows : 8;
-  launch(operation, launcher.stream, forward ? forward_rows_kernel<A> : inverse_rows_kernel<A>,
-         {rows / rows_per_block, polynomials, limbs}, {16 * rows_per_block},
-         rows_per_block * row_size * sizeof(typename A::Value), pass, launcher.log_rows());
+  const auto kernel = !forward                      ? inverse_rows_kernel<A>
+                      : pass.addend.data == nullptr ? forward_rows_kernel<A, false>
+                                                    : forward_rows_kernel<A, true>;
+  launch(operation, launcher.stream, kernel, {rows / rows_per_block, polynomials, limbs},
+         {16 * rows_per_block}, rows_per_block * row_size * sizeof(typename A::Value), pass,
+         launcher.log_rows());
 }
 
 // run(pass, polynomials, limbs) for each launch.
 template <class A, typename Run>
 void for_each_pass(const Launcher& launcher, bool forward, const PolyView& out, const ConstPolyView& in,
-                   const RnsBase& base, const std::uint32_t* left_out, const Run& run) {
+                   const RnsBase& base, const std::uint32_t* left_out, const ConstPolyView& addend,
+                   const Run& run) {
   const TransformTables<A>& tables = launcher.tables->transforms<A>();
   for_each_launch(out.shape, [&](const Part& part) {
     Pass<A> pass{device_view(part.of(out)),
@@ -144,7 +159,8 @@ void for_each_pass(const Launcher& launcher, bool forward, const PolyView& out, 
                  limb_moduli(base, part.first_limb, part.limbs),
                  tables.moduli.data(),
                  forward ? tables.forward.data() : tables.inverse.data(),
-                 left_out == nullptr ? nullptr : left_out + part.first_limb};
+                 left_out == nullptr ? nullptr : left_out + part.first_limb,
+                 addend.data == nullptr ? ConstDeviceView() : device_view(part.of(addend))};
     run(pass, device_view(ConstPolyView(part.of(out))),
         static_cast<unsigned>(part.batches * out.shape.components), static_cast<unsigned>(part.limbs));
   });
@@ -157,7 +173,7 @@ void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
   constexpr const char* name = "forward_transform";
   const auto run = [&]<class A>(std::type_identity<A>) {
     for_each_pass<A>(
-        launcher, true, out, in, base, left_out,
+        launcher, true, out, in, base, left_out, {},
         [&](Pass<A>& pass, const ConstDeviceView& between, unsigned polynomials, unsigned limbs) {
           launch_columns(name, launcher, true, pass, polynomials, limbs);
           pass.in = between;
@@ -168,9 +184,10 @@ void forward_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
 }
 
 void forward_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                  const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out) {
+                  const ConstPolyView& in, const RnsBase& base, const std::uint32_t* left_out,
+                  const ConstPolyView& addend) {
   const auto run = [&]<class A>(std::type_identity<A>) {
-    for_each_pass<A>(launcher, true, out, in, base, left_out,
+    for_each_pass<A>(launcher, true, out, in, base, left_out, addend,
                      [&](Pass<A>& pass, const ConstDeviceView&, unsigned polynomials, unsigned limbs) {
                        launch_rows("forward_transform", launcher, true, pass, polynomials, limbs);
                      });
@@ -183,7 +200,7 @@ void inverse_transform(const Launcher& launcher, Arithmetic arithmetic, const Po
   constexpr const char* name = "inverse_transform";
   const auto run = [&]<class A>(std::type_identity<A>) {
     for_each_pass<A>(
-        launcher, false, out, in, base, nullptr,
+        launcher, false, out, in, base, nullptr, {},
         [&](Pass<A>& pass, const ConstDeviceView& between, unsigned polynomials, unsigned limbs) {
           launch_rows(name, launcher, false, pass, polynomials, limbs);
           pass.in = between;

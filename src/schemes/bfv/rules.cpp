@@ -1,6 +1,7 @@
 #include "schemes/bfv/rules.hpp"
 
 #include "schemes/bfv/noise.hpp"
+#include "schemes/integer/plaintext.hpp"
 
 namespace hemera::bfv {
 namespace {
@@ -12,19 +13,8 @@ class BfvRules final : public integer::Rules {
  public:
   [[nodiscard]] rlwe::Scheme scheme() const override { return rlwe::Scheme::bfv; }
 
-  // Modulo Q, (Q m - [Q m]_t) / t is [Q m]_t times -t^-1.
   [[nodiscard]] integer::Placement placement(const Context& context, const Metadata& meta) const override {
-    const arith::Modulus& t = context.plain_base().modulus(0);
-    const poly::RnsBase& base = context.base(meta.level);
-    integer::Placement result{.factor = t.reduce(std::uint64_t{1}),
-                              .scalars = std::vector<std::uint64_t>(base.size()),
-                              .in_low_bits = false};
-    for (std::size_t i = 0; i < base.size(); ++i) {
-      const arith::Modulus& q = base.modulus(i);
-      result.factor = t.multiply(result.factor, t.reduce(q.value()));
-      result.scalars[i] = q.negate(arith::inverse(q.reduce(t.value()), q.value()));
-    }
-    return result;
+    return integer::placement_in_high_bits(context, meta.level);
   }
 
   void read_message(const Context& context, const poly::PolyView& out, const poly::ConstPolyView& phase,

@@ -65,18 +65,18 @@ Encoder::Encoder(std::shared_ptr<const Context> context) : context_(std::move(co
 }
 
 Plaintext Encoder::encode(std::span<const std::int64_t> values, const BatchShape& batch, Encoding encoding,
-                          std::optional<std::size_t> level) const {
+                          std::optional<std::size_t> level, Use use) const {
   const Context& context = *context_;
   const std::size_t count = values_of_each(context, values.size(), batch, encoding);
   require_in_range(context, values);
   const rlwe::DeviceValues given(context, rlwe::readable(values), Secrecy::secret);
   given.upload();
   return encode({.data = given.data(), .batch = rlwe::batch_count(batch), .count = count}, batch, encoding,
-                level);
+                level, use);
 }
 
 Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& batch, Encoding encoding,
-                          std::optional<std::size_t> level) const {
+                          std::optional<std::size_t> level, Use use) const {
   const Context& context = *context_;
   const std::size_t objects = rlwe::batch_count(batch);
   const std::size_t count = values_of_each(context, values.batch * values.count, batch, encoding);
@@ -94,11 +94,7 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
                          slots ? Form::evaluation : Form::coefficient,
                          context.parameters().literal().galois_generator, base);
   if (slots) backend.inverse_transform(context.queue(), view, view, base);
-  if (level) {
-    const poly::ConstPolyView message = view;
-    result.lifted = std::make_shared<const Plaintext::Lifted>(
-        Plaintext::Lifted{*level, place_factors(context, std::span(&message, 1), *level, Secrecy::secret)});
-  }
+  if (level) make_ready(result, *level, use, Secrecy::secret);
   return result;
 }
 

@@ -71,18 +71,32 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   rlwe::require_plaintext(own, b, operation);
   require_same_encoding(a.meta.encoding, b.meta.encoding, operation);
   const rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, operation);
-  const Placement placement = rules_->placement(own, a.meta);
-  const poly::Poly message = place(own, b, a.meta.level, placement, runtime::Secrecy::open);
+  const std::size_t level = a.meta.level;
+  const poly::RnsBase& base = own.base(level);
+  Placement placement = rules_->placement(own, a.meta);
+  // One message of many ciphertexts is made once; others are added where they are made.
+  const bool repeats = rlwe::batch_count(batch) != b.poly.shape().batch;
+  const poly::Poly* term = ready_term(b, level, placement);
+  poly::Poly made;
+  if (term == nullptr) {
+    rlwe::require_certain(b);
+    if (repeats) term = &(made = place(own, b, level, placement, runtime::Secrecy::open));
+  }
   const bool grows = rlwe::batch_count(batch) != a.poly.shape().batch;
   Ciphertext grown = grows ? repeated(a, batch) : Ciphertext();
+  auto workspace = own.make_workspace();
   const runtime::Uninterrupted whole;
   if (grows) a = std::move(grown);
   const poly::PolyView c0 = a.poly.view().components(0, 1);
-  const poly::RnsBase& base = own.base(a.meta.level);
-  if (subtract) {
-    own.backend().subtract(own.queue(), c0, c0, message.view(), base);
+  if (term == nullptr) {
+    if (subtract) placement.negate(base);
+    const poly::ConstPolyView message = b.poly.view();
+    own.backend().lift_integers(own.queue(), c0, std::span(&message, 1), placement.factor, placement.scalars,
+                                own.exact_conversion(own.plain_base(), base), workspace, c0);
+  } else if (subtract) {
+    own.backend().subtract(own.queue(), c0, c0, term->view(), base);
   } else {
-    own.backend().add(own.queue(), c0, c0, message.view(), base);
+    own.backend().add(own.queue(), c0, c0, term->view(), base);
   }
   a.meta.batch = batch;
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);

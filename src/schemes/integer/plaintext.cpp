@@ -1,6 +1,7 @@
 #include "schemes/integer/plaintext.hpp"
 
 #include <string>
+#include <utility>
 
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -31,6 +32,17 @@ poly::Poly lift(const rlwe::Context& context, std::span<const poly::ConstPolyVie
 
 }  // namespace
 
+Placement placement_in_high_bits(const rlwe::Context& context, std::size_t level) {
+  const arith::Modulus& t = context.plain_base().modulus(0);
+  const poly::RnsBase& base = context.base(level);
+  Placement result{.factor = t.reduce(std::uint64_t{1}), .scalars = {}, .in_low_bits = false};
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    result.factor = t.multiply(result.factor, t.reduce(base.modulus(i).value()));
+    result.scalars.push_back(context.negative_plain_inverses()[base.index(i)]);
+  }
+  return result;
+}
+
 poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext, std::size_t level,
                  const Placement& placement, runtime::Secrecy secrecy) {
   rlwe::require_certain(plaintext);
@@ -41,6 +53,31 @@ poly::Poly place(const rlwe::Context& context, const rlwe::Plaintext& plaintext,
 poly::Poly place_factors(const rlwe::Context& context, std::span<const poly::ConstPolyView> messages,
                          std::size_t level, runtime::Secrecy secrecy) {
   return lift(context, messages, level, {.factor = context.scales().level_factor(level)}, secrecy);
+}
+
+void make_ready(rlwe::Plaintext& plaintext, std::size_t level, Use use, runtime::Secrecy secrecy) {
+  const rlwe::Context& context = *plaintext.context;
+  using Lifted = rlwe::Plaintext::Lifted;
+  // In the low bits both are messages times a factor: that of the level.
+  const bool apart = context.scheme() == rlwe::Scheme::bfv;
+  if (use != Use::sums || !apart) {
+    const poly::ConstPolyView message = std::as_const(plaintext.poly).view();
+    plaintext.lifted = std::make_shared<const Lifted>(
+        Lifted{level, place_factors(context, std::span(&message, 1), level, secrecy)});
+  }
+  if (use != Use::products && apart) {
+    plaintext.placed = std::make_shared<const Lifted>(
+        Lifted{level, place(context, plaintext, level, placement_in_high_bits(context, level), secrecy)});
+  }
+}
+
+const poly::Poly* ready_term(const rlwe::Plaintext& plaintext, std::size_t level,
+                             const Placement& placement) {
+  const bool apart = !placement.in_low_bits;
+  const auto& ready = apart ? plaintext.placed : plaintext.lifted;
+  if (ready == nullptr || ready->level != level) return nullptr;
+  const bool fits = apart || placement.factor == plaintext.context->scales().level_factor(level);
+  return fits ? &ready->poly : nullptr;
 }
 
 std::vector<std::uint64_t> residues(std::int64_t value, const poly::RnsBase& base) {

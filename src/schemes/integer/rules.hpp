@@ -18,6 +18,11 @@ struct Placement {
   /// at most 1/2.
   bool in_low_bits = true;
 
+  /// To where the negative message lies.
+  void negate(const poly::RnsBase& base) {
+    scalars.resize(base.size(), 1);
+    for (std::size_t i = 0; i < base.size(); ++i) scalars[i] = base.modulus(i).negate(scalars[i]);
+  }
   /// log2 of the noise that comes with a message, given log2 of the largest magnitude of its centred
   /// representatives.
   [[nodiscard]] double noise_log2(double largest_log2) const { return in_low_bits ? largest_log2 : -1; }

@@ -11,6 +11,9 @@
 
 namespace hemera::integer {
 
+/// What a plaintext of a known level is made ready for.
+enum class Use : std::uint8_t { products, sums, both };
+
 /// Encodes integers modulo t. Slots are two rows of N/2: the first N/2 values are row 0, the others row 1; a
 /// rotation turns both rows. Slot i of row 0 is the value of the polynomial at root^(g^i), slot i of row 1
 /// that at root^(-g^i), g the Galois generator. N. Smart and F. Vercauteren, "Fully homomorphic SIMD
@@ -22,17 +25,20 @@ class Encoder {
 
   /// values: [batch, count], row-major, count = values.size() / batch_count(batch) in [1, N]; missing values
   /// are 0. Values are taken modulo t and must lie in (-t, t) (ParameterError otherwise). Slot encoding needs
-  /// a prime t = 1 mod 2N. The plaintext is for ciphertexts of all levels. Where those that it will multiply
-  /// are known to have `level`, it is made ready for them, and keeps as much memory as one polynomial of
-  /// them; otherwise each product makes it ready. LevelError for a level above the top.
+  /// a prime t = 1 mod 2N. The plaintext is for ciphertexts of all levels. Where those that it will multiply,
+  /// or be added to, are known to have `level`, it is made ready for that `use`: it keeps as much memory as
+  /// one polynomial of them for products, and for sums; of BGV one serves both. Otherwise each operation
+  /// makes it ready. LevelError for a level above the top.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::int64_t> values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding = rlwe::Encoding::slots,
-                                       std::optional<std::size_t> level = std::nullopt) const;
+                                       std::optional<std::size_t> level = std::nullopt,
+                                       Use use = Use::both) const;
   /// Encodes values that already lie in the context's memory. The work is put in the context's queue: nothing
   /// is copied and nobody waits, so the range is not checked, and any 64-bit values are taken modulo t.
   [[nodiscard]] rlwe::Plaintext encode(const poly::IntegerView& values, const rlwe::BatchShape& batch,
                                        rlwe::Encoding encoding = rlwe::Encoding::slots,
-                                       std::optional<std::size_t> level = std::nullopt) const;
+                                       std::optional<std::size_t> level = std::nullopt,
+                                       Use use = Use::both) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
   /// [0, t). NoiseError for a decryption whose noise left less than one bit of budget (bfv.hpp).
   [[nodiscard]] std::vector<std::int64_t> decode(const rlwe::Plaintext& plaintext,

@@ -284,6 +284,14 @@ struct ClusterTransform : ClusterShape<log_rows> {
   }
 };
 
+/// Shared memory of a block: its factors, its part of a polynomial, and scratch of the warps.
+template <class A, int log_rows>
+constexpr std::size_t cluster_transform_bytes() {
+  using Shape = ClusterShape<log_rows>;
+  return Shape::factors * sizeof(typename A::Twiddle) +
+         (Shape::block_words + Shape::block_rows * Shape::scratch_words) * sizeof(typename A::Value);
+}
+
 /// with_log_rows for a ring that clusters take.
 template <typename Run>
 void with_cluster_rows(int log_rows, const Run& run) {

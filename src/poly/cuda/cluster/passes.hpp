@@ -106,6 +106,16 @@ void cluster_operands(const Launcher& launcher, Arithmetic arithmetic, const Pol
                       const ConstPolyView& first, const ConstPolyView& second,
                       std::span<const ScaledLimb> limbs, const ScaledTables& scaled);
 
+/// Rings of up to 2^(8 + this) coefficients whose integers clusters lift.
+inline constexpr int cluster_lift_log_rows = 6;
+inline bool can_lift_in_cluster(int log_rows) { return log_rows >= 2 && log_rows <= cluster_lift_log_rows; }
+
+/// The centred representatives of factor * in modulo t, times scalars[limb] (none: 1), in evaluation form,
+/// plus `addend` (no data: nothing), which may be `out`: [batch, 1, limb, N]; `in` has one limb.
+void cluster_lift(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
+                  const ConstPolyView& in, const arith::Modulus& plain, std::uint64_t factor,
+                  std::span<const std::uint64_t> scalars, const ConstPolyView& addend, const RnsBase& base);
+
 /// Whether cluster_remainders and cluster_inner_product have room for so many digits in so many bytes of
 /// shared memory.
 bool cluster_has_room(int log_rows, std::size_t digits, std::size_t shared_bytes);

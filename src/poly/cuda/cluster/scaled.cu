@@ -28,14 +28,6 @@ struct ClusterScaledPass {
   const std::uint64_t* shifts;       // [limb]
 };
 
-// Factors, a polynomial, and scratch of the warps.
-template <class A, int log_rows>
-constexpr std::size_t transform_shared_bytes() {
-  using Shape = ClusterShape<log_rows>;
-  return Shape::factors * sizeof(typename A::Twiddle) +
-         (Shape::block_words + Shape::block_rows * Shape::scratch_words) * sizeof(typename A::Value);
-}
-
 // Grid [block of the cluster, polynomial, limb].
 template <class A, int log_rows, ScaledFrom from>
 __global__ void __launch_bounds__(32 * ClusterShape<log_rows>::block_rows)
@@ -181,7 +173,8 @@ void launch_scaled(const Launcher& launcher, Arithmetic arithmetic, const PolyVi
         launch_clusters("scaled inverse transform", launcher.stream, cluster_scaled_kernel<A, log_rows, from>,
                         {Shape::blocks, static_cast<unsigned>(part.batches * shape.components),
                          static_cast<unsigned>(part.limbs)},
-                        {32 * Shape::block_rows}, Shape::blocks, transform_shared_bytes<A, log_rows>(), pass);
+                        {32 * Shape::block_rows}, Shape::blocks, cluster_transform_bytes<A, log_rows>(),
+                        pass);
       };
       if constexpr (from == ScaledFrom::operands) {
         launch_rows(std::integral_constant<int, cluster_operands_log_rows>());
@@ -235,7 +228,7 @@ void cluster_divide(const Launcher& launcher, Arithmetic arithmetic, const PolyV
                         {Shape::blocks, static_cast<unsigned>(part.batches * out.shape.components),
                          static_cast<unsigned>(part.limbs)},
                         {32 * Shape::block_rows}, Shape::blocks,
-                        sizeof(LimbConversion) + transform_shared_bytes<A, log_rows>(), pass);
+                        sizeof(LimbConversion) + cluster_transform_bytes<A, log_rows>(), pass);
       });
     });
   };

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "poly/cuda/fused/encryption.hpp"
-#include "poly/cuda/fused/row_ends.cuh"
+#include "poly/cuda/fused/lift.cuh"
 #include "poly/cuda/launch.cuh"
 #include "poly/cuda/rounds.cuh"
 
@@ -19,13 +19,8 @@ struct LiftPass {
   DeviceView out;
   ConstDeviceView in[inputs_per_launch];
   unsigned batch;  // of each input
-  arith::Modulus plain;
-  ShoupTwiddle factor;  // modulo t
-  bool scales_plain;
-  bool reduces;  // integers may be above half of a limb's modulus
-  bool scales;
+  LiftedIntegers lifted;
   LimbModuli limbs;
-  LimbFactors scalars;
   const arith::Modulus* ring_moduli;
   const typename A::Modulus* moduli;
   const typename A::Twiddle* tables;
@@ -38,24 +33,13 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads)
   const unsigned index = pass.limbs.ring_index[blockIdx.z];
   const typename A::Modulus m = pass.moduli[index];
   const arith::Modulus q = pass.ring_moduli[index];
-  const typename A::Twiddle scalar = factor_of<A>(pass.scalars, blockIdx.z);
+  const typename A::Twiddle scalar = factor_of<A>(pass.lifted.scalars, blockIdx.z);
   begin_kernel();
   const unsigned first = blockIdx.x * 16 + threadIdx.x % 16;
   const std::uint64_t* in = pass.in[blockIdx.y / pass.batch].limb(blockIdx.y % pass.batch, 0, 0) + first;
   std::uint64_t* out = pass.out.limb(blockIdx.y, 0, blockIdx.z) + first;
   forward_columns<A, log_rows>(
-      [&](std::size_t row) {
-        std::uint64_t word = in[row_size * row];
-        if (pass.scales_plain) {
-          const std::uint64_t t = pass.plain.value();
-          word = reduce_once<1>(
-              word * pass.factor.operand - arith::multiply_high(word, pass.factor.quotient) * t, t);
-        }
-        const std::int64_t integer = pass.plain.centered(word);
-        const typename A::Value x = pass.reduces ? A::load(q.reduce_signed(integer), m)
-                                                 : load_integer<A>(static_cast<std::uint64_t>(integer), m);
-        return pass.scales ? A::multiply(x, A::expand(scalar, m), m) : x;
-      },
+      [&](std::size_t row) { return lifted_integer<A>(pass.lifted, in[row_size * row], scalar, q, m); },
       [&](std::size_t row, typename A::Value x) { out[row_size * row] = A::to_bits(x); },
       dynamic_shared<typename A::Value>(), pass.tables + std::size_t{index} * TableLayout(log_rows).size(),
       m);
@@ -88,18 +72,8 @@ void lift_columns(const Launcher& launcher, Arithmetic arithmetic, const PolyVie
             pass.in[i] = device_view(inputs.size() == 1 ? part.batches_of(inputs[i]) : inputs[i]);
           }
           pass.batch = static_cast<unsigned>(part.batches / inputs.size());
-          pass.plain = plain;
-          pass.factor = U64::twiddle(factor, plain);
-          pass.scales_plain = factor != 1;
-          pass.scales = !scalars.empty();
-          for (std::size_t i = 0; i < part.limbs; ++i) {
-            pass.reduces |= plain.value() > base.modulus(part.first_limb + i).value();
-          }
+          set_lifted<A>(pass.lifted, plain, factor, scalars, base, part);
           pass.limbs = limb_moduli(base, part.first_limb, part.limbs);
-          for (std::size_t i = 0; pass.scales && i < part.limbs; ++i) {
-            const std::size_t j = part.first_limb + i;
-            set_factor<A>(pass.scalars, i, scalars[j], base.modulus(j));
-          }
           pass.ring_moduli = launcher.tables->moduli();
           pass.moduli = tables.moduli.data();
           pass.tables = tables.forward.data();
