@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hemera._extras import how_to_install
 from hemera.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def new_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ParameterError("figures need matplotlib: pip install 'hemera[plots]'") from None
+        raise ParameterError(f"figures need matplotlib: {how_to_install('plots')}") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -52,7 +52,7 @@ def export_trees(
     if hasattr(model, "steps") and quantiser is None:
         model, quantiser = _of_pipeline(model)
     trees = model if isinstance(model, Ensemble) else read_model(model)
-    bins = Quantiser.of_model(trees) if quantiser is None else quantiser
+    bins = Quantiser.of_model(trees) if quantiser is None else quantiser.for_depth(trees.depth)
     params = parameters_for(parameters, trees, "packed", bins)
     integers = quantise(trees, bins, params.plain_modulus.bit_length())
     scores, count, _ = trees.features.shape
@@ -72,7 +72,9 @@ def export_trees(
         params,
         name=name,
         description=description,
-        encoding=TreeRows(bins, layout, trees.features[:, :, integers.nodes], integers.scale, integers.classes),
+        encoding=TreeRows(
+            bins, layout, trees.features[:, :, integers.nodes], integers.scale, integers.classes
+        ),
     )
 
 

@@ -118,7 +118,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         return whole("no_such_module" if module == "pyarrow" else module, group)
 
     monkeypatch.setattr(table_files, "extra", without_pyarrow)
-    with pytest.raises(ParameterError, match=r"pip install 'hemera\[parquet\]'"):
+    with pytest.raises(ParameterError, match=r"pip install pandas pyarrow \(in a clone"):
         logistic.read_table(tmp_path / "table.parquet", "a")
 
 

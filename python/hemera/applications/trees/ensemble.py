@@ -109,7 +109,7 @@ class Ensemble:
         if count == 0:
             raise ParameterError("the model has no trees; train it for at least one round")
         depth = max(1, *(tree.depth for own in trees for tree in own))
-        _require_depth(depth)
+        require_depth(depth)
         nodes, scores = (1 << depth) - 1, len(trees)
         features = np.zeros((scores, count, nodes), np.int64)
         thresholds = np.full((scores, count, nodes), np.inf)
@@ -149,11 +149,12 @@ class Ensemble:
         )
 
 
-def _require_depth(depth: int) -> None:
+def require_depth(depth: int) -> None:
+    """ParameterError for trees that are deeper than MAX_DEPTH."""
     if not 1 <= depth <= MAX_DEPTH:
         raise ParameterError(
             f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under encryption; "
-            f"train it with max_depth={MAX_DEPTH} or less (2 is fastest), and more rounds"
+            f"train it with max_depth={MAX_DEPTH} or less (--depth; 2 is fastest), and more rounds"
         )
 
 
@@ -165,15 +166,17 @@ def prepared(rows: NDArray[Any], single: bool, *, missing: bool = False) -> Floa
         raise ParameterError("the rows have infinite values; replace them before training and scoring")
     if not missing and np.isnan(values).any():
         raise ParameterError(
-            "the rows have missing values, and this model says no side for them; fill them in (scikit-learn's "
-            "SimpleImputer does) before training and scoring, or train with xgboost, LightGBM or "
-            "scikit-learn's HistGradientBoosting, which take them"
+            "the rows have missing values, which have no bin here; fill them in (scikit-learn's "
+            "SimpleImputer does), or score with a model that takes them (xgboost's, LightGBM's, "
+            "scikit-learn's HistGradientBoosting) and Quantiser.of_model(model) or "
+            "quantiser.with_missing_of(model)"
         )
     return np.asarray(values.astype(np.float32), dtype=np.float64) if single else values
 
 
 Comparisons = Callable[[Integers, Index], Flags]
-"""From features, shape (K, T), and the index of their nodes to which of the nodes go right, shape (rows, K, T)."""
+"""From features, shape (K, T), and the index of their nodes to which of the nodes go right, shape (rows, K,
+T)."""
 
 
 def descend(
@@ -205,7 +208,7 @@ def random_ensemble(
 ) -> Ensemble:
     """An ensemble of random comparisons with integer features from 0 to levels - 1, and random leaves: for
     measuring time, which does not depend on what a model says."""
-    _require_depth(depth)
+    require_depth(depth)
     random = np.random.default_rng(seed)
     nodes = (1 << depth) - 1
     return Ensemble(

@@ -2,13 +2,18 @@
 
 The client sends bits b_c = [bin >= c] of the feature of each node. With a node's split c known, the bit that
 decides it is sum_c m_c b_c, m_c the mask of the trees that split at c, so u = [goes right] takes plain
-products only. Where bins have two digits (`Quantiser.digit`), bin >= c is [upper >= c1 + 1] + ([upper >= c1] -
-[upper >= c1 + 1]) [lower >= c0], masked alike: one product of ciphertexts more. A missing value with a bit of
-its own is 0 in all others, so that bit's mask has the nodes that take it to the right. A tree is value = left + u (right - left): its last comparison is a plain product too, with
-right - left of two leaves in the mask's place, and the root of a tree of depth two is the one product of
-ciphertexts that it needs. Products of all groups of trees are one sum, divided and relinearized once
-(`Evaluator.dot`), and leaves that multiply nothing are one sum of plain products. (The paper multiplies five
-times, relinearizes and rotates seven times a sample: `paper.py`.)
+products only. Where bins have two digits (`Quantiser.digit`), bin >= c is
+
+    [upper >= c1 + 1] + ([upper >= c1] - [upper >= c1 + 1]) [lower >= c0],
+
+masked alike: one product of ciphertexts more. A missing value with a bit of its own is 0 in all others, and
+that bit's mask has the nodes that take it to the right.
+
+A tree is value = left + u (right - left): its last comparison is a plain product too, with right - left of
+two leaves in the mask's place, and the root of a tree of depth two is the one product of ciphertexts that it
+needs. Products of all groups of trees are one sum, divided and relinearized once (`Evaluator.dot`), and
+leaves that multiply nothing are one sum of plain products. (The paper multiplies five times, relinearizes and
+rotates seven times a sample: `paper.py`.)
 """
 
 from __future__ import annotations

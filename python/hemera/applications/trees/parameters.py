@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 import hemera
 from hemera.applications.trees.ensemble import Ensemble
 from hemera.applications.trees.offer import Workload
@@ -73,6 +75,8 @@ def parameters_for(
 def _plain_bits(model: Ensemble) -> int:
     """Bits that hold the model's scores in steps fine enough."""
     whole = math.ceil(math.log2(1 + bound(model.leaves, model.base))) + 2
-    if whole + _COARSE <= PLAIN_BITS:
+    is_integral = all(np.array_equal(own, np.rint(own)) for own in (model.leaves, model.base))
+    coarse, fine = (0, 0) if is_integral else (_COARSE, _FINE)
+    if whole + coarse <= PLAIN_BITS:
         return PLAIN_BITS
-    return max(PLAIN_BITS, min(whole + _FINE, _MOST_PLAIN_BITS))
+    return min(whole + fine, _MOST_PLAIN_BITS)

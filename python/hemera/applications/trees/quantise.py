@@ -65,8 +65,8 @@ class Quantiser:
         return self.most_edges // self.digit + self.digit - 1 + self.tells_missing
 
     def bits(self, bins: Integers) -> list[Integers]:
-        """The bits of bins, 0 or 1, of the same shape each: [upper digit >= c] for each c above 0, the same of
-        the lower digit, and whether the value is missing."""
+        """The bits of bins, 0 or 1, of the same shape each: [upper digit >= c] for each c above 0, the same
+        of the lower digit, and whether the value is missing."""
         upper, lower = np.divmod(np.maximum(bins, 0), self.digit)
         found = [upper >= c for c in range(1, self.most_edges // self.digit + 1)]
         found += [lower >= c for c in range(1, self.digit)]
@@ -98,10 +98,15 @@ class Quantiser:
             return found
         return np.where(np.isnan(values), np.asarray(self.missing, np.int64), found)
 
+    def binned(self, rows: NDArray[Any]) -> Floats:
+        """The bins as numbers to train on, NaN for missing values. Raises as `bins`."""
+        own = dataclasses.replace(self, missing=(_OWN_PLANE,) * len(self.edges)).bins(rows)
+        return np.where(own == _OWN_PLANE, np.nan, own)
+
     @classmethod
     def of_levels(cls, feature_count: int, levels: int) -> Quantiser:
         """For features that are integers from 0 to levels - 1: each is its own bin."""
-        return cls((np.arange(1.0, levels),) * feature_count, integral=True)._in_digits()
+        return cls((np.arange(1.0, levels),) * feature_count, integral=True)
 
     @classmethod
     def of_quantiles(cls, rows: NDArray[Any], bins: int) -> Quantiser:
@@ -117,7 +122,7 @@ class Quantiser:
         # Where values are missing, a model may tell all others from them: by an edge below these.
         lowest = np.where(np.isnan(values).any(axis=0), LOWEST, cuts[0])
         edges = np.concatenate([lowest[None], cuts])
-        return cls(tuple(np.unique(edges[:, f]) for f in range(edges.shape[1])))._in_digits()
+        return cls(tuple(np.unique(edges[:, f]) for f in range(edges.shape[1])))
 
     @classmethod
     def of_model(cls, model: Ensemble) -> Quantiser:
@@ -138,17 +143,14 @@ class Quantiser:
                     "Quantiser.of_quantiles(rows, bins=8).bins(rows)"
                 )
             edges.append(own)
-        return cls(tuple(edges), model.single)._in_digits(model.depth).with_missing_of(model)
-
-    def _in_digits(self, depth: int = 1) -> Quantiser:
-        """The same bins, in two digits where these are fewer bits and worth a product more."""
-        edges = self.most_edges
-        few = _ONE_DIGIT_DEEP if depth >= _DEEP else _ONE_DIGIT
-        return self if edges <= few else dataclasses.replace(self, digit=math.isqrt(edges) + 1)
+        return cls(tuple(edges), model.single).for_depth(model.depth).with_missing_of(model)
 
     def for_depth(self, depth: int) -> Quantiser:
-        """The same bins, told in the fewest bits for trees of this depth."""
-        return dataclasses.replace(self, digit=1)._in_digits(depth)
+        """The same bins, in two digits where these are so much fewer bits that they are worth one product
+        more in trees of this depth."""
+        edges = self.most_edges
+        one = edges <= (_ONE_DIGIT_DEEP if depth >= _DEEP else _ONE_DIGIT)
+        return dataclasses.replace(self, digit=1 if one else math.isqrt(edges) + 1)
 
     def with_missing_of(self, model: Ensemble) -> Quantiser:
         """The same bins, with missing values where a model of these features takes them.
@@ -158,7 +160,8 @@ class Quantiser:
         """
         if model.missing is None:
             return dataclasses.replace(self, missing=None)
-        # The bins of a missing value are those that go right where it does, and left where it does.
+        # A missing value's bin goes right where the value does, and left where it does. The lowest, the
+        # highest and that of 0 (LightGBM's) tell nothing of the model but that it takes them for these.
         least, beyond = [0] * len(self.edges), [len(own) + 1 for own in self.edges]
         for place, feature in np.ndenumerate(model.features):
             split = self.split(int(feature), float(model.thresholds[place]))
@@ -167,8 +170,11 @@ class Quantiser:
                 least[feature] = max(least[feature], split or len(self.edges[feature]) + 1)
             elif split:
                 beyond[feature] = min(beyond[feature], split)
-        bins = tuple(low if low < high else _OWN_PLANE for low, high in zip(least, beyond, strict=True))
-        return dataclasses.replace(self, missing=bins)
+        bins = []
+        for own, low, high in zip(self.edges, least, beyond, strict=True):
+            usual = (0, len(own), int(np.searchsorted(own, 0.0, side="right")))
+            bins.append(next((at for at in usual if low <= at < high), _OWN_PLANE))
+        return dataclasses.replace(self, missing=tuple(bins))
 
     def to_data(self) -> dict[str, Any]:
         """What JSON takes."""
@@ -310,8 +316,8 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
 
     Raises:
         MismatchError: when the quantiser is of other features.
-        ParameterError: when a threshold lies inside of a bin, missing values go elsewhere than the model takes
-            them, or leaves are too large for any step below 1.
+        ParameterError: when a threshold lies inside of a bin, missing values go elsewhere than the model
+            takes them, or leaves are too large for any step below 1.
     """
     if len(quantiser.edges) != model.feature_count:
         raise MismatchError(
@@ -327,14 +333,13 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
     missing = _missing(model, quantiser, splits)
     largest = (1 << (plain_bits - 2)) - 1
     for bits in range(plain_bits, -1, -1):
-        leaves = np.rint(model.leaves * 2.0**bits).astype(np.int64)
-        base = np.rint(model.base * 2.0**bits).astype(np.int64)
+        leaves, base = np.rint(model.leaves * 2.0**bits), np.rint(model.base * 2.0**bits)
         if bound(leaves, base) <= largest:
             return IntegerEnsemble(
                 model.features,
                 splits,
-                leaves,
-                base,
+                leaves.astype(np.int64),
+                base.astype(np.int64),
                 1 << bits,
                 quantiser.digit,
                 quantiser.tells_missing,
@@ -343,8 +348,9 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
                 model.classes,
             )
     raise ParameterError(
-        f"the model's scores reach {bound(leaves, base):.0f}, too large for a plaintext modulus of {plain_bits} "
-        "bits; take the parameters 'auto', which have as many as the model needs"
+        f"the model's scores reach {bound(leaves, base):.0f}, too large for a plaintext modulus of "
+        f"{plain_bits} bits; take parameters='auto' (--parameters auto), which have as many as the model "
+        "needs"
     )
 
 

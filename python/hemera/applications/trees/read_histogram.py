@@ -24,9 +24,7 @@ def from_histogram(model: Any) -> Ensemble:
     if not hasattr(model, "_predictors"):
         raise ParameterError(f"the {name} is not fitted; call fit first")
     if model.loss not in _LOSSES:
-        raise ParameterError(
-            f"the model's loss is {model.loss}; train with one of {', '.join(_LOSSES)}"
-        )
+        raise ParameterError(f"the model's loss is {model.loss}; train with one of {', '.join(_LOSSES)}")
     rounds = model._predictors
     scores = len(rounds[0]) if rounds else 0
     trees = [[_tree(stage[score].nodes) for stage in rounds] for score in range(scores)]

@@ -73,5 +73,5 @@ def _node(node: Mapping[str, Any]) -> Node:
         left=_node(node["left_child"]),
         right=_node(node["right_child"]),
         # Features that missed no value in training take a missing one for 0.
-        missing_right=0 >= threshold if node["missing_type"] == "None" else not node["default_left"],
+        missing_right=threshold <= 0 if node["missing_type"] == "None" else not node["default_left"],
     )

@@ -48,7 +48,7 @@ class Server:
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        bins = Quantiser.of_model(model) if quantiser is None else quantiser
+        bins = Quantiser.of_model(model) if quantiser is None else quantiser.for_depth(model.depth)
         params = parameters_for(parameters, model, workload, bins)
         self.model: IntegerEnsemble = quantise(model, bins, params.plain_modulus.bit_length())
         features = model.features
