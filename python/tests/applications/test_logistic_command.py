@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hemera.applications import logistic_regression as logistic
@@ -185,6 +187,29 @@ def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[s
     ]
     assert main(["train-logistic", *QUICK, *options]) == 1
     assert "weight" in capsys.readouterr().err
+
+
+def test_settings_that_the_message_names_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Classes so far apart that the default sigmoid diverges: told before any key is made, with settings that
+    work."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(600, 4))
+    labels = 5 * rows @ [2.6, -5, 1.5, 0] + random.logistic(size=600) > 0
+    table, told = tmp_path / "table.csv", tmp_path / "run.json"
+    lines = [",".join(f"{x:.4f}" for x in row) + f",{int(y)}" for row, y in zip(rows, labels, strict=True)]
+    table.write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
+    command = ["train-logistic", "--small", "--device", "cpu", "--table", str(table), "--label", "kind"]
+    assert main(command) == 1
+    shown = capsys.readouterr()
+    assert "making keys" not in shown.err
+    assert "diverges, beyond weight_bound = 4 (--weight-bound)" in shown.err
+    found = re.search(r"with (--degree .* --weight-bound \d+) it does", shown.err)
+    assert found
+    assert main([*command, *found[1].split(), "--json", str(told)]) == 0
+    run = json.loads(told.read_text())
+    assert run["difference"] < 1e-4
+    assert run["largest_logit"] < run["settings"]["interval"]
+    assert run["marks"][-1]["encrypted"]["accuracy"] > run["scikit_learn"][0]["accuracy"] - 0.02
 
 
 def test_what_is_not_installed_is_told_before_the_training(
