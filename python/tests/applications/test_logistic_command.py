@@ -58,7 +58,13 @@ def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["memory"]["keys"] == found["plan"]["bytes"]["keys"] < found["memory"]["device"]
     assert logistic.Settings(**found["settings"]).rates[0] > 0
     assert len(found["weights"][0]) == 32
-    assert figure.read_text(encoding="utf-8").startswith("<?xml")
+    drawn = figure.read_text(encoding="utf-8")
+    assert drawn.startswith("<?xml")
+    for text in ("mean logistic loss of a sample", "iteration (a mini-batch each)", "end of an epoch"):
+        assert f">{text}</text>" in drawn
+    # The encrypted and the clear losses have a colour each.
+    assert "stroke: #ff7f0e" in drawn
+    assert "fill: #1f77b4" in drawn
 
 
 def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:

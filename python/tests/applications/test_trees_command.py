@@ -70,7 +70,11 @@ def test_breast_cancer(tmp_path: Path, capsys: Any) -> None:
     assert "all, exactly" in shown.out
     assert "relinearizations" in shown.out
     assert "training in the clear" in shown.err
-    assert "</svg>" in plot.read_text()
+    drawn = plot.read_text()
+    for text in ("stage", "seconds, logarithmic", "operation", "ciphertexts that it makes, a sample"):
+        assert f">{text}</text>" in drawn
+    assert drawn.count(">packed, auto</text>") == 2  # a legend in each part
+    assert drawn.count(">0.1</text>") + drawn.count(">0.05</text>") >= 1
 
 
 def test_genome_by_both_circuits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,9 @@ def plot(path: str, runs: Sequence[Run]) -> None:
         ParameterError: when matplotlib is not installed, or does not know the format.
         FileError: when the file can not be written.
     """
-    figure = new_figure(10, 4)
+    figure = new_figure(11, 4.4)
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
     times, counts = figure.subplots(1, 2)
     width = 0.8 / len(runs)
     for index, run in enumerate(runs):
@@ -64,15 +66,17 @@ def plot(path: str, runs: Sequence[Run]) -> None:
             width,
             label=label,
         )
-    for axis, names, title in (
-        (times, STAGES, f"seconds for {runs[0].samples} samples"),
-        (counts, NAMES, "operations a sample"),
+    for axis, names, title, across, up in (
+        (times, STAGES, f"Time for {runs[0].samples} samples", "stage", "seconds, logarithmic"),
+        (counts, NAMES, "Operations", "operation", "ciphertexts that it makes, a sample"),
     ):
         axis.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names], fontsize=7)
-        axis.set_title(title)
+        axis.set(title=title, xlabel=across, ylabel=up)
         axis.grid(True, axis="y", alpha=0.3)
+        axis.legend(fontsize=7)
     times.set_yscale("log")
-    times.legend(fontsize=7)
+    times.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    times.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     save_figure(figure, path)
 
 
