@@ -342,8 +342,8 @@ def test_keys_that_are_refused(pair: tuple[Server, Client]) -> None:
 
 def test_offers_that_are_refused(pair: tuple[Server, Client]) -> None:
     offer = json.loads(pair[0].offer)
-    with pytest.raises(FormatError, match="format 'hemera trees 2'"):
-        Client(json.dumps(offer | {"format": "hemera trees 2"}).encode())
+    with pytest.raises(FormatError, match="format 'hemera trees 3'"):
+        Client(json.dumps(offer | {"format": "hemera trees 3"}).encode())
     for damaged in (b"\x00", b"{}", json.dumps(offer | {"layout": {"a": 1}}).encode()):
         with pytest.raises(FormatError, match="not an offer"):
             Client(damaged)

@@ -20,7 +20,7 @@ from hemera.applications.trees.quantise import Quantiser
 from hemera.errors import FormatError
 
 Workload = Literal["packed", "paper"]
-_FORMAT = "hemera trees 1"
+_FORMAT = "hemera trees 2"
 
 
 @dataclass(frozen=True)
