@@ -23,7 +23,7 @@ from hemera.applications.trees import (
     read_model,
     server,
 )
-from hemera.applications.trees.ensemble import Ensemble
+from hemera.applications.trees.ensemble import Ensemble, Node
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
@@ -135,6 +135,17 @@ def test_bins_of_the_users_with_missing_values() -> None:
     assert np.abs(found / asking.scale - decided).max() <= 9.1 / 2 / asking.scale
     with pytest.raises(ParameterError, match="with_missing_of"):
         score(model, quantiser, data[:50], parameters=small(5))
+
+
+def test_nodes_that_missing_values_alone_leave_to_the_right() -> None:
+    """Trees that tell what is missing from all that is there, at a place where no tree compares values."""
+    inner = Node(feature=0, threshold=np.inf, left=Node(2.0), right=Node(5.0), missing_right=True)
+    root = Node(feature=1, threshold=0.0, left=Node(1.0), right=inner, missing_right=False)
+    model = Ensemble.of([[root, root]], [0.5], feature_count=2, single=False, classes=0)
+    rows = np.array([[7.0, -1.0], [7.0, 1.0], [np.nan, 1.0], [np.nan, np.nan]])
+    own, asking, found = score(model, None, rows)
+    assert own.model.nodes.tolist() == [0, 2]
+    np.testing.assert_array_equal(found[:, 0] / asking.scale, [2.5, 4.5, 10.5, 2.5])
 
 
 def test_the_published_model_and_samples() -> None:
