@@ -187,6 +187,16 @@ def test_at_secure_parameters_of_its_own() -> None:
     np.testing.assert_array_equal(found, own.model.scores(rows))
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+def test_secure_parameters_have_room_for_two_digits(depth: int) -> None:
+    model = random_ensemble(2, 30, depth, feature_count=20, levels=60, seed=8)
+    rows = np.random.default_rng(8).integers(0, 60, (40, 20))
+    own, asking, found = score(model, Quantiser.of_levels(20, 60), rows, parameters="auto")
+    assert own.params.security_bits >= 128
+    assert asking._offer.quantiser.digit == 8
+    assert np.abs(found / asking.scale - model.scores(rows)).max() <= 31 / 2 / asking.scale
+
+
 @pytest.mark.parametrize("name", ["8192-218", "8192-214", "16384-438", "16384-430"])
 def test_the_papers_circuit(name: str) -> None:
     model = random_ensemble(11, 128, 2, feature_count=300, levels=3, seed=1)
