@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hemera._extras import how_to_install
 from hemera.applications import logistic_regression as logistic
 from hemera.cli import main
 from hemera.errors import ParameterError
@@ -224,7 +225,7 @@ def test_what_is_not_installed_is_told_before_the_training(
     pytest.importorskip("pandas")
 
     def missing(module: str, group: str) -> None:
-        raise ParameterError(f"this needs {module}: pip install 'hemera[{group}]'")
+        raise ParameterError(f"this needs {module}: {how_to_install(group)}")
 
     def trains(*_: object, **__: object) -> None:
         raise AssertionError("it began")
@@ -232,4 +233,4 @@ def test_what_is_not_installed_is_told_before_the_training(
     monkeypatch.setattr("hemera.applications.logistic_regression.run.extra", missing)
     monkeypatch.setattr("hemera.applications.logistic_regression.run.Client", trains)
     assert main(["train-logistic", "--small", "--device", "cpu"]) == 1
-    assert "pip install 'hemera[applications]'" in capsys.readouterr().err
+    assert "pip install '.[applications]'" in capsys.readouterr().err

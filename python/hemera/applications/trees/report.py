@@ -7,7 +7,7 @@ from functools import partial
 
 from rich.console import Console
 
-from hemera._figures import new_figure, save_figure
+from hemera._figures import new_figure, save_figure, use_logarithms
 from hemera._run_table import RunTable
 from hemera.applications.trees.counting import NAMES
 from hemera.applications.trees.pipeline import STAGES, Run
@@ -47,8 +47,6 @@ def plot(path: str, runs: Sequence[Run]) -> None:
         FileError: when the file can not be written.
     """
     figure = new_figure(11, 4.4)
-    from matplotlib.ticker import LogLocator, StrMethodFormatter
-
     times, counts = figure.subplots(1, 2)
     width = 0.8 / len(runs)
     for index, run in enumerate(runs):
@@ -74,9 +72,7 @@ def plot(path: str, runs: Sequence[Run]) -> None:
         axis.set(title=title, xlabel=across, ylabel=up)
         axis.grid(True, axis="y", alpha=0.3)
         axis.legend(fontsize=7)
-    times.set_yscale("log")
-    times.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    times.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    use_logarithms(times)
     save_figure(figure, path)
 
 
