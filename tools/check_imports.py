@@ -29,6 +29,7 @@ ROWS = (
         "_array_protocols",
         "_device",
         "_encoding",
+        "_extras",
         "_machine",
         "_progress",
         "_source",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hemera._extras import how_to_install
 from hemera.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["new_figure", "save_figure"]
+__all__ = ["new_figure", "save_figure", "use_logarithms"]
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -22,8 +24,17 @@ def new_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ParameterError("figures need matplotlib: pip install 'hemera[plots]'") from None
+        raise ParameterError(f"figures need matplotlib: {how_to_install('plots')}") from None
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def use_logarithms(axes: Axes) -> None:
+    """Make the vertical axis logarithmic, with numbers at 1, 2 and 5 of each decade."""
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:

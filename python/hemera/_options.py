@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,22 @@ from hemera.errors import FileError
 
 Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
 """Where options are added."""
+
+
+_NEGATIVE = re.compile(r"-\.?\d[^=]*")
+
+
+def joined(arguments: Sequence[str]) -> list[str]:
+    """Arguments with lists that begin with a minus, "--interval", "-8,8", as "--interval=-8,8": argparse
+    takes "-8" for a number and "-8,8" for an option."""
+    found: list[str] = []
+    for argument in arguments:
+        follows_option = found and found[-1].startswith("--") and found[-1] != "--" and "=" not in found[-1]
+        if follows_option and "," in argument and _NEGATIVE.fullmatch(argument):
+            found[-1] += f"={argument}"
+        else:
+            found.append(argument)
+    return found
 
 
 def positive(text: str) -> int:

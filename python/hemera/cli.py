@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from hemera import __version__
+from hemera import __version__, _options
 from hemera.commands import (
     bench,
     client,
@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 for an error that Hemera reports, said on standard error; 130 when interrupted.
         (Wrong usage exits with 2 by argparse.)
     """
-    options = make_parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = make_parser().parse_args(_options.joined(given))
     try:
         status: int = options.run(options)
     except Error as error:

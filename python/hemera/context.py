@@ -6,6 +6,7 @@ import functools
 import numbers
 import operator
 import threading
+import warnings
 import weakref
 from collections.abc import Iterable
 from typing import Any
@@ -54,7 +55,7 @@ class Context:
         storage: how switching keys (of relinearization, rotations, bootstrapping) are kept in a GPU's memory:
             "eight-byte", or "six-byte", which takes a quarter less memory and traffic and needs ciphertext,
             special and key primes below 2^48. Files and results have the same bits. On the CPU both are the
-            same.
+            same, and "six-byte" warns of it (UserWarning).
 
     Raises:
         DeviceError: for a device that is not there; the message says why and what there is. Also for a GPU
@@ -110,6 +111,11 @@ class Context:
             None if stream is None else stream_handle(stream),
             storage == "six-byte",
         )
+        if storage != self.storage:
+            warnings.warn(
+                f"storage={storage!r} is of GPUs: on {self.device!r} keys are kept as {self.storage!r}",
+                stacklevel=3,
+            )
         self._lock = threading.Lock()
         # The contexts of all devices by name, held weakly; each holds those that it made.
         self._family: weakref.WeakValueDictionary[str, Context] = weakref.WeakValueDictionary()
@@ -489,7 +495,10 @@ class Context:
         with self._lock:
             found = self._family.get(name)
             if found is None:
-                found = Context(self._params, name, storage=self._storage)
+                # The CPU has one storage, of which this context's user was told.
+                storage = "eight-byte" if name == "cpu" else self._storage
+                found = Context(self._params, name, storage=storage)
+                found._storage = self._storage
                 found._family, found._lock = self._family, self._lock
                 self._family[name] = found
                 self._made.append(found)
@@ -502,15 +511,17 @@ class Context:
         own."""
         if params.rescaling == self._params.rescaling:
             return self
-        return Context(
+        found = Context(
             params,
             self.device,
             threads=self._threads,
             memory_limit=self._memory_limit,
             stream=self._stream,
             multiplier=self._multiplier,
-            storage=self._storage,
+            storage=self.storage,
         )
+        found._storage = self._storage
+        return found
 
     def _copy_of(self, stored: Stored) -> Any:
         core = _core.copy_to(self._native, stored._native)

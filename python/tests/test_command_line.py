@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import hemera as hm
+from hemera._options import joined
 from hemera.bench import operations
 from hemera.cli import main
 
@@ -100,6 +101,16 @@ def test_params_of_ckks_take_ranges_and_shares(capsys: Any) -> None:
     assert any("others see" in reason for reason in found["why"])
 
 
+def test_lists_may_begin_with_a_minus(capsys: Any) -> None:
+    one = ["params", "ckks", "--json", "-", "--rotations"]
+    assert run_json(capsys, *one[:2], "--rotations", "-1,2") == run_json(capsys, *one[:2], "--rotations=-1,2")
+    assert run_json(capsys, *one[:2], "--rotations", "-1,2")["rotations"] == [-1, 2]
+    # A program's own arguments stay as they are.
+    for arguments in (["bench", "--", "-1,2"], ["--a=1", "-1,2"], ["-1,2"], ["--a", "-x,2"], ["--a", "-1"]):
+        assert joined(arguments) == arguments
+    assert joined(["--a", "-.5,1", "--b"]) == ["--a=-.5,1", "--b"]
+
+
 def test_plan_of_a_bootstrap(capsys: Any) -> None:
     arguments = ["plan", "bootstrap", "test-40", "--slots", "64"]
     assert main([*arguments, "--time", "--device", "cpu", "--threads", "1"]) == 0
@@ -122,6 +133,7 @@ def test_plan_of_functions_and_matrices(capsys: Any) -> None:
     found = run_json(capsys, "plan", "function", "sigmoid", "--interval=-8,8", "--bits", "16")
     assert found["depth"] == hm.circuits.sigmoid((-8, 8), bits=16).depth
     assert [key["kind"] for key in found["keys"]] == ["relinearization"]
+    assert run_json(capsys, "plan", "function", "sigmoid", "--interval", "-8,8", "--bits", "16") == found
     assert run_json(capsys, "plan", "function", "gelu", "--degree", "7")["depth"] == 3
     assert run_json(capsys, "plan", "function", "sign", "--gap", "0.1", "--bits", "8")["depth"] > 4
     assert run_json(capsys, "plan", "function", "maximum", "--bits", "6", "--depth", "15")["level"] == 15
@@ -235,6 +247,17 @@ def test_bench(capsys: Any) -> None:
         "2",
     )
     assert [(row["operation"], row["batch"]) for row in one["rows"]] == [("add", 2)]
+
+
+def test_bench_at_degrees_that_hold_little(capsys: Any) -> None:
+    """4096 holds a product of BFV with a smaller plaintext modulus; what is refused drops no other row."""
+    add = ["--operation", "add", "--seconds", "0.001"]
+    found = run_json(capsys, "bench", "--degrees", "1024,4096", *add)
+    assert {(row["scheme"], row["n"]) for row in found["rows"]} >= {("bfv", 4096), ("bgv", 4096)}
+    assert all(row["n"] == 4096 and row["log_modulus"] < 109 for row in found["rows"])
+    with pytest.raises(AssertionError):
+        run_json(capsys, "bench", "--degrees", "1024", *add)
+    assert capsys.readouterr().err.count("no secure parameters with a product at degree 1024") == 6
 
 
 def test_installed_command() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import hemera as hm
 import security_table as table
 from hemera.parameters import max_log_modulus
 
@@ -89,3 +90,14 @@ def test_rules(rows: list[dict[str, Any]], bits: int | None) -> None:
 def test_the_largest_modulus_is_the_entry() -> None:
     rows = [row("dual_mitm", 150 - step, log_modulus=1000 + step) for step in (0, 5, 20)]
     assert table.derive(rows) == [(16, 192, 128, 1005)]
+
+
+def test_refusals_say_which_table_refuses() -> None:
+    """SEAL's default for N = 8192 has 128 bits by the table of 2018, which is not the one asked for."""
+    sizes = {"degree": 8192, "prime_bits": [43, 43, 44, 44], "special_bits": [44], "digits": 4}
+    words = "by the table of 2018 alone, and by that of 2024 less than the 128 bits asked for: log2"
+    with pytest.raises(hm.errors.SecurityError, match=words):
+        hm.bfv.Parameters.from_bits(plain_modulus=786433, **sizes)
+    sizes |= {"prime_bits": [49] * 6, "special_bits": [49], "digits": 6}
+    with pytest.raises(hm.errors.SecurityError, match="have security below 128, less than the 128 bits"):
+        hm.bfv.Parameters.from_bits(plain_modulus=786433, **sizes)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,7 +19,8 @@ def parameters(bits: int) -> hm.ckks.Parameters:
 
 
 def test_six_bytes_change_nothing_on_a_cpu() -> None:
-    ctx = hm.Context(parameters(46), "cpu", storage="six-byte")
+    with pytest.warns(UserWarning, match=r"'six-byte' is of GPUs: on 'cpu' keys are kept as 'eight-byte'"):
+        ctx = hm.Context(parameters(46), "cpu", storage="six-byte")
     assert ctx.storage == "eight-byte"
     assert ctx.on("cpu") is ctx
     sk = ctx.generate_secret_key()
@@ -29,6 +33,18 @@ def test_six_bytes_change_nothing_on_a_cpu() -> None:
     assert bytes((x * x).rotate(1)) == bytes((there * there).rotate(1))
 
 
+@pytest.mark.parametrize("scheme", [hm.bfv, hm.bgv])
+def test_another_storage_than_was_asked_for_is_told(scheme: Any) -> None:
+    params = scheme.Parameters.for_circuit(1, plain_bits=20)
+    with pytest.warns(UserWarning, match="kept as 'eight-byte'") as told:
+        assert hm.Context(params, "cpu", storage="six-byte").storage == "eight-byte"
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hm.Context(params, "cpu").on("cpu").storage == "eight-byte"
+
+
+@pytest.mark.filterwarnings("ignore:storage=")
 def test_primes_must_fit_on_every_device() -> None:
     for name in ("six-byte", "eight-byte"):
         assert hm.Context(parameters(48), "cpu", storage=name)

@@ -115,8 +115,12 @@ void check_security(const Parameters& parameters) {
   if (found >= least) return;
   const std::string reason = why_less(parameters.degree(), parameters.log_union() + parameters.log_special(),
                                       parameters.literal().secret, parameters.literal().sigma, *wanted);
-  throw SecurityError("these parameters have security " + name(found) + ", less than the " +
-                      std::to_string(*wanted) + " bits asked for: " + reason +
+  const std::string class_of =
+      found == Security::at_least_128_2018
+          ? "have 128 bits of security by the table of 2018 alone, and by that of 2024 less than the "
+          : "have security " + name(found) + ", less than the ";
+  throw SecurityError("these parameters " + class_of + std::to_string(*wanted) +
+                      " bits asked for: " + reason +
                       "; use a larger degree or a smaller modulus, or pass security=None to accept it");
 }
 

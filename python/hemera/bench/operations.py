@@ -42,6 +42,8 @@ OPERATIONS = (
 )
 PLAIN_BITS = 20
 SCALE_BITS = 40
+_FEWER_BITS = 6
+"""Of plaintext modulus or scale, at most, where a degree allows no product with these."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     rows: list[Row] = []
     progress = Console(stderr=True)
+    refused: list[str] = []
     for scheme in options.scheme or SCHEMES:
         for degree in options.degrees:
-            params = deepest(scheme, degree)
+            try:
+                params = deepest(scheme, degree)
+            except ParameterError as error:
+                refused.append(str(error))
+                progress.print(f"left out: {error}", markup=False, highlight=False, soft_wrap=True)
+                continue
             with progress.status(f"{scheme.upper()} at N = {degree}"):
                 rows.extend(measure(params, options))
+    if not rows:
+        raise ParameterError("; ".join(refused) or "no degree was given; see --degrees")
     show(rows, Console(stderr=options.json == "-"))
     if options.json:
         _options.write_json(
@@ -99,33 +109,39 @@ def run(options: argparse.Namespace) -> int:
 
 
 def deepest(scheme: str, degree: int) -> Parameters:
-    """The parameters of the deepest circuit that 128-bit security allows at this degree.
+    """The parameters of the deepest circuit that 128-bit security allows at this degree. Where that is none,
+    those of one product with the largest plaintext modulus, or scale, that allows it.
 
     Raises:
         ParameterError: when the degree allows none.
     """
     best: Parameters | None = None
     depth = 0
-    while True:
-        depth += 1
-        try:
-            found = _for_depth(scheme, depth, degree)
-        except ParameterError:
-            break
-        if found.degree != degree:
-            break
-        best = found
+    while found := _for_depth(scheme, depth + 1, degree, 0):
+        best, depth = found, depth + 1
+    for fewer in range(1, _FEWER_BITS + 1):
+        best = best or _for_depth(scheme, 1, degree, fewer)
     if best is None:
-        raise ParameterError(f"{scheme.upper()} has no secure parameters with a product at degree {degree}")
+        raise ParameterError(
+            f"{scheme.upper()} has no secure parameters with a product at degree {degree}; take --degrees of "
+            "8192 and more"
+        )
     return best
 
 
-def _for_depth(scheme: str, depth: int, degree: int) -> Parameters:
-    if scheme == "ckks":
-        return hemera.ckks.Parameters.for_circuit(depth, scale_bits=SCALE_BITS, range_bits=10, degree=degree)
-    if scheme == "bfv":
-        return hemera.bfv.Parameters.for_circuit(depth, plain_bits=PLAIN_BITS, degree=degree)
-    return hemera.bgv.Parameters.for_circuit(depth, plain_bits=PLAIN_BITS, degree=degree)
+def _for_depth(scheme: str, depth: int, degree: int, fewer_bits: int) -> Parameters | None:
+    """Parameters of exactly this degree; None where there are none."""
+    try:
+        if scheme == "ckks":
+            found: Parameters = hemera.ckks.Parameters.for_circuit(
+                depth, scale_bits=SCALE_BITS - fewer_bits, range_bits=10, degree=degree
+            )
+        else:
+            kind = hemera.bfv.Parameters if scheme == "bfv" else hemera.bgv.Parameters
+            found = kind.for_circuit(depth, plain_bits=PLAIN_BITS - fewer_bits, degree=degree)
+    except ParameterError:
+        return None
+    return found if found.degree == degree else None
 
 
 def measure(params: Parameters, options: argparse.Namespace) -> Iterator[Row]:

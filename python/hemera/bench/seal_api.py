@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hemera._extras import how_to_install
 from hemera.errors import Error
 
 # The wheel's SCHEME_TYPE names BFV and CKKS only; SEAL 4 numbers its schemes 1, 2 and 3.
@@ -19,7 +20,7 @@ def seal_api(purpose: str = "comparing with SEAL") -> Any:
     try:
         import tenseal.sealapi
     except ImportError as error:
-        raise Error(f"{purpose} needs the tenseal package: pip install 'hemera[bench]'") from error
+        raise Error(f"{purpose} needs the tenseal package: {how_to_install('bench')}") from error
     return tenseal.sealapi
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from hemera import _options
+from hemera._extras import how_to_install
 from hemera.applications.trees.parameters import PARAMETERS
 from hemera.errors import FileError, FormatError, ParameterError
 from hemera.serving import LinearModel, Package, export_linear, export_trees
@@ -109,7 +110,7 @@ def _from_joblib(path: Path) -> Any:
     try:
         joblib = importlib.import_module("joblib")
     except ImportError:
-        raise ParameterError("joblib files need scikit-learn: pip install 'hemera[demo]'") from None
+        raise ParameterError(f"joblib files need scikit-learn: {how_to_install('demo')}") from None
     try:
         return joblib.load(path)
     except OSError as error:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
+import numpy as np
 from rich.console import Console
 
 from hemera import _machine, _options
 from hemera._progress import StageProgress
 from hemera.applications.trees import paper, pipeline, report, tables, training
-from hemera.applications.trees.ensemble import Ensemble, random_ensemble
+from hemera.applications.trees.ensemble import MAX_DEPTH, Ensemble, random_ensemble, require_depth
 from hemera.applications.trees.offer import Workload
 from hemera.applications.trees.parameters import PARAMETERS
 from hemera.applications.trees.quantise import Quantiser
@@ -37,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='what trains (default: the first that is installed); "random": random comparisons, for timing',
     )
     parser.add_argument("--trees", type=_options.positive, default=paper.TREES, help="a score (default: 128)")
-    parser.add_argument("--depth", type=_options.positive, default=2, help="of the trees (default: 2)")
+    parser.add_argument(
+        "--depth", type=_options.positive, default=2, help=f"of the trees, up to {MAX_DEPTH} (default: 2)"
+    )
     parser.add_argument("--bins", type=_options.positive, default=4, help="of a real feature (default: 4)")
     parser.add_argument("--samples", type=_options.positive, help="held-out rows to score (default: all)")
     parser.add_argument(
@@ -114,17 +118,24 @@ def run(options: argparse.Namespace) -> int:
 def _model(options: argparse.Namespace, table: tables.Table) -> tuple[Ensemble, Quantiser]:
     """The model on the table's values, and the bins that a client makes of them."""
     features = table.train.shape[1]
+    has_missing = bool(np.isnan(table.train).any() or np.isnan(table.held_out).any())
+    if table.model is not None:
+        if options.model or options.trainer != "auto":
+            raise ParameterError(
+                f"{options.data} comes with its model; leave out --model and --trainer, or take another table"
+            )
+        return table.model, Quantiser.of_levels(features, table.levels or 1)
     if options.model:
         model = read_model(options.model)
         if model.feature_count != features:
             raise MismatchError(
                 f"the model has {model.feature_count} features, and {options.data} has {features}; give the "
-                "table "
-                "that it was trained on with --data"
+                "table that it was trained on with --data"
             )
         if table.levels:
             return model, Quantiser.of_levels(features, table.levels)
-        return model, Quantiser.of_model(model)
+        own = Quantiser.of_model(model)
+        return model, own if has_missing else dataclasses.replace(own, missing=None)
     if table.levels:
         quantiser = Quantiser.of_levels(features, table.levels)
     else:
@@ -140,13 +151,14 @@ def _model(options: argparse.Namespace, table: tables.Table) -> tuple[Ensemble, 
             seed=options.seed,
         )
     else:
-        fitted = training.train(
+        require_depth(options.depth)
+        model = training.train(
             options.trainer,
-            quantiser.bins(table.train),
+            quantiser.binned(table.train),
             table.train_labels,
             trees=options.trees,
             depth=options.depth,
             seed=options.seed,
         )
-        model = read_model(fitted)
-    return quantiser.of_values(model), quantiser
+    model = quantiser.of_values(model)
+    return model, quantiser.with_missing_of(model) if has_missing else quantiser

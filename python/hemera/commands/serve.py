@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from hemera import _options
+from hemera._extras import how_to_install
 from hemera.errors import ParameterError
 
 _UNITS = {"": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}
@@ -145,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
         from hemera.serving.service import Home, Service
         from hemera.serving.settings import Settings
     except ImportError as error:
-        raise ParameterError(f"{error.name} is not installed: pip install 'hemera[serving]'") from None
+        raise ParameterError(f"{error.name} is not installed: {how_to_install('serving')}") from None
     home = Home(options.home)
     if options.add_model:
         print(home.add_model(options.add_model).name)

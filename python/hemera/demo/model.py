@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera._extras import how_to_install
 from hemera.errors import ParameterError
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,7 @@ def _sklearn(module: str) -> Any:
     try:
         return importlib.import_module(f"sklearn.{module}")
     except ImportError:
-        raise ParameterError("the demo needs scikit-learn: pip install 'hemera[demo]'") from None
+        raise ParameterError(f"the demo needs scikit-learn: {how_to_install('demo')}") from None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import errors
+from hemera._extras import how_to_install
 from hemera.ciphertext import Ciphertext
 from hemera.context import Context
 from hemera.errors import FormatError, MismatchError, ParameterError
@@ -143,7 +144,7 @@ class Client:
     Raises:
         ParameterError: without a token, or for an address that is none.
         FileError, FormatError: for files that can not be read.
-        ImportError: without httpx, of `pip install 'hemera[serving]'`.
+        ImportError: without httpx (`pip install httpx`).
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class Client:
         try:
             import httpx
         except ImportError:
-            raise ImportError("hm.Client needs httpx: pip install 'hemera[serving]'") from None
+            raise ImportError(f"hm.Client needs httpx: {how_to_install('serving', 'httpx')}") from None
         token = token or os.environ.get("HEMERA_TOKEN")
         if not token:
             raise ParameterError("a server's client needs its token: Client(url, token=...), or HEMERA_TOKEN")

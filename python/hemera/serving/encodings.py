@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.applications.trees.layout import Layout
-from hemera.applications.trees.quantise import MAX_EDGES, Quantiser
+from hemera.applications.trees.quantise import Quantiser
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, integer, real
@@ -188,7 +188,7 @@ class TreeRows(Encoding):
     quantiser: Quantiser
     layout: Layout
     features: NDArray[np.int64]
-    """Shape (scores, trees, nodes): what each node compares."""
+    """Shape (scores, trees, nodes): what each node compares, where any tree has one."""
     scale: int
     """Integer scores are the model's times this."""
     classes: int
@@ -206,10 +206,7 @@ class TreeRows(Encoding):
         found = []
         for node in range(self.features.shape[2]):
             compared = bins[:, self.features[:, :, node]]
-            found += [
-                self.layout.pack((compared >= c).astype(np.int64))
-                for c in range(1, self.quantiser.planes + 1)
-            ]
+            found += [self.layout.pack(bit) for bit in self.quantiser.bits(compared)]
         return np.asarray(np.stack(found).swapaxes(0, 1).reshape(-1, self.layout.degree))
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
@@ -226,9 +223,7 @@ class TreeRows(Encoding):
         layout = self.layout
         return {
             "kind": self.kind,
-            "edges": [own.tolist() for own in self.quantiser.edges],
-            "single": self.quantiser.single,
-            "integral": self.quantiser.integral,
+            **self.quantiser.to_data(),
             "degree": layout.degree,
             "lanes": layout.lanes,
             "samples": layout.samples,
@@ -240,11 +235,11 @@ class TreeRows(Encoding):
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> TreeRows:
         features = np.asarray(data["features"])
-        edges = tuple(np.asarray(own, np.float64).reshape(-1) for own in data["edges"])
+        quantiser = Quantiser.from_data(data)
         if features.ndim != 3 or features.dtype.kind != "i" or features.size == 0:
             raise FormatError("the trees' features are damaged")
-        if features.min() < 0 or features.max() >= len(edges) or max(map(len, edges)) > MAX_EDGES:
-            raise FormatError("the trees compare features that are not there, or with too many edges")
+        if features.min() < 0 or features.max() >= len(quantiser.edges):
+            raise FormatError("the trees compare features that are not there")
         degree = integer(data["degree"], "degree", 1 << 10, 1 << 17)
         lanes = integer(data["lanes"], "lanes", 1, degree // 2)
         scores, trees = features.shape[:2]
@@ -252,7 +247,7 @@ class TreeRows(Encoding):
         if degree & (degree - 1) or lanes & (lanes - 1) or samples * scores > degree // 2 // lanes:
             raise FormatError("the trees' layout does not fit its degree")
         return cls(
-            Quantiser(edges, bool(data["single"]), bool(data["integral"])),
+            quantiser,
             Layout(degree, scores, trees, samples, lanes, samples),
             features.astype(np.int64),
             integer(data["scale"], "a scale", 1, 1 << 62),

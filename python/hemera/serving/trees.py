@@ -52,13 +52,13 @@ def export_trees(
     if hasattr(model, "steps") and quantiser is None:
         model, quantiser = _of_pipeline(model)
     trees = model if isinstance(model, Ensemble) else read_model(model)
-    bins = Quantiser.of_model(trees) if quantiser is None else quantiser
-    params = parameters_for(parameters, trees, "packed")
+    bins = Quantiser.of_model(trees) if quantiser is None else quantiser.for_depth(trees.depth)
+    params = parameters_for(parameters, trees, "packed", bins)
     integers = quantise(trees, bins, params.plain_modulus.bit_length())
-    scores, count, nodes = trees.features.shape
+    scores, count, _ = trees.features.shape
     layout = Layout.choose(params.degree, scores, count, samples, trees.depth)
     layout = replace(layout, samples=layout.width)
-    planes = layout.groups * nodes * integers.planes
+    planes = layout.groups * len(integers.nodes) * integers.planes
     recorder = Recorder("bfv", [Form(params.degree, (planes,))])
     # The recorder has the operations of an evaluator that the circuit uses.
     circuit = PackedCircuit(cast(Evaluator, recorder), integers, layout)
@@ -72,7 +72,9 @@ def export_trees(
         params,
         name=name,
         description=description,
-        encoding=TreeRows(bins, layout, trees.features, integers.scale, integers.classes),
+        encoding=TreeRows(
+            bins, layout, trees.features[:, :, integers.nodes], integers.scale, integers.classes
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 tables, each with rows and the margins that its library gives for them. Needs both libraries:
 
     pip install xgboost lightgbm scikit-learn
-    python python/tests/applications/make_tree_models.py
+    python python/tests/applications/make_tree_models.py [holes]
 
 The committed files are of xgboost 3.2.0, LightGBM 4.7.0 and scikit-learn 1.9.1 (each says so itself).
 """
@@ -10,15 +10,19 @@ The committed files are of xgboost 3.2.0, LightGBM 4.7.0 and scikit-learn 1.9.1 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import lightgbm
+import numpy as np
 import sklearn
 import xgboost
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 ROWS = 40
+MISSING = 0.2
+"""Part of the values of the tables with holes."""
 
 
 def write(name: str, library: Any, how: str, model: dict[str, Any], rows: Any, margins: Any) -> None:
@@ -66,7 +70,26 @@ def main() -> None:
             rows[0, root["split_feature"]] = root["threshold"]
             margins = light.predict(rows, raw_score=True)
             write(f"lightgbm-{table}-{depth}", lightgbm, how, model, rows, margins)
+    with_holes()
+
+
+def with_holes() -> None:
+    """Models of depth 6, trained and asked with missing values (NaN in the files), which each node takes to a
+    side of its own."""
+    random = np.random.default_rng(0)
+    data, target = load_breast_cancer(return_X_y=True)
+    data[random.random(data.shape) < MISSING] = np.nan
+    rows = data[:: len(data) // ROWS][:ROWS].copy()
+    rows[0] = np.nan
+    how = f"load_breast_cancer with {MISSING:.0%} of the values missing, n_estimators=8, max_depth=6"
+    boosted = xgboost.XGBClassifier(n_estimators=8, max_depth=6).fit(data, target)
+    model = json.loads(bytes(boosted.get_booster().save_raw("json")))
+    margins = boosted.predict(rows, output_margin=True)
+    write("xgboost-holes-6", xgboost, how, model, rows, margins)
+    light = lightgbm.LGBMClassifier(n_estimators=8, max_depth=6, verbose=-1).fit(data, target)
+    margins = light.predict(rows, raw_score=True)
+    write("lightgbm-holes-6", lightgbm, how, light.booster_.dump_model(), rows, margins)
 
 
 if __name__ == "__main__":
-    main()
+    with_holes() if sys.argv[1:] == ["holes"] else main()

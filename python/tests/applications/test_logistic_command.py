@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from hemera._extras import how_to_install
 from hemera.applications import logistic_regression as logistic
 from hemera.cli import main
 from hemera.errors import ParameterError
@@ -56,7 +59,13 @@ def test_small_run_with_json_and_plot(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found["memory"]["keys"] == found["plan"]["bytes"]["keys"] < found["memory"]["device"]
     assert logistic.Settings(**found["settings"]).rates[0] > 0
     assert len(found["weights"][0]) == 32
-    assert figure.read_text(encoding="utf-8").startswith("<?xml")
+    drawn = figure.read_text(encoding="utf-8")
+    assert drawn.startswith("<?xml")
+    for text in ("mean logistic loss of a sample", "iteration (a mini-batch each)", "end of an epoch"):
+        assert f">{text}</text>" in drawn
+    # The encrypted and the clear losses have a colour each.
+    assert "stroke: #ff7f0e" in drawn
+    assert "fill: #1f77b4" in drawn
 
 
 def test_plan_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,13 +196,36 @@ def test_training_that_leaves_the_interval_fails(capsys: pytest.CaptureFixture[s
     assert "weight" in capsys.readouterr().err
 
 
+def test_settings_that_the_message_names_train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Classes so far apart that the default sigmoid diverges: told before any key is made, with settings that
+    work."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(600, 4))
+    labels = 5 * rows @ [2.6, -5, 1.5, 0] + random.logistic(size=600) > 0
+    table, told = tmp_path / "table.csv", tmp_path / "run.json"
+    lines = [",".join(f"{x:.4f}" for x in row) + f",{int(y)}" for row, y in zip(rows, labels, strict=True)]
+    table.write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
+    command = ["train-logistic", "--small", "--device", "cpu", "--table", str(table), "--label", "kind"]
+    assert main(command) == 1
+    shown = capsys.readouterr()
+    assert "making keys" not in shown.err
+    assert "diverges, beyond weight_bound = 4 (--weight-bound)" in shown.err
+    found = re.search(r"with (--degree .* --weight-bound \d+) it does", shown.err)
+    assert found
+    assert main([*command, *found[1].split(), "--json", str(told)]) == 0
+    run = json.loads(told.read_text())
+    assert run["difference"] < 1e-4
+    assert run["largest_logit"] < run["settings"]["interval"]
+    assert run["marks"][-1]["encrypted"]["accuracy"] > run["scikit_learn"][0]["accuracy"] - 0.02
+
+
 def test_what_is_not_installed_is_told_before_the_training(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pandas")
 
     def missing(module: str, group: str) -> None:
-        raise ParameterError(f"this needs {module}: pip install 'hemera[{group}]'")
+        raise ParameterError(f"this needs {module}: {how_to_install(group)}")
 
     def trains(*_: object, **__: object) -> None:
         raise AssertionError("it began")
@@ -201,4 +233,4 @@ def test_what_is_not_installed_is_told_before_the_training(
     monkeypatch.setattr("hemera.applications.logistic_regression.run.extra", missing)
     monkeypatch.setattr("hemera.applications.logistic_regression.run.Client", trains)
     assert main(["train-logistic", "--small", "--device", "cpu"]) == 1
-    assert "pip install 'hemera[applications]'" in capsys.readouterr().err
+    assert "pip install '.[applications]'" in capsys.readouterr().err

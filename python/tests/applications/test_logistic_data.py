@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from hemera.applications import logistic_regression as logistic
 from hemera.applications import table_files
+from hemera.applications.logistic_regression.clear import require_bounds
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 
 
@@ -118,7 +120,7 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         return whole("no_such_module" if module == "pyarrow" else module, group)
 
     monkeypatch.setattr(table_files, "extra", without_pyarrow)
-    with pytest.raises(ParameterError, match=r"pip install 'hemera\[parquet\]'"):
+    with pytest.raises(ParameterError, match=r"pip install pandas pyarrow \(in a clone"):
         logistic.read_table(tmp_path / "table.parquet", "a")
 
 
@@ -282,6 +284,29 @@ def test_the_clear_algorithm(loans: logistic.Table, method: str) -> None:
     each = list(logistic.train_clear(settings, np.stack([batches, batches[::-1]])))
     np.testing.assert_allclose(each[-1][0], found[-1][0])
     np.testing.assert_allclose(each[-1][1], by_hand(settings, batches[::-1], 1), atol=1e-12)
+
+
+def test_bounds_are_checked_in_the_clear(loans: logistic.Table) -> None:
+    part, _ = loans.split(0.99, 0)
+    batches = logistic.make_batches(
+        settings := logistic.Settings(25, batch=40, iterations=8),
+        logistic.Preparation.of(part.features),
+        part,
+        1,
+    )
+    largest = max(
+        float(np.abs(by_hand(dataclasses.replace(settings, iterations=n), batches, 0)).max())
+        for n in range(1, 9)
+    )
+    # Of Nesterov's two, v runs ahead.
+    require_bounds(dataclasses.replace(settings, weight_bound=2 * largest), batches)
+    with pytest.raises(
+        ParameterError,
+        match=r"takes weights to .*; with --degree 3 --interval 8 --rates 0.5 --weight-bound 4 it",
+    ):
+        require_bounds(dataclasses.replace(settings, weight_bound=0.99 * largest), batches)
+    with pytest.raises(ParameterError, match=r"diverges.*--iterations"):
+        require_bounds(dataclasses.replace(settings, rates=(1e6,)), batches)
 
 
 def test_measures() -> None:

@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.applications import trees
 from hemera.applications.trees import (
     Client,
     Quantiser,
     Server,
     client,
+    idash,
     paper,
     random_ensemble,
     read_model,
     server,
 )
-from hemera.applications.trees.ensemble import Ensemble
+from hemera.applications.trees.ensemble import Ensemble, Node
 from hemera.errors import FormatError, MismatchError, NoiseError, ParameterError
 
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
@@ -56,14 +58,17 @@ def score(
         (2, 5, 3, 3, 40),
         (5, 3, 3, 2, 7),
         (1, 4, 4, 3, 9),
+        (2, 3, 1, 40, 20),
+        (1, 9, 2, 70, 200),
+        (3, 40, 3, 50, 11),
     ],
 )
 def test_scores_are_exact(scores: int, trees: int, depth: int, levels: int, samples: int) -> None:
     model = random_ensemble(scores, trees, depth, feature_count=12, levels=levels, seed=samples)
     quantiser = Quantiser.of_levels(12, levels)
     rows = np.random.default_rng(samples).integers(0, levels, (samples, 12))
-    primes = 6 if depth == 4 else 5 if depth == 3 else 4
-    own, asking, found = score(model, quantiser, rows, parameters=small(primes))
+    own, asking, found = score(model, quantiser, rows, parameters=small(depth + 2 + (levels > 33)))
+    assert (asking._offer.quantiser.digit > 1) == (levels > 33)
     wanted = own.model.scores(quantiser.bins(rows))
     np.testing.assert_array_equal(found, wanted)
     assert len(np.unique(wanted)) > 1 or samples == 1
@@ -77,7 +82,8 @@ def test_models_of_the_libraries(file: Path, tmp_path: Path) -> None:
     path.write_text(json.dumps(contents["model"]))
     rows, margins = np.array(contents["rows"]), np.array(contents["margins"])
     model = read_model(path)
-    own, asking, found = score(model, None, rows, parameters=small(5))
+    assert np.isnan(rows).any() == ("holes" in file.stem)
+    own, asking, found = score(model, None, rows, parameters=small(9 if model.depth == 6 else 5))
     np.testing.assert_array_equal(found, own.model.scores(Quantiser.of_model(model).bins(rows)))
     assert np.abs(found / asking.scale - margins).max() <= (model.trees + 1.1) / 2 / asking.scale
 
@@ -97,6 +103,81 @@ def test_scikit_learn_on_bins() -> None:
     assert np.mean(found.argmax(axis=1) == fitted.predict(quantiser.bins(rows))) > 0.95
 
 
+@pytest.mark.parametrize("holes", [False, True])
+def test_deep_histograms_of_scikit_learn(holes: bool) -> None:
+    """Trees of depth 6 with bins in two digits; with missing values a bit for these."""
+    data, target = pytest.importorskip("sklearn.datasets").load_breast_cancer(return_X_y=True)
+    if holes:
+        data[np.random.default_rng(3).random(data.shape) < 0.2] = np.nan
+    boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingClassifier
+    fitted = boosting(max_iter=12, max_depth=6, random_state=0).fit(data, target)
+    model, rows = read_model(fitted), data[::9]
+    own, asking, found = score(model, None, rows, parameters=small(9))
+    assert model.depth == 6
+    assert asking._offer.quantiser.digit > 1
+    error = found[:, 0] / asking.scale - fitted.decision_function(rows)
+    assert np.abs(error).max() <= 13.1 / 2 / asking.scale
+    np.testing.assert_array_equal(fitted.classes_[(found[:, 0] > 0).astype(int)], fitted.predict(rows))
+    # Places where no tree compares take no ciphertext.
+    assert asking._offer.features.shape[2] == len(own.model.nodes) < 63
+
+
+def test_bins_of_the_users_with_missing_values() -> None:
+    """A model trained on bins, where some features miss values; the quantiser says where they go."""
+    data, target = pytest.importorskip("sklearn.datasets").load_wine(return_X_y=True)
+    data[np.random.default_rng(3).random(data.shape) < 0.2] = np.nan
+    boosting = pytest.importorskip("sklearn.ensemble").HistGradientBoostingClassifier
+    quantiser = Quantiser.of_quantiles(data, 6)
+    fitted = boosting(max_iter=8, max_depth=2).fit(quantiser.binned(data), target)
+    model = quantiser.of_values(read_model(fitted))
+    _, asking, found = score(model, quantiser.with_missing_of(model), data[:50], parameters=small(5))
+    decided = fitted.decision_function(quantiser.binned(data[:50]))
+    assert np.abs(found / asking.scale - decided).max() <= 9.1 / 2 / asking.scale
+    with pytest.raises(ParameterError, match="with_missing_of"):
+        score(model, quantiser, data[:50], parameters=small(5))
+
+
+def test_nodes_that_missing_values_alone_leave_to_the_right() -> None:
+    """Trees that tell what is missing from all that is there, at a place where no tree compares values."""
+    inner = Node(feature=0, threshold=np.inf, left=Node(2.0), right=Node(5.0), missing_right=True)
+    root = Node(feature=1, threshold=0.0, left=Node(1.0), right=inner, missing_right=False)
+    model = Ensemble.of([[root, root]], [0.5], feature_count=2, single=False, classes=0)
+    rows = np.array([[7.0, -1.0], [7.0, 1.0], [np.nan, 1.0], [np.nan, np.nan]])
+    own, asking, found = score(model, None, rows)
+    assert own.model.nodes.tolist() == [0, 2]
+    np.testing.assert_array_equal(found[:, 0] / asking.scale, [2.5, 4.5, 10.5, 2.5])
+
+
+def test_the_published_model_and_samples() -> None:
+    """Each score as the numbers of the published circuit give it, and 81 of the 99 classes right."""
+    folder = Path(trees.__file__).parent / "idash_2020"
+    with np.load(folder / "table.npz") as file:
+        values, labels, numbers = file["values"], file["labels"], file["trees"].tolist()
+    rows, kinds = idash.samples()
+    np.testing.assert_array_equal(kinds, labels)
+    wanted = []
+    for sample in values.tolist():
+        scores = [0] * 11
+        for tree, (y1, y2, y3, *leaves) in enumerate(numbers):
+            x1, x2, x3 = sample[3 * tree : 3 * tree + 3]
+            # The paper's comparison: x < 1 where y is 1, else x < 2.
+            goes_left = x1 < 2 - y1
+            side = leaves[0 if x2 < 2 - y2 else 1] if goes_left else leaves[2 if x3 < 2 - y3 else 3]
+            scores[tree // 128] += side
+        wanted.append(scores)
+    assert np.sum(np.argmax(wanted, axis=1) == labels) == 81
+    quantiser = Quantiser.of_levels(rows.shape[1], idash.LEVELS)
+    own, asking, found = score(idash.model(), quantiser, rows, parameters="auto")
+    assert own.params.plain_modulus.bit_length() == 20
+    np.testing.assert_array_equal(found / asking.scale, wanted)
+    paper_own, asking, found = score(
+        idash.model(), quantiser, rows[:3], workload="paper", parameters="8192-218"
+    )
+    np.testing.assert_array_equal(found / asking.scale, wanted[:3])
+    assert paper_own.operations == {key: 3 * count for key, count in paper.PER_SAMPLE.items()}
+    assert "MIT License" in (folder / "LICENSE").read_text()
+
+
 def test_at_secure_parameters_of_its_own() -> None:
     model = random_ensemble(3, 8, 2, feature_count=20, levels=3, seed=8)
     rows = np.random.default_rng(8).integers(0, 3, (60, 20))
@@ -104,6 +185,16 @@ def test_at_secure_parameters_of_its_own() -> None:
     assert own.params.security_bits >= 128
     assert own.params.degree == 8192
     np.testing.assert_array_equal(found, own.model.scores(rows))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_secure_parameters_have_room_for_two_digits(depth: int) -> None:
+    model = random_ensemble(2, 30, depth, feature_count=20, levels=60, seed=8)
+    rows = np.random.default_rng(8).integers(0, 60, (40, 20))
+    own, asking, found = score(model, Quantiser.of_levels(20, 60), rows, parameters="auto")
+    assert own.params.security_bits >= 128
+    assert asking._offer.quantiser.digit == 8
+    assert np.abs(found / asking.scale - model.scores(rows)).max() <= 31 / 2 / asking.scale
 
 
 @pytest.mark.parametrize("name", ["8192-218", "8192-214", "16384-438", "16384-430"])
@@ -272,8 +363,8 @@ def test_keys_that_are_refused(pair: tuple[Server, Client]) -> None:
 
 def test_offers_that_are_refused(pair: tuple[Server, Client]) -> None:
     offer = json.loads(pair[0].offer)
-    with pytest.raises(FormatError, match="format 'hemera trees 2'"):
-        Client(json.dumps(offer | {"format": "hemera trees 2"}).encode())
+    with pytest.raises(FormatError, match="format 'hemera trees 3'"):
+        Client(json.dumps(offer | {"format": "hemera trees 3"}).encode())
     for damaged in (b"\x00", b"{}", json.dumps(offer | {"layout": {"a": 1}}).encode()):
         with pytest.raises(FormatError, match="not an offer"):
             Client(damaged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from hemera.applications.trees import Quantiser, genome, predicted, random_ensem
 from hemera.applications.trees.ensemble import Ensemble, Node
 from hemera.applications.trees.layout import Layout
 from hemera.applications.trees.paper import PaperLayout
+from hemera.applications.trees.parameters import parameters_for
 from hemera.applications.trees.quantise import MAX_EDGES, quantise
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import FormatError, MismatchError, ParameterError
 
 
 def ensemble_of(*trees: Node, features: int = 2) -> Ensemble:
@@ -35,7 +37,7 @@ def test_without_trees() -> None:
         ensemble_of()
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("scores", [1, 4])
 def test_integer_scores_are_near_the_model(depth: int, scores: int) -> None:
     model = random_ensemble(scores, 7, depth, feature_count=9, levels=5, seed=depth)
@@ -102,9 +104,96 @@ def test_too_many_thresholds() -> None:
         Node(feature=1, threshold=float(at), left=Node(), right=Node(value=1.0))
         for at in range(MAX_EDGES + 1)
     ]
-    with pytest.raises(ParameterError, match=r"feature 1 with 33 thresholds.*of_quantiles"):
+    with pytest.raises(ParameterError, match=rf"feature 1 with {MAX_EDGES + 1} thresholds.*of_quantiles"):
         Quantiser.of_model(ensemble_of(*trees))
-    assert Quantiser.of_model(ensemble_of(*trees[1:])).planes == MAX_EDGES
+    # The most in two digits: 0 to 31 each.
+    assert Quantiser.of_model(ensemble_of(*trees[1:])).planes == 31 + 31
+    # As many as ever in one.
+    assert Quantiser.of_model(ensemble_of(*trees[:32])).planes == 32
+    assert Quantiser.of_model(ensemble_of(*trees[:33])).planes == 5 + 5
+
+
+@pytest.mark.parametrize(("edges", "depth"), [(1, 1), (8, 5), (9, 5), (32, 4), (33, 1), (255, 6), (1023, 2)])
+def test_bits_tell_each_bin_from_the_others(edges: int, depth: int) -> None:
+    quantiser = Quantiser((np.arange(1.0, edges + 1), np.arange(1.0))).for_depth(depth)
+    bits = np.stack(quantiser.bits(np.arange(edges + 1)), axis=1)
+    assert bits.shape == (edges + 1, quantiser.planes)
+    assert len(np.unique(bits, axis=0)) == edges + 1
+    # One digit: the lower ones, and all of them, are set. Two: each digit's.
+    upper, lower = divmod(edges, quantiser.digit)
+    top = bits[-1].tolist()
+    assert top == [1] * upper + [int(c <= lower) for c in range(1, quantiser.digit)]
+    assert (quantiser.digit > 1) == (edges > (8 if depth > 4 else 32))
+
+
+def test_missing_values_have_a_bin_or_a_bit() -> None:
+    """Feature 0 takes them left, 1 right, 2 to the bin of 0, 3 to both sides, 4 to itself alone."""
+    split = [
+        (0, 1.0, False), (0, 2.0, False), (1, 1.0, True), (1, 2.0, True), (2, -1.0, True), (2, 1.0, False),
+        (3, 1.0, False), (3, 1.0, True), (4, np.inf, True),
+    ]  # fmt: skip
+    trees = [
+        Node(feature=f, threshold=at, left=Node(), right=Node(value=2.0**index), missing_right=side)
+        for index, (f, at, side) in enumerate(split)
+    ]
+    model = Ensemble.of([trees], [0.0], feature_count=5, single=False, classes=0)
+    quantiser = Quantiser.of_model(model)
+    assert quantiser.missing == (0, 2, 1, -1, -1)
+    assert quantiser.planes == 2 + 1
+    rows = np.full((2, 5), np.nan)
+    rows[1] = 1.0
+    integers = quantise(model, quantiser)
+    assert integers.scale >= 1
+    wanted = [sum(2**index for index, (_, _, side) in enumerate(split) if side), 1 + 4 + 16 + 32 + 64 + 128]
+    np.testing.assert_array_equal(model.scores(rows)[:, 0], wanted)
+    np.testing.assert_array_equal(integers.scores(quantiser.bins(rows))[:, 0] / integers.scale, wanted)
+    other = dataclasses.replace(quantiser, missing=(0, 2, 0, -1, -1))
+    with pytest.raises(ParameterError, match="other bins than the model"):
+        quantise(model, other)
+    with pytest.raises(ParameterError, match="the model takes none"):
+        quantise(dataclasses.replace(model, missing=None), quantiser)
+    assert quantise(model, dataclasses.replace(quantiser, missing=None)).planes == 2
+
+
+def test_binned_for_training_with_missing_values() -> None:
+    rows = np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0], [4.0, 7.0]])
+    quantiser = Quantiser.of_quantiles(rows, 2)
+    # What is there is told from what is missing by an edge below it.
+    np.testing.assert_array_equal(quantiser.binned(rows), [[0, np.nan], [0, 1], [1, 2], [1, 2]])
+    with pytest.raises(ParameterError, match="missing"):
+        quantiser.bins(rows)
+    with pytest.raises(ParameterError, match="feature 1 has no value in any row"):
+        Quantiser.of_quantiles(np.array([[1.0, np.nan], [2.0, np.nan]]), 2)
+    tree = Node(feature=1, threshold=0.5, left=Node(), right=Node(value=1.0), missing_right=False)
+    model = quantiser.of_values(ensemble_of(tree))
+    np.testing.assert_array_equal(model.scores(rows)[:, 0], [0.25, 1.25, 1.25, 1.25])
+    scoring = quantiser.with_missing_of(model)
+    np.testing.assert_array_equal(
+        quantise(model, scoring).scores(scoring.bins(rows)) > 2**17, [[0], [1], [1], [1]]
+    )
+
+
+def test_quantisers_that_are_refused() -> None:
+    good = Quantiser((np.array([1.0, 2.0]), np.array([])), missing=(2, -1)).to_data()
+    assert Quantiser.from_data(good).to_data() == good
+    old = {name: good[name] for name in ("edges", "single", "integral")}
+    assert Quantiser.from_data(old).digit == 1
+    assert Quantiser.from_data(old).missing is None
+    for change in (
+        {"edges": []},
+        {"edges": [[2.0, 1.0], []]},
+        {"edges": [[1.0, np.inf], []]},
+        {"edges": [list(range(MAX_EDGES + 1)), []]},
+        {"digit": 0},
+        {"digit": 3},
+        {"digit": 1.0},
+        {"missing": [2]},
+        {"missing": [3, 0]},
+        {"missing": [-2, 0]},
+        {"missing": [0.0, 0]},
+    ):
+        with pytest.raises(FormatError):
+            Quantiser.from_data(good | change)
 
 
 def test_wrong_features_and_leaves() -> None:
@@ -116,8 +205,13 @@ def test_wrong_features_and_leaves() -> None:
     with pytest.raises(MismatchError, match=r"give \(rows, 4\)"):
         Quantiser.of_levels(4, 3).bins(np.zeros((2, 3)))
     huge = Ensemble(model.features, model.thresholds, 1e9 * model.leaves, model.base, 4, False, 2)
-    with pytest.raises(ParameterError, match="too large for 20 bits"):
+    with pytest.raises(
+        ParameterError, match=r"too large for a plaintext modulus of 20 bits; take .*--parameters auto"
+    ):
         quantise(huge, Quantiser.of_levels(4, 3))
+    # The parameters that the message names hold them, in steps as fine as others.
+    params = parameters_for("auto", huge, "packed", Quantiser.of_levels(4, 3))
+    assert quantise(huge, Quantiser.of_levels(4, 3), params.plain_modulus.bit_length()).scale >= 1 << 10
     with pytest.raises(ParameterError, match="no classes"):
         predicted(np.zeros((2, 1)), 0)
 

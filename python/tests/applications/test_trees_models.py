@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hemera.applications.trees import Ensemble, read_model
+from hemera.applications.trees import Ensemble, Quantiser, read_model
 from hemera.applications.trees.ensemble import MAX_DEPTH
+from hemera.applications.trees.quantise import quantise
 from hemera.errors import FileError, FormatError, ParameterError
 
 FILES = sorted((Path(__file__).parent / "tree_models").glob("*.json"))
@@ -31,8 +33,8 @@ def read(model: dict[str, Any], folder: Path) -> Ensemble:
 
 
 def test_there_are_models_of_both_libraries() -> None:
-    assert len([path for path in FILES if path.stem.startswith("xgboost")]) == 9
-    assert len([path for path in FILES if path.stem.startswith("lightgbm")]) == 3
+    assert len([path for path in FILES if path.stem.startswith("xgboost")]) == 10
+    assert len([path for path in FILES if path.stem.startswith("lightgbm")]) == 4
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -42,7 +44,7 @@ def test_scores_are_those_of_the_library(path: Path, tmp_path: Path) -> None:
     library, table, depth = path.stem.split("-")[0], path.stem.split("-", 1)[1][:-2], int(path.stem[-1])
     assert contents["library"].startswith(library)
     assert model.depth == depth
-    assert model.classes == {"breast-cancer": 2, "wine": 3, "diabetes": 0}[table]
+    assert model.classes == {"breast-cancer": 2, "holes": 2, "wine": 3, "diabetes": 0}[table]
     margins = np.array(contents["margins"])
     assert margins.shape == (40, 3 if table == "wine" else 1)
     # LightGBM adds up in double precision, xgboost in single.
@@ -52,22 +54,18 @@ def test_scores_are_those_of_the_library(path: Path, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+WHOLE = [path for path in FILES if "holes" not in path.stem]
+
+
+@pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
 def test_the_first_row_lies_on_a_threshold(path: Path, tmp_path: Path) -> None:
     """The stored rows tell < from <=: shifting all thresholds by the least step changes some score."""
     contents = json.loads(path.read_text())
     model = read(contents["model"], tmp_path)
     rows = np.array(contents["rows"])
-    other = Ensemble(
-        model.features,
-        # xgboost goes right on its threshold, LightGBM left.
-        np.nextafter(model.thresholds, np.inf if path.stem.startswith("xgboost") else -np.inf),
-        model.leaves,
-        model.base,
-        model.feature_count,
-        model.single,
-        model.classes,
-    )
+    # xgboost goes right on its threshold, LightGBM left.
+    away = np.inf if path.stem.startswith("xgboost") else -np.inf
+    other = dataclasses.replace(model, thresholds=np.nextafter(model.thresholds, away))
     assert not np.array_equal(model.scores(rows), other.scores(rows))
 
 
@@ -185,10 +183,83 @@ def test_no_model(tmp_path: Path) -> None:
         read_model(3)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_missing_values(value: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_missing_values_go_where_the_library_takes_them(library: str, tmp_path: Path) -> None:
+    """Both sides occur in the file, so that taking all of them to one side gives other scores."""
+    contents = stored(f"{library}-holes-6")
+    model, rows = read(contents["model"], tmp_path), np.array(contents["rows"])
+    assert model.missing is not None
+    assert np.isnan(rows[0]).all()
+    for side in (False, True):
+        other = dataclasses.replace(model, missing=np.full_like(model.missing, side))
+        assert not np.allclose(other.scores(rows), model.scores(rows))
+
+
+def test_values_that_have_no_side(tmp_path: Path) -> None:
     contents = stored("xgboost-wine-1")
-    rows = np.array(contents["rows"])
-    rows[3, 4] = value
-    with pytest.raises(ParameterError, match=r"missing or infinite.*SimpleImputer"):
-        read(contents["model"], tmp_path).scores(rows)
+    model, rows = read(contents["model"], tmp_path), np.array(contents["rows"])
+    rows[3, 4] = np.inf
+    with pytest.raises(ParameterError, match="infinite"):
+        model.scores(rows)
+    rows[3, 4] = np.nan
+    model.scores(rows)
+    with pytest.raises(ParameterError, match=r"missing.*SimpleImputer.*with_missing_of"):
+        dataclasses.replace(model, missing=None).scores(rows)
+
+
+BOOSTERS = ("xgboost", "lightgbm", "histogram", "sklearn")
+
+
+@pytest.mark.parametrize("holes", [False, True])
+@pytest.mark.parametrize("table", ["breast_cancer", "wine", "diabetes"])
+@pytest.mark.parametrize("library", BOOSTERS)
+def test_default_models_of_the_libraries(library: str, table: str, holes: bool) -> None:
+    """As their users train them (but for LightGBM's depth, which has no bound), in floats and in bins."""
+    datasets, ensemble = pytest.importorskip("sklearn.datasets"), pytest.importorskip("sklearn.ensemble")
+    data, target = getattr(datasets, f"load_{table}")(return_X_y=True)
+    random = np.random.default_rng(1)
+    if holes:
+        data[random.random(data.shape) < 0.15] = np.nan
+    regression = table == "diabetes"
+    kind = "Regressor" if regression else "Classifier"
+    if library == "xgboost":
+        fitted = getattr(pytest.importorskip("xgboost"), f"XGB{kind}")(n_estimators=8, n_jobs=1)
+    elif library == "lightgbm":
+        lightgbm = pytest.importorskip("lightgbm")
+        fitted = getattr(lightgbm, f"LGBM{kind}")(n_estimators=8, max_depth=6, n_jobs=1, verbose=-1)
+    elif library == "histogram":
+        fitted = getattr(ensemble, f"HistGradientBoosting{kind}")(max_iter=8, max_depth=6)
+    elif holes:
+        return  # GradientBoosting takes no missing values
+    else:
+        fitted = getattr(ensemble, f"GradientBoosting{kind}")(n_estimators=8)
+    fitted.fit(data, target)
+    rows = data[::5].copy()
+    if library != "sklearn":  # also where training saw none
+        rows[random.random(rows.shape) < 0.1] = np.nan
+    if library == "xgboost":
+        wanted = fitted.predict(rows, output_margin=True)
+    elif library == "lightgbm":
+        wanted = fitted.predict(rows, raw_score=True)
+    else:
+        wanted = (fitted.predict if regression else fitted.decision_function)(rows)
+    wanted = np.reshape(wanted, (len(rows), -1))
+    model = read_model(fitted)
+    tolerance = 1e-6 if library == "xgboost" else 1e-12
+    np.testing.assert_allclose(model.scores(rows), wanted, rtol=tolerance, atol=tolerance)
+    integers = quantise(model, quantiser := Quantiser.of_model(model), 40)
+    found = integers.scores(quantiser.bins(rows)) / integers.scale
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_histograms_that_can_not_be_used() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    with pytest.raises(ParameterError, match="not fitted; call fit"):
+        read_model(ensemble.HistGradientBoostingClassifier())
+    data = np.array([[at % 3, at] for at in range(60)], float)
+    counts = ensemble.HistGradientBoostingRegressor(loss="poisson", max_iter=2).fit(data, data[:, 0])
+    with pytest.raises(ParameterError, match="loss is poisson; train with"):
+        read_model(counts)
+    kinds = ensemble.HistGradientBoostingRegressor(categorical_features=[0], max_iter=2, max_depth=2)
+    with pytest.raises(ParameterError, match=r"categorical.*categorical_features=None"):
+        read_model(kinds.fit(data, data[:, 0] == 1))

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
@@ -134,6 +138,21 @@ def encrypted_scores(package: serving.Package, rows: Any) -> Any:
     layout = package.interface.encoding.layout  # type: ignore[attr-defined]
     slots = ctx.decrypt(result, sk)
     return np.concatenate([layout.unpack(each[None]) for each in slots])[: len(rows)]
+
+
+def test_deep_trees_with_missing_values() -> None:
+    """Bins in two digits, and missing values, go through the package's bytes."""
+    rows, labels = load_breast_cancer(return_X_y=True)
+    rows[np.random.default_rng(1).random(rows.shape) < 0.2] = np.nan
+    trained = HistGradientBoostingClassifier(max_iter=6, max_depth=5, random_state=0).fit(rows, labels)
+    ring = hm.bfv.Parameters.from_bits(
+        degree=2048, plain_modulus=12289, prime_bits=[45] * 8, special_bits=[49], security=None
+    )
+    package = serving.export_trees(trained, name="tumours", parameters=ring)
+    np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(rows[:60]))
+    rows[0, 0] = np.inf
+    with pytest.raises(hm.errors.ParameterError, match="infinite"):
+        package.interface.encode(rows[:2])
 
 
 def test_trees_after_bins_of_scikit_learn() -> None:

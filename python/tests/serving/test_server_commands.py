@@ -108,7 +108,7 @@ assert main(["info"]) == 0
         env={**os.environ, "HEMERA_TOKEN": "x"},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("pip install 'hemera[serving]'") == 2
+    assert done.stderr.count("pip install '.[serving]'") == 2
 
 
 def test_the_folder_of_a_server(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:

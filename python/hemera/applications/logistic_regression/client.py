@@ -86,8 +86,8 @@ class Client:
         if not np.abs(parts).max() <= BEYOND:
             raise NoiseError(
                 f"the weights went beyond {self._plan.settings.weight_bound:g}, which bootstraps do not "
-                "keep; train again with a larger weight_bound, a lower rate, or a wider interval of "
-                "the sigmoid"
+                "keep; train again with a larger weight_bound (--weight-bound), a lower rate (--rates), or a "
+                "wider interval of a sigmoid of higher degree (--interval, --degree)"
             )
         return self._plan.unpack_weights(values)
 

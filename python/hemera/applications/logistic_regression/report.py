@@ -14,6 +14,24 @@ from hemera.applications.logistic_regression.run import Run
 
 __all__ = ["draw", "make_report", "show"]
 
+_HUES = tuple(
+    (f"#{dark}", f"#{light}")
+    for dark, light in (
+        ("1f77b4", "aec7e8"),
+        ("ff7f0e", "ffbb78"),
+        ("2ca02c", "98df8a"),
+        ("d62728", "ff9896"),
+        ("9467bd", "c5b0d5"),
+        ("8c564b", "c49c94"),
+        ("e377c2", "f7b6d2"),
+        ("7f7f7f", "c7c7c7"),
+        ("bcbd22", "dbdb8d"),
+        ("17becf", "9edae5"),
+    )
+)
+"""A dark and a light colour of each hue."""
+_MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
 
 def make_report(run: Run) -> RenderableType:
     """Accuracy by epoch, then times and memory."""
@@ -106,18 +124,25 @@ def draw(run: Run, path: str | Path) -> None:
     """
     figure = new_figure(7, 4.2)
     axes = figure.add_subplot(title=f"{run.table}: loss on the training samples")
-    axes.set(xlabel="iteration", ylabel="loss")
+    axes.set(xlabel="iteration (a mini-batch each)", ylabel="mean logistic loss of a sample")
     iterations = range(1, len(run.losses["clear"]) + 1)
     for model in range(run.plan.settings.models):
         name = f", model {model}" if run.plan.settings.models > 1 else ""
-        color = f"C{model}"
-        encrypted = [losses[model] for losses in run.losses["encrypted"]]
-        axes.plot(iterations, encrypted, "o", color=color, markersize=4, label=f"encrypted{name}")
-        axes.plot(
-            iterations, [losses[model] for losses in run.losses["clear"]], color=color, label=f"clear{name}"
-        )
+        encrypted, clear = ([losses[model] for losses in run.losses[kind]] for kind in ("encrypted", "clear"))
+        # One model: blue on orange. Several: dark on light of one hue each; ten hues, then other marks.
+        dark, light = ("C0", "C1") if run.plan.settings.models == 1 else _HUES[model % len(_HUES)]
+        mark = _MARKS[model // len(_HUES) % len(_MARKS)]
+        axes.plot(iterations, clear, color=light, linewidth=2.5, label=f"clear{name}")
+        axes.plot(iterations, encrypted, mark, color=dark, markersize=4, label=f"encrypted{name}")
     for number in range(run.batches, len(run.losses["clear"]), run.batches):
-        axes.axvline(number, color="0.8", linewidth=0.8)
+        axes.axvline(
+            number,
+            color="0.5",
+            linestyle=":",
+            linewidth=1,
+            label="end of an epoch" if number == run.batches else None,
+        )
+    axes.locator_params(axis="x", integer=True)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     save_figure(figure, path)

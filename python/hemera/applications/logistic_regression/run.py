@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.applications.logistic_regression.clear import train_clear
+from hemera.applications.logistic_regression.clear import require_bounds, train_clear
 from hemera.applications.logistic_regression.client import Client
 from hemera.applications.logistic_regression.measures import Quality, loss, quality
 from hemera.applications.logistic_regression.plan import TrainingPlan
@@ -119,7 +119,8 @@ def run(
     Raises:
         OutOfMemoryError: when keys, plaintexts and values in between do not fit.
         NoiseError: when weights left their bound.
-        ParameterError: when scikit-learn is not installed.
+        ParameterError: when scikit-learn is not installed, and when the same training in the clear leaves
+            the bound of the weights; before anything is encrypted.
     """
     extra("sklearn.linear_model", GROUP)  # which the end needs: told before the training
     settings = plan.settings
@@ -127,6 +128,7 @@ def run(
     preparation = Preparation.of(tables[0].features)
     source = tables[0] if len(tables) == 1 else list(tables)
     batches = make_batches(settings, preparation, source, seed)
+    require_bounds(settings, batches)
     seconds: dict[str, Any] = {}
 
     @contextmanager

@@ -35,12 +35,12 @@ class Client:
         """To the server: the keys that it evaluates with. Nothing in them decrypts."""
         layout = self._offer.layout
         packed = isinstance(layout, Layout)
-        depth = (self._offer.features.shape[2] + 1).bit_length() - 1
+        products = self._offer.features.shape[2] > 1 or self._offer.quantiser.digit > 1
         return bytes(
             self._context.generate_keys(
                 self._secret_key,
                 public_key=not packed,
-                relinearization=depth > 1,
+                relinearization=products,
                 rotations=layout.rotations,
                 swap_rows=packed,
             )
@@ -51,7 +51,7 @@ class Client:
 
         Raises:
             MismatchError: for another number of features, or more rows than the offer is for.
-            ParameterError: for missing values.
+            ParameterError: for infinite values, and for missing ones if the model takes none.
         """
         bins = self._offer.quantiser.bins(rows)
         if len(bins) > self._offer.samples:
@@ -79,7 +79,7 @@ class Client:
         for node in range(offer.features.shape[2]):
             compared = bins[:, offer.features[:, :, node]]
             if isinstance(layout, Layout):
-                found += [layout.pack((compared >= c).astype(np.int64)) for c in range(1, offer.planes + 1)]
+                found += [layout.pack(bit) for bit in offer.quantiser.bits(compared)]
             else:
                 found += [layout.spread((compared == value).astype(np.int64)) for value in (0, 2)]
         planes = np.stack(found)

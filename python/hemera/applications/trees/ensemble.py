@@ -13,9 +13,15 @@ from hemera.errors import ParameterError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Index = tuple[Integers, Integers, Integers]
+"""Of nodes, in arrays of shape (K, T, nodes)."""
 
-MAX_DEPTH = 4
+MAX_DEPTH = 6
 """Deepest tree that is evaluated: its comparisons are multiplied depth - 1 times, one after the other."""
+
+LOWEST = float(np.finfo(np.float64).min)
+"""A threshold that no value is below."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,8 @@ class Node:
     threshold: float = np.inf
     left: Node | None = None
     right: Node | None = None
+    missing_right: bool | None = None
+    """Whether a comparison takes a missing value (NaN) to the right; None: its library takes none."""
 
     @property
     def depth(self) -> int:
@@ -58,6 +66,8 @@ class Ensemble:
     """Whether the library rounds features to single precision before it compares."""
     classes: int
     """How many classes the scores tell apart; 0: a regression."""
+    missing: Flags | None = None
+    """Shape (K, T, 2^D - 1): a node goes right for a missing value (NaN). None: no value may be missing."""
 
     @property
     def depth(self) -> int:
@@ -70,11 +80,15 @@ class Ensemble:
         return int(self.leaves.shape[1])
 
     def scores(self, rows: Floats) -> Floats:
-        """The scores in the clear, shape (rows, K)."""
-        exact = prepared(rows, self.single)
-        return descend(
-            self.features, self.leaves, self.base, lambda f, nodes: exact[:, f] >= self.thresholds[nodes]
-        )
+        """The scores in the clear, shape (rows, K). ParameterError for missing values without `missing`."""
+        exact = prepared(rows, self.single, missing=self.missing is not None)
+
+        def goes_right(features: Integers, nodes: Index) -> Flags:
+            compared = exact[:, features]
+            right: Flags = compared >= self.thresholds[nodes]
+            return right if self.missing is None else np.where(np.isnan(compared), self.missing[nodes], right)
+
+        return descend(self.features, self.leaves, self.base, goes_right)
 
     @classmethod
     def of(
@@ -95,13 +109,16 @@ class Ensemble:
         if count == 0:
             raise ParameterError("the model has no trees; train it for at least one round")
         depth = max(1, *(tree.depth for own in trees for tree in own))
-        _require_depth(depth)
+        require_depth(depth)
         nodes, scores = (1 << depth) - 1, len(trees)
         features = np.zeros((scores, count, nodes), np.int64)
         thresholds = np.full((scores, count, nodes), np.inf)
+        missing = np.zeros((scores, count, nodes), np.bool_)
         leaves = np.zeros((scores, count, nodes + 1))
+        takes_missing = True
 
         def fill(tree: Node, place: tuple[int, int], at: int, inherited: int) -> None:
+            nonlocal takes_missing
             feature = inherited if tree.left is None else tree.feature
             if at >= nodes:
                 leaves[place][at - nodes] = tree.value
@@ -111,38 +128,55 @@ class Ensemble:
                 fill(tree, place, 2 * at + 1, feature)
                 fill(tree, place, 2 * at + 2, feature)
             else:
-                thresholds[place][at] = tree.threshold
+                thresholds[place][at] = max(tree.threshold, LOWEST)
+                missing[place][at] = bool(tree.missing_right)
+                takes_missing &= tree.missing_right is not None
                 fill(tree.left, place, 2 * at + 1, feature)
                 fill(tree.right, place, 2 * at + 2, feature)
 
         for score, own in enumerate(trees):
             for index, tree in enumerate(own):
                 fill(tree, (score, index), 0, 0)
-        return cls(features, thresholds, leaves, np.asarray(base, float), feature_count, single, classes)
-
-
-def _require_depth(depth: int) -> None:
-    if not 1 <= depth <= MAX_DEPTH:
-        raise ParameterError(
-            f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under encryption; "
-            f"train it with max_depth={MAX_DEPTH} or less (2 is fastest), and more rounds"
+        return cls(
+            features,
+            thresholds,
+            leaves,
+            np.asarray(base, float),
+            feature_count,
+            single,
+            classes,
+            missing if takes_missing else None,
         )
 
 
-def prepared(rows: NDArray[Any], single: bool) -> Floats:
-    """Rows as a library compares them. ParameterError for missing values."""
-    values = np.asarray(rows, dtype=np.float64)
-    if not np.isfinite(values).all():
+def require_depth(depth: int) -> None:
+    """ParameterError for trees that are deeper than MAX_DEPTH."""
+    if not 1 <= depth <= MAX_DEPTH:
         raise ParameterError(
-            "the rows have missing or infinite values, for which an encrypted comparison has no side; fill "
-            "them in (scikit-learn's SimpleImputer does) before training and scoring"
+            f"the model has trees of depth {depth}, and at most {MAX_DEPTH} is evaluated under encryption; "
+            f"train it with max_depth={MAX_DEPTH} or less (--depth; 2 is fastest), and more rounds"
+        )
+
+
+def prepared(rows: NDArray[Any], single: bool, *, missing: bool = False) -> Floats:
+    """Rows as a library compares them. ParameterError for infinite values, and for missing ones unless
+    `missing`."""
+    values = np.asarray(rows, dtype=np.float64)
+    if np.isinf(values).any():
+        raise ParameterError("the rows have infinite values; replace them before training and scoring")
+    if not missing and np.isnan(values).any():
+        raise ParameterError(
+            "the rows have missing values, which have no bin here; fill them in (scikit-learn's "
+            "SimpleImputer does), or score with a model that takes them (xgboost's, LightGBM's, "
+            "scikit-learn's HistGradientBoosting) and Quantiser.of_model(model) or "
+            "quantiser.with_missing_of(model)"
         )
     return np.asarray(values.astype(np.float32), dtype=np.float64) if single else values
 
 
-Comparisons = Callable[[Integers, tuple[Integers, Integers, Integers]], NDArray[np.bool_]]
-"""From features, shape (K, T), and the index of their nodes in arrays of shape (K, T, nodes) to which of the
-nodes go right, shape (rows, K, T)."""
+Comparisons = Callable[[Integers, Index], Flags]
+"""From features, shape (K, T), and the index of their nodes to which of the nodes go right, shape (rows, K,
+T)."""
 
 
 def descend(
@@ -174,7 +208,7 @@ def random_ensemble(
 ) -> Ensemble:
     """An ensemble of random comparisons with integer features from 0 to levels - 1, and random leaves: for
     measuring time, which does not depend on what a model says."""
-    _require_depth(depth)
+    require_depth(depth)
     random = np.random.default_rng(seed)
     nodes = (1 << depth) - 1
     return Ensemble(

@@ -20,7 +20,7 @@ from hemera.applications.trees.quantise import Quantiser
 from hemera.errors import FormatError
 
 Workload = Literal["packed", "paper"]
-_FORMAT = "hemera trees 1"
+_FORMAT = "hemera trees 2"
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,14 @@ class Offer:
     params: hemera.bfv.Parameters
     layout: Layout | PaperLayout
     features: Integers
-    """Shape (K, T, nodes)."""
+    """Shape (K, T, nodes): the feature that each node of a tree compares, at those places of the tree where
+    any tree has a comparison."""
     quantiser: Quantiser
     scale: int
     """Integer scores are the model's times this."""
     classes: int
     """0: a regression."""
     samples: int
-
-    @property
-    def planes(self) -> int:
-        """Ciphertexts of one node."""
-        return self.quantiser.planes
 
     def to_bytes(self) -> bytes:
         """JSON."""
@@ -52,9 +48,7 @@ class Offer:
                 "workload": "paper" if isinstance(self.layout, PaperLayout) else "packed",
                 "layout": asdict(self.layout),
                 "features": self.features.tolist(),
-                "edges": [own.tolist() for own in self.quantiser.edges],
-                "single": self.quantiser.single,
-                "integral": self.quantiser.integral,
+                **self.quantiser.to_data(),
                 "scale": self.scale,
                 "classes": self.classes,
                 "samples": self.samples,
@@ -74,11 +68,7 @@ class Offer:
                 params,
                 kind(**fields["layout"]),
                 np.asarray(fields["features"], np.int64),
-                Quantiser(
-                    tuple(np.asarray(own, float) for own in fields["edges"]),
-                    bool(fields["single"]),
-                    bool(fields["integral"]),
-                ),
+                Quantiser.from_data(fields),
                 int(fields["scale"]),
                 int(fields["classes"]),
                 int(fields["samples"]),

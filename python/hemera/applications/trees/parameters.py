@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 import hemera
 from hemera.applications.trees.ensemble import Ensemble
 from hemera.applications.trees.offer import Workload
+from hemera.applications.trees.quantise import Quantiser, bound
 from hemera.errors import MismatchError, ParameterError
 
 PLAIN_BITS = 20
+"""Of the plaintext modulus, unless a model's scores are so large that they would be coarse."""
+_COARSE, _FINE = 8, 12
+"""Bits after the point that scores have at least, and where that takes a larger modulus."""
+_MOST_PLAIN_BITS = 48
 _PLAIN_MODULUS = 786433
 """The prime of 20 bits that is 1 modulo 2N for both of the paper's degrees."""
 
@@ -40,13 +49,13 @@ def named_parameters(name: str) -> hemera.bfv.Parameters:
 
 
 def parameters_for(
-    given: str | hemera.bfv.Parameters, model: Ensemble, workload: Workload
+    given: str | hemera.bfv.Parameters, model: Ensemble, workload: Workload, quantiser: Quantiser
 ) -> hemera.bfv.Parameters:
     """The parameters that a server takes for `given`: a name, or parameters.
 
     Raises:
         MismatchError: for parameters without slots.
-        ParameterError: for a name that is not there.
+        ParameterError: for a name that is not there, or scores too large for any parameters.
     """
     if isinstance(given, hemera.bfv.Parameters):
         if given.max_slots == 0:
@@ -56,8 +65,18 @@ def parameters_for(
         return named_parameters(given)
     # Products one after the other: a comparison by a plaintext, then the depth of the tree less one. The
     # paper's are a plaintext, a ciphertext, a plaintext and a ciphertext.
-    depth = 4 if workload == "paper" else model.depth
+    depth = 4 if workload == "paper" else model.depth + (quantiser.digit > 1)
     terms = model.trees * model.leaves.shape[2]
     return hemera.bfv.Parameters.for_circuit(
-        depth, plain_bits=PLAIN_BITS, slots=2 * model.leaves.shape[0], terms=max(16, terms)
+        depth, plain_bits=_plain_bits(model), slots=2 * model.leaves.shape[0], terms=max(16, terms)
     )
+
+
+def _plain_bits(model: Ensemble) -> int:
+    """Bits that hold the model's scores in steps fine enough."""
+    whole = math.ceil(math.log2(1 + bound(model.leaves, model.base))) + 2
+    is_integral = all(np.array_equal(own, np.rint(own)) for own in (model.leaves, model.base))
+    coarse, fine = (0, 0) if is_integral else (_COARSE, _FINE)
+    if whole + coarse <= PLAIN_BITS:
+        return PLAIN_BITS
+    return min(whole + fine, _MOST_PLAIN_BITS)

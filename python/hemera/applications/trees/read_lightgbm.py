@@ -65,10 +65,13 @@ def _node(node: Mapping[str, Any]) -> Node:
             "the model takes zeros for missing values, for which an encrypted comparison has no side; train "
             "with zero_as_missing=False"
         )
+    # x <= t as x < the next number.
+    threshold = float(np.nextafter(float(node["threshold"]), math.inf))
     return Node(
         feature=int(node["split_feature"]),
-        # x <= t as x < the next number.
-        threshold=float(np.nextafter(float(node["threshold"]), math.inf)),
+        threshold=threshold,
         left=_node(node["left_child"]),
         right=_node(node["right_child"]),
+        # Features that missed no value in training take a missing one for 0.
+        missing_right=threshold <= 0 if node["missing_type"] == "None" else not node["default_left"],
     )

@@ -73,7 +73,7 @@ def _tree(tree: Mapping[str, Any]) -> Node:
             "one-hot "
             "columns, and train with enable_categorical=False"
         )
-    left, right = tree["left_children"], tree["right_children"]
+    left, right, default_left = tree["left_children"], tree["right_children"], tree["default_left"]
     values = np.asarray(tree["split_conditions"], dtype=np.float32).astype(float)
 
     def node(at: int) -> Node:
@@ -84,6 +84,7 @@ def _tree(tree: Mapping[str, Any]) -> Node:
             threshold=float(values[at]),
             left=node(left[at]),
             right=node(right[at]),
+            missing_right=not default_left[at],
         )
 
     return node(0)

@@ -7,7 +7,7 @@ from functools import partial
 
 from rich.console import Console
 
-from hemera._figures import new_figure, save_figure
+from hemera._figures import new_figure, save_figure, use_logarithms
 from hemera._run_table import RunTable
 from hemera.applications.trees.counting import NAMES
 from hemera.applications.trees.pipeline import STAGES, Run
@@ -46,7 +46,7 @@ def plot(path: str, runs: Sequence[Run]) -> None:
         ParameterError: when matplotlib is not installed, or does not know the format.
         FileError: when the file can not be written.
     """
-    figure = new_figure(10, 4)
+    figure = new_figure(11, 4.4)
     times, counts = figure.subplots(1, 2)
     width = 0.8 / len(runs)
     for index, run in enumerate(runs):
@@ -64,15 +64,15 @@ def plot(path: str, runs: Sequence[Run]) -> None:
             width,
             label=label,
         )
-    for axis, names, title in (
-        (times, STAGES, f"seconds for {runs[0].samples} samples"),
-        (counts, NAMES, "operations a sample"),
+    for axis, names, title, across, up in (
+        (times, STAGES, f"Time for {runs[0].samples} samples", "stage", "seconds, logarithmic"),
+        (counts, NAMES, "Operations", "operation", "ciphertexts that it makes, a sample"),
     ):
         axis.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names], fontsize=7)
-        axis.set_title(title)
+        axis.set(title=title, xlabel=across, ylabel=up)
         axis.grid(True, axis="y", alpha=0.3)
-    times.set_yscale("log")
-    times.legend(fontsize=7)
+        axis.legend(fontsize=7)
+    use_logarithms(times)
     save_figure(figure, path)
 
 

@@ -48,17 +48,17 @@ class Server:
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        bins = Quantiser.of_model(model) if quantiser is None else quantiser
-        params = parameters_for(parameters, model, workload)
+        bins = Quantiser.of_model(model) if quantiser is None else quantiser.for_depth(model.depth)
+        params = parameters_for(parameters, model, workload, bins)
         self.model: IntegerEnsemble = quantise(model, bins, params.plain_modulus.bit_length())
+        features = model.features
         if workload == "paper":
             layout: Layout | PaperLayout = PaperLayout.choose(params.degree, self.model)
         else:
-            scores, trees, _ = model.features.shape
+            scores, trees, _ = features.shape
             layout = Layout.choose(params.degree, scores, trees, samples, model.depth)
-        self._offer = Offer(
-            params, layout, model.features, bins, self.model.scale, self.model.classes, samples
-        )
+            features = features[:, :, self.model.nodes]
+        self._offer = Offer(params, layout, features, bins, self.model.scale, self.model.classes, samples)
         self._context = hemera.Context(params, device, threads=threads)
         self._evaluator: hemera.Evaluator | None = None
         self._circuit: PackedCircuit | PaperCircuit | None = None
@@ -125,7 +125,7 @@ class Server:
         if isinstance(self.layout, PaperLayout):
             good = planes.ndim == 2 and len(planes) == 6 and planes.shape[1] <= self._offer.samples
         else:
-            nodes = self.model.features.shape[2]
+            nodes = self._offer.features.shape[2]
             good = planes.shape == (
                 self.layout.groups * nodes * self.model.planes,
                 self.layout.chunks,

@@ -1,4 +1,5 @@
-"""Tables to train on and to score: the generated genome, scikit-learn's, and files of the user's."""
+"""Tables to train on and to score: the generated genome, scikit-learn's, and files of the user's; and one to
+score with the model that it was published with."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.applications.table_files import extra, read_table_file
-from hemera.applications.trees import genome
-from hemera.applications.trees.ensemble import Floats, Integers
+from hemera.applications.trees import genome, idash
+from hemera.applications.trees.ensemble import Ensemble, Floats, Integers
 from hemera.errors import ParameterError
 
-NAMES = ("genome", "breast-cancer", "digits")
+NAMES = ("genome", "idash-2020", "breast-cancer", "digits")
 GROUP = "trees"
 """Of extra requirements."""
 GENES = 1024
@@ -34,11 +35,13 @@ class Table:
     labels: Integers
     levels: int | None
     """Features are integers from 0 to levels - 1; None: they are binned before training."""
+    model: Ensemble | None = None
+    """The model that comes with the table, which then has no rows to train on."""
 
     @property
     def classes(self) -> int:
         """Number of classes; labels go from 0."""
-        return int(max(self.train_labels.max(), self.labels.max())) + 1
+        return int(max(self.train_labels.max(initial=0), self.labels.max())) + 1
 
 
 def load(name: str, seed: int, label: str | None = None) -> Table:
@@ -60,12 +63,25 @@ def load(name: str, seed: int, label: str | None = None) -> Table:
     if name == "genome":
         values, kinds = genome.generate(SAMPLES, GENES, seed)
         return _split(name, values, kinds, _HELD_OUT, genome.LEVELS, seed)
+    if name == "idash-2020":
+        values, kinds = idash.samples()
+        none = np.zeros((0, values.shape[1]))
+        return Table(
+            name, none, np.zeros(0, np.int64), values.astype(float), kinds, idash.LEVELS, idash.model()
+        )
     if name in NAMES:
         data = getattr(sklearn("datasets"), f"load_{name.replace('-', '_')}")()
         return _split(name, data.data, data.target, len(data.target) // 2, None, seed)
-    found = read_table_file(name, label, GROUP)
+    found = read_table_file(name, label, GROUP, missing=True)
     if len(found.labels) < 4:
         raise ParameterError(f"{name} has {len(found.labels)} rows; four are the least")
+    if np.isinf(found.features).any():
+        raise ParameterError(f"{name} has infinite values; replace them, or leave out these rows")
+    if len(found.classes) < 2:
+        raise ParameterError(
+            f"column {found.label!r} of {name} has one class alone, {str(found.classes[0])!r}: there is "
+            "nothing to tell apart; name the column of the classes with --label"
+        )
     classes = {value: number for number, value in enumerate(found.classes)}
     labels = np.array([classes[value] for value in found.labels])
     return _split(Path(name).stem, found.features, labels, len(labels) // 2, None, seed)
