@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,30 +13,17 @@ from numpy.typing import NDArray
 
 from hemera.applications.trees.layout import Layout
 from hemera.applications.trees.quantise import MAX_EDGES, Quantiser
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError
+from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, integer, real
 
 Floats = NDArray[np.float64]
 
-
-def _sigmoid(values: Array) -> Array:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
-
-
-def _softmax(values: Array) -> Array:
-    powers = np.exp(values - values.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
-
-
-READINGS: dict[str, Callable[[Array], Array]] = {
-    "values": lambda values: values,
-    "sigmoid": _sigmoid,
-    "sign": lambda values: (values > 0).astype(np.int64),
-    "softmax": _softmax,
-    "argmax": lambda values: values.argmax(axis=-1),
-}
-"""What a client makes of the values of an output, along its last axis."""
+_ROUNDING = 1e-9
+"""Part of the range by which a value on its end may lie outside."""
+_COLUMNS_TOLD = 3
+"""Columns that a warning names."""
 
 
 class Encoding(ABC):
@@ -101,7 +89,8 @@ class Vectors(Encoding):
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         del rows
         read = [
-            READINGS[spec.read](array[..., : spec.width]) for array, spec in zip(values, outputs, strict=True)
+            read_as(array[..., : spec.width], spec.read, spec.labels)
+            for array, spec in zip(values, outputs, strict=True)
         ]
         return read[0] if len(read) == 1 else dict(zip((spec.name for spec in outputs), read, strict=True))
 
@@ -123,6 +112,8 @@ class Rows(Encoding):
     """How many a row has."""
     names: tuple[str, ...] = ()
     """Of the features, if they are known."""
+    saturates: bool = False
+    """Whether the model itself clips there; otherwise a client that clips warns."""
 
     @property
     def features(self) -> int:
@@ -130,17 +121,55 @@ class Rows(Encoding):
         return len(self.mean)
 
     def prepared(self, rows: Any) -> Floats:
-        """Standardised and clipped rows."""
+        """Standardised and clipped rows. Warns of the columns that are clipped, unless the model saturates
+        there."""
+        self._require_columns(rows)
         values = np.asarray(rows, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.features or len(values) == 0:
             raise MismatchError(
                 f"rows of shape {values.shape} were given to a model of {self.features} features; give "
-                f"(rows, {self.features})"
+                f"at least one row, of shape (rows, {self.features})"
             )
         if not np.isfinite(values).all():
             raise ParameterError("the rows have missing or infinite values; fill them in before")
         scaled = (values - np.asarray(self.mean)) / np.asarray(self.deviation)
-        return np.asarray(np.clip(scaled, -self.clip, self.clip), np.float64)
+        clipped = np.clip(scaled, -self.clip, self.clip)
+        if not self.saturates:
+            self._warn_of(values, np.abs(scaled) > self.clip * (1 + _ROUNDING))
+        return np.asarray(clipped, np.float64)
+
+    def _require_columns(self, rows: Any) -> None:
+        """MismatchError for a table whose columns have the model's names in another order, or other names."""
+        columns = tuple(map(str, getattr(rows, "columns", ())))
+        if not columns or not self.names or columns == self.names:
+            return
+        differ = [at for at, (a, b) in enumerate(zip(columns, self.names, strict=False)) if a != b]
+        if differ and len(columns) == len(self.names):
+            at = differ[0]
+            raise MismatchError(
+                f"the table's column {at} is {columns[at]!r}, and the model's is {self.names[at]!r}; give "
+                "the columns in the model's order: table[list(names)]"
+            )
+
+    def _warn_of(self, values: Floats, outside: NDArray[np.bool_]) -> None:
+        columns = np.flatnonzero(outside.any(axis=0))
+        if len(columns) == 0:
+            return
+        told = []
+        for at in columns[:_COLUMNS_TOLD]:
+            named = f" ({self.names[at]})" if self.names else ""
+            far = values[outside[:, at], at]
+            worst = far[np.abs(far - self.mean[at]).argmax()]
+            low, high = (self.mean[at] + sign * self.clip * self.deviation[at] for sign in (-1, 1))
+            told.append(f"column {at}{named} has {worst:g}, and the model is for {low:g} to {high:g}")
+        if len(columns) > _COLUMNS_TOLD:
+            told.append(f"{len(columns) - _COLUMNS_TOLD} more columns")
+        warnings.warn(
+            f"{int(outside.any(axis=1).sum())} of {len(values)} rows are clipped, and their results are "
+            f"those of the clipped rows: {'; '.join(told)}. Package the model for a wider range (calibrate=)",
+            HemeraWarning,
+            stacklevel=2,
+        )
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         values = self.prepared(rows)
@@ -152,8 +181,9 @@ class Rows(Encoding):
         return [packed.reshape(chunks, slots)]
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        spec = outputs[0]
         scores = values[0].reshape(-1, self.block)[:rows, : self.scores]
-        return READINGS[outputs[0].read](scores[:, 0] if self.scores == 1 else scores)
+        return read_as(scores if self.scores > 1 or spec.column else scores[:, 0], spec.read, spec.labels)
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -164,6 +194,7 @@ class Rows(Encoding):
             "block": self.block,
             "scores": self.scores,
             "names": list(self.names),
+            "saturates": self.saturates,
         }
 
     @classmethod
@@ -175,8 +206,13 @@ class Rows(Encoding):
             raise FormatError(
                 "rows need as many deviations, above 0, as means, and a block of a power of two"
             )
+        names = tuple(map(str, data["names"]))
+        if len(names) not in (0, len(mean)):
+            raise FormatError(f"rows of {len(mean)} features have {len(names)} names")
         scores = integer(data["scores"], "scores", 1, block)
-        return cls(mean, deviation, real(data["clip"], "clip"), block, scores, tuple(map(str, data["names"])))
+        clip = real(data["clip"], "clip")
+        # Packages from before there was `saturates` are without it.
+        return cls(mean, deviation, clip, block, scores, names, bool(data.get("saturates", False)))
 
 
 @dataclass(frozen=True)
@@ -215,12 +251,13 @@ class TreeRows(Encoding):
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         chunks = values[0].reshape(-1, 1, values[0].shape[-1])
         scores = np.concatenate([self.layout.unpack(each) for each in chunks])[:rows]
-        read = outputs[0].read
-        if read == "values":
-            return scores / self.scale
-        if read == "sign" or (read == "argmax" and scores.shape[1] == 1):
-            return (scores[:, 0] > 0).astype(np.int64)
-        return READINGS[read](scores if read == "argmax" else scores / self.scale)
+        spec = outputs[0]
+        if scores.shape[1] > 1:
+            return read_as(scores / self.scale, spec.read, spec.labels)
+        # Packages from before there was "sign" for two classes say "argmax".
+        read = "sign" if spec.read == "argmax" else spec.read
+        found = read_as(scores[:, 0] / self.scale, read, spec.labels)
+        return found[:, np.newaxis] if spec.column else found
 
     def to_data(self) -> dict[str, Any]:
         layout = self.layout

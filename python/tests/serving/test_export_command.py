@@ -50,7 +50,10 @@ def test_joblib_files(tmp_path: Path) -> None:
     rows, kinds = load_wine(return_X_y=True)
     linear = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, kinds)
     joblib.dump(linear, tmp_path / "linear.joblib")
-    package = exported(tmp_path, tmp_path / "linear.joblib", "--name", "wines", "--clip", "20")
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header="of wines")
+    package = exported(
+        tmp_path, tmp_path / "linear.joblib", "--name", "wines", "--calibrate", str(tmp_path / "rows.csv")
+    )
     assert package.name == "wines"
     np.testing.assert_allclose(package.evaluate_clear(rows), linear.predict_proba(rows))
 
@@ -71,7 +74,7 @@ def test_json_files(tmp_path: Path, capsys: Any) -> None:
         np.testing.assert_array_equal(package.evaluate_clear(rows), expected)
     capsys.readouterr()
     (tmp_path / "linear.json").write_text(json.dumps({"coefficients": [1, 2], "read": "sigmoid"}))
-    package = exported(tmp_path, tmp_path / "linear.json", "--json", "-")
+    package = exported(tmp_path, tmp_path / "linear.json", "--json", "-", "--clip", "4")
     assert json.loads(capsys.readouterr().out) == package.describe()
     assert package.outputs[0].read == "sigmoid"
 

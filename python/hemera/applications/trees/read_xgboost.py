@@ -14,7 +14,7 @@ from hemera.errors import FormatError, ParameterError
 
 _BINARY = ("binary:logistic", "binary:logitraw")
 _MULTICLASS = ("multi:softprob", "multi:softmax")
-_REGRESSION = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror")
+_REGRESSION = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror")
 
 
 def from_xgboost(data: Mapping[str, Any]) -> Ensemble:
@@ -48,7 +48,10 @@ def _read(learner: Mapping[str, Any]) -> Ensemble:
         )
     shape = learner["learner_model_param"]
     multiclass = objective in _MULTICLASS
-    scores = int(shape["num_class"]) if multiclass else 1
+    targets = int(shape.get("num_target", 1))
+    if targets > 1 and objective in _BINARY:
+        raise ParameterError(f"the model has {targets} labels for each row; train a model for each of them")
+    scores = int(shape["num_class"]) if multiclass else targets
     trees: list[list[Node]] = [[] for _ in range(scores)]
     model = booster["model"]
     for tree, score in zip(model["trees"], model["tree_info"], strict=True):
