@@ -117,9 +117,7 @@ class LinearModel:
         if self.low is not None or self.high is not None:
             low, high = self.low, self.high
             if low is None or high is None or not np.isfinite((low, high)).all() or (low > high).any():
-                raise ParameterError(
-                    "a model that clips has a finite low and high, and low is not above high"
-                )
+                raise ParameterError("a model that clips has finite limits, of which low is not above high")
         classes = {"sign": 2, "argmax": len(self.coefficients)}.get(self.read, 0)
         if self.labels is not None and len(self.labels) != classes:
             raise MismatchError(
@@ -281,11 +279,11 @@ def export_linear(
     if not method:
         return packaged(False)
     rows = _generated(centre, reach, encoding.saturates) if checked is None else thinned(calibrate)
+    sizes = np.abs(encoding.prepared(rows)) @ np.abs(weights).T + np.abs(bias)
     expected = of_library(model, method, rows)
     if linear.read in ("sigmoid", "clipped"):
         expected = expected[:, 1]
     found = packaged(expected.ndim == 2 and expected.shape[1] == 1)
-    sizes = np.abs(encoding.prepared(rows)) @ np.abs(weights).T + np.abs(bias)
     require_agreement(found, rows, expected, _TOLERANCE * sizes, f"{type(model).__name__}.{method}")
     return found
 

@@ -72,11 +72,15 @@ def export_trees(
         MismatchError: for a model whose results differ from its own library's.
     """
     given = steps_of(model)
+    if not given or (len(given) > 1 and quantiser is not None):
+        raise ParameterError(
+            "a Pipeline has trees at its end, and bins of its own: give no quantiser with it"
+        )
     predictor = None if isinstance(model, Ensemble) else _predictor(model, given[-1])
-    if len(given) > 1 and quantiser is None:
+    if len(given) > 1:
         trees, quantiser = _of_steps(given)
     else:
-        trees = model if isinstance(model, Ensemble) else read_model(model)
+        trees = model if isinstance(model, Ensemble) else read_model(given[0])
     bins = Quantiser.of_model(trees) if quantiser is None else quantiser
     params = parameters_for(parameters, trees, "packed")
     integers = quantise(trees, bins, params.plain_modulus.bit_length())
@@ -115,7 +119,9 @@ def export_trees(
     )
     if expected is not None:
         slack = np.full((len(rows), scores), _slack(integers, count))
-        require_agreement(found, rows, expected, slack, f"{type(given[-1]).__name__}.predict")
+        file = isinstance(model, (str, os.PathLike))
+        who = "Booster" if file else type(given[-1]).__name__
+        require_agreement(found, rows, expected, slack, f"{who}.predict")
     return found
 
 

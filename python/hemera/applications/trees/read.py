@@ -82,11 +82,6 @@ def _booster(model: Any) -> Any:
             f"the model takes {model.missing:g} for a missing value, for which an encrypted comparison has "
             "no side; train with missing=numpy.nan"
         )
-    if "Classifier" in type(model).__name__ and model.objective == "binary:logitraw":
-        raise ParameterError(
-            "xgboost's classifiers with binary:logitraw take margins above 0.5, not 0, for the second class; "
-            "train with binary:logistic"
-        )
     booster = model.get_booster()
     # Only early stopping sets it; all rounds are kept, and `predict` leaves the later ones out.
     best = getattr(model, "best_iteration", None)

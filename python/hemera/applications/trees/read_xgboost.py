@@ -12,7 +12,7 @@ import numpy as np
 from hemera.applications.trees.ensemble import Ensemble, Node
 from hemera.errors import FormatError, ParameterError
 
-_BINARY = ("binary:logistic", "binary:logitraw")
+_BINARY = ("binary:logistic",)
 _MULTICLASS = ("multi:softprob", "multi:softmax")
 _REGRESSION = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror")
 
@@ -35,6 +35,11 @@ def from_xgboost(data: Mapping[str, Any]) -> Ensemble:
 
 def _read(learner: Mapping[str, Any]) -> Ensemble:
     objective = learner["objective"]["name"]
+    if objective == "binary:logitraw":
+        raise ParameterError(
+            "the model's objective is binary:logitraw, of which xgboost takes margins above 0.5, not 0, for "
+            "the second class; train with binary:logistic, which has the same margins"
+        )
     if objective not in (*_BINARY, *_MULTICLASS, *_REGRESSION):
         raise ParameterError(
             f"the model's objective is {objective}, and only "
@@ -57,7 +62,7 @@ def _read(learner: Mapping[str, Any]) -> Ensemble:
     for tree, score in zip(model["trees"], model["tree_info"], strict=True):
         trees[score].append(_tree(tree))
     base = np.zeros(scores) + np.atleast_1d(np.asarray(json.loads(shape["base_score"]), float))
-    if objective == "binary:logistic":
+    if objective in _BINARY:
         base = np.array([math.log(p / (1 - p)) for p in base])
     classes = 0 if objective in _REGRESSION else max(2, scores)
     return Ensemble.of(
