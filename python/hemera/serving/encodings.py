@@ -54,6 +54,18 @@ def _require_range(values: Array, spec: InputSpec) -> None:
         )
 
 
+def _require_columns(rows: Any, names: tuple[str, ...]) -> None:
+    """MismatchError for a table whose columns have the model's names in another order, or other names."""
+    columns = tuple(map(str, getattr(rows, "columns", ())))
+    differ = [at for at, (a, b) in enumerate(zip(columns, names, strict=False)) if a != b]
+    if differ and len(columns) == len(names):
+        at = differ[0]
+        raise MismatchError(
+            f"the table's column {at} is {columns[at]!r}, and the model's is {names[at]!r}; give the columns "
+            "in the model's order: table[list(names)]"
+        )
+
+
 class Vectors(Encoding):
     """Vectors as they are: one array an input, of shape (..., *shape, width)."""
 
@@ -123,7 +135,7 @@ class Rows(Encoding):
     def prepared(self, rows: Any) -> Floats:
         """Standardised and clipped rows. Warns of the columns that are clipped, unless the model saturates
         there."""
-        self._require_columns(rows)
+        _require_columns(rows, self.names)
         values = np.asarray(rows, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.features or len(values) == 0:
             raise MismatchError(
@@ -137,19 +149,6 @@ class Rows(Encoding):
         if not self.saturates:
             self._warn_of(values, np.abs(scaled) > self.clip * (1 + _ROUNDING))
         return np.asarray(clipped, np.float64)
-
-    def _require_columns(self, rows: Any) -> None:
-        """MismatchError for a table whose columns have the model's names in another order, or other names."""
-        columns = tuple(map(str, getattr(rows, "columns", ())))
-        if not columns or not self.names or columns == self.names:
-            return
-        differ = [at for at, (a, b) in enumerate(zip(columns, self.names, strict=False)) if a != b]
-        if differ and len(columns) == len(self.names):
-            at = differ[0]
-            raise MismatchError(
-                f"the table's column {at} is {columns[at]!r}, and the model's is {self.names[at]!r}; give "
-                "the columns in the model's order: table[list(names)]"
-            )
 
     def _warn_of(self, values: Floats, outside: NDArray[np.bool_]) -> None:
         columns = np.flatnonzero(outside.any(axis=0))
@@ -229,9 +228,12 @@ class TreeRows(Encoding):
     """Integer scores are the model's times this."""
     classes: int
     """0: a regression."""
+    names: tuple[str, ...] = ()
+    """Of the features, if they are known."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         del inputs
+        _require_columns(rows, self.names)
         bins = self.quantiser.bins(np.asarray(rows))
         each = self.layout.samples
         parts = [self._planes(bins[at : at + each]) for at in range(0, len(bins), each)]
@@ -272,6 +274,7 @@ class TreeRows(Encoding):
             "features": self.features.tolist(),
             "scale": self.scale,
             "classes": self.classes,
+            "names": list(self.names),
         }
 
     @classmethod
@@ -288,12 +291,17 @@ class TreeRows(Encoding):
         samples = integer(data["samples"], "samples", 1, max(1, degree // 2 // lanes // scores))
         if degree & (degree - 1) or lanes & (lanes - 1) or samples * scores > degree // 2 // lanes:
             raise FormatError("the trees' layout does not fit its degree")
+        # Packages from before there were names are without them.
+        names = tuple(map(str, data.get("names", ())))
+        if len(names) not in (0, len(edges)):
+            raise FormatError(f"trees of {len(edges)} features have {len(names)} names")
         return cls(
             Quantiser(edges, bool(data["single"]), bool(data["integral"])),
             Layout(degree, scores, trees, samples, lanes, samples),
             features.astype(np.int64),
             integer(data["scale"], "a scale", 1, 1 << 62),
             integer(data["classes"], "classes", 0, 1 << 20),
+            names,
         )
 
 

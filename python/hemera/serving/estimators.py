@@ -7,6 +7,7 @@ something else: those of `SVC` compare pairs of classes, those of a `PoissonRegr
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -194,6 +195,9 @@ class _Found:
     """Why there are no probabilities although the library has them."""
 
 
+_UNCALIBRATED = (
+    "its probabilities are calibrated apart from its scores, and are not packaged; train a LogisticRegression"
+)
 _VALUES = {"values": ("values", "predict")}
 _NO_LINEAR_MODEL = (
     "no linear model that is packaged; docs/serving.md lists those of scikit-learn. Boosted trees are for "
@@ -236,7 +240,14 @@ def _tweedie(model: Any) -> _Found:
 def _centred(model: Any) -> _Found:
     """Partial least squares: their means have no public name, and are in the prediction of zeros."""
     weights = np.asarray(model.coef_, np.float64)
-    return _Found(*_affine(model, weights, model.predict(np.zeros((1, weights.shape[1])))), _VALUES)
+    return _Found(*_affine(model, weights, _of_zeros(model, weights.shape[1])), _VALUES)
+
+
+def _of_zeros(model: Any, features: int) -> Any:
+    """The prediction of a row of zeros, which has no names of columns, without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.predict(np.zeros((1, features)))
 
 
 def _ransac(model: Any) -> _Found:
@@ -255,13 +266,29 @@ def _each_target(model: Any) -> _Found:
     )
 
 
+def _one_against_rest(model: Any) -> _Found:
+    """A classifier of two classes for each class."""
+    if model.multilabel_:
+        raise ParameterError(
+            "OneVsRestClassifier: its rows have several labels; export each of estimators_ by itself"
+        )
+    parts = [_of_kind(each, "scores", "OneVsRestClassifier") for each in model.estimators_]
+    matrix = np.concatenate([part.coefficients for part in parts])
+    bias = np.concatenate([part.intercept for part in parts])
+    offers, labels = _classes(model, matrix)
+    probable = {part.offers.get("probabilities", ("", ""))[0] for part in parts}
+    if probable == {"sigmoid"}:
+        reading = "sigmoid" if len(matrix) == 1 else "one-against-rest"
+        offers = {"probabilities": (reading, "predict_proba"), **offers}
+    missing = probable != {"sigmoid"} and hasattr(model, "predict_proba")
+    return _Found(matrix, bias, offers, labels, _UNCALIBRATED if missing else "")
+
+
 def _of_kind(model: Any, kind: str, outer: str) -> _Found:
     reader = _reader(model)
     found = None if reader is None else reader(model)
     if found is None or kind not in found.offers:
-        raise ParameterError(
-            f"{outer} of a {type(model).__name__}: a linear regressor is needed inside of it"
-        )
+        raise ParameterError(f"{outer} of a {type(model).__name__}: give linear models inside of it")
     return found
 
 
@@ -316,7 +343,7 @@ def _gradient_descent(model: Any) -> _Found:
 
 def _ridge_classifier(model: Any) -> _Found:
     matrix, bias = _affine(model)
-    if np.ndim(model.predict(np.zeros((1, matrix.shape[1])))) == 2:  # several labels a row, each 0 or 1
+    if np.ndim(_of_zeros(model, matrix.shape[1])) == 2:  # several labels a row, each 0 or 1
         offers = {"labels": ("sign", "predict"), "scores": ("values", "decision_function")}
         return _Found(matrix, bias, offers)
     return _classifier(model)
@@ -342,8 +369,7 @@ def _support_vectors(model: Any) -> _Found:
         bias,
         offers,
         labels,
-        "its probabilities are calibrated apart from its scores, and are not packaged; train a "
-        "LogisticRegression",
+        _UNCALIBRATED,
     )
 
 
@@ -391,6 +417,7 @@ _TYPES: dict[str, dict[Callable[[Any], _Found], tuple[str, ...]]] = {
     },
     "sklearn.cross_decomposition": {_centred: ("CCA", "PLSCanonical", "PLSRegression")},
     "sklearn.discriminant_analysis": {_discriminant: ("LinearDiscriminantAnalysis",)},
+    "sklearn.multiclass": {_one_against_rest: ("OneVsRestClassifier",)},
     "sklearn.multioutput": {_each_target: ("MultiOutputRegressor",)},
 }
 

@@ -31,6 +31,7 @@ from hemera.serving.values import Form
 __all__ = ["LinearModel", "export_linear"]
 
 Floats = NDArray[np.float64]
+_LARGEST = 1e150
 _GENERATED = 64
 """Rows on which a model is compared with its library when none are given."""
 _TOLERANCE = 1e-6
@@ -315,7 +316,12 @@ def _range(linear: LinearModel, rows: Floats | None, clip: ArrayLike | None) -> 
     if rows is not None:
         low, high = rows.min(axis=0), rows.max(axis=0)
         centre = low / 2 + high / 2
-        half = np.where(high > low, high - low, np.maximum(np.abs(centre), 1.0))
+        half = np.where(high > low, high / 2 - low / 2, np.maximum(np.abs(centre), 1.0) / 2)
+        if half.max() > _LARGEST:
+            raise ParameterError(
+                f"calibrate: rows of up to {half.max():g} are beyond {_LARGEST:g}; scale them"
+            )
+        half = 2 * half
         return centre, half, half
     if clip is None:
         raise ParameterError(

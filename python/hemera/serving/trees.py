@@ -115,7 +115,7 @@ def export_trees(
         params,
         name=name,
         description=description,
-        encoding=TreeRows(bins, layout, trees.features, integers.scale, integers.classes),
+        encoding=TreeRows(bins, layout, trees.features, integers.scale, integers.classes, _names(given[0])),
     )
     if expected is not None:
         slack = np.full((len(rows), scores), _slack(integers, count))
@@ -123,6 +123,12 @@ def export_trees(
         who = "Booster" if file else type(given[-1]).__name__
         require_agreement(found, rows, expected, slack, f"{who}.predict")
     return found
+
+
+def _names(first: Any) -> tuple[str, ...]:
+    """Of the features, from the frame that the model was fitted on; LightGBM makes up names without one."""
+    names = tuple(map(str, getattr(first, "feature_names_in_", ())))
+    return () if names == tuple(f"Column_{at}" for at in range(len(names))) else names
 
 
 def _slack(integers: IntegerEnsemble, trees: int) -> float:

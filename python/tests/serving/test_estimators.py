@@ -19,6 +19,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -29,7 +30,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import all_estimators
 
 import hemera as hm
@@ -59,6 +60,7 @@ REST = {
 LINEAR = {
     *("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis", "LinearSVC", "Perceptron"),
     *("PassiveAggressiveClassifier", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier"),
+    "OneVsRestClassifier",
     *("ARDRegression", "BayesianRidge", "CCA", "ElasticNet", "ElasticNetCV", "GammaRegressor"),
     *("HuberRegressor", "Lars", "LarsCV", "Lasso", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC"),
     *("LinearRegression", "LinearSVR", "MultiOutputRegressor", "MultiTaskElasticNet"),
@@ -293,6 +295,21 @@ def test_models_inside_of_models() -> None:
         packaged(tree)
     poisson = MultiOutputRegressor(linear_model.PoissonRegressor()).fit(ROWS, np.exp(TARGETS / 4))
     require_same(packaged(poisson).evaluate_clear(OTHERS), poisson.predict(OTHERS))
+    for inner, targets in ((LogisticRegression(), THREE), (LogisticRegression(), TWO)):
+        rest = OneVsRestClassifier(inner).fit(ROWS, targets)
+        require_same(packaged(rest).evaluate_clear(OTHERS), library_results(rest, OTHERS))
+        require_same(packaged(rest, results="labels").evaluate_clear(OTHERS), rest.predict(OTHERS))
+    vectors = OneVsRestClassifier(SVC(kernel="linear")).fit(ROWS, THREE)
+    require_same(packaged(vectors).evaluate_clear(OTHERS), vectors.predict(OTHERS))
+    for of_svc, said in ((vectors, "labels, scores, not prob"), (poisson, "one of values")):
+        with pytest.raises(TYPED, match=said):
+            packaged(of_svc, results="probabilities")
+    several = OneVsRestClassifier(LogisticRegression()).fit(ROWS, np.stack([TWO == "yes", THREE > 5], axis=1))
+    with pytest.raises(TYPED, match="several labels"):
+        packaged(several)
+    forest = OneVsRestClassifier(DecisionTreeClassifier()).fit(ROWS, THREE)
+    with pytest.raises(TYPED, match="OneVsRestClassifier of a DecisionTreeClassifier"):
+        packaged(forest)
     search = GridSearchCV(Ridge(), {"alpha": [1, 2]}).fit(ROWS, VALUES)
     with pytest.raises(TYPED, match="best_estimator_"):
         packaged(search)
@@ -403,6 +420,8 @@ def test_the_range_comes_from_rows_or_is_demanded() -> None:
     for bad, said in ((rows[:, :5], "30 features"), (rows[:0], "at least"), (rows * np.nan, "missing")):
         with pytest.raises(TYPED, match=said):
             packaged(model, bad)
+    with pytest.raises(TYPED, match="scale them"):
+        packaged(model, rows * 1e200)
     with pytest.raises(TYPED, match="no table of numbers"):
         packaged(model, [["a"] * 30])
 
@@ -453,6 +472,22 @@ def test_columns_in_another_order_are_refused() -> None:
     require_same(package.evaluate_clear(frame), model.predict(frame))
     with pytest.raises(TYPED, match="column 2"):
         packaged(model, frame[["age", "dose", "days", "ratio"]])
+    boosted = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(frame, VALUES)
+    package = serving.Package.load(bytes(serving.export_trees(boosted, name="t")))
+    with pytest.raises(hm.errors.MismatchError, match="column 0 is 'dose', and the model's is 'age'"):
+        package.interface.encode(frame[["dose", "age", "ratio", "days"]])
+    np.testing.assert_allclose(package.evaluate_clear(frame), boosted.predict(frame), atol=1e-2)
+
+
+def test_exporting_warns_of_nothing() -> None:
+    frame = pd.DataFrame(ROWS, columns=["age", "dose", "ratio", "days"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given in ({"calibrate": frame}, {"clip": 9}):
+            serving.export_linear(PLSRegression(1).fit(frame, VALUES), name="m", **given)
+            serving.export_linear(linear_model.RidgeClassifier().fit(frame, TWO), name="m", **given)
+        boosted = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(frame, VALUES)
+        serving.export_trees(boosted, name="t")
 
 
 # --- The comparison. ---
@@ -573,6 +608,21 @@ def test_packages_from_before_there_were_labels() -> None:
     np.testing.assert_array_equal(interface.decode([slots], 2), [1, 0])
     with pytest.warns(hm.errors.HemeraWarning, match="clipped"):
         interface.encode(ROWS * 100)
+
+
+def test_packages_of_trees_from_before_there_were_labels() -> None:
+    model = GradientBoostingClassifier(n_estimators=3, max_depth=2).fit(ROWS, TWO)
+    package = serving.export_trees(model, name="t", samples=16)
+    told = json.loads(json.dumps(package.describe()))
+    for field in ("labels", "column"):
+        del told["outputs"][0][field]
+    told["outputs"][0]["read"] = "argmax"  # they said so of two classes too
+    del told["encoding"]["names"]
+    interface = serving.Interface.from_dict(told)
+    params = package.params
+    assert isinstance(params, hm.bfv.Parameters)
+    values = package.program.evaluate_clear(interface.encode(OTHERS), params.plain_modulus)
+    np.testing.assert_array_equal(interface.decode(values, 90), model.predict(OTHERS) == "yes")
 
 
 @pytest.mark.parametrize(
