@@ -258,8 +258,7 @@ class TreeRows(Encoding):
             return read_as(scores / self.scale, spec.read, spec.labels)
         # Packages from before there was "sign" for two classes say "argmax".
         read = "sign" if spec.read == "argmax" else spec.read
-        found = read_as(scores[:, 0] / self.scale, read, spec.labels)
-        return found[:, np.newaxis] if spec.column else found
+        return read_as(scores[:, 0] / self.scale, read, spec.labels)
 
     def to_data(self) -> dict[str, Any]:
         layout = self.layout

@@ -103,15 +103,7 @@ def export_trees(
     found = package(
         recorder.program,
         [InputSpec("planes", params.degree, params.degree, (planes,), low=0, high=1)],
-        [
-            OutputSpec(
-                "scores",
-                params.degree,
-                read=read,
-                labels=labels,
-                column=expected is not None and expected.ndim == 2 and expected.shape[1] == 1,
-            )
-        ],
+        [OutputSpec("scores", params.degree, read=read, labels=labels)],
         params,
         name=name,
         description=description,
