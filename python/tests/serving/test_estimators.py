@@ -6,6 +6,7 @@ import inspect
 import json
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,10 @@ from sklearn.utils import all_estimators
 
 import hemera as hm
 from hemera import serving
+from hemera.serving.service import Home
+
+from .conftest import client_of
+from .conftest import serving as running
 
 SMALL = {"security": None, "degree": 1024}
 TYPED = hm.errors.Error
@@ -593,6 +598,25 @@ def test_under_encryption() -> None:
     found = encrypted(serving.export_trees(boosted, name="t", samples=16), rows[:16])
     assert found.shape == (16,)
     np.testing.assert_allclose(found, boosted.predict(rows[:16]), atol=0.5)
+
+
+def test_labels_by_a_server(tmp_path: Path) -> None:
+    """What `hm.Client.predict` gives, and its warning of what it clips."""
+    model = make_pipeline(StandardScaler(), linear_model.RidgeClassifier()).fit(ROWS, TWO)
+    column = LinearRegression().fit(ROWS, VALUES[:, np.newaxis])
+    home = Home(tmp_path / "home")
+    for name, trained in (("labels", model), ("column", column)):
+        serving.export_linear(trained, name=name, calibrate=ROWS, **SMALL).save(tmp_path / name)
+        home.add_model(tmp_path / name)
+    with running(home) as server, client_of(server.url, home.clients.add("alice")) as client:
+        require_same(client.predict("labels", OTHERS), model.predict(OTHERS))
+        found = client.predict("column", OTHERS)
+        assert found.shape == (90, 1)
+        np.testing.assert_allclose(found, column.predict(OTHERS), atol=1e-5)
+        far = OTHERS.copy()
+        far[5, 3] = 1e3
+        with pytest.warns(hm.errors.HemeraWarning, match=r"1 of 90 rows are clipped.*column 3 has 1000"):
+            client.predict("labels", far)
 
 
 def test_packages_from_before_there_were_labels() -> None:
