@@ -98,6 +98,8 @@ def made(kind: type) -> Any:
     for name, value in (("Cs", 2), ("n_estimators", 3), ("random_state", 0), ("n_components", 1)):
         if name in known:
             settings[name] = value
+    if "Cs" in known:
+        settings["cv"] = 2
     return kind(**settings)
 
 

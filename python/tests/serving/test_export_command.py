@@ -16,6 +16,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import hemera as hm
 from hemera.applications import trees
@@ -94,7 +95,7 @@ def test_labels_travel_by_files(tmp_path: Path, capsys: Any) -> None:
     names = np.array(["red", "a, b", "white"])[kinds]
     np.save(tmp_path / "rows.npy", rows[::9])
     for name, targets in (("names", names), ("numbers", kinds - 1), ("objects", names.astype(object))):
-        model = make_pipeline(StandardScaler(), RidgeClassifier()).fit(rows, targets)
+        model = make_pipeline(StandardScaler(), LinearSVC()).fit(rows, targets)
         joblib.dump(model, tmp_path / "model.joblib")
         exported(tmp_path, tmp_path / "model.joblib", "--calibrate", str(tmp_path / "rows.npy"))
         files = {each: str(tmp_path / f"{name}-{each}") for each in ("told", "keys", "request", "answer")}
