@@ -2,7 +2,7 @@
 
 # In the file: the program and its weights, which are the server's. What clients get of it,
 # `package.describe()`, has none: parameters, the form of inputs and outputs, and the keys to make, which
-# tell which rotations are done; of linear models means and deviations of the features, of trees the bins
+# tell which rotations are done; of linear models the ranges of the features, of trees the bins
 # and which feature each node compares. Example 13 tells what a server and its clients see of each other.
 
 import tempfile
@@ -76,7 +76,9 @@ assert np.abs(probabilities - server.evaluate_clear(rows)).max() < 1e-4
 # Ready-made: a logistic model with its scaler, many rows in a ciphertext; and boosted trees, exactly.
 table, labels = load_breast_cancer(return_X_y=True)
 tumours = export_linear(
-    make_pipeline(StandardScaler(), LogisticRegression()).fit(table, labels), name="tumours"
+    make_pipeline(StandardScaler(), LogisticRegression()).fit(table, labels),
+    name="tumours",
+    calibrate=table,  # rows of which the package takes the range of each feature
 )
 print(tumours)
 wines, kinds = load_wine(return_X_y=True)

@@ -34,7 +34,8 @@ def hemera(*words: object) -> str:
 # The operator trains a model, packages it, and lets two clients in.
 table, labels = load_breast_cancer(return_X_y=True)
 trained = make_pipeline(StandardScaler(), LogisticRegression()).fit(table[:400], labels[:400])
-hm.serving.export_linear(trained, name="tumours").save(folder / "tumours.hemera-model")
+packaged = hm.serving.export_linear(trained, name="tumours", calibrate=table[:400])
+packaged.save(folder / "tumours.hemera-model")
 hemera("serve", home, "--add-model", folder / "tumours.hemera-model")
 tokens = {name: hemera("serve", home, "--add-client", name) for name in ("alice", "bob")}
 

@@ -16,7 +16,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from hemera import _options
 from hemera._source import read_bytes
-from hemera.errors import FileError, FormatError, ParameterError
+from hemera.commands.tables import read_table, write_table
+from hemera.errors import FormatError, ParameterError
 from hemera.serving.client import Client, LocalModel
 from hemera.serving.files import read_files, write_atomically, write_files
 from hemera.serving.interface import Interface
@@ -137,9 +138,9 @@ def _over_http(options: argparse.Namespace) -> int:
         elif options.action == "describe":
             told = client.describe(options.model)
         else:
-            results = client.predict(options.model, _read_table(options.rows))
+            results = client.predict(options.model, read_table(options.rows))
             if options.results is not None:
-                _write_table(options.results, results)
+                write_table(options.results, results)
                 return 0
             told = {"model": options.model, "results": _plain(results)}
     _options.write_json(options.json, told)
@@ -156,51 +157,17 @@ def _by_files(options: argparse.Namespace) -> int:
     if options.action == "keys":
         write_atomically(options.keys, local.generate_keys())
     elif options.action == "encrypt":
-        arrays, _ = local.encode(_read_table(options.rows))
+        arrays, _ = local.encode(read_table(options.rows))
         write_files(options.request, local.encrypt(arrays))
     else:
         single = interface.outputs[0].name
         arrays = local.decrypt(read_files(options.answer, single))
         results = local.decode(arrays, False, options.count)
         if options.results is not None:
-            _write_table(options.results, results)
+            write_table(options.results, results)
         else:
             _options.write_json("-", {"model": interface.name, "results": _plain(results)})
     return 0
-
-
-def _read_table(path: Path) -> np.ndarray[Any, Any]:
-    """Numbers of a .npy file, or of one with commas, whose first line may be a heading."""
-    data = read_bytes(path)
-    try:
-        if path.suffix == ".npy":
-            return np.asarray(np.load(path, allow_pickle=False))
-        lines = data.decode().splitlines()
-        try:
-            first = [float(value) for value in lines[0].split(",")]
-        except (ValueError, IndexError):
-            first = []
-        table = np.loadtxt(lines, delimiter=",", skiprows=0 if first else 1, ndmin=2)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is no table of numbers: {error}") from None
-    # Integers stay integers: BFV and BGV take nothing else.
-    integers = table.astype(np.int64)
-    return integers if (integers == table).all() else table
-
-
-def _write_table(path: Path, results: Any) -> None:
-    if isinstance(results, Mapping):
-        raise ParameterError("results with several names go to JSON: leave out RESULTS")
-    table = np.asarray(results)
-    try:
-        if path.suffix == ".npy":
-            np.save(path, table)
-        else:
-            np.savetxt(
-                path, table.reshape(len(table), -1) if table.ndim else table.reshape(1, 1), delimiter=","
-            )
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _plain(results: Any) -> Any:

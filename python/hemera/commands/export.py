@@ -9,15 +9,20 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Console
 
 from hemera import _options
 from hemera._extras import how_to_install
 from hemera.applications.trees.parameters import PARAMETERS
+from hemera.applications.trees.read import library_of
+from hemera.commands.tables import read_table
 from hemera.errors import FileError, FormatError, ParameterError
 from hemera.serving import LinearModel, Package, export_linear, export_trees
+from hemera.serving.estimators import Results, is_exactly, steps_of
+
+_KINDS = ("Classifier", "Regressor")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="OUT", help="the file to write, like tumours.hemera-model")
     parser.add_argument("--name", help="of the model (default: OUT without its ending)")
     parser.add_argument("--description", default="", help="of the model, for people")
+    parser.add_argument(
+        "--calibrate",
+        metavar="ROWS",
+        type=Path,
+        help="a table of rows, .csv or .npy: linear models are packaged for twice its range, and every model "
+        "is compared with its library on it",
+    )
     trees = parser.add_argument_group("boosted trees")
     trees.add_argument(
         "--samples", type=_options.positive, default=64, help="rows of a request, at most (default: 64)"
@@ -39,7 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     linear = parser.add_argument_group("linear and logistic models")
     linear.add_argument(
-        "--clip", type=float, default=16.0, help="standardised features are brought into [-CLIP, CLIP]"
+        "--clip",
+        type=float,
+        help="the largest size of a feature after the model's scaler, in place of --calibrate",
+    )
+    linear.add_argument(
+        "--results",
+        choices=get_args(Results),
+        default="auto",
+        help="what clients read (default: probabilities of models fitted for them, else predictions)",
     )
     linear.add_argument("--scale-bits", type=_options.positive, default=40, help="of CKKS (default: 40)")
     parser.add_argument("--json", metavar="FILE", help='also write what it is to FILE ("-": standard output)')
@@ -62,10 +82,27 @@ def _package(options: argparse.Namespace) -> Package:
     told = {"name": options.name or Path(options.target).stem, "description": options.description}
     source = Path(options.model)
     model = _from_json(source) if source.suffix == ".json" else _from_joblib(source)
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    if isinstance(model, LinearModel) or hasattr(last, "coef_"):
-        return export_linear(model, clip=options.clip, scale_bits=options.scale_bits, **told)
-    return export_trees(model, samples=options.samples, parameters=options.parameters, **told)
+    rows = None if options.calibrate is None else read_table(options.calibrate)
+    if isinstance(model, Path) or _has_trees(model):
+        return export_trees(
+            model, calibrate=rows, samples=options.samples, parameters=options.parameters, **told
+        )
+    return export_linear(
+        model,
+        calibrate=rows,
+        clip=options.clip,
+        results=options.results,
+        scale_bits=options.scale_bits,
+        **told,
+    )
+
+
+def _has_trees(model: object) -> bool:
+    last = steps_of(model)[-1:]
+    return bool(last) and (
+        library_of(last[0]) in ("xgboost", "lightgbm")
+        or any(is_exactly(last[0], "sklearn.ensemble", f"GradientBoosting{kind}") for kind in _KINDS)
+    )
 
 
 def _called(path: Path, name: str) -> Package:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,30 +13,17 @@ from numpy.typing import NDArray
 
 from hemera.applications.trees.layout import Layout
 from hemera.applications.trees.quantise import Quantiser
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.errors import FormatError, HemeraWarning, MismatchError, ParameterError
+from hemera.serving.readings import read_as
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import Array, integer, real
 
 Floats = NDArray[np.float64]
 
-
-def _sigmoid(values: Array) -> Array:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
-
-
-def _softmax(values: Array) -> Array:
-    powers = np.exp(values - values.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
-
-
-READINGS: dict[str, Callable[[Array], Array]] = {
-    "values": lambda values: values,
-    "sigmoid": _sigmoid,
-    "sign": lambda values: (values > 0).astype(np.int64),
-    "softmax": _softmax,
-    "argmax": lambda values: values.argmax(axis=-1),
-}
-"""What a client makes of the values of an output, along its last axis."""
+_ROUNDING = 1e-9
+"""Part of the range by which a value on its end may lie outside."""
+_COLUMNS_TOLD = 3
+"""Columns that a warning names."""
 
 
 class Encoding(ABC):
@@ -63,6 +51,18 @@ def _require_range(values: Array, spec: InputSpec) -> None:
         raise ParameterError(
             f"{spec.name}: the model is for values from {low} to {high}, and these are from {values.min()} "
             f"to {values.max()}"
+        )
+
+
+def _require_columns(rows: Any, names: tuple[str, ...]) -> None:
+    """MismatchError for a table whose columns have the model's names in another order, or other names."""
+    columns = tuple(map(str, getattr(rows, "columns", ())))
+    differ = [at for at, (a, b) in enumerate(zip(columns, names, strict=False)) if a != b]
+    if differ and len(columns) == len(names):
+        at = differ[0]
+        raise MismatchError(
+            f"the table's column {at} is {columns[at]!r}, and the model's is {names[at]!r}; give the columns "
+            "in the model's order: table[list(names)]"
         )
 
 
@@ -101,7 +101,8 @@ class Vectors(Encoding):
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         del rows
         read = [
-            READINGS[spec.read](array[..., : spec.width]) for array, spec in zip(values, outputs, strict=True)
+            read_as(array[..., : spec.width], spec.read, spec.labels)
+            for array, spec in zip(values, outputs, strict=True)
         ]
         return read[0] if len(read) == 1 else dict(zip((spec.name for spec in outputs), read, strict=True))
 
@@ -123,6 +124,8 @@ class Rows(Encoding):
     """How many a row has."""
     names: tuple[str, ...] = ()
     """Of the features, if they are known."""
+    saturates: bool = False
+    """Whether the model itself clips there; otherwise a client that clips warns."""
 
     @property
     def features(self) -> int:
@@ -130,17 +133,42 @@ class Rows(Encoding):
         return len(self.mean)
 
     def prepared(self, rows: Any) -> Floats:
-        """Standardised and clipped rows."""
+        """Standardised and clipped rows. Warns of the columns that are clipped, unless the model saturates
+        there."""
+        _require_columns(rows, self.names)
         values = np.asarray(rows, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.features or len(values) == 0:
             raise MismatchError(
                 f"rows of shape {values.shape} were given to a model of {self.features} features; give "
-                f"(rows, {self.features})"
+                f"at least one row, of shape (rows, {self.features})"
             )
         if not np.isfinite(values).all():
             raise ParameterError("the rows have missing or infinite values; fill them in before")
         scaled = (values - np.asarray(self.mean)) / np.asarray(self.deviation)
-        return np.asarray(np.clip(scaled, -self.clip, self.clip), np.float64)
+        clipped = np.clip(scaled, -self.clip, self.clip)
+        if not self.saturates:
+            self._warn_of(values, np.abs(scaled) > self.clip * (1 + _ROUNDING))
+        return np.asarray(clipped, np.float64)
+
+    def _warn_of(self, values: Floats, outside: NDArray[np.bool_]) -> None:
+        columns = np.flatnonzero(outside.any(axis=0))
+        if len(columns) == 0:
+            return
+        told = []
+        for at in columns[:_COLUMNS_TOLD]:
+            named = f" ({self.names[at]})" if self.names else ""
+            far = values[outside[:, at], at]
+            worst = far[np.abs(far - self.mean[at]).argmax()]
+            low, high = (self.mean[at] + sign * self.clip * self.deviation[at] for sign in (-1, 1))
+            told.append(f"column {at}{named} has {worst:g}, and the model is for {low:g} to {high:g}")
+        if len(columns) > _COLUMNS_TOLD:
+            told.append(f"{len(columns) - _COLUMNS_TOLD} more columns")
+        warnings.warn(
+            f"{int(outside.any(axis=1).sum())} of {len(values)} rows are clipped, and their results are "
+            f"those of the clipped rows: {'; '.join(told)}. Package the model for a wider range (calibrate=)",
+            HemeraWarning,
+            stacklevel=2,
+        )
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         values = self.prepared(rows)
@@ -152,8 +180,9 @@ class Rows(Encoding):
         return [packed.reshape(chunks, slots)]
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
+        spec = outputs[0]
         scores = values[0].reshape(-1, self.block)[:rows, : self.scores]
-        return READINGS[outputs[0].read](scores[:, 0] if self.scores == 1 else scores)
+        return read_as(scores if self.scores > 1 or spec.column else scores[:, 0], spec.read, spec.labels)
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -164,6 +193,7 @@ class Rows(Encoding):
             "block": self.block,
             "scores": self.scores,
             "names": list(self.names),
+            "saturates": self.saturates,
         }
 
     @classmethod
@@ -175,8 +205,13 @@ class Rows(Encoding):
             raise FormatError(
                 "rows need as many deviations, above 0, as means, and a block of a power of two"
             )
+        names = tuple(map(str, data["names"]))
+        if len(names) not in (0, len(mean)):
+            raise FormatError(f"rows of {len(mean)} features have {len(names)} names")
         scores = integer(data["scores"], "scores", 1, block)
-        return cls(mean, deviation, real(data["clip"], "clip"), block, scores, tuple(map(str, data["names"])))
+        clip = real(data["clip"], "clip")
+        # Packages from before there was `saturates` are without it.
+        return cls(mean, deviation, clip, block, scores, names, bool(data.get("saturates", False)))
 
 
 @dataclass(frozen=True)
@@ -193,9 +228,12 @@ class TreeRows(Encoding):
     """Integer scores are the model's times this."""
     classes: int
     """0: a regression."""
+    names: tuple[str, ...] = ()
+    """Of the features, if they are known."""
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         del inputs
+        _require_columns(rows, self.names)
         bins = self.quantiser.bins(np.asarray(rows))
         each = self.layout.samples
         parts = [self._planes(bins[at : at + each]) for at in range(0, len(bins), each)]
@@ -212,12 +250,12 @@ class TreeRows(Encoding):
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:
         chunks = values[0].reshape(-1, 1, values[0].shape[-1])
         scores = np.concatenate([self.layout.unpack(each) for each in chunks])[:rows]
-        read = outputs[0].read
-        if read == "values":
-            return scores / self.scale
-        if read == "sign" or (read == "argmax" and scores.shape[1] == 1):
-            return (scores[:, 0] > 0).astype(np.int64)
-        return READINGS[read](scores if read == "argmax" else scores / self.scale)
+        spec = outputs[0]
+        if scores.shape[1] > 1:
+            return read_as(scores / self.scale, spec.read, spec.labels)
+        # Packages from before there was "sign" for two classes say "argmax".
+        read = "sign" if spec.read == "argmax" else spec.read
+        return read_as(scores[:, 0] / self.scale, read, spec.labels)
 
     def to_data(self) -> dict[str, Any]:
         layout = self.layout
@@ -230,6 +268,7 @@ class TreeRows(Encoding):
             "features": self.features.tolist(),
             "scale": self.scale,
             "classes": self.classes,
+            "names": list(self.names),
         }
 
     @classmethod
@@ -246,12 +285,17 @@ class TreeRows(Encoding):
         samples = integer(data["samples"], "samples", 1, max(1, degree // 2 // lanes // scores))
         if degree & (degree - 1) or lanes & (lanes - 1) or samples * scores > degree // 2 // lanes:
             raise FormatError("the trees' layout does not fit its degree")
+        # Packages from before there were names are without them.
+        names = tuple(map(str, data.get("names", ())))
+        if len(names) not in (0, len(quantiser.edges)):
+            raise FormatError(f"trees of {len(quantiser.edges)} features have {len(names)} names")
         return cls(
             quantiser,
             Layout(degree, scores, trees, samples, lanes, samples),
             features.astype(np.int64),
             integer(data["scale"], "a scale", 1, 1 << 62),
             integer(data["classes"], "classes", 0, 1 << 20),
+            names,
         )
 
 

@@ -9,10 +9,11 @@ from typing import Any
 from hemera import ckks
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
-from hemera.serving.encodings import READINGS, Encoding, Vectors
+from hemera.serving.encodings import Encoding, Vectors
 from hemera.serving.interface import Interface
 from hemera.serving.package import Package
 from hemera.serving.program import Program
+from hemera.serving.readings import READINGS
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.tracing import record
 from hemera.serving.values import Form, SchemeName

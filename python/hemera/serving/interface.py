@@ -17,8 +17,9 @@ from hemera.context import Context
 from hemera.errors import FormatError, MismatchError
 from hemera.keys import Keys, SecretKey
 from hemera.parameters import Parameters
-from hemera.serving.encodings import READINGS, Encoding, Vectors, encoding_from_data
+from hemera.serving.encodings import Encoding, Vectors, encoding_from_data
 from hemera.serving.operations import KeysOf
+from hemera.serving.readings import READINGS, Labels
 from hemera.serving.specs import InputSpec, OutputSpec
 from hemera.serving.values import MALFORMED, MAX_ELEMENTS, MAX_SLOTS, integer, real
 
@@ -133,7 +134,7 @@ class Interface:
             },
             "key_bytes_at_most": self._key_bytes,
             "inputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.inputs],
-            "outputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.outputs],
+            "outputs": [_described(spec) for spec in self.outputs],
             "encoding": self.encoding.to_data(),
             "parameters": base64.b64encode(bytes(params)).decode(),
         }
@@ -181,6 +182,11 @@ class Interface:
             raise FormatError(f"not a description of a model: {error}") from error
 
 
+def _described(spec: OutputSpec) -> dict[str, Any]:
+    labels = None if spec.labels is None else spec.labels.to_data()
+    return {**asdict(spec), "shape": list(spec.shape), "labels": labels}
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > _MAX_TEXT:
         raise FormatError("names and descriptions of a model are short texts")
@@ -214,6 +220,9 @@ def _output(data: Mapping[str, Any]) -> OutputSpec:
         integer(data["width"], "a width", 1, MAX_SLOTS),
         _shape(data["shape"]),
         data["read"],
+        # Packages from before there were labels and columns are without them.
+        None if data.get("labels") is None else Labels.from_data(data["labels"]),
+        bool(data.get("column", False)),
     )
 
 

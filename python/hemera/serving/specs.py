@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hemera.serving.readings import Labels
 from hemera.serving.values import Form
 
 __all__ = ["InputSpec", "OutputSpec"]
@@ -42,4 +43,8 @@ class OutputSpec:
     shape: tuple[int, ...] = ()
     """Of the batch of ciphertexts."""
     read: str = "values"
-    """What the client makes of the values: "values", "sigmoid", "sign", "softmax" or "argmax"."""
+    """What the client makes of the values: a name of `hemera.serving.readings.READINGS`."""
+    labels: Labels | None = None
+    """Of "sign" and "argmax": what results are in place of numbers of classes."""
+    column: bool = False
+    """Of a table's rows with one score: whether results have the shape (rows, 1), not (rows,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.decomposition import PCA
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import hemera as hm
 from hemera.applications import trees
@@ -46,17 +49,27 @@ def test_a_function_of_a_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(package.evaluate_clear(np.ones(4)), 0.5)
 
 
-def test_joblib_files(tmp_path: Path) -> None:
+def test_joblib_files(tmp_path: Path, capsys: Any) -> None:
     rows, kinds = load_wine(return_X_y=True)
     linear = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, kinds)
     joblib.dump(linear, tmp_path / "linear.joblib")
-    package = exported(tmp_path, tmp_path / "linear.joblib", "--name", "wines", "--clip", "20")
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header="of wines")
+    package = exported(
+        tmp_path, tmp_path / "linear.joblib", "--name", "wines", "--calibrate", str(tmp_path / "rows.csv")
+    )
     assert package.name == "wines"
     np.testing.assert_allclose(package.evaluate_clear(rows), linear.predict_proba(rows))
 
+    package = exported(tmp_path, tmp_path / "linear.joblib", "--clip", "16", "--results", "labels")
+    np.testing.assert_array_equal(package.evaluate_clear(rows), linear.predict(rows))
+    assert main(["export", str(tmp_path / "linear.joblib"), str(tmp_path / "none")]) == 1
+    assert "--calibrate FILE" in capsys.readouterr().err
+
     boosted = GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0).fit(rows, kinds)
     joblib.dump(boosted, tmp_path / "trees.joblib")
-    package = exported(tmp_path, tmp_path / "trees.joblib", "--samples", "8", "--description", "of wines")
+    rows_file = str(tmp_path / "rows.csv")
+    told = ("--description", "of wines", "--calibrate", rows_file)
+    package = exported(tmp_path, tmp_path / "trees.joblib", "--samples", "8", *told)
     assert (package.name, package.description) == ("out", "of wines")
     np.testing.assert_array_equal(package.evaluate_clear(rows), boosted.predict(rows))
 
@@ -71,9 +84,41 @@ def test_json_files(tmp_path: Path, capsys: Any) -> None:
         np.testing.assert_array_equal(package.evaluate_clear(rows), expected)
     capsys.readouterr()
     (tmp_path / "linear.json").write_text(json.dumps({"coefficients": [1, 2], "read": "sigmoid"}))
-    package = exported(tmp_path, tmp_path / "linear.json", "--json", "-")
+    package = exported(tmp_path, tmp_path / "linear.json", "--json", "-", "--clip", "4")
     assert json.loads(capsys.readouterr().out) == package.describe()
     assert package.outputs[0].read == "sigmoid"
+
+
+def test_labels_travel_by_files(tmp_path: Path, capsys: Any) -> None:
+    """From `hemera export` to the table that `hemera client decrypt` writes."""
+    rows, kinds = load_wine(return_X_y=True)
+    names = np.array(["red", "a, b", "white"])[kinds]
+    np.save(tmp_path / "rows.npy", rows[::9])
+    for name, targets in (("names", names), ("numbers", kinds - 1), ("objects", names.astype(object))):
+        model = make_pipeline(StandardScaler(), LinearSVC()).fit(rows, targets)
+        joblib.dump(model, tmp_path / "model.joblib")
+        exported(tmp_path, tmp_path / "model.joblib", "--calibrate", str(tmp_path / "rows.npy"))
+        files = {each: str(tmp_path / f"{name}-{each}") for each in ("told", "keys", "request", "answer")}
+        model_file, folder = str(tmp_path / "out.hemera-model"), ["--folder", str(tmp_path / "mine")]
+        assert main(["run", model_file, "--describe", files["told"]]) == 0
+        assert main(["client", "keys", files["told"], files["keys"], *folder]) == 0
+        assert (
+            main(["client", "encrypt", files["told"], str(tmp_path / "rows.npy"), files["request"], *folder])
+            == 0
+        )
+        assert main(["run", model_file, files["keys"], files["request"], files["answer"]]) == 0
+        decrypt = ["client", "decrypt", files["told"], files["answer"]]
+        more = [*folder, "--rows", str(len(rows[::9]))]
+        expected = model.predict(rows[::9])
+        assert main([*decrypt, str(tmp_path / "found.npy"), *more]) == 0
+        found = np.load(tmp_path / "found.npy", allow_pickle=False)
+        np.testing.assert_array_equal(found, expected.astype(str) if name == "objects" else expected)
+        assert main([*decrypt, str(tmp_path / "found.csv"), *more]) == 0
+        with (tmp_path / "found.csv").open(newline="") as file:
+            assert [line for (line,) in csv.reader(file)] == list(map(str, expected))
+        capsys.readouterr()
+        assert main([*decrypt, *more]) == 0
+        assert json.loads(capsys.readouterr().out)["results"] == expected.tolist()
 
 
 @pytest.mark.parametrize(
@@ -87,6 +132,9 @@ def test_json_files(tmp_path: Path, capsys: Any) -> None:
         ("rubbish.json", "is not JSON"),
         ("rubbish.joblib", "is no file of joblib"),
         ("list.json", "no model of xgboost or LightGBM"),
+        ("dict.joblib", "dict: no linear model that is packaged"),
+        ("forest.joblib", "RandomForestClassifier: no linear model that is packaged"),
+        ("pca.joblib", "PCA is no step that is packaged"),
     ],
 )
 def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
@@ -95,6 +143,9 @@ def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
     for name in ("rubbish.json", "rubbish.joblib"):
         (tmp_path / name).write_text("rubbish")
     (tmp_path / "list.json").write_text("[]")
+    joblib.dump({"coef_": 1}, tmp_path / "dict.joblib")
+    joblib.dump(RandomForestClassifier(), tmp_path / "forest.joblib")
+    joblib.dump(make_pipeline(PCA(), RidgeClassifier()).fit(np.eye(4), [1, 1, 0, 0]), tmp_path / "pca.joblib")
     target = tmp_path / "out"
     assert main(["export", str(tmp_path / model), str(target)]) == 1
     assert said in capsys.readouterr().err

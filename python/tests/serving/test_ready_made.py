@@ -41,7 +41,7 @@ def answers(package: serving.Package, rows: Any) -> Any:
 def test_probabilities_of_two_classes() -> None:
     rows, labels = load_breast_cancer(return_X_y=True)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, labels)
-    package = serving.export_linear(model, name="tumours", **SMALL)
+    package = serving.export_linear(model, name="tumours", calibrate=rows, **SMALL)
     np.testing.assert_allclose(answers(package, rows), model.predict_proba(rows)[:, 1], atol=2**-20)
     assert package.describe()["depth"] == 1
     assert not package.describe()["keys"]["relinearization"]
@@ -50,20 +50,20 @@ def test_probabilities_of_two_classes() -> None:
 def test_probabilities_of_many_classes() -> None:
     rows, labels = load_wine(return_X_y=True)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, labels)
-    found = answers(serving.export_linear(model, name="wines", **SMALL), rows)
+    found = answers(serving.export_linear(model, name="wines", calibrate=rows, **SMALL), rows)
     np.testing.assert_allclose(found, model.predict_proba(rows), atol=2**-20)
 
 
 def test_regression_and_classes() -> None:
     rows, values = load_diabetes(return_X_y=True)
     model = LinearRegression().fit(rows, values)
-    package = serving.export_linear(model, name="progress", **SMALL)
+    package = serving.export_linear(model, name="progress", calibrate=rows, **SMALL)
     np.testing.assert_allclose(answers(package, rows[:50]), model.predict(rows[:50]), atol=2**-12)
     np.testing.assert_allclose(package.evaluate_clear(rows[:50]), model.predict(rows[:50]))
     for table, read in ((load_wine, "argmax"), (load_breast_cancer, "sign")):
         rows, labels = table(return_X_y=True)
         classifier = make_pipeline(StandardScaler(), RidgeClassifier()).fit(rows, labels)
-        package = serving.export_linear(classifier, name="classes", **SMALL)
+        package = serving.export_linear(classifier, name="classes", calibrate=rows, **SMALL)
         assert package.outputs[0].read == read
         np.testing.assert_array_equal(answers(package, rows), classifier.predict(rows))
 
@@ -74,7 +74,7 @@ def test_linear_models_from_json(tmp_path: Path) -> None:
     model = serving.LinearModel.from_json(path)
     rows = np.array([[1.0, 2, 3], [0, 0, 0]])
     np.testing.assert_allclose(model.scores(rows), [[3 - 4 + 1.5], [-1 + 3]])
-    found = answers(serving.export_linear(model, name="json", **SMALL), rows)
+    found = answers(serving.export_linear(model, name="json", clip=16, **SMALL), rows)
     np.testing.assert_allclose(found, model.scores(rows)[:, 0], atol=2**-20)
     for text in (
         "[]",
@@ -88,19 +88,22 @@ def test_linear_models_from_json(tmp_path: Path) -> None:
             serving.LinearModel.from_json(path)
     with pytest.raises(hm.errors.FileError):
         serving.LinearModel.from_json(tmp_path / "missing")
-    with pytest.raises(hm.errors.ParameterError, match="GradientBoostingClassifier: a linear model"):
+    with pytest.raises(hm.errors.ParameterError, match="GradientBoostingClassifier: no linear model"):
         serving.export_linear(GradientBoostingClassifier(), name="trees")
 
 
 def test_rows_that_do_not_fit() -> None:
     model = serving.LinearModel.of([1.0, 2.0])
-    interface = serving.export_linear(model, name="a", **SMALL).interface
+    interface = serving.export_linear(model, name="a", clip=16, **SMALL).interface
     with pytest.raises(hm.errors.MismatchError, match="2 features"):
         interface.encode(np.zeros((3, 5)))
     with pytest.raises(hm.errors.ParameterError, match="missing"):
         interface.encode([[np.nan, 1]])
-    (packed,) = interface.encode([[1e9, -1e9]])  # is clipped
-    np.testing.assert_array_equal(packed[0, :2], [16, -16])
+    with pytest.warns(
+        hm.errors.HemeraWarning, match=r"1 of 2 rows.*column 0 has 1e\+09.*-16 to 16; column 1"
+    ):
+        (packed,) = interface.encode([[1e9, -1e9], [8, 4]])
+    np.testing.assert_array_equal(packed[0, [0, 1, 2, 3]], [1, -1, 0.5, 0.25])
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -180,5 +183,5 @@ def test_trees_of_two_classes_and_of_a_regression() -> None:
     regressor = GradientBoostingRegressor(n_estimators=5, max_depth=1, random_state=0).fit(rows, values)
     package = serving.export_trees(regressor, name="progress")
     found = answers(package, rows[:20])
-    assert found.shape == (20, 1)
-    np.testing.assert_allclose(found[:, 0], regressor.predict(rows[:20]), atol=1)
+    assert found.shape == (20,)
+    np.testing.assert_allclose(found, regressor.predict(rows[:20]), atol=1)

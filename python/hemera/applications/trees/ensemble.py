@@ -47,7 +47,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """K scores (one for two classes or a regression, else one a class), each the sum of T trees and a base.
+    """K scores (one for two classes, else one a class or target), each the sum of T trees and a base.
 
     Trees are complete: node i has the children 2i + 1 and 2i + 2, and leaves are counted from the left. A
     node that the model lacks compares its parent's feature with infinity, and goes left.

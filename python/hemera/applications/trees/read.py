@@ -7,23 +7,25 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hemera.applications.trees.ensemble import Ensemble
 from hemera.applications.trees.read_histogram import from_histogram
 from hemera.applications.trees.read_lightgbm import from_lightgbm
 from hemera.applications.trees.read_sklearn import from_sklearn
 from hemera.applications.trees.read_xgboost import from_xgboost
-from hemera.errors import FileError, FormatError
+from hemera.errors import FileError, FormatError, ParameterError
 
 
 def read_model(model: object) -> Ensemble:
     """The ensemble of a trained model.
 
     Args:
-        model: a model of xgboost (`Booster`, `XGBClassifier`, `XGBRegressor`), LightGBM (`Booster`,
-            `LGBMClassifier`, `LGBMRegressor`) or scikit-learn (`GradientBoostingClassifier`,
-            `GradientBoostingRegressor`, `HistGradientBoostingClassifier`, `HistGradientBoostingRegressor`);
-            or the path of a JSON file: `save_model` of xgboost, or
-            `json.dump(booster.dump_model(), file)` of LightGBM.
+        model: a model of xgboost (`Booster`, `XGBClassifier`, `XGBRegressor`, `XGBRFClassifier`,
+            `XGBRFRegressor`), LightGBM (`Booster`, `LGBMClassifier`, `LGBMRegressor`) or scikit-learn
+            (`GradientBoostingClassifier`, `GradientBoostingRegressor`, `HistGradientBoostingClassifier`,
+            `HistGradientBoostingRegressor`), of that type exactly; or the path of a JSON file: `save_model`
+            of xgboost, or `json.dump(booster.dump_model(), file)` of LightGBM.
 
     Raises:
         TypeError: for anything else.
@@ -33,12 +35,14 @@ def read_model(model: object) -> Ensemble:
     """
     if isinstance(model, (str, os.PathLike)):
         return _from_file(Path(model))
-    library = type(model).__module__.partition(".")[0]
-    if library == "xgboost":
-        return from_xgboost(json.loads(bytes(_booster(model).save_raw("json"))))
-    if library == "lightgbm":
-        booster: Any = getattr(model, "booster_", model)
-        return from_lightgbm(booster.dump_model())
+    library = library_of(model)
+    if library in _TYPES:
+        name = type(model).__name__
+        if name not in _TYPES[library]:
+            raise ParameterError(f"{library}'s {name} is not read; train one of {', '.join(_TYPES[library])}")
+        if library == "xgboost":
+            return from_xgboost(json.loads(bytes(_booster(model).save_raw("json"))))
+        return from_lightgbm(_dumped(model))
     if library == "sklearn" and type(model).__name__.startswith("HistGradientBoosting"):
         return from_histogram(model)
     if library == "sklearn":
@@ -49,10 +53,39 @@ def read_model(model: object) -> Ensemble:
     )
 
 
+_TYPES = {
+    "xgboost": ("Booster", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"),
+    "lightgbm": ("Booster", "LGBMClassifier", "LGBMRegressor"),
+}
+
+
+def library_of(model: object) -> str:
+    """The package that defines a model's type."""
+    return type(model).__module__.partition(".")[0]
+
+
+def _require_fitted(model: Any) -> None:
+    if not model.__sklearn_is_fitted__():
+        raise ParameterError(f"the {type(model).__name__} is not fitted; call fit first")
+
+
+def _dumped(model: Any) -> Any:
+    if type(model).__name__ == "Booster":
+        return model.dump_model()
+    _require_fitted(model)
+    return model.booster_.dump_model()
+
+
 def _booster(model: Any) -> Any:
     """xgboost's booster of those rounds that the model predicts with."""
-    if not hasattr(model, "get_booster"):
+    if type(model).__name__ == "Booster":
         return model
+    _require_fitted(model)
+    if not np.isnan(model.missing):
+        raise ParameterError(
+            f"the model takes {model.missing:g} for a missing value, for which an encrypted comparison has "
+            "no side; train with missing=numpy.nan"
+        )
     booster = model.get_booster()
     # Only early stopping sets it; all rounds are kept, and `predict` leaves the later ones out.
     best = getattr(model, "best_iteration", None)

@@ -11,6 +11,9 @@ import numpy as np
 from hemera.applications.trees.ensemble import Ensemble, Node
 from hemera.errors import FormatError, ParameterError
 
+_CLASSES = ("binary", "multiclass", "multiclassova")
+_VALUES = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
+
 
 def from_lightgbm(data: Mapping[str, Any]) -> Ensemble:
     """The ensemble; its scores are the raw ones (`raw_score=True`).
@@ -29,11 +32,16 @@ def from_lightgbm(data: Mapping[str, Any]) -> Ensemble:
 
 
 def _read(data: Mapping[str, Any]) -> Ensemble:
-    objective = str(data["objective"]).split()[0]
-    if objective not in ("binary", "multiclass", "regression", "multiclassova"):
+    objective, *settings = str(data.get("objective", "one of its own")).split()
+    if objective not in (*_CLASSES, *_VALUES):
         raise ParameterError(
-            f"the model's objective is {objective}; train with binary, multiclass, multiclassova or "
-            "regression"
+            f"the model's objective is {objective}, whose results are not sums of leaves; train with "
+            f"{', '.join((*_CLASSES, *_VALUES))}"
+        )
+    if "sqrt" in settings:
+        raise ParameterError(
+            "the model's results are squares of its sums of leaves; train with reg_sqrt=False, on roots of "
+            "the targets"
         )
     if data["average_output"]:
         raise ParameterError(
@@ -43,7 +51,7 @@ def _read(data: Mapping[str, Any]) -> Ensemble:
     trees: list[list[Node]] = [[] for _ in range(scores)]
     for index, tree in enumerate(data["tree_info"]):
         trees[index % scores].append(_node(tree["tree_structure"]))
-    classes = 0 if objective == "regression" else max(2, scores)
+    classes = 0 if objective in _VALUES else max(2, scores)
     return Ensemble.of(
         trees, [0.0] * scores, feature_count=int(data["max_feature_idx"]) + 1, single=False, classes=classes
     )

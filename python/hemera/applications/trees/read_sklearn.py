@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,9 @@ def from_sklearn(model: Any) -> Ensemble:
     parts = Ensemble.of(trees, [0.0] * scores, feature_count=count, single=True, classes=classes)
     # What every row starts from has no public name: it is what trees leave of any one row's score.
     anywhere = np.zeros((1, count))
-    whole = np.reshape((model.decision_function if classifier else model.predict)(anywhere), (1, scores))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the row has no names of columns
+        whole = np.reshape((model.decision_function if classifier else model.predict)(anywhere), (1, scores))
     base = (whole - parts.scores(anywhere))[0]
     return Ensemble.of(trees, base.tolist(), feature_count=count, single=True, classes=classes)
 

@@ -12,9 +12,9 @@ import numpy as np
 from hemera.applications.trees.ensemble import Ensemble, Node
 from hemera.errors import FormatError, ParameterError
 
-_BINARY = ("binary:logistic", "binary:logitraw")
+_BINARY = ("binary:logistic",)
 _MULTICLASS = ("multi:softprob", "multi:softmax")
-_REGRESSION = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror")
+_REGRESSION = ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:quantileerror")
 
 
 def from_xgboost(data: Mapping[str, Any]) -> Ensemble:
@@ -35,6 +35,11 @@ def from_xgboost(data: Mapping[str, Any]) -> Ensemble:
 
 def _read(learner: Mapping[str, Any]) -> Ensemble:
     objective = learner["objective"]["name"]
+    if objective == "binary:logitraw":
+        raise ParameterError(
+            "the model's objective is binary:logitraw, of which xgboost takes margins above 0.5, not 0, for "
+            "the second class; train with binary:logistic, which has the same margins"
+        )
     if objective not in (*_BINARY, *_MULTICLASS, *_REGRESSION):
         raise ParameterError(
             f"the model's objective is {objective}, and only "
@@ -48,13 +53,16 @@ def _read(learner: Mapping[str, Any]) -> Ensemble:
         )
     shape = learner["learner_model_param"]
     multiclass = objective in _MULTICLASS
-    scores = int(shape["num_class"]) if multiclass else 1
+    targets = int(shape.get("num_target", 1))
+    if targets > 1 and objective in _BINARY:
+        raise ParameterError(f"the model has {targets} labels for each row; train a model for each of them")
+    scores = int(shape["num_class"]) if multiclass else targets
     trees: list[list[Node]] = [[] for _ in range(scores)]
     model = booster["model"]
     for tree, score in zip(model["trees"], model["tree_info"], strict=True):
         trees[score].append(_tree(tree))
     base = np.zeros(scores) + np.atleast_1d(np.asarray(json.loads(shape["base_score"]), float))
-    if objective == "binary:logistic":
+    if objective in _BINARY:
         base = np.array([math.log(p / (1 - p)) for p in base])
     classes = 0 if objective in _REGRESSION else max(2, scores)
     return Ensemble.of(

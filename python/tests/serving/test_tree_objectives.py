@@ -1,0 +1,177 @@
+"""Every objective of xgboost and LightGBM, packaged: scored as its library does, or refused with a reason."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import serving
+
+APPLICATIONS = Path(__file__).parents[1] / "applications"
+FILES = {
+    library: json.loads((APPLICATIONS / "tree_objectives" / f"{library}.json").read_text())
+    for library in ("xgboost", "lightgbm")
+}
+STORED = [(library, name) for library, contents in FILES.items() for name in contents["models"]]
+PACKAGED = {
+    "xgboost": {
+        "reg:squarederror",
+        "reg:squarederror of two targets",
+        "reg:pseudohubererror",
+        "reg:absoluteerror",
+        "reg:quantileerror",
+        "binary:logistic",
+        "multi:softmax",
+        "multi:softprob",
+    },
+    "lightgbm": {
+        *("regression", "regression_l1", "huber", "fair", "quantile", "mape"),
+        *("binary", "multiclass", "multiclassova"),
+    },
+}
+
+
+def require_same(found: Any, expected: Any) -> None:
+    expected = np.asarray(expected)
+    assert found.shape == expected.shape
+    if expected.dtype.kind == "f":
+        # Leaves are rounded to steps; a sum of 4 is off by at most 2 of them.
+        np.testing.assert_allclose(found, expected, atol=2e-4)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("library", "name"), STORED)
+def test_every_stored_model(library: str, name: str, tmp_path: Path) -> None:
+    rows, stored = np.array(FILES[library]["rows"]), FILES[library]["models"][name]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(stored["model"]))
+    if name in PACKAGED[library]:
+        package = serving.export_trees(path, name="t", samples=16)
+        require_same(package.evaluate_clear(rows), stored["predictions"])
+    else:
+        with pytest.raises(hm.errors.ParameterError, match=r"the model('s| has).*; train "):
+            serving.export_trees(path, name="t")
+
+
+def test_several_targets_under_encryption(tmp_path: Path) -> None:
+    rows = np.array(FILES["xgboost"]["rows"])
+    stored = FILES["xgboost"]["models"]["reg:squarederror of two targets"]
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(stored["model"]))
+    package = serving.Package.load(bytes(serving.export_trees(path, name="t", samples=8)))
+    ctx = hm.Context(package.params, "cpu")
+    sk = ctx.generate_secret_key()
+    inputs = [ctx.encrypt(values, sk) for values in package.interface.encode(rows)]
+    results = package.prepare(ctx).run(package.generate_keys(ctx, sk), inputs)
+    found = package.interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
+    require_same(found, stored["predictions"])
+    assert np.ptp(found - np.array(stored["predictions"])[:, ::-1]) > 0.1  # targets differ
+
+
+# --- Where the libraries are installed. ---
+
+
+def maker() -> Any:
+    """The functions that trained what is stored."""
+    pytest.importorskip("xgboost")
+    pytest.importorskip("lightgbm")
+    spec = importlib.util.spec_from_file_location("maker", APPLICATIONS / "make_tree_objectives.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_all_objectives_of_xgboost_are_stored() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    with pytest.raises(xgboost.core.XGBoostError) as told:
+        xgboost.train({"objective": "?"}, xgboost.DMatrix(np.ones((2, 2)), label=[0, 1]), 1)
+    known = {line.rpartition(" ")[2] for line in str(told.value).splitlines() if "candidate:" in line}
+    stored = {name.partition(" ")[0] for name in FILES["xgboost"]["models"]}
+    assert known - {"reg:linear"} == stored  # an old name of reg:squarederror
+
+
+@pytest.mark.parametrize(("library", "name"), STORED)
+def test_every_live_model(library: str, name: str) -> None:
+    own = maker()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = getattr(own, f"of_{library}")(name)
+        if name not in PACKAGED[library]:
+            with pytest.raises(hm.errors.ParameterError, match="train"):
+                serving.export_trees(model, name="t")
+            return
+        for calibrate in (None, own.ROWS):
+            package = serving.export_trees(model, name="t", calibrate=calibrate, samples=16)
+            require_same(package.evaluate_clear(own.ROWS), model.predict(own.ROWS))
+        booster = model.get_booster() if library == "xgboost" else model.booster_
+        package = serving.export_trees(booster, name="t", samples=16)
+        require_same(package.evaluate_clear(own.ROWS), model.predict(own.ROWS))
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
+    own = maker()
+    module = importlib.import_module(library)
+    prefix = "XGB" if library == "xgboost" else "LGBM"
+    settings = own.SETTINGS if library == "xgboost" else own.LIGHT
+    classifier, regressor = (getattr(module, f"{prefix}{kind}") for kind in ("Classifier", "Regressor"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if library == "lightgbm":
+            for labels in (np.array(["b", "a", "c"])[own.THREE], own.TWO * 2 - 1, own.THREE + 5):
+                model = classifier(**settings).fit(own.ROWS, labels)
+                found = serving.export_trees(model, name="t").evaluate_clear(own.ROWS)
+                require_same(found, model.predict(own.ROWS))
+                assert found.dtype.kind == model.predict(own.ROWS).dtype.kind
+        else:
+            column = regressor(**settings).fit(own.ROWS, own.VALUES[:, np.newaxis])
+            require_same(
+                serving.export_trees(column, name="t").evaluate_clear(own.ROWS), column.predict(own.ROWS)
+            )
+            zeros = regressor(**settings, missing=0.0).fit(own.ROWS, own.VALUES)
+            with pytest.raises(
+                hm.errors.ParameterError, match=r"takes 0 for a missing value.*missing=numpy.nan"
+            ):
+                serving.export_trees(zeros, name="t")
+            for kind, targets in ((module.XGBRFClassifier, own.THREE), (module.XGBRFRegressor, own.VALUES)):
+                forest = kind(n_estimators=4, max_depth=2, random_state=0).fit(own.ROWS, targets)
+                require_same(
+                    serving.export_trees(forest, name="t").evaluate_clear(own.ROWS), forest.predict(own.ROWS)
+                )
+            mine = regressor(**{**settings, "objective": own.squared_error}).fit(own.ROWS, own.VALUES)
+            require_same(
+                serving.export_trees(mine, name="t").evaluate_clear(own.ROWS), mine.predict(own.ROWS)
+            )
+        stopping = {"early_stopping_rounds": 2} if library == "xgboost" else {"early_stopping_round": 2}
+        early = regressor(**{**settings, "n_estimators": 60, "learning_rate": 1.0}, **stopping)
+        early.fit(own.ROWS[:60], own.VALUES[:60], eval_set=[(own.ROWS[60:], own.VALUES[60:])])
+        require_same(serving.export_trees(early, name="t").evaluate_clear(own.ROWS), early.predict(own.ROWS))
+        for unfit in (classifier(), regressor()):
+            with pytest.raises(hm.errors.ParameterError, match="not fitted; call fit"):
+                serving.export_trees(unfit, name="t")
+    with pytest.raises(hm.errors.ParameterError, match="is not read; train one of Booster"):
+        serving.export_trees(
+            getattr(module, "DMatrix" if library == "xgboost" else "Dataset")(own.ROWS), name="t"
+        )
+
+
+def test_a_file_that_its_library_reads_otherwise(tmp_path: Path, monkeypatch: Any) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(FILES["xgboost"]["models"]["reg:squarederror"]["model"]))
+    true = xgboost.Booster.predict
+    serving.export_trees(path, name="t")
+    monkeypatch.setattr(xgboost.Booster, "predict", lambda *given, **more: true(*given, **more) + 0.01)
+    with pytest.raises(hm.errors.MismatchError, match=r"Booster.predict gives .*not packaged"):
+        serving.export_trees(path, name="t")
