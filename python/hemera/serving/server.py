@@ -6,20 +6,25 @@ import logging
 import signal
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
 from hemera.errors import DeviceError, ParameterError
 from hemera.serving.app import make_app
+from hemera.serving.connections import Connections
 from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
 
-__all__ = ["listen", "serve"]
+__all__ = ["listen", "make_server", "serve"]
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IDLE_SECONDS = 30
 """After which a connection is closed: later than usual clients close theirs, so that none is in use then."""
+
+
+_BACKLOG = 256
+"""Connections that are accepted at a time, before any of them can be refused."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -31,11 +36,30 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen(2048)
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise DeviceError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
     return listener
+
+
+def make_server(service: Service, **options: Any) -> uvicorn.Server:
+    """uvicorn's server of a service, with `options` of its configuration."""
+    config = uvicorn.Config(
+        make_app(service),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        http=cast(Any, Connections(service.settings).protocol),
+        ws="none",
+        backlog=_BACKLOG,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=service.settings.shutdown_seconds,
+        **options,
+    )
+    return uvicorn.Server(config)
 
 
 def serve(
@@ -64,30 +88,15 @@ def serve(
     """
     if (certificate is None) != (certificate_key is None):
         raise ParameterError("TLS needs both files: --tls-certificate and --tls-key")
-    settings = service.settings
     to_lines_of_json()
     options: dict[str, Any] = {}
     if certificate is not None:
         options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
-    config = uvicorn.Config(
-        make_app(service),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="on",
-        limit_concurrency=settings.connections,
-        timeout_keep_alive=_IDLE_SECONDS,
-        timeout_graceful_shutdown=settings.shutdown_seconds,
-        **options,
-    )
     with listen(host, port) as listener:
         log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
         if certificate is None and host not in _LOOPBACK:
             log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
-        server = uvicorn.Server(config)
+        server = make_server(service, host=host, port=port, **options)
 
         def stop(*_: object) -> None:
             server.should_exit = True

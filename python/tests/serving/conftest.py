@@ -18,13 +18,11 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 
 import hemera as hm
 from hemera.serving import Package, export
-from hemera.serving.app import make_app
 from hemera.serving.client import Client, LocalModel
-from hemera.serving.server import listen
+from hemera.serving.server import listen, make_server
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings
 
@@ -61,7 +59,7 @@ def package() -> Package:
 @pytest.fixture(scope="session")
 def local(package: Package) -> LocalModel:
     """The side of one client of the model."""
-    return LocalModel(package.interface)
+    return LocalModel(package.interface, security=None)
 
 
 @pytest.fixture(scope="session")
@@ -110,8 +108,7 @@ def serving(home: Home, *, clock: Callable[[], float] = time.monotonic, **limits
     """A server for the folder, in a thread."""
     service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}), clock=clock)
     listener = listen("127.0.0.1", 0)
-    config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
-    server = uvicorn.Server(config)
+    server = make_server(service)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
@@ -187,4 +184,5 @@ class Process:
 
 
 def client_of(url: str, token: str, **options: Any) -> Client:
-    return Client(url, token=token, seconds=BOUND, **options)
+    """A client that takes the tests' small parameters."""
+    return Client(url, token=token, seconds=BOUND, **{"security": None, **options})
