@@ -121,10 +121,9 @@ class Service:
     ) -> None:
         self.settings = settings
         self.clients = home.clients
-        self.models: Mapping[str, Package]
         self.models, self.damaged = home.models()
         for name, why in self.damaged.items():
-            log("damaged", level=logging.ERROR, model=name, why=why)
+            _report(name, why)
         self.store = Store(home.keys, home.incoming, settings.store_bytes, settings.store_of_client)
         self.metrics = Metrics()
         self.rates = Rates(
@@ -165,9 +164,15 @@ class Service:
         return self.settings.device
 
     def prepare(self) -> None:
-        """Make contexts and prepared models; called before requests come."""
-        for package in self.models.values():
-            self.loader.prepare(package)
+        """Make contexts and prepared models; called before requests come. Models that can not be prepared
+        join the damaged ones."""
+        for name, package in list(self.models.items()):
+            try:
+                self.loader.prepare(package)
+            except errors.Error as error:
+                self.damaged[name] = str(error)
+                del self.models[name]
+                _report(name, str(error))
 
     def model(self, name: str) -> Package:
         """A model. Refused (404) where it is not there."""
@@ -205,9 +210,10 @@ class Service:
 
     def memory_of(self, package: Package, client: str, files: Mapping[str, bytes]) -> int:
         """Bytes that a request will take beside its files when it is loaded (`sessions.memory_of`); of other
-        libraries' clients, whose files hold one ciphertext each, 0."""
-        found = self.keys(client, package.name)
-        return memory_of(package, files, self.settings.batch) if found.library == "Hemera" else 0
+        libraries' clients, whose files hold one ciphertext each, those of as many fresh ones."""
+        if self.keys(client, package.name).library == "Hemera":
+            return memory_of(package, files, self.settings.batch)
+        return len(files) * package.params.ciphertext_bytes
 
     def key_limit(self, package: Package) -> int:
         """Bytes that an upload of Hemera's keys for a model may have: some more than it needs."""
@@ -252,6 +258,10 @@ class Service:
             session = self.loader.load(package, found.library, found.files)
         session.digest = found.digest
         return session
+
+
+def _report(model: str, why: str) -> None:
+    log("damaged", level=logging.ERROR, model=model, why=why)
 
 
 def _no_keys(model: str) -> Refused:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from hemera import _core
 from hemera.ciphertext import Ciphertext, concatenate
 from hemera.context import Context
-from hemera.errors import FormatError, MismatchError, OutOfMemoryError
+from hemera.errors import MismatchError, OutOfMemoryError
 from hemera.evaluator import Evaluator
 from hemera.graph import Graph
 from hemera.interop import openfhe, seal
@@ -25,7 +24,7 @@ from hemera.serving.graphs import Graphs, form_of
 from hemera.serving.package import Package, PreparedModel
 from hemera.serving.problems import Refused
 from hemera.serving.specs import InputSpec
-from hemera.serving.uploads import FOREIGN, OWN, compressed_refused, refuse_secret
+from hemera.serving.uploads import FOREIGN, OWN, compressed_refused, damaged_texts, refuse_secret
 
 __all__ = ["Answer", "Inputs", "Loader", "Session", "SessionCache", "memory_of", "too_many"]
 
@@ -231,7 +230,7 @@ class _ForeignSession(Session):
         return self._prepared.memory_used + self._tables
 
     def _load(self, data: bytes) -> Ciphertext:
-        with _foreign():
+        with damaged_texts():
             return self._session.load_ciphertext(data)
 
     def _dump(self, y: Ciphertext) -> bytes:
@@ -284,7 +283,7 @@ class Loader:
             if not isinstance(keys, Keys):
                 raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
             return _OwnSession(package, prepared, keys, self._graphs)
-        with _foreign():
+        with damaged_texts():
             return self._load_foreign(package, library, files)
 
     def _load_foreign(self, package: Package, library: str, files: Mapping[str, Path]) -> Session:
@@ -307,15 +306,6 @@ class Loader:
             )
         session.load_keys(**{name: str(files[name]) for name in FOREIGN[1:] if name in files})
         return _ForeignSession(package, session)
-
-
-@contextlib.contextmanager
-def _foreign() -> Iterator[None]:
-    """Damage of another library's file, also of what should be a text in it, is a FormatError."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise FormatError(f"the file is damaged: a text in it is none ({error.reason})") from None
 
 
 class SessionCache:

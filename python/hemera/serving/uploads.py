@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO
 
 from hemera._load import MAGIC, inspect
-from hemera.errors import Error
+from hemera.errors import Error, FormatError
 from hemera.serving.problems import Refused
 from hemera.serving.store import Upload
 
@@ -137,6 +138,16 @@ def compressed_refused() -> Refused:
     )
 
 
+@contextlib.contextmanager
+def damaged_texts() -> Iterator[None]:
+    """Within it, damage of what should be a text in another library's file is a FormatError as other damage
+    is."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise FormatError(f"the file is damaged: a text in it is none ({error.reason})") from None
+
+
 def library_of(files: Mapping[str, Path]) -> str:
     """The library whose files these are, by name: "Hemera", "SEAL" or "OpenFHE".
 
@@ -156,9 +167,10 @@ def library_of(files: Mapping[str, Path]) -> str:
             "an upload is one file of Hemera's keys, or a context and keys of SEAL or OpenFHE, each a part",
         )
     try:
-        library = inspect(files[FOREIGN[0]]).library
-        parms = files[FOREIGN[0]] if library == "SEAL" else None
-        kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
+        with damaged_texts():
+            library = inspect(files[FOREIGN[0]]).library
+            parms = files[FOREIGN[0]] if library == "SEAL" else None
+            kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
     except Error as error:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", str(error)) from error
     if any("secret" in kind for kind in kinds.values()):
