@@ -6,9 +6,12 @@ connection that waits for a request makes room when others come: only requests t
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
 import ipaddress
 import json
+import socket
 from asyncio import BaseTransport, TimerHandle, Transport
 from collections import OrderedDict
 from collections.abc import Callable
@@ -19,10 +22,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from hemera.serving.problems import Refused
 from hemera.serving.settings import Settings
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "Listener"]
 
 _LARGEST_HEAD = 64 << 10
-"""Bytes of a request's line and header."""
+"""Bytes of a request's line and header, after the piece that they begin in."""
 _PREFIX = 64
 """Bits of an IPv6 address that one network has: its owner chooses the others."""
 
@@ -36,8 +39,10 @@ class Connections:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._open: dict[str, OrderedDict[_Connection, None]] = {}
+        self._open: dict[str, OrderedDict[_Connection | _Handshake, None]] = {}
         """By address; those that became idle first come first."""
+        self._handshakes: dict[Any, _Handshake] = {}
+        """By the address and port of whoever connects."""
 
     @property
     def protocol(self) -> Callable[..., Any]:
@@ -47,7 +52,20 @@ class Connections:
     def __len__(self) -> int:
         return sum(map(len, self._open.values()))
 
-    def admit(self, connection: _Connection) -> bool:
+    def accept(self, listener: socket.socket) -> tuple[socket.socket, Any]:
+        """Accept a connection for TLS, which has no protocol before its handshake is done: until then it is
+        an idle one. ConnectionAbortedError where there is no room, which asyncio takes for one that is gone."""
+        made, place = socket.socket.accept(listener)
+        handshake = _Handshake(made, _network(place[0]))
+        if not self.admit(handshake):
+            made.close()
+            raise ConnectionAbortedError
+        self._handshakes[place] = handshake
+        seconds = self.settings.header_seconds
+        handshake.timer = asyncio.get_running_loop().call_later(seconds, self._end, place, handshake)
+        return made, place
+
+    def admit(self, connection: _Connection | _Handshake) -> bool:
         """Whether there is room for one more, or an idle one made room."""
         own = self._open.get(connection.address, OrderedDict())
         if len(own) >= self.settings.address_connections and not self._close_idle([connection.address]):
@@ -65,7 +83,21 @@ class Connections:
         if connection in self._open.get(connection.address, ()):
             self._open[connection.address].move_to_end(connection)
 
-    def remove(self, connection: _Connection) -> None:
+    def made(self, place: Any) -> None:
+        """The handshake of whoever connects from there is done."""
+        handshake = self._handshakes.pop(place, None)
+        if handshake is not None:
+            self.remove(handshake)
+            if handshake.timer is not None:
+                handshake.timer.cancel()
+
+    def _end(self, place: Any, handshake: _Handshake) -> None:
+        if self._handshakes.get(place) is handshake:
+            del self._handshakes[place]
+        self.remove(handshake)
+        handshake.abort()
+
+    def remove(self, connection: _Connection | _Handshake) -> None:
         """It is closed; does no harm a second time."""
         own = self._open.get(connection.address, OrderedDict())
         own.pop(connection, None)
@@ -83,6 +115,31 @@ class Connections:
         return False
 
 
+class Listener(socket.socket):
+    """A socket that listens, and asks who may connect where `accepts` is set."""
+
+    accepts: Callable[[socket.socket], tuple[socket.socket, Any]] | None = None
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        return super().accept() if self.accepts is None else self.accepts(self)
+
+
+class _Handshake:
+    """A connection of TLS whose handshake is under way, or has failed."""
+
+    is_idle = True
+
+    def __init__(self, made: socket.socket, address: str) -> None:
+        self._socket = made
+        self.address = address
+        self.timer: TimerHandle | None = None
+
+    def abort(self) -> None:
+        """End it; asyncio, whose socket it is, closes it then. Does no harm afterwards."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+
 class _Connection(HttpToolsProtocol):
     """A connection with deadlines: for a request's header, and for an answer that nobody reads."""
 
@@ -91,7 +148,7 @@ class _Connection(HttpToolsProtocol):
         self._all = connections
         self._timer: TimerHandle | None = None
         self._writing: TimerHandle | None = None
-        self._in_head = False
+        self._in_head = self._begins = False
         self._head = 0
         self.address = ""
 
@@ -106,6 +163,7 @@ class _Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: BaseTransport) -> None:
         super().connection_made(cast(Transport, transport))
+        self._all.made(transport.get_extra_info("peername"))
         self.address = _network(self.client[0]) if self.client else ""
         if self._all.admit(self):
             self._expect_header()
@@ -122,14 +180,17 @@ class _Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.is_idle and self._timer is None:
             self._expect_header()
+        self._begins = False
         super().data_received(data)
-        if self._in_head:
+        # Of the piece that a header begins in, nobody knows how much is the header's.
+        if self._in_head and not self._begins:
             self._head += len(data)
             if self._head > _LARGEST_HEAD:
                 self.abort()
 
     def on_message_begin(self) -> None:
-        self._in_head, self._head = True, 0
+        self._in_head = self._begins = True
+        self._head = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:

@@ -12,7 +12,7 @@ import uvicorn
 
 from hemera.errors import DeviceError, ParameterError
 from hemera.serving.app import make_app
-from hemera.serving.connections import Connections
+from hemera.serving.connections import Connections, Listener
 from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
 
@@ -27,10 +27,10 @@ _BACKLOG = 256
 """Connections that are accepted at a time, before any of them can be refused."""
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> Listener:
     """A socket that listens. DeviceError when the address can not be listened at."""
     # asyncio turns Nagle's delays off for sockets that say that they are TCP, which create_server's do not.
-    listener = socket.socket(
+    listener = Listener(
         socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
     )
     try:
@@ -43,8 +43,11 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def make_server(service: Service, **options: Any) -> uvicorn.Server:
-    """uvicorn's server of a service, with `options` of its configuration."""
+def make_server(service: Service, listener: Listener, **options: Any) -> uvicorn.Server:
+    """uvicorn's server of a service, to be run with the listener, with `options` of its configuration."""
+    connections = Connections(service.settings)
+    listener.accepts = connections.accept if "ssl_certfile" in options else None
+    service.metrics.watch("hemera_connections", "Connections that are open", lambda: len(connections))
     config = uvicorn.Config(
         make_app(service),
         log_config=None,
@@ -52,7 +55,7 @@ def make_server(service: Service, **options: Any) -> uvicorn.Server:
         server_header=False,
         proxy_headers=False,
         lifespan="on",
-        http=cast(Any, Connections(service.settings).protocol),
+        http=cast(Any, connections.protocol),
         ws="none",
         backlog=_BACKLOG,
         timeout_keep_alive=_IDLE_SECONDS,
@@ -96,7 +99,7 @@ def serve(
         log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
         if certificate is None and host not in _LOOPBACK:
             log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
-        server = make_server(service, host=host, port=port, **options)
+        server = make_server(service, listener, host=host, port=port, **options)
 
         def stop(*_: object) -> None:
             server.should_exit = True

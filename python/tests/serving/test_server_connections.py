@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import ssl
+import threading
 import time
 from collections.abc import Iterator
 
@@ -28,7 +30,7 @@ def opened(
     server: Running, count: int, data: bytes = b"", source: str = "127.0.0.1"
 ) -> Iterator[list[socket.socket]]:
     """So many connections from an address, each of which has sent some bytes."""
-    host, _, port = server.url.removeprefix("http://").partition(":")
+    host, _, port = server.url.partition("://")[2].partition(":")
     made: list[socket.socket] = []
     try:
         for _ in range(count):
@@ -105,14 +107,29 @@ def test_a_body_may_take_longer_than_a_header(home: Home, keys: bytes) -> None:
         assert b" 201 " in answer(connection)
 
 
-def test_a_header_has_a_size(server: Running) -> None:
-    with opened(server, 1, HALF) as (connection,):
+def test_a_header_has_a_size(home: Home) -> None:
+    with serving(home, header_seconds=2 * BOUND) as server, opened(server, 1, HALF) as (connection,):
+        time.sleep(0.1)
         connection.sendall(b"a" * (60 << 10))
         time.sleep(0.1)
         assert not is_closed(connection)
         connection.setblocking(True)
         connection.sendall(b"a" * (5 << 10))
         wait_until(lambda: is_closed(connection))
+
+
+def test_many_requests_in_one_piece_are_no_long_header(server: Running) -> None:
+    ask, count = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", 5000  # 180 KB
+    with opened(server, 1) as (connection,):
+        sending = threading.Thread(target=connection.sendall, args=(ask * count,))
+        sending.start()
+        connection.settimeout(BOUND)
+        got = b""
+        while got.count(b"HTTP/1.1 200 OK") < count:
+            data = connection.recv(1 << 16)
+            assert data
+            got += data
+        sending.join(BOUND)
 
 
 @pytest.mark.parametrize("data", [b"", HALF], ids=["silent", "half a header"])
@@ -129,6 +146,28 @@ def test_idle_connections_stop_nobody(home: Home, data: bytes) -> None:
             np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
 
 
+def test_handshakes_that_never_end_stop_nobody(home: Home, tls: tuple[str, str]) -> None:
+    """Connections of TLS, which are none of the server's protocol yet."""
+    limits = {"connections": 24, "address_connections": 16, "header_seconds": BOUND}
+    context = ssl.create_default_context(cafile=tls[0])
+    with (
+        serving(home, tls=tls, **limits) as server,
+        httpx.Client(verify=context, trust_env=False) as http,
+        contextlib.ExitStack() as stack,
+    ):
+        silent = []
+        for source in ("127.0.0.2", "127.0.0.3", "127.0.0.1"):
+            silent += stack.enter_context(opened(server, 24, source=source))
+        assert http.get(server.url + "/health", timeout=BOUND).status_code == 200
+        wait_until(lambda: sum(not is_closed(each) for each in silent) <= 24)
+    with serving(home, tls=tls, header_seconds=0.3) as server, opened(server, 3) as silent:
+        wait_until(lambda: all(map(is_closed, silent)))
+        with httpx.Client(verify=context, trust_env=False) as http:
+            for _ in range(2):  # the second time on the same connection
+                assert http.get(server.url + "/health", timeout=BOUND).status_code == 200
+                time.sleep(0.5)
+
+
 def test_idle_connections_make_room_and_no_others(home: Home) -> None:
     """The longest idle of the address that has most of them."""
     limits = {"connections": 6, "address_connections": 4, "header_seconds": BOUND}
@@ -140,9 +179,13 @@ def test_idle_connections_make_room_and_no_others(home: Home) -> None:
     ):
         wait_until(lambda: is_closed(many[0]))
         assert not any(map(is_closed, [*many[1:], *few]))
+        # The next one has an answer, and waits from then on.
+        many[1].setblocking(True)
+        many[1].sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 200 " in answer(many[1])
         with opened(server, 2, source="127.0.0.4"):  # beyond all
-            wait_until(lambda: is_closed(many[1]))
-            assert not any(map(is_closed, [*many[2:], *few]))
+            wait_until(lambda: is_closed(many[2]))
+            assert not any(map(is_closed, [many[1], many[3], *few]))
 
 
 def test_connections_that_are_answered_hold_their_place(home: Home, keys: bytes) -> None:
@@ -169,23 +212,12 @@ def test_connections_that_are_answered_hold_their_place(home: Home, keys: bytes)
 def test_an_answer_that_nobody_reads_is_given_up(home: Home) -> None:
     """Answers that do not leave the server: its buffers are full, and the connection holds its place."""
     ask = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
-    with (
-        serving(home, body_seconds=0.3, address_connections=1) as server,
-        opened(server, 1, source="127.0.0.2") as (silent,),
-    ):
-        silent.settimeout(1.0)
+    with serving(home, body_seconds=0.3) as server, opened(server, 1) as (silent,):
+        silent.settimeout(0.5)
         with contextlib.suppress(OSError):
-            for _ in range(20_000):
+            for _ in range(100_000):
                 silent.sendall(ask)
-
-        def served() -> bool:
-            try:
-                with opened(server, 1, ask, "127.0.0.2") as (other,):
-                    return b" 200 " in other.recv(100)
-            except OSError:
-                return False
-
-        wait_until(served)
+        wait_until(lambda: server.metric("hemera_connections") == 1)  # that which asks
 
 
 def test_addresses() -> None:

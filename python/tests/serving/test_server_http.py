@@ -8,10 +8,8 @@ import importlib.util
 import json
 import logging
 import os
-import shutil
 import socket
 import struct
-import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -542,20 +540,10 @@ def test_answers_do_not_wait_for_acknowledgements(
         assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted)
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate by the program openssl")
-def test_tls(home: Home, tmp_path: Path) -> None:
-    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    words = (
-        "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-    )
-    subprocess.run(
-        ["openssl", *words.split(), "-keyout", str(key), "-out", str(certificate)],
-        check=True,
-        capture_output=True,
-        timeout=BOUND,
-    )
+def test_tls(home: Home, tls: tuple[str, str]) -> None:
     token = home.clients.add("alice")
-    options = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    certificate, key = tls
+    options = ("--tls-certificate", certificate, "--tls-key", key)
     with Process(home.root, *options) as process:
         assert process.url.startswith("https://")
         with client_of(process.url, token, certificates=certificate) as client:
