@@ -332,7 +332,10 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
                     request, feed, limit=settings.request_bytes, seconds=settings.body_seconds
                 )
                 reader.close()
-                take(service.memory_of(package, client, memory.files))
+                measure = functools.partial(service.memory_of, package, client, memory.files)
+                # Checksums of large bodies take time; of small ones less than another thread would.
+                large = request.state.received > _PIECE
+                take(await asyncio.to_thread(measure) if large else measure())
                 evaluation = Evaluation(client, package.name, memory.files)
                 service.scheduler.submit(evaluation)
                 files = await _answer(evaluation, request)

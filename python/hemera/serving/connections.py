@@ -54,7 +54,7 @@ class Connections:
 
     def accept(self, listener: socket.socket) -> tuple[socket.socket, Any]:
         """Accept a connection for TLS, which has no protocol before its handshake is done: until then it is
-        an idle one. ConnectionAbortedError where there is no room, which asyncio takes for one that is gone."""
+        an idle one. ConnectionAbortedError where there is no room: asyncio takes it for one that is gone."""
         made, place = socket.socket.accept(listener)
         handshake = _Handshake(made, _network(place[0]))
         if not self.admit(handshake):
