@@ -140,6 +140,14 @@ void bind_io(nb::module_& m) {
   const auto describe = [](const auto& source) { return io::describe(source); };
   m.def("describe", from_bytes(describe), "data"_a);
   m.def("describe_file", from_file(describe), "path"_a);
+
+  nb::class_<io::CiphertextExtents>(m, "CiphertextExtents")
+      .def_ro("batch", &io::CiphertextExtents::batch)
+      .def_ro("components", &io::CiphertextExtents::components)
+      .def_ro("bytes", &io::CiphertextExtents::bytes)
+      .def_ro("compressed", &io::CiphertextExtents::compressed);
+  const auto extents = [](std::span<const std::byte> file) { return io::ciphertext_extents(file); };
+  m.def("ciphertext_extents", from_bytes(extents), "data"_a);
 }
 
 }  // namespace hemera::python

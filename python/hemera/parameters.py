@@ -76,6 +76,18 @@ def warn_if_weak(params: Parameters) -> None:
         )
 
 
+def require_security(found: str | None, wanted: int | None, what: str) -> None:
+    """SecurityError, which begins with `what`, for a class of security below `wanted` bits by the tables of
+    2024; None for either: nothing is required, or there is nothing to judge."""
+    bits = {">=256": 256, ">=192": 192, ">=128": 128}
+    if wanted is None or found is None or bits.get(found, 0) >= wanted:
+        return
+    raise _core.SecurityError(
+        f"{what} security {found}, less than the {wanted} bits asked for: whoever has ciphertexts may find "
+        "the secret key; pass security=None to accept it"
+    )
+
+
 def check_security(security: int | None) -> None:
     """ParameterError for bits of security that there is no table for."""
     if security not in (None, 128, 192, 256):

@@ -217,6 +217,26 @@ Description describe(std::span<const std::byte> file) {
   return description;
 }
 
+CiphertextExtents ciphertext_extents(std::span<const std::byte> file) {
+  Reader reader(file);
+  reader.header().expect_kind(Kind::ciphertext);
+  const Payload payload = read_fields(reader.next(message_tag));
+  const auto message = MessageFields::read(payload.bytes(), reader.header().version);
+  const Section& section = reader.next(residues_tag);
+  const ResidueLayout layout = ResidueStream(section).layout();
+  if (layout.batch != rlwe::batch_count(message.meta.batch)) {
+    throw FormatError("an array of " + std::to_string(layout.batch) + " elements where the object has " +
+                      std::to_string(rlwe::batch_count(message.meta.batch)));
+  }
+  CiphertextExtents extents;
+  extents.batch = message.meta.batch;
+  extents.components = layout.components + (message.seed ? 1U : 0U);
+  extents.bytes =
+      sizeof(std::uint64_t) * layout.batch * extents.components * layout.moduli.size() * layout.degree;
+  extents.compressed = section.compressed;
+  return extents;
+}
+
 Description describe(const std::filesystem::path& path) { return describe(FileBytes(path).view()); }
 
 }  // namespace hemera::io

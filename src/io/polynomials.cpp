@@ -59,6 +59,22 @@ void require(const ResidueLayout& layout, const ExpectedResidues& expected) {
   }
 }
 
+// Component after component: the whole content beside the residues would be as much memory again.
+void upload_compressed(ResidueStream& stream, const rlwe::Context& context, const poly::PolyView& out) {
+  const ResidueLayout& layout = stream.layout();
+  std::vector<std::uint64_t> residues(layout.moduli.size() * layout.degree);
+  for (std::size_t element = 0; element < layout.batch; ++element) {
+    for (std::size_t component = 0; component < layout.components; ++component) {
+      for (std::size_t limb = 0; limb < layout.moduli.size(); ++limb) {
+        stream.next(std::span(residues).subspan(limb * layout.degree, layout.degree));
+      }
+      context.backend().upload(context.queue(), out.batches(element, 1).components(component, 1), residues,
+                               layout.form);
+    }
+  }
+  stream.expect_end();
+}
+
 }  // namespace
 
 std::size_t section_bytes(const poly::Poly& poly, std::size_t components, const SaveOptions& options) {
@@ -84,10 +100,8 @@ void write_polynomials(Writer& writer, const rlwe::Context& context, const poly:
 
 poly::Poly read_polynomials(const Section& section, const rlwe::Context& context,
                             const ExpectedResidues& expected, const std::optional<poly::RandomStream>& seed) {
-  const Payload payload = section.payload();
-  const ResidueReader reader(payload.bytes());
-  const ResidueLayout& layout = reader.layout();
-  require_not_both(layout, section);
+  ResidueStream stream(section);
+  const ResidueLayout& layout = stream.layout();
   require(layout, expected);
   if (seed && layout.batch > (std::uint64_t{1} << 32) - seed->first_polynomial) {
     throw FormatError("the stream of the seed ends before the " + std::to_string(layout.batch) +
@@ -96,9 +110,15 @@ poly::Poly read_polynomials(const Section& section, const rlwe::Context& context
 
   poly::Poly poly = context.make_poly(layout.batch, layout.components + (seed ? 1U : 0U), expected.base,
                                       expected.form, runtime::Secrecy::open, layout.degree);
-  context.backend().upload_rows(
-      context.queue(), poly.view().components(0, layout.components), layout.form,
-      [&](std::size_t first, std::span<std::uint64_t> rows) { reader.rows(first, rows); });
+  const poly::PolyView given = poly.view().components(0, layout.components);
+  if (section.compressed) {
+    upload_compressed(stream, context, given);
+  } else {
+    const ResidueReader reader(section.stored);
+    context.backend().upload_rows(
+        context.queue(), given, layout.form,
+        [&](std::size_t first, std::span<std::uint64_t> rows) { reader.rows(first, rows); });
+  }
   if (seed) {
     rlwe::expand_uniform_half(context, poly, *seed);
   }

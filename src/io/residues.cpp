@@ -125,12 +125,6 @@ void unpack(std::span<const std::byte> stored, const ResidueLayout& layout, std:
 
 }  // namespace
 
-void require_not_both(const ResidueLayout& layout, const Section& section) {
-  if (section.compressed && layout.packed) {
-    throw FormatError("a section of residues is both packed and compressed");
-  }
-}
-
 std::size_t ResidueLayout::limb_bytes(std::size_t limb) const {
   return degree / 8 * stored_bits(*this, limb);
 }
@@ -216,18 +210,17 @@ void ResidueReader::rows(std::size_t first, std::span<std::uint64_t> out) const 
   }
 }
 
-ResidueLayout check_residues(const Section& section) {
-  // Zeroed in the end, for they may be secret.
-  struct Values : std::vector<std::uint64_t> {
-    using vector::vector;
-    ~Values() { runtime::secure_zero(data(), size() * sizeof(std::uint64_t)); }
-  };
+// The bytes of a section, one part after the other.
+struct ResidueStream::Bytes {
+  std::span<const std::byte> stored;
   std::optional<Decompressor> frames;
-  if (section.compressed) frames.emplace(section.stored);
   std::vector<std::byte> part;
-  std::span<const std::byte> stored = section.stored;
-  // The next bytes: of the file, or in `part`.
-  const auto next = [&](std::size_t bytes) -> std::span<const std::byte> {
+
+  explicit Bytes(const Section& section) : stored(section.stored) {
+    if (section.compressed) frames.emplace(section.stored);
+  }
+  // The next ones: of the file, or in `part`.
+  std::span<const std::byte> next(std::size_t bytes) {
     if (!frames) {
       const auto result = stored.first(bytes);
       stored = stored.subspan(bytes);
@@ -236,33 +229,60 @@ ResidueLayout check_residues(const Section& section) {
     part.resize(bytes);
     frames->read(part);
     return part;
-  };
+  }
+};
 
+ResidueStream::ResidueStream(const Section& section) : bytes_(std::make_unique<Bytes>(section)) {
   // The layout's length is known after its fixed part, which ends in the number of moduli.
   const auto bytes = static_cast<std::size_t>(section.raw_bytes);
-  const auto fixed = next(std::min(bytes, fixed_bytes));
+  const auto fixed = bytes_->next(std::min(bytes, fixed_bytes));
   std::vector<std::byte> head(fixed.begin(), fixed.end());
   if (head.size() == fixed_bytes) {
     runtime::ByteReader in(head, "the RESI section");
     static_cast<void>(in.bytes(fixed_bytes - sizeof(std::uint32_t)));
     const std::size_t moduli = std::min<std::size_t>(in.u32(), (bytes - fixed_bytes) / sizeof(std::uint64_t));
-    const auto values = next(std::min(moduli, most_moduli) * sizeof(std::uint64_t));
+    const auto values = bytes_->next(std::min(moduli, most_moduli) * sizeof(std::uint64_t));
     head.insert(head.end(), values.begin(), values.end());
   }
   runtime::ByteReader in(head, "the RESI section");
-  const ResidueLayout layout = read_layout(in);
-  require_size(in, layout, bytes - in.position());
-  require_not_both(layout, section);
-
-  Values residues(layout.degree);
-  for (std::size_t index = 0; index < layout.batch; ++index) {
-    for (std::size_t component = 0; component < layout.components; ++component) {
-      for (std::size_t limb = 0; limb < layout.moduli.size(); ++limb) {
-        unpack(next(layout.limb_bytes(limb)), layout, index, component, limb, residues);
-      }
-    }
+  layout_ = read_layout(in);
+  require_size(in, layout_, bytes - in.position());
+  // Both would multiply the two limits on expansion.
+  if (section.compressed && layout_.packed) {
+    throw FormatError("a section of residues is both packed and compressed");
   }
-  if (frames) frames->expect_end();
+}
+
+ResidueStream::~ResidueStream() = default;
+
+void ResidueStream::next(std::span<std::uint64_t> out) {
+  const std::size_t limbs = layout_.moduli.size();
+  const std::size_t component = row_ / limbs;
+  const std::size_t limb = row_ % limbs;
+  if (component == layout_.batch * layout_.components) {
+    throw FormatError("the RESI section has no more residues");
+  }
+  unpack(bytes_->next(layout_.limb_bytes(limb)), layout_, component / layout_.components,
+         component % layout_.components, limb, out);
+  ++row_;
+}
+
+void ResidueStream::expect_end() {
+  if (bytes_->frames) bytes_->frames->expect_end();
+}
+
+ResidueLayout check_residues(const Section& section) {
+  // Zeroed in the end, for they may be secret.
+  struct Values : std::vector<std::uint64_t> {
+    using vector::vector;
+    ~Values() { runtime::secure_zero(data(), size() * sizeof(std::uint64_t)); }
+  };
+  ResidueStream stream(section);
+  const ResidueLayout& layout = stream.layout();
+  Values residues(layout.degree);
+  const std::size_t rows = layout.batch * layout.components * layout.moduli.size();
+  for (std::size_t row = 0; row < rows; ++row) stream.next(residues);
+  stream.expect_end();
   return layout;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -72,9 +73,29 @@ class ResidueReader {
   std::vector<std::size_t> limb_begin_;
 };
 
-/// FormatError for a section that is both packed and compressed, which would multiply the two limits on
-/// expansion.
-void require_not_both(const ResidueLayout& layout, const Section& section);
+/// Reads a RESI section limb after limb, in memory for one limb, whatever the section expands to. The layout
+/// and every size are checked on construction. FormatError for all that is wrong. Does not own the bytes.
+class ResidueStream {
+ public:
+  explicit ResidueStream(const Section& section);
+  ~ResidueStream();
+  ResidueStream(const ResidueStream&) = delete;
+  ResidueStream& operator=(const ResidueStream&) = delete;
+
+  [[nodiscard]] const ResidueLayout& layout() const { return layout_; }
+  /// The N residues of the next limb of the array [batch, component, limb]. Throws FormatError for a residue
+  /// that is not below its modulus, and after the last limb.
+  void next(std::span<std::uint64_t> out);
+  /// Throws FormatError where bytes follow the last limb. To be called after it.
+  void expect_end();
+
+ private:
+  struct Bytes;
+
+  std::unique_ptr<Bytes> bytes_;
+  ResidueLayout layout_;
+  std::size_t row_ = 0;
+};
 
 /// The layout of a RESI section, with every size and every residue checked. FormatError for all that is
 /// wrong. Takes memory for one limb, whatever the section expands to.

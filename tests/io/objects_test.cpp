@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "hemera/io/describe.hpp"
 #include "hemera/rlwe/encryption.hpp"
+#include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "io/allocation_guard.hpp"
 #include "io/reseal.hpp"
 #include "io/samples.hpp"
 #include "test_device.hpp"
@@ -205,6 +209,59 @@ TEST_P(ObjectsTest, ZerosCompress) {
   expect_equal(load_plaintext(samples_.context, file).poly, *samples_.context, plaintext.poly,
                *samples_.context);
   EXPECT_THROW(save(plaintext, {.compression_level = 20}), ParameterError);
+}
+
+TEST_P(ObjectsTest, CompressedResiduesAreLoadedIntoTheirPlace) {
+  // Every limb has a value of its own.
+  rlwe::Ciphertext& x = samples_.ciphertext;
+  x.meta.batch = {2, 3};
+  x.meta.noise_scale_degree = GetParam().version == first_format ? 1 : 3;
+  x.seed.reset();
+  const poly::RnsBase base = samples_.context->base(x.meta.level);
+  x.poly = samples_.context->make_poly(6, 2, base, poly::Form::evaluation);
+  std::vector<std::uint64_t> residues(x.poly.shape().words());
+  for (std::size_t i = 0; i < residues.size(); ++i) residues[i] = i / 1024 + i % 3;
+  samples_.context->backend().upload(samples_.context->queue(), x.poly.view(), residues, x.poly.form());
+  const auto file = save(x, {.compression_level = 3});
+  EXPECT_TRUE(ciphertext_extents(file).compressed);
+  EXPECT_EQ(test::words(*samples_.context, load_ciphertext(samples_.context, file).poly), residues);
+}
+
+TEST_P(ObjectsTest, CompressedResiduesTakeNoMemoryTwice) {
+  rlwe::Metadata meta = samples_.seeded.meta;
+  meta.batch = {100};
+  rlwe::Ciphertext x = rlwe::encrypt_zero(samples_.secret, meta);
+  x.meta.noise_log2 = std::max(x.meta.noise_log2, rlwe::least_noise_log2(*samples_.context));
+  samples_.context->backend().fill_zero(samples_.context->queue(), x.poly.view().components(0, 1));
+  const auto file = save(x, {.compression_level = 3});
+  const CiphertextExtents extents = ciphertext_extents(file);
+  EXPECT_EQ(extents.batch, meta.batch);
+  EXPECT_EQ(extents.components, 2U);
+  EXPECT_TRUE(extents.compressed);
+  // Half of them are in the file, 64 times as small.
+  EXPECT_EQ(extents.bytes, x.poly.shape().words() * sizeof(std::uint64_t));
+  EXPECT_GT(extents.bytes, 2 * 60 * file.size());
+  std::optional<rlwe::Ciphertext> loaded;
+  {
+    const test::AllocationGuard guard;  // which does not see the residues' own memory
+    loaded = load_ciphertext(samples_.context, file);
+    EXPECT_LT(guard.total(), extents.bytes / 20);
+  }
+  expect_equal(*loaded, x);
+}
+
+TEST_P(ObjectsTest, ExtentsNeedNoResidues) {
+  for (const rlwe::Ciphertext* x : {&samples_.ciphertext, &samples_.seeded}) {
+    const auto file = save(*x);
+    const CiphertextExtents extents = ciphertext_extents(file);
+    EXPECT_EQ(extents.batch, x->meta.batch);
+    EXPECT_EQ(extents.components, 2U);
+    EXPECT_EQ(extents.bytes, x->poly.shape().words() * sizeof(std::uint64_t));
+    EXPECT_FALSE(extents.compressed);
+    EXPECT_THROW(static_cast<void>(ciphertext_extents(std::span(file).first(file.size() - 1))), FormatError);
+  }
+  EXPECT_THROW(static_cast<void>(ciphertext_extents(save(samples_.plaintext))), MismatchError);
+  EXPECT_THROW(static_cast<void>(ciphertext_extents(save(samples_.secret))), MismatchError);
 }
 
 TEST_P(ObjectsTest, ASecretKeyDecryptsAfterLoading) {

@@ -37,4 +37,20 @@ struct Description {
 Description describe(std::span<const std::byte> file);
 Description describe(const std::filesystem::path& path);
 
+/// The memory that a ciphertext's file asks for when it is loaded.
+struct CiphertextExtents {
+  /// Of the batch; empty: a single ciphertext.
+  std::vector<std::size_t> batch;
+  /// With that of a seed.
+  std::size_t components = 0;
+  /// Of all residues, as words of 8 bytes.
+  std::uint64_t bytes = 0;
+  /// Whether the residues are compressed in the file.
+  bool compressed = false;
+};
+
+/// Reads a ciphertext's extents and none of its residues; takes memory for the fields alone. Throws
+/// MismatchError for a file of another kind, FormatError where checksums, fields or sizes do not fit.
+CiphertextExtents ciphertext_extents(std::span<const std::byte> file);
+
 }  // namespace hemera::io

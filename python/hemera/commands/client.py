@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     child.add_argument("model", metavar="MODEL", help="its name")
     child = action("predict", "Results of a server's model for rows that only this client can read.")
     _add_server(child)
+    _add_security(child)
     child.add_argument("model", metavar="MODEL", help="its name")
     child.add_argument("rows", metavar="ROWS", type=Path, help="a table of numbers, .csv or .npy")
     _add_results(child)
@@ -82,6 +83,7 @@ def _add_description(parser: argparse.ArgumentParser) -> None:
         "description", metavar="DESCRIPTION", type=Path, help="of `hemera client describe`, or `hemera run`"
     )
     _add_folder(parser, required=True)
+    _add_security(parser)
     _add_device(parser)
 
 
@@ -92,6 +94,17 @@ def _add_folder(parser: argparse.ArgumentParser, *, required: bool) -> None:
         type=Path,
         required=required,
         help="where the secret key is kept" + ("" if required else " (default: a new one each time)"),
+    )
+
+
+def _add_security(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--any-security",
+        dest="security",
+        action="store_const",
+        const=None,
+        default=128,
+        help="take parameters of less than 128 bits of security, too: the server chooses them",
     )
 
 
@@ -131,6 +144,7 @@ def _over_http(options: argparse.Namespace) -> int:
             device=options.device,
             certificates=options.certificates,
             progress=progress,
+            security=getattr(options, "security", 128),
         ) as client,
     ):
         if options.action == "models":
@@ -153,7 +167,7 @@ def _by_files(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise FormatError(f"{options.description} is no description of a model: {error}") from None
     interface = Interface.from_dict(told)
-    local = LocalModel(interface, folder=options.folder, device=options.device)
+    local = LocalModel(interface, folder=options.folder, device=options.device, security=options.security)
     if options.action == "keys":
         write_atomically(options.keys, local.generate_keys())
     elif options.action == "encrypt":

@@ -67,15 +67,19 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         "keys": ("key_bytes", "an upload of keys (default 8GiB)"),
         "store": ("store_bytes", "all keys on disk; nothing is evicted (default 64GiB)"),
         "loaded-keys": ("loaded_key_bytes", "keys in the device's memory (default 8GiB)"),
+        "client-store": ("client_store_bytes", "keys on disk of one client (default: a quarter of all)"),
         "waiting": ("waiting_bytes", "all requests that arrive, wait or are computed (default 1GiB)"),
+        "client-waiting": ("client_waiting_bytes", "the same of one client (default: a quarter of all)"),
     }
     for name, (target, text) in sizes.items():
         group.add_argument(f"--max-{name}", dest=target, metavar="SIZE", type=_size, help=text)
     counts = {
         "queue": ("waiting_requests", "requests of one client and model that wait (default 64)"),
         "batch": ("batch", "evaluations that run together, or in one request (default 32)"),
-        "uploads": ("uploads", "uploads of keys at once (default 4)"),
+        "uploads": ("uploads", "uploads of keys at once (default 16)"),
+        "client-uploads": ("client_uploads", "the same of one client (default 2)"),
         "connections": ("connections", "connections at once (default 512)"),
+        "address-connections": ("address_connections", "the same from one address (default 256)"),
     }
     for name, (target, text) in counts.items():
         group.add_argument(f"--max-{name}", dest=target, metavar="N", type=_options.positive, help=text)
@@ -113,6 +117,9 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         "--body-seconds", metavar="S", type=_seconds, help="that a body may be behind 16 KiB/s (default 60)"
     )
     group.add_argument(
+        "--header-seconds", metavar="S", type=_seconds, help="for the header of a request (default 10)"
+    )
+    group.add_argument(
         "--shutdown-seconds",
         metavar="S",
         type=_options.positive,
@@ -124,18 +131,23 @@ _LIMITS = (
     "request_bytes",
     "key_bytes",
     "store_bytes",
+    "client_store_bytes",
     "loaded_key_bytes",
     "waiting_bytes",
+    "client_waiting_bytes",
     "waiting_requests",
     "batch",
     "uploads",
+    "client_uploads",
     "connections",
+    "address_connections",
     "graphs",
     "requests_per_second",
     "bytes_per_second",
     "burst_seconds",
     "request_seconds",
     "body_seconds",
+    "header_seconds",
     "shutdown_seconds",
 )
 
@@ -157,8 +169,11 @@ def run(options: argparse.Namespace) -> int:
     elif options.remove_client:
         home.remove_client(options.remove_client)
     elif options.list:
-        for package in home.models().values():
+        models, damaged = home.models()
+        for package in models.values():
             print(f"model   {package.name}  {package.digest[:16]}  {package.description}")
+        for name, why in damaged.items():
+            print(f"damaged {name}  {why}")
         for name in home.clients.names():
             print(f"client  {name}")
     else:
@@ -167,7 +182,10 @@ def run(options: argparse.Namespace) -> int:
         with home.locked():
             service = Service(home, settings)
             if not service.models:
-                raise ParameterError(f"{options.home} has no model: `hemera serve HOME --add-model FILE`")
+                damaged = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
+                raise ParameterError(
+                    f"{options.home} has no model to serve: `hemera serve HOME --add-model FILE`{damaged}"
+                )
             return serve(
                 service,
                 host=options.host,

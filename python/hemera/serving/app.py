@@ -27,11 +27,12 @@ import hemera
 from hemera.serving.bodies import Budget, receive, require_size
 from hemera.serving.logs import log
 from hemera.serving.metrics import CONTENT_TYPE
+from hemera.serving.package import Package
 from hemera.serving.problems import Refused, refusal_of
 from hemera.serving.scheduler import Evaluation
 from hemera.serving.service import Service
 from hemera.serving.uploads import OWN, UploadSink, library_of
-from hemera.serving.wire import OCTETS, BodyReader, Memory, write_body
+from hemera.serving.wire import KEYS_HEADER, OCTETS, BodyReader, Memory, is_multipart, write_body
 
 __all__ = ["make_app"]
 
@@ -102,7 +103,9 @@ def make_app(service: Service) -> FastAPI:
         service.scheduler.start()
         await asyncio.to_thread(service.prepare)
         log("ready", device=service.device, models=sorted(service.models), key_sets=len(service.store))
+        sweeping = asyncio.create_task(_sweep(service))
         yield
+        sweeping.cancel()
         await asyncio.to_thread(service.scheduler.stop)
         log("stopped")
 
@@ -122,6 +125,15 @@ def make_app(service: Service) -> FastAPI:
     return app
 
 
+async def _sweep(service: Service) -> None:
+    while True:
+        await asyncio.sleep(service.settings.sweep_seconds)
+        try:
+            await asyncio.to_thread(service.sweep)
+        except Exception as error:
+            log("failure", level=logging.ERROR, error=error)
+
+
 Evaluate = Callable[[str, Request, str], Awaitable[Response]]
 
 
@@ -129,13 +141,21 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
     """The function of evaluations, of a model, a request and a client."""
     settings = service.settings
     waiting = Budget(
-        settings.waiting_bytes, "busy", "the server has as many requests as it takes; try again in a while"
+        settings.waiting_bytes,
+        settings.waiting_of_client,
+        "busy",
+        "the server has as many requests as it takes; try again in a while",
     )
     uploads = Budget(
-        settings.uploads, "busy", "the server takes as many uploads of keys as it can; try again in a while"
+        settings.uploads,
+        settings.client_uploads,
+        "busy",
+        "the server has as many uploads of keys as it takes; try again in a while",
     )
     service.metrics.watch(
-        "hemera_waiting_bytes", "Bytes of bodies that arrive, wait or are computed", lambda: waiting.taken
+        "hemera_waiting_bytes",
+        "Bytes of bodies that arrive, wait or are computed, and of their ciphertexts in memory",
+        lambda: waiting.taken,
     )
 
     @app.get("/health", responses=_problems(503))
@@ -148,6 +168,7 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
             "version": hemera.__version__,
             "device": service.device,
             "models": sorted(service.models),
+            "damaged": sorted(service.damaged),
         }
 
     @app.get("/metrics", response_class=PlainTextResponse)
@@ -168,11 +189,12 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
     @app.get("/v1/models/{model}", responses=_problems(401, 404, 429))
     async def model_of(model: str, _: ClientName) -> dict[str, Any]:
         """What a client needs to know of a model: parameters, keys, inputs and outputs."""
+        package = service.model(model)
         return {
-            **service.model(model).describe(),
+            **package.describe(),
             "limits": {
                 "request_bytes": settings.request_bytes,
-                "key_bytes": settings.key_bytes,
+                "key_bytes": service.key_limit(package),
                 "evaluations": settings.batch,
             },
             "rates": {
@@ -213,14 +235,16 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
 
     async def _upload(model: str, request: Request, client: str) -> dict[str, Any]:
         package = service.model(model)
-        size = require_size(request, settings.key_bytes)
+        own = service.key_limit(package)
+        several = is_multipart(request.headers.get("content-type"))
+        size = require_size(request, settings.key_bytes if several else own)
         came = service.rates.body(client, size)
-        service.store.require_room(size)
-        with uploads.share() as take:
+        with uploads.share(client) as take:
             take(1)
-            upload = service.store.begin(settings.key_bytes)
+            upload = service.store.begin(client, model, settings.key_bytes)
             try:
-                reader = BodyReader(request.headers.get("content-type"), UploadSink(upload), OWN)
+                service.store.require_room(upload, size)
+                reader = BodyReader(request.headers.get("content-type"), UploadSink(upload, own), OWN)
                 pieces: list[bytes] = []
                 collected = 0
 
@@ -247,7 +271,7 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
                 session = await asyncio.wrap_future(
                     service.scheduler.call(functools.partial(service.load_upload, package, library, upload))
                 )
-                found = await asyncio.to_thread(service.accept, upload, client, package, library, session)
+                found = await asyncio.to_thread(service.accept, upload, library, session)
             except Exception as error:
                 raise _answer_to(error) from error
             finally:
@@ -280,7 +304,7 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
         package = service.model(model)
         status, sent = HTTPStatus.INTERNAL_SERVER_ERROR.value, 0
         try:
-            response = await _evaluate(package.name, package.inputs[0].name, request, client)
+            response = await _evaluate(package, request, client)
             status, sent = response.status_code, len(response.body)
             return response
         except Refused as refused:
@@ -289,39 +313,38 @@ def _add_routes(app: FastAPI, service: Service) -> Evaluate:
         finally:
             service.metrics.answered(package.name, status, time.monotonic() - began, sent)
 
-    async def _evaluate(model: str, single: str, request: Request, client: str) -> Response:
-        service.keys(client, model)
+    async def _evaluate(package: Package, request: Request, client: str) -> Response:
+        service.keys(client, package.name)
         size = require_size(request, settings.request_bytes)
         came = service.rates.body(client, size)
-        with waiting.share() as take:
-            take(size)
-            told = size
+        with waiting.share(client) as take:
             memory = Memory()
             try:
-                reader = BodyReader(request.headers.get("content-type"), memory, single)
+                reader = BodyReader(request.headers.get("content-type"), memory, package.inputs[0].name)
 
                 async def feed(piece: bytes) -> None:
-                    nonlocal told
                     service.metrics.received(len(piece))
                     came(len(piece))
-                    told -= len(piece)
-                    if told < 0:  # a body of untold size
-                        take(-told)
-                        told = 0
+                    take(len(piece))  # not the size that is told, of which nothing may come
                     reader.feed(piece)
 
                 request.state.received = await receive(
                     request, feed, limit=settings.request_bytes, seconds=settings.body_seconds
                 )
                 reader.close()
-                evaluation = Evaluation(client, model, memory.files)
+                measure = functools.partial(service.memory_of, package, client, memory.files)
+                # Checksums of large bodies take time; of small ones less than another thread would.
+                large = request.state.received > _PIECE
+                take(await asyncio.to_thread(measure) if large else measure())
+                evaluation = Evaluation(client, package.name, memory.files)
                 service.scheduler.submit(evaluation)
                 files = await _answer(evaluation, request)
             except Exception as error:
                 raise _answer_to(error) from error
         request.state.batch = evaluation.batch
         kind, pieces = write_body(files)
-        return Response(b"".join(pieces), media_type=kind, headers={"Hemera-Batch": str(evaluation.batch)})
+        headers = {"Hemera-Batch": str(evaluation.batch), KEYS_HEADER: evaluation.keys}
+        return Response(b"".join(pieces), media_type=kind, headers=headers)
 
     async def _answer(evaluation: Evaluation, request: Request) -> dict[str, bytes]:
         answer: asyncio.Future[Any] = asyncio.wrap_future(evaluation.answer)

@@ -19,34 +19,55 @@ SLOWEST = 16 << 10
 
 
 class Budget:
-    """A number of things that may be there at once. Of one event loop."""
+    """A number of things that may be there at once, of all clients and of each. Of one event loop.
 
-    def __init__(self, limit: int, code: str, message: str) -> None:
-        self._limit = limit
-        self._taken = 0
-        self._refused = Refused(HTTPStatus.SERVICE_UNAVAILABLE, code, message, retry_after=1)
+    Args:
+        limit: of all clients.
+        each: of one client.
+        code: of the refusal.
+        message: of the refusal, for people, of whom the limit is: "the server has", "you have".
+    """
+
+    def __init__(self, limit: int, each: int, code: str, message: str) -> None:
+        self._limit, self._each = limit, each
+        self._taken: dict[str, int] = {}
+        self._total = 0
+        text = message.partition(" has ")[2]
+        self._full = Refused(HTTPStatus.SERVICE_UNAVAILABLE, code, message, retry_after=1)
+        self._yours = Refused(HTTPStatus.TOO_MANY_REQUESTS, code, f"you have {text}", retry_after=1)
 
     @property
     def taken(self) -> int:
         """What is there now."""
-        return self._taken
+        return self._total
 
     @contextlib.contextmanager
-    def share(self) -> Iterator[Callable[[int], None]]:
-        """Within it, the function takes so many more, or raises Refused (503); its end gives all back."""
+    def share(self, client: str) -> Iterator[Callable[[int], None]]:
+        """Within it, the function takes so many more for a client, or raises Refused: (429) where the client
+        has as many as it may, (503) where all have. What is alone is taken whatever it is. The end gives all
+        back."""
         mine = 0
 
         def take(count: int) -> None:
             nonlocal mine
-            if self._taken + count > self._limit:
-                raise self._refused
-            self._taken += count
+            own = self._taken.get(client, 0)
+            if own > mine and own + count > self._each:
+                raise self._yours
+            if self._total > mine and self._total + count > self._limit:
+                raise self._full
+            self._taken[client] = own + count
+            self._total += count
             mine += count
 
         try:
             yield take
         finally:
-            self._taken -= mine
+            self._total -= mine
+            left = self._taken.get(client, 0) - mine
+            if left:
+                self._taken[client] = left
+            else:
+                self._taken.pop(client, None)
 
 
 def require_size(request: Request, limit: int) -> int:

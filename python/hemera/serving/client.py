@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -23,12 +23,13 @@ from hemera.ciphertext import Ciphertext
 from hemera.context import Context
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.keys import SecretKey
-from hemera.serving.files import write_atomically
+from hemera.parameters import check_security, require_security
+from hemera.serving.files import locked, write_atomically
 from hemera.serving.interface import Interface
 from hemera.serving.problems import ServerError, error_of
 from hemera.serving.specs import InputSpec
 from hemera.serving.uploads import OWN
-from hemera.serving.wire import OCTETS, read_body, write_body
+from hemera.serving.wire import KEYS_HEADER, OCTETS, read_body, write_body
 
 if TYPE_CHECKING:
     import httpx
@@ -41,6 +42,8 @@ Progress = Callable[[str, int, int], None]
 _PIECE = 1 << 20
 _LONGEST_PAUSE = 30.0
 _NOTED = 1000
+_UPLOADS = 3
+"""Times that a request is sent, each but the first after another upload of keys."""
 
 
 class LocalModel:
@@ -48,39 +51,54 @@ class LocalModel:
 
     Args:
         interface: what the server tells of the model, `Interface.from_dict`.
-        folder: where the secret key is kept, for its owner alone; None: in memory only.
+        folder: where the secret key is kept, for its owner alone; None: in memory only. Processes that begin
+            with one new folder at the same time get the same key.
         device: where to encrypt and decrypt.
+        security: bits (128, 192, 256) that the parameters must have, which the server chose; None: any.
 
     Raises:
         FileError, FormatError: when the folder's key can not be read.
+        SecurityError: for parameters, or levels of inputs, of less security.
     """
 
-    def __init__(self, interface: Interface, *, folder: Path | None = None, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        interface: Interface,
+        *,
+        folder: Path | None = None,
+        device: str = "cpu",
+        security: int | None = 128,
+    ) -> None:
+        check_security(security)
+        _require_secure(interface, security)
         self.interface = interface
         self.context = Context(interface.params, device)
         self.folder = folder
+        self._security = security
         self.secret_key = self._secret_key()
 
     def _secret_key(self) -> SecretKey:
         if self.folder is None:
             return self.context.generate_secret_key()
         path = self.folder / f"secret-{self.interface.params.fingerprint[:16]}.hemera"
-        if path.exists():
-            found = self.context.load(path)
-            if not isinstance(found, SecretKey):
-                raise MismatchError(f"{path} is no secret key")
-            return found
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise errors.FileError(f"cannot make {self.folder}: {error.strerror}") from None
-        made = self.context.generate_secret_key()
-        made.save(path)
-        return made
+        with locked(self.folder / ".lock", wait=True):  # or two processes would each make a key
+            if not path.exists():
+                made = self.context.generate_secret_key()
+                made.save(path)
+                return made
+        found = self.context.load(path)
+        if not isinstance(found, SecretKey):
+            raise MismatchError(f"{path} is no secret key")
+        return found
 
     def generate_keys(self) -> bytes:
-        """The file of evaluation keys, which goes to the server."""
-        return bytes(self.interface.generate_keys(self.context, self.secret_key))
+        """The file of evaluation keys, which goes to the server. SecurityError where a key is over a modulus
+        of less security than is asked for: levels of circuits are no part of the parameters' own class."""
+        keys = self.interface.generate_keys(self.context, self.secret_key)
+        require_security(
+            keys.security, self._security, f"the evaluation keys of the model {self.interface.name!r} have"
+        )
+        return bytes(keys)
 
     def encode(self, rows: Any) -> tuple[list[NDArray[Any]], bool]:
         """The arrays to encrypt, each with a first axis of evaluations, and whether there was none."""
@@ -113,11 +131,23 @@ class LocalModel:
         return self.interface.decode([array[0] if single else array for array in arrays], rows)
 
 
+def _require_secure(interface: Interface, security: int | None) -> None:
+    params = interface.params
+    what = f"the server's model {interface.name!r} has"
+    require_security(params.security, security, f"{what} parameters of")
+    for spec in interface.inputs:
+        # Levels of circuits have larger moduli than the parameters' class of security is for.
+        if spec.level is not None and params.level_bits(spec.level) > params.log_modulus:
+            require_security("below 128", security, f"{what} an input at level {spec.level}, of")
+
+
 @dataclass
 class _Model:
     local: LocalModel
     limits: Mapping[str, int]
     lock: threading.Lock
+    sent: set[str] = field(default_factory=set)
+    """Digests of keys of this secret key that some server was sent."""
     uploaded: bool = False
 
 
@@ -140,9 +170,11 @@ class Client:
         seconds: how long to wait for an answer.
         patience: how long to try again, in seconds, while the server is busy or not to be reached.
         progress: called while keys are sent and rows are predicted.
+        security: bits (128, 192, 256) that a model's parameters must have. The server chooses them, so
+            `predict` refuses weaker ones before it encrypts; None: any.
 
     Raises:
-        ParameterError: without a token, or for an address that is none.
+        ParameterError: without a token, for an address that is none, or for other bits of security.
         FileError, FormatError: for files that can not be read.
         ImportError: without httpx (`pip install httpx`).
     """
@@ -158,7 +190,9 @@ class Client:
         seconds: float = 300.0,
         patience: float = 60.0,
         progress: Progress | None = None,
+        security: int | None = 128,
     ) -> None:
+        check_security(security)
         try:
             import httpx
         except ImportError:
@@ -180,6 +214,7 @@ class Client:
         self._folder = None if folder is None else Path(folder)
         self._device = device
         self._patience = patience
+        self._security = security
         self._progress = progress or (lambda *_: None)
         self._lock = threading.Lock()
         self._models: dict[str, _Model] = {}
@@ -213,7 +248,7 @@ class Client:
         return self._json("GET", _path(model))
 
     def local(self, model: str) -> LocalModel:
-        """The client's side of a model."""
+        """The client's side of a model. SecurityError for one of less security than this client asks for."""
         return self._model(model).local
 
     def upload_keys(self, model: str) -> None:
@@ -240,17 +275,23 @@ class Client:
 
         Raises:
             MismatchError, ParameterError: for rows that the model does not take.
+            SecurityError: for a model of less security than this client asks for.
             ServerError: when the server refuses, is not to be reached, or remains too busy.
+            NoiseError: when an answer can not be decrypted. The server must not learn it: what this client
+                sends never depends on it, and neither should what its caller does.
         """
         found = self._model(model)
         local = found.local
         arrays, single = local.encode(rows)
         self._ensure_keys(model, found)
         count = len(arrays[0])
-        parts = []
+        # All requests before the first decryption: whether one fails is one bit about the secret key for
+        # each answer, and a request that does not come any more would tell it (docs/security.md).
+        answers = []
         for begin, end in _chunks(count, self._evaluations(found)):
             self._progress("predict", begin, count)
-            parts.append(local.decrypt(self._evaluate(model, found, [each[begin:end] for each in arrays])))
+            answers.append(self._evaluate(model, found, [each[begin:end] for each in arrays]))
+        parts = [local.decrypt(answer) for answer in answers]
         self._progress("predict", count, count)
         joined = [np.concatenate(each) for each in zip(*parts, strict=True)]
         return local.decode(joined, single, len(rows) if hasattr(rows, "__len__") else None)
@@ -261,7 +302,12 @@ class Client:
         with self._lock:
             if name not in self._models:
                 told = self.describe(name)
-                local = LocalModel(Interface.from_dict(told), folder=self._folder, device=self._device)
+                local = LocalModel(
+                    Interface.from_dict(told),
+                    folder=self._folder,
+                    device=self._device,
+                    security=self._security,
+                )
                 limits = {
                     key: int(value) for key, value in dict(told.get("limits", {})).items() if int(value) > 0
                 }
@@ -272,8 +318,8 @@ class Client:
         with model.lock:
             if model.uploaded:
                 return
-            noted = self._noted(model)
-            if not noted or self._digest_there(name) not in noted:
+            known = model.sent or self._noted(model)
+            if not known or not self._is_ours(model, self._digest_there(name)):
                 keys = model.local.generate_keys()
                 limit = model.limits.get("key_bytes")
                 if limit is not None and len(keys) > limit:
@@ -282,8 +328,10 @@ class Client:
                         413,
                         "too_large",
                     )
+                # Noted first: other processes of this folder may meet the keys before the server's answer
+                # is here.
+                self._note(model, _digest_of(keys))
                 self._request("PUT", f"{_path(name)}/keys", keys, progress="upload")
-                self._note(model, [*noted, _digest_of(keys)])
             model.uploaded = True
 
     def _digest_there(self, name: str) -> str | None:
@@ -302,17 +350,26 @@ class Client:
         return self._folder / f"sent-{secret[:16]}.json"
 
     def _noted(self, model: _Model) -> list[str]:
-        """Digests of all keys of this secret key that some server was sent."""
+        """Digests of all keys of this secret key that some server was sent, as the folder has them."""
         path = self._note_path(model)
         try:
             return [] if path is None else list(map(str, json.loads(path.read_bytes())["digests"]))
         except (OSError, ValueError, KeyError, TypeError):
             return []  # then they are sent again
 
-    def _note(self, model: _Model, digests: list[str]) -> None:
+    def _note(self, model: _Model, digest: str) -> None:
+        model.sent.add(digest)
         path = self._note_path(model)
         if path is not None:
-            write_atomically(path, json.dumps({"digests": digests[-_NOTED:]}).encode())
+            with locked(path.parent / ".lock", wait=True):
+                digests = [*self._noted(model), digest][-_NOTED:]
+                write_atomically(path, json.dumps({"digests": digests}).encode())
+
+    def _is_ours(self, model: _Model, digest: str | None) -> bool:
+        """Whether keys of this digest are of this client's secret key, whichever process has sent them."""
+        if digest is not None and digest not in model.sent:
+            model.sent.update(self._noted(model))
+        return digest in model.sent
 
     # --- Requests. ---
 
@@ -327,22 +384,38 @@ class Client:
         return max(1, min(room, model.limits.get("evaluations", 1 << 20)))
 
     def _evaluate(self, name: str, model: _Model, arrays: Sequence[NDArray[Any]]) -> dict[str, bytes]:
+        """The files of an answer, which was computed with this client's keys as far as the server tells."""
         files = model.local.encrypt(arrays)
-        try:
-            return self._send(name, model, files)
-        except ServerError as error:
-            if error.code != "no_keys":
-                raise
-        # The server has lost the keys: its folder may be another one now.
-        model.uploaded = False
-        self._ensure_keys(name, model)
-        return self._send(name, model, files)
+        for left in reversed(range(_UPLOADS)):
+            try:
+                answer, digest = self._send(name, model, files)
+            except ServerError as error:
+                if error.code != "no_keys" or not left:
+                    raise
+                # The server has lost the keys: its folder may be another one now.
+            else:
+                if digest is None or self._is_ours(model, digest):
+                    return answer
+                # Another client of this token has sent its keys in place of these.
+            if left:
+                model.uploaded = False
+                self._ensure_keys(name, model)
+        raise ServerError(
+            f"another client replaces this one's keys for {name!r} again and again: clients of one token "
+            "need one folder (Client(folder=...)), or a token each",
+            409,
+            "other_keys",
+        )
 
-    def _send(self, name: str, model: _Model, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    def _send(
+        self, name: str, model: _Model, files: Mapping[str, bytes]
+    ) -> tuple[dict[str, bytes], str | None]:
+        """The files of the answer, and the digest of the keys that it was computed with."""
         kind, pieces = write_body(files)
         response = self._request("POST", f"{_path(name)}/evaluate", b"".join(pieces), kind=kind)
         single = model.local.interface.outputs[0].name
-        return read_body(response.headers.get("content-type"), response.content, single)
+        answer = read_body(response.headers.get("content-type"), response.content, single)
+        return answer, response.headers.get(KEYS_HEADER)
 
     def _json(self, method: str, path: str) -> dict[str, Any]:
         try:

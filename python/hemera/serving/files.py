@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hemera._source import read_bytes
 from hemera.errors import FileError
 
-__all__ = ["read_files", "sync_folder", "write_atomically", "write_files"]
+__all__ = ["locked", "make_folder", "read_files", "sync_folder", "write_atomically", "write_files"]
 
 
 def sync_folder(folder: Path) -> None:
@@ -18,6 +20,34 @@ def sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """A folder for its owner alone, where there is none. FileError."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make {folder}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Within it, no other process or thread has the lock of this file.
+
+    Raises:
+        BlockingIOError: where another one has it, unless `wait`.
+        FileError: when the file can not be made.
+    """
+    make_folder(path.parent)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise FileError(f"cannot open {path}: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
     finally:
         os.close(handle)
 

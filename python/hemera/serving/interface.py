@@ -132,7 +132,7 @@ class Interface:
                 "conjugation": self.keys.conjugation,
                 "bootstraps": self.keys.bootstraps,
             },
-            "key_bytes_at_most": self._key_bytes,
+            "key_bytes_at_most": self.key_bytes_at_most,
             "inputs": [{**asdict(spec), "shape": list(spec.shape)} for spec in self.inputs],
             "outputs": [_described(spec) for spec in self.outputs],
             "encoding": self.encoding.to_data(),
@@ -140,7 +140,7 @@ class Interface:
         }
 
     @functools.cached_property
-    def _key_bytes(self) -> int:
+    def key_bytes_at_most(self) -> int:
         """Bytes in memory of all keys, as if each were for the highest level."""
         keys = self.keys
         count = len(keys.rotations) + int(keys.relinearization) + int(keys.conjugation is not None)

@@ -18,7 +18,7 @@ from hemera.errors import Error, OutOfMemoryError
 from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.problems import Refused
-from hemera.serving.sessions import Answer, Inputs, Session, SessionCache
+from hemera.serving.sessions import Answer, Inputs, Session, SessionCache, too_many
 
 __all__ = ["Evaluation", "Scheduler"]
 
@@ -39,6 +39,18 @@ class Evaluation:
     """Its inputs on their way into the device's memory, where the session was there when it came."""
     batch: int = 0
     """Requests that it ran with, itself included."""
+    keys: str = ""
+    """Digest of the keys that it ran with."""
+
+    def __post_init__(self) -> None:
+        # Whoever hung up leaves nothing in memory, also while the request is still in its queue.
+        self.answer.add_done_callback(self._let_go)
+
+    def _let_go(self, answer: Future[Answer]) -> None:
+        if answer.cancelled():
+            if self.loading is not None:
+                self.loading[1].cancel()
+            self.loading, self.files = None, {}
 
 
 class Scheduler:
@@ -198,7 +210,7 @@ class Scheduler:
                 request.answer.set_exception(error)
                 continue
             if inputs.count > self._batch:
-                request.answer.set_exception(_too_many(self._batch))
+                request.answer.set_exception(too_many(self._batch))
                 continue
             for group in groups:
                 room = self._batch - sum(each.count for _, each in group)
@@ -234,7 +246,7 @@ class Scheduler:
             return
         self._metrics.ran(first.model, len(group), time.monotonic() - began)
         for (request, inputs), found in zip(group, outputs, strict=True):
-            request.batch = len(group)
+            request.batch, request.keys = len(group), session.digest
             self._files.submit(_finish, request, session, found, inputs.single)
 
 
@@ -254,14 +266,6 @@ def _settle_running(function: Callable[[], Any], future: Future[Any]) -> None:
         future.set_exception(error)
     else:
         future.set_result(result)
-
-
-def _too_many(batch: int) -> Refused:
-    return Refused(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "too_many",
-        f"a request may have {batch} evaluations at most: send the others in requests of their own",
-    )
 
 
 def _stopping() -> Refused:

@@ -6,36 +6,63 @@ import logging
 import signal
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
 from hemera.errors import DeviceError, ParameterError
 from hemera.serving.app import make_app
+from hemera.serving.connections import Connections, Listener
 from hemera.serving.logs import log, to_lines_of_json
 from hemera.serving.service import Service
 
-__all__ = ["listen", "serve"]
+__all__ = ["listen", "make_server", "serve"]
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IDLE_SECONDS = 30
 """After which a connection is closed: later than usual clients close theirs, so that none is in use then."""
 
 
-def listen(host: str, port: int) -> socket.socket:
+_BACKLOG = 256
+"""Connections that are accepted at a time, before any of them can be refused."""
+
+
+def listen(host: str, port: int) -> Listener:
     """A socket that listens. DeviceError when the address can not be listened at."""
     # asyncio turns Nagle's delays off for sockets that say that they are TCP, which create_server's do not.
-    listener = socket.socket(
+    listener = Listener(
         socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
     )
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen(2048)
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise DeviceError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from None
     return listener
+
+
+def make_server(service: Service, listener: Listener, **options: Any) -> uvicorn.Server:
+    """uvicorn's server of a service, to be run with the listener, with `options` of its configuration."""
+    connections = Connections(service.settings)
+    listener.accepts = connections.accept if "ssl_certfile" in options else None
+    service.metrics.watch("hemera_connections", "Connections that are open", lambda: len(connections))
+    config = uvicorn.Config(
+        make_app(service),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="on",
+        http=cast(Any, connections.protocol),
+        ws="none",
+        backlog=_BACKLOG,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=service.settings.shutdown_seconds,
+        **options,
+    )
+    return uvicorn.Server(config)
 
 
 def serve(
@@ -64,30 +91,15 @@ def serve(
     """
     if (certificate is None) != (certificate_key is None):
         raise ParameterError("TLS needs both files: --tls-certificate and --tls-key")
-    settings = service.settings
     to_lines_of_json()
     options: dict[str, Any] = {}
     if certificate is not None:
         options = {"ssl_certfile": str(certificate), "ssl_keyfile": str(certificate_key)}
-    config = uvicorn.Config(
-        make_app(service),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="on",
-        limit_concurrency=settings.connections,
-        timeout_keep_alive=_IDLE_SECONDS,
-        timeout_graceful_shutdown=settings.shutdown_seconds,
-        **options,
-    )
     with listen(host, port) as listener:
         log("listening", host=host, port=listener.getsockname()[1], tls=certificate is not None)
         if certificate is None and host not in _LOOPBACK:
             log("readable", level=logging.WARNING, why="without TLS, whoever is between reads tokens")
-        server = uvicorn.Server(config)
+        server = make_server(service, listener, host=host, port=port, **options)
 
         def stop(*_: object) -> None:
             server.should_exit = True

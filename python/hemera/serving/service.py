@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
+import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,13 +12,14 @@ from http import HTTPStatus
 from pathlib import Path
 
 from hemera import errors
-from hemera.serving.files import write_atomically
+from hemera.serving.files import locked, write_atomically
+from hemera.serving.logs import log
 from hemera.serving.metrics import Metrics
 from hemera.serving.package import Package
 from hemera.serving.problems import Refused
 from hemera.serving.rates import Rates
 from hemera.serving.scheduler import Scheduler
-from hemera.serving.sessions import Loader, Session, SessionCache
+from hemera.serving.sessions import Loader, Session, SessionCache, memory_of
 from hemera.serving.settings import Settings
 from hemera.serving.store import KeySet, Store, Upload
 from hemera.serving.tokens import Clients, require_name
@@ -76,41 +76,39 @@ class Home:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Within it, no other server has the folder. FileError where one has it."""
-        path = self.root / "lock"
         try:
-            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise errors.FileError(f"cannot open {path}: {error.strerror}") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
+            with locked(self.root / "lock", wait=False):
+                yield
         except BlockingIOError:
             raise errors.FileError(f"another server runs on {self.root}") from None
-        finally:
-            os.close(handle)
 
-    def models(self) -> dict[str, Package]:
-        """All models by name. FormatError where one is damaged."""
+    def models(self) -> tuple[dict[str, Package], dict[str, str]]:
+        """All models by name, and what is wrong with each that can not be served: one damaged file keeps no
+        other model from its clients."""
         found: dict[str, Package] = {}
+        damaged: dict[str, str] = {}
         for path in sorted((self.root / "models").glob(f"*{_SUFFIX}")):
+            name = path.name.removesuffix(_SUFFIX)
             try:
                 package = Package.load(path)
-            except errors.FormatError as error:
-                raise errors.FormatError(f"{path}: {error}") from None
-            if package.name != path.name.removesuffix(_SUFFIX):
-                raise errors.FormatError(
-                    f"{path} holds the model {package.name!r}: add models by --add-model"
-                )
-            found[package.name] = package
-        return found
+                package.describe()
+                if package.name != name:
+                    raise errors.FormatError(
+                        f"the file holds the model {package.name!r}: add models by --add-model"
+                    )
+            except errors.Error as error:
+                damaged[name] = f"{path}: {error}"
+            else:
+                found[name] = package
+        return found, damaged
 
     def _model(self, name: str) -> Path:
         return self.root / "models" / f"{name}{_SUFFIX}"
 
 
 class Service:
-    """A server's state. Models are read when it is made.
+    """A server's state. Models are read when it is made; those that can not be are in the log and in
+    `damaged`.
 
     Args:
         home: its folder.
@@ -123,8 +121,10 @@ class Service:
     ) -> None:
         self.settings = settings
         self.clients = home.clients
-        self.models: Mapping[str, Package] = home.models()
-        self.store = Store(home.keys, home.incoming, settings.store_bytes)
+        self.models, self.damaged = home.models()
+        for name, why in self.damaged.items():
+            _report(name, why)
+        self.store = Store(home.keys, home.incoming, settings.store_bytes, settings.store_of_client)
         self.metrics = Metrics()
         self.rates = Rates(
             settings.requests_per_second,
@@ -164,9 +164,15 @@ class Service:
         return self.settings.device
 
     def prepare(self) -> None:
-        """Make contexts and prepared models; called before requests come."""
-        for package in self.models.values():
-            self.loader.prepare(package)
+        """Make contexts and prepared models; called before requests come. Models that can not be prepared
+        join the damaged ones."""
+        for name, package in list(self.models.items()):
+            try:
+                self.loader.prepare(package)
+            except errors.Error as error:
+                self.damaged[name] = str(error)
+                del self.models[name]
+                _report(name, str(error))
 
     def model(self, name: str) -> Package:
         """A model. Refused (404) where it is not there."""
@@ -190,16 +196,36 @@ class Service:
             self.cache.drop_others("", "")
             return self.loader.load(package, library, upload.files)
 
-    def accept(self, upload: Upload, client: str, package: Package, library: str, session: Session) -> KeySet:
+    def accept(self, upload: Upload, library: str, session: Session) -> KeySet:
         """Checked keys become the client's; they are on disk when this returns."""
-        found = self.store.commit(upload, client, package.name, library)
-        self.cache.put(client, package.name, found.generation, session)
+        found = self.store.commit(upload, library)
+        session.digest = found.digest
+        self.cache.put(upload.client, upload.model, found.generation, session)
         return found
 
     def remove_keys(self, client: str, model: str) -> bool:
         """Whether there were any."""
         self.cache.drop(client, model)
         return self.store.remove(client, model)
+
+    def memory_of(self, package: Package, client: str, files: Mapping[str, bytes]) -> int:
+        """Bytes that a request will take beside its files when it is loaded (`sessions.memory_of`); of other
+        libraries' clients, whose files hold one ciphertext each, those of as many fresh ones."""
+        if self.keys(client, package.name).library == "Hemera":
+            return memory_of(package, files, self.settings.batch)
+        return len(files) * package.params.ciphertext_bytes
+
+    def key_limit(self, package: Package) -> int:
+        """Bytes that an upload of Hemera's keys for a model may have: some more than it needs."""
+        needed = package.interface.key_bytes_at_most
+        return min(self.settings.key_bytes, 2 * needed + max(package.params.switching_key_bytes, 1 << 20))
+
+    def sweep(self) -> None:
+        """Forget keys whose files are gone, also on the device: those of clients that were removed."""
+        for found in self.store.sets():
+            if not found.is_there():
+                self.store.forget(found)
+                self.cache.drop(found.client, found.model, found.generation)
 
     def _session(self, client: str, model: str) -> Session:
         """The keys of a client on the device."""
@@ -214,7 +240,7 @@ class Service:
                     lambda found=found: self._load(package, found),  # type: ignore[misc]
                 )
             except errors.FileError:
-                if all(path.exists() for path in found.files.values()):
+                if found.is_there():
                     raise
                 if self.store.find(client, model) == found:  # and were not replaced meanwhile
                     self.store.forget(found)
@@ -226,10 +252,16 @@ class Service:
 
     def _load(self, package: Package, found: KeySet) -> Session:
         try:
-            return self.loader.load(package, found.library, found.files)
+            session = self.loader.load(package, found.library, found.files)
         except errors.OutOfMemoryError:
             self.cache.drop_others(found.client, found.model)
-            return self.loader.load(package, found.library, found.files)
+            session = self.loader.load(package, found.library, found.files)
+        session.digest = found.digest
+        return session
+
+
+def _report(model: str, why: str) -> None:
+    log("damaged", level=logging.ERROR, model=model, why=why)
 
 
 def _no_keys(model: str) -> Refused:

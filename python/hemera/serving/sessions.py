@@ -8,9 +8,11 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from hemera import _core
 from hemera.ciphertext import Ciphertext, concatenate
 from hemera.context import Context
 from hemera.errors import MismatchError, OutOfMemoryError
@@ -20,9 +22,11 @@ from hemera.interop import openfhe, seal
 from hemera.keys import Keys
 from hemera.serving.graphs import Graphs, form_of
 from hemera.serving.package import Package, PreparedModel
-from hemera.serving.uploads import FOREIGN, OWN, refuse_secret
+from hemera.serving.problems import Refused
+from hemera.serving.specs import InputSpec
+from hemera.serving.uploads import FOREIGN, OWN, compressed_refused, damaged_texts, refuse_secret
 
-__all__ = ["Answer", "Inputs", "Loader", "Session", "SessionCache"]
+__all__ = ["Answer", "Inputs", "Loader", "Session", "SessionCache", "memory_of", "too_many"]
 
 _LARGER = 4
 """Times the model's own degree that another library's client may have: what it costs grows with it."""
@@ -33,6 +37,61 @@ ways, for two word sizes. Those of a GPU are in `Context.memory_used`."""
 
 Answer = dict[str, bytes]
 """The outputs of one request by name, each a file."""
+
+
+def memory_of(package: Package, files: Mapping[str, bytes], most: int) -> int:
+    """Bytes of memory that the ciphertexts of a request of Hemera's client will take, from what their files
+    tell before they are loaded.
+
+    Raises:
+        Refused: (422) where a file is compressed, or has more than `most` evaluations.
+        FormatError: when a file is damaged.
+        MismatchError: when it is no ciphertext, or its shape does not fit.
+    """
+    parts = {part.name: part for part in package.inputs}
+    total = 0
+    for name, data in _named(package, files).items():
+        refuse_secret(data)
+        extents = _core.ciphertext_extents(data)
+        if extents.compressed:
+            raise compressed_refused()
+        batch = tuple(extents.batch)
+        _require_shape(parts[name], batch)
+        if len(batch) > len(parts[name].shape) and batch[0] > most:
+            raise too_many(most)
+        total += extents.bytes
+    return total
+
+
+def too_many(most: int) -> Refused:
+    """The answer to a request of more evaluations."""
+    return Refused(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "too_many",
+        f"a request may have {most} evaluations at most: send the others in requests of their own",
+    )
+
+
+def _named(package: Package, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """The files by the model's inputs. MismatchError where they are others."""
+    wanted = [part.name for part in package.inputs]
+    if len(wanted) == 1 and len(files) == 1:
+        files = {wanted[0]: next(iter(files.values()))}
+    if set(files) != set(wanted):
+        raise MismatchError(
+            f"the model {package.name!r} takes the inputs {', '.join(wanted)}; the request has "
+            + (", ".join(files) or "none")
+        )
+    return files
+
+
+def _require_shape(part: InputSpec, shape: tuple[int, ...]) -> None:
+    own = len(part.shape)
+    if shape[len(shape) - own :] != tuple(part.shape) or len(shape) > own + 1:
+        raise MismatchError(
+            f"input {part.name!r} has the shape {tuple(part.shape)}, or one axis more for several "
+            f"evaluations at once, not {shape}"
+        )
 
 
 @dataclass(frozen=True)
@@ -61,6 +120,8 @@ class Session(ABC):
         self._prepared = prepared
         self._evaluator: Evaluator = prepared.bind(keys)
         self._graphs = Graphs(self._capture, graphs if prepared.captures else 0)
+        self.digest = ""
+        """Of the keys, as the store has it."""
 
     @property
     def graphs(self) -> int:
@@ -79,31 +140,22 @@ class Session(ABC):
             FormatError: when a file is damaged.
             MismatchError: when inputs are missing or are another client's, or their shapes do not fit.
         """
-        wanted = [part.name for part in self._package.inputs]
-        if len(wanted) == 1 and len(files) == 1:
-            files = {wanted[0]: next(iter(files.values()))}
-        if set(files) != set(wanted):
-            raise MismatchError(
-                f"the model {self._package.name!r} takes the inputs {', '.join(wanted)}; the request has "
-                + (", ".join(files) or "none")
-            )
+        files = _named(self._package, files)
         loaded = []
         single = True
         for part in self._package.inputs:
             refuse_secret(files[part.name])
             x = self._load(files[part.name])
+            _require_shape(part, x.shape)
             own = len(part.shape)
-            if x.shape[x.ndim - own :] != tuple(part.shape) or x.ndim > own + 1:
-                raise MismatchError(
-                    f"input {part.name!r} has the shape {tuple(part.shape)}, or one axis more for several "
-                    f"evaluations at once, not {x.shape}"
-                )
             single = single and x.ndim == own
             loaded.append(x if x.ndim > own else x.reshape(1, *x.shape))
         if len({len(x) for x in loaded}) != 1:
             raise MismatchError(
                 "the inputs are for different numbers of evaluations: "
-                + ", ".join(f"{name} for {len(x)}" for name, x in zip(wanted, loaded, strict=True))
+                + ", ".join(
+                    f"{part.name} for {len(x)}" for part, x in zip(self._package.inputs, loaded, strict=True)
+                )
             )
         return Inputs(loaded, len(loaded[0]), single)
 
@@ -178,7 +230,8 @@ class _ForeignSession(Session):
         return self._prepared.memory_used + self._tables
 
     def _load(self, data: bytes) -> Ciphertext:
-        return self._session.load_ciphertext(data)
+        with damaged_texts():
+            return self._session.load_ciphertext(data)
 
     def _dump(self, y: Ciphertext) -> bytes:
         if math.prod(y.shape) != 1:
@@ -230,6 +283,10 @@ class Loader:
             if not isinstance(keys, Keys):
                 raise MismatchError(f"evaluation keys are needed, and this is a {type(keys).__name__}")
             return _OwnSession(package, prepared, keys, self._graphs)
+        with damaged_texts():
+            return self._load_foreign(package, library, files)
+
+    def _load_foreign(self, package: Package, library: str, files: Mapping[str, Path]) -> Session:
         source = str(files[FOREIGN[0]])
         session: seal.Session | openfhe.Session
         if library == "SEAL":
@@ -311,10 +368,12 @@ class SessionCache:
             _, (_, oldest) = self._sessions.popitem(last=False)
             total -= oldest.memory_bytes
 
-    def drop(self, client: str, model: str) -> None:
-        """Forgets a session."""
+    def drop(self, client: str, model: str, generation: int | None = None) -> None:
+        """Forgets a session; with a generation: no other one's."""
         with self._lock:
-            self._sessions.pop((client, model), None)
+            found = self._sessions.get((client, model))
+            if found is not None and generation in (None, found[0]):
+                del self._sessions[client, model]
 
     def drop_others(self, client: str, model: str) -> None:
         """Forgets all sessions but one: the device has no room."""

@@ -25,6 +25,8 @@ class Settings:
     """Largest body of an upload of keys."""
     store_bytes: int = 64 * GIB
     """All keys on disk together; nothing is evicted, uploads beyond it are refused."""
+    client_store_bytes: int | None = None
+    """Keys on disk of one client; None: a quarter of all."""
     loaded_key_bytes: int = 8 * GIB
     """Keys in the device's memory, with captured graphs, and contexts of other libraries' clients; those used
     least recently make room."""
@@ -34,9 +36,13 @@ class Settings:
     waiting_requests: int = 64
     """Requests of one client and model that may wait."""
     waiting_bytes: int = 1 * GIB
-    """Bodies of all requests that arrive, wait or are computed."""
-    uploads: int = 4
+    """All requests that arrive, wait or are computed: their bodies, and their ciphertexts in memory."""
+    client_waiting_bytes: int | None = None
+    """The same of one client; None: a quarter of all, or the largest body. One request is always taken."""
+    uploads: int = 16
     """Uploads of keys at once."""
+    client_uploads: int = 2
+    """The same of one client."""
     batch: int = 32
     """Largest number of evaluations that run together, and that one request has."""
 
@@ -53,8 +59,14 @@ class Settings:
     """Longest pause of a client that sends a body."""
     shutdown_seconds: int = 30
     """For requests that run, when the server is told to stop."""
+    header_seconds: float = 10.0
+    """From a connection, or the first byte of a later request, to the end of the request's header."""
     connections: int = 512
-    """Connections at once."""
+    """Connections at once. One that waits for a request makes room for another."""
+    address_connections: int = 256
+    """The same from one address: of IPv6, from one network of 64 bits."""
+    sweep_seconds: float = 10.0
+    """Between looks for clients that were removed, whose keys leave the device's memory."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -67,3 +79,13 @@ class Settings:
                 f"no request of {self.request_bytes} bytes would ever be taken where all that wait may have "
                 f"{self.waiting_bytes} together"
             )
+
+    @property
+    def store_of_client(self) -> int:
+        """Bytes of one client's keys on disk."""
+        return self.client_store_bytes or self.store_bytes // 4
+
+    @property
+    def waiting_of_client(self) -> int:
+        """Bytes of one client's requests that arrive, wait or are computed."""
+        return self.client_waiting_bytes or max(self.waiting_bytes // 4, self.request_bytes)

@@ -44,6 +44,10 @@ class KeySet:
     files: Mapping[str, Path]
     bytes: int
 
+    def is_there(self) -> bool:
+        """Whether its files are: those of a client that was removed are not."""
+        return all(path.exists() for path in self.files.values())
+
     def describe(self) -> dict[str, object]:
         """What the client is told."""
         return {"library": self.library, "digest": self.digest, "bytes": self.bytes}
@@ -52,8 +56,9 @@ class KeySet:
 class Upload:
     """Files on their way into the store: a sink of `wire`, that counts and can be given up."""
 
-    def __init__(self, store: Store, folder: Path, limit: int) -> None:
+    def __init__(self, store: Store, client: str, model: str, folder: Path, limit: int) -> None:
         self._store = store
+        self.client, self.model = client, model
         self.folder = folder
         self._limit = limit
         self._file: BinaryIO | None = None
@@ -65,6 +70,10 @@ class Upload:
     def digest(self) -> str:
         """Of names and contents in their order."""
         return self._hash.hexdigest()
+
+    def narrow(self, limit: int) -> None:
+        """From now on it may have so many bytes at most."""
+        self._limit = min(self._limit, limit)
 
     def begin(self, name: str) -> None:
         self.files[name] = self.folder / name
@@ -80,8 +89,7 @@ class Upload:
                 "too_large",
                 f"keys of one model may have {self._limit} bytes",
             )
-        self._store._reserve(len(data))
-        self.bytes += len(data)
+        self._store._reserve(self, len(data))
         self._hash.update(data)
         with _disk():
             self._file.write(data)
@@ -100,8 +108,7 @@ class Upload:
                 self._file.close()
             self._file = None
         shutil.rmtree(self.folder, ignore_errors=True)
-        self._store._release(self.bytes)
-        self.bytes = 0
+        self._store._release(self)
 
 
 class Store:
@@ -112,15 +119,18 @@ class Store:
         incoming: a folder of the same file system for uploads; what a former run left in it is removed.
         limit: bytes of all keys; an upload beyond it is refused, and nothing is ever evicted: a client's keys
             are there until it removes or replaces them.
+        each: bytes of one client's keys for all models, unless it has no others; None: as many as of all.
     """
 
-    def __init__(self, root: Path, incoming: Path, limit: int) -> None:
+    def __init__(self, root: Path, incoming: Path, limit: int, each: int | None = None) -> None:
         self._root = root
         self._incoming = incoming
         self._limit = limit
+        self._each = limit if each is None else each
         self._lock = threading.Lock()
         self._sets: dict[tuple[str, str], KeySet] = {}
-        self._arriving = 0
+        self._arriving: set[Upload] = set()
+        """Uploads that are not complete."""
         self._generation = 0
         """The highest of all sets."""
         shutil.rmtree(incoming, ignore_errors=True)
@@ -143,21 +153,31 @@ class Store:
         with self._lock:
             return self._sets.get((client, model))
 
-    def begin(self, limit: int) -> Upload:
-        """An upload of so many bytes at most. The caller commits or discards it."""
+    def sets(self) -> list[KeySet]:
+        """All that are there."""
+        with self._lock:
+            return list(self._sets.values())
+
+    def begin(self, client: str, model: str, limit: int) -> Upload:
+        """An upload of a client for a model, of so many bytes at most. The caller commits or discards it."""
         folder = self._incoming / secrets.token_hex(8)
         with _disk():
             folder.mkdir(mode=0o700)
-        return Upload(self, folder, limit)
-
-    def require_room(self, size: int) -> None:
-        """Refused (507) where an upload of this size does not fit."""
+        upload = Upload(self, client, model, folder, limit)
         with self._lock:
-            self._require(size)
+            self._arriving.add(upload)
+        return upload
 
-    def commit(self, upload: Upload, client: str, model: str, library: str) -> KeySet:
+    def require_room(self, upload: Upload, size: int) -> None:
+        """Refused (507) where so many bytes more of an upload do not fit. Nothing is reserved: bytes are when
+        they come."""
+        with self._lock:
+            self._require(upload, size)
+
+    def commit(self, upload: Upload, library: str) -> KeySet:
         """The upload becomes the client's keys for the model, in place of those before it; on disk when this
         returns."""
+        client, model = upload.client, upload.model
         table = {
             "library": library,
             "digest": upload.digest,
@@ -181,8 +201,7 @@ class Store:
             found = _read_set(target, client, model)
             assert found is not None
             self._sets[client, model] = found
-            self._arriving -= upload.bytes
-            upload.bytes = 0
+            self._arriving.discard(upload)
         with _disk():
             for folder in (home, home.parent, self._root):
                 sync_folder(folder)
@@ -211,32 +230,47 @@ class Store:
             if self._sets.get((found.client, found.model)) == found:
                 del self._sets[found.client, found.model]
 
-    def _require(self, size: int) -> None:
-        if self._used() + self._arriving + size <= self._limit:
+    def _require(self, upload: Upload, size: int) -> None:
+        if self._lacking(upload, size) is None:
             return
         # Those of a client that was removed while the server runs.
-        gone = [place for place, found in self._sets.items() if not _is_there(found)]
+        gone = [place for place, found in self._sets.items() if not found.is_there()]
         for place in gone:
             del self._sets[place]
-        if self._used() + self._arriving + size > self._limit:
+        if (lacking := self._lacking(upload, size)) is not None:
             raise Refused(
                 HTTPStatus.INSUFFICIENT_STORAGE,
                 "store_full",
-                f"the server keeps {self._limit} bytes of keys, and there is no room for more: remove keys "
-                "that you do not need any more, or ask the server's operator for room",
+                f"the server keeps {lacking}, and there is no room for more: remove keys that you do not "
+                "need any more, or ask the server's operator for room",
             )
+
+    def _lacking(self, upload: Upload, size: int) -> str | None:
+        """Whose limit does not allow so many bytes more of an upload."""
+        arriving = [each for each in self._arriving if each is not upload]
+        # Those that the upload will replace are not the client's for long.
+        others = sum(
+            found.bytes
+            for found in self._sets.values()
+            if found.client == upload.client and found.model != upload.model
+        ) + sum(each.bytes for each in arriving if each.client == upload.client)
+        if others and others + upload.bytes + size > self._each:
+            return f"{self._each} bytes of keys of one client"
+        if self._used() + sum(each.bytes for each in arriving) + upload.bytes + size > self._limit:
+            return f"{self._limit} bytes of keys"
+        return None
 
     def _used(self) -> int:
         return sum(found.bytes for found in self._sets.values())
 
-    def _reserve(self, size: int) -> None:
+    def _reserve(self, upload: Upload, size: int) -> None:
         with self._lock:
-            self._require(size)
-            self._arriving += size
+            self._require(upload, size)
+            upload.bytes += size
 
-    def _release(self, size: int) -> None:
+    def _release(self, upload: Upload) -> None:
         with self._lock:
-            self._arriving -= size
+            self._arriving.discard(upload)
 
     def _read(self) -> None:
         """What lies on the disk; the remains of a stopped run are removed."""
@@ -272,10 +306,6 @@ def _read_set(folder: Path, client: str, model: str) -> KeySet | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _is_there(found: KeySet) -> bool:
-    return all(path.exists() for path in found.files.values())
 
 
 @contextlib.contextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
+from typing import BinaryIO
 
 from hemera._load import MAGIC, inspect
-from hemera.errors import Error
+from hemera.errors import Error, FormatError
 from hemera.serving.problems import Refused
 from hemera.serving.store import Upload
 
@@ -47,10 +49,16 @@ def kind_of(head: bytes) -> int | None:
 
 class UploadSink:
     """Lets files into an upload when their first bytes have shown what they are: a secret key of Hemera is
-    refused before any of it is on the disk."""
+    refused before any of it is on the disk.
 
-    def __init__(self, upload: Upload) -> None:
+    Args:
+        upload: where they go.
+        own: bytes that keys of Hemera's clients may have.
+    """
+
+    def __init__(self, upload: Upload, own: int) -> None:
         self._upload = upload
+        self._own = own
         self._head: bytes | None = None
         self._name = ""
 
@@ -62,6 +70,8 @@ class UploadSink:
                 f"an upload of keys has no part {name!r}; it is one file of Hemera's, or parts named "
                 + ", ".join(FOREIGN),
             )
+        if name == OWN:
+            self._upload.narrow(self._own)
         self._name, self._head = name, b""
         self._upload.begin(name)
 
@@ -100,6 +110,44 @@ class UploadSink:
         self._head = None
 
 
+def _refuse_compressed(file: BinaryIO) -> None:
+    """Refused (422) where a section of Hemera's file is compressed. What is damaged is for the loader to say:
+    lengths are not checked here."""
+    file.seek(48)
+    sections = int.from_bytes(file.read(4), "little")
+    at = 64
+    for _ in range(sections):
+        file.seek(at)
+        header = file.read(32)
+        if len(header) < 32:
+            return
+        if header[4] & 1:
+            raise compressed_refused()
+        at += 32 + int.from_bytes(header[8:16], "little")
+        if at >= 1 << 62:
+            return
+
+
+def compressed_refused() -> Refused:
+    """The answer to compressed files: they may take 128 times as much memory."""
+    return Refused(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "format",
+        "the file is compressed, and a server takes none that is: what is encrypted can not be made smaller. "
+        "Send it as bytes(x) gives it",
+    )
+
+
+@contextlib.contextmanager
+def damaged_texts() -> Iterator[None]:
+    """Within it, damage of what should be a text in another library's file is a FormatError as other damage
+    is."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise FormatError(f"the file is damaged: a text in it is none ({error.reason})") from None
+
+
 def library_of(files: Mapping[str, Path]) -> str:
     """The library whose files these are, by name: "Hemera", "SEAL" or "OpenFHE".
 
@@ -110,6 +158,7 @@ def library_of(files: Mapping[str, Path]) -> str:
     if names == {OWN}:
         with files[OWN].open("rb") as file:
             refuse_secret(file.read(_HEAD))
+            _refuse_compressed(file)
         return "Hemera"
     if OWN in names or FOREIGN[0] not in names or len(names) < 2:
         raise Refused(
@@ -118,9 +167,10 @@ def library_of(files: Mapping[str, Path]) -> str:
             "an upload is one file of Hemera's keys, or a context and keys of SEAL or OpenFHE, each a part",
         )
     try:
-        library = inspect(files[FOREIGN[0]]).library
-        parms = files[FOREIGN[0]] if library == "SEAL" else None
-        kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
+        with damaged_texts():
+            library = inspect(files[FOREIGN[0]]).library
+            parms = files[FOREIGN[0]] if library == "SEAL" else None
+            kinds = {name: inspect(path, parms=parms).kind for name, path in files.items()}
     except Error as error:
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "format", str(error)) from error
     if any("secret" in kind for kind in kinds.values()):

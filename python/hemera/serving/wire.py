@@ -12,9 +12,11 @@ from hemera.errors import FormatError
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartParser
 
-__all__ = ["OCTETS", "BodyReader", "Memory", "Sink", "read_body", "write_body"]
+__all__ = ["KEYS_HEADER", "OCTETS", "BodyReader", "Memory", "Sink", "is_multipart", "read_body", "write_body"]
 
 OCTETS = "application/octet-stream"
+KEYS_HEADER = "Hemera-Keys"
+"""Of an answer: the digest of the keys that it was computed with, as `GET .../keys` tells it."""
 MAX_FILES = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -48,6 +50,11 @@ class Memory:
         self._parts = []
 
 
+def is_multipart(content_type: str | None) -> bool:
+    """Whether a body of this type has several files."""
+    return (content_type or "").partition(";")[0].strip().lower() == "multipart/form-data"
+
+
 class BodyReader:
     """Reads a body as it arrives.
 
@@ -64,8 +71,7 @@ class BodyReader:
         self._sink = sink
         self._names: list[str] = []
         self._multipart: MultipartParser | None = None
-        kind, _, _ = (content_type or "").partition(";")
-        if kind.strip().lower() == "multipart/form-data":
+        if is_multipart(content_type):
             self._multipart = self._parser(content_type or "")
         else:
             self._begin(single)

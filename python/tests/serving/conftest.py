@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,13 +19,11 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 
 import hemera as hm
 from hemera.serving import Package, export
-from hemera.serving.app import make_app
 from hemera.serving.client import Client, LocalModel
-from hemera.serving.server import listen
+from hemera.serving.server import listen, make_server
 from hemera.serving.service import Home, Service
 from hemera.serving.settings import Settings
 
@@ -61,7 +60,7 @@ def package() -> Package:
 @pytest.fixture(scope="session")
 def local(package: Package) -> LocalModel:
     """The side of one client of the model."""
-    return LocalModel(package.interface)
+    return LocalModel(package.interface, security=None)
 
 
 @pytest.fixture(scope="session")
@@ -106,18 +105,26 @@ class Running:
 
 
 @contextmanager
-def serving(home: Home, *, clock: Callable[[], float] = time.monotonic, **limits: Any) -> Iterator[Running]:
-    """A server for the folder, in a thread."""
+def serving(
+    home: Home,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    tls: tuple[str, str] | None = None,
+    **limits: Any,
+) -> Iterator[Running]:
+    """A server for the folder, in a thread; with the files of a certificate and its key: by TLS."""
     service = Service(home, Settings(**{"device": "cpu", "threads": 1, **limits}), clock=clock)
     listener = listen("127.0.0.1", 0)
-    config = uvicorn.Config(make_app(service), log_config=None, access_log=False, lifespan="on")
-    server = uvicorn.Server(config)
+    server = make_server(
+        service, listener, **({} if tls is None else {"ssl_certfile": tls[0], "ssl_keyfile": tls[1]})
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
         wait_until(lambda: server.started or not thread.is_alive())
         assert server.started
-        yield Running(service, f"http://127.0.0.1:{listener.getsockname()[1]}")
+        scheme = "http" if tls is None else "https"
+        yield Running(service, f"{scheme}://127.0.0.1:{listener.getsockname()[1]}")
     finally:
         server.should_exit = True
         thread.join(BOUND)
@@ -130,6 +137,25 @@ def server(home: Home) -> Iterator[Running]:
     """A server with the usual limits."""
     with serving(home) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Files of a certificate for 127.0.0.1 and of its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("makes its certificate by the program openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
+    words = (
+        "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    )
+    subprocess.run(
+        ["openssl", *words.split(), "-keyout", key, "-out", certificate],
+        check=True,
+        capture_output=True,
+        timeout=BOUND,
+    )
+    return certificate, key
 
 
 class Process:
@@ -187,4 +213,5 @@ class Process:
 
 
 def client_of(url: str, token: str, **options: Any) -> Client:
-    return Client(url, token=token, seconds=BOUND, **options)
+    """A client that takes the tests' small parameters."""
+    return Client(url, token=token, seconds=BOUND, **{"security": None, **options})

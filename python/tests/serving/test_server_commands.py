@@ -34,6 +34,10 @@ def table(path: Path) -> Path:
     return path
 
 
+ANY = ("--any-security",)
+"""The tests' parameters are small."""
+
+
 def run(*words: object) -> int:
     return main([str(word) for word in words])
 
@@ -43,13 +47,13 @@ def test_by_files(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str
     keys, request, answer = (tmp_path / name for name in ("keys.hemera", "request.hemera", "answer.hemera"))
     rows, results = table(tmp_path / "rows.csv"), tmp_path / "results.csv"
     assert run("run", model, "--describe", described) == 0
-    assert run("client", "keys", described, keys, "--folder", mine) == 0
-    assert run("client", "encrypt", described, rows, request, "--folder", mine) == 0
+    assert run("client", "keys", described, keys, "--folder", mine, *ANY) == 0
+    assert run("client", "encrypt", described, rows, request, "--folder", mine, *ANY) == 0
     assert run("run", model, keys, request, answer, "--device", "cpu", "--threads", 1) == 0
-    assert run("client", "decrypt", described, answer, results, "--folder", mine) == 0
+    assert run("client", "decrypt", described, answer, results, "--folder", mine, *ANY) == 0
     np.testing.assert_allclose(np.loadtxt(results, delimiter=","), expected(ROWS), atol=1e-6)
     capsys.readouterr()
-    assert run("client", "decrypt", described, answer, "--folder", mine) == 0
+    assert run("client", "decrypt", described, answer, "--folder", mine, *ANY) == 0
     np.testing.assert_allclose(json.loads(capsys.readouterr().out)["results"], expected(ROWS), atol=1e-6)
     # The server's side takes no secret key, and says what else is wrong.
     (secret,) = mine.glob("secret-*")
@@ -77,11 +81,11 @@ def test_over_http(
         assert run("client", "describe", server.url, "scores", *own, "--json", tmp_path / "m.json") == 0
         assert json.loads((tmp_path / "m.json").read_text())["name"] == "scores"
         results = tmp_path / "results.npy"
-        assert run("client", "predict", server.url, "scores", rows, results, *own) == 0
+        assert run("client", "predict", server.url, "scores", rows, results, *own, *ANY) == 0
         np.testing.assert_allclose(np.load(results), expected(ROWS), atol=1e-6)
         assert "sending keys\npredicting\n" in capsys.readouterr().err
         monkeypatch.setenv("HEMERA_TOKEN", token.read_text().strip())
-        assert run("client", "predict", server.url, "scores", rows) == 0
+        assert run("client", "predict", server.url, "scores", rows, *ANY) == 0
         found = json.loads(capsys.readouterr().out)
         np.testing.assert_allclose(found["results"], expected(ROWS), atol=1e-6)
         assert run("client", "predict", server.url, "other", rows) == 1

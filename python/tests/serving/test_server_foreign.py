@@ -121,6 +121,31 @@ def test_a_client_of_openfhe(tmp_path: Path) -> None:
         assert response.status_code == 422
 
 
+def test_damaged_texts_of_openfhe(tmp_path: Path) -> None:
+    """A name in a file that is no text is damage of the client's file, and no failure of the server."""
+    folder = VECTORS / "openfhe" / "bfv"
+    context = (folder / "cryptocontext.bin").read_bytes()
+    session = openfhe.Session(context, device="cpu")
+    package = export(lambda x: x + 1, inputs=session.params.degree, name="m", params=session.params)
+    home = home_with(tmp_path, package)
+    keys = {
+        "context": context,
+        "relinearization": gzip.decompress((folder / "eval_mult_key.bin.gz").read_bytes()),
+    }
+    good = gzip.decompress((folder / "ct_a.bin.gz").read_bytes())
+    at = good.index(b"CiphertextImpl") if b"CiphertextImpl" in good else 45
+    with serving(home) as server, server.http(home.clients.add("alice")) as http:
+        assert put(http, keys).status_code == 201
+        assert http.post("/v1/models/m/evaluate", content=good).status_code == 200
+        for place in (at, 45):
+            damaged = good[:place] + b"\xff" + good[place + 1 :]
+            response = http.post("/v1/models/m/evaluate", content=damaged)
+            assert (response.status_code, response.json()["error"]["code"]) == (422, "format"), response.text
+        for name, data in keys.items():
+            response = put(http, {**keys, name: data[:45] + b"\xff" + data[46:]})
+            assert response.status_code == 422, response.text
+
+
 @pytest.mark.parametrize("data", [b"", b"rubbish", b"\x5e\xa1\x10\x04\x01\x00\x00\x00" + b"\xff" * 8])
 def test_rubbish_for_a_context(tmp_path: Path, data: bytes) -> None:
     session = seal.Session(VECTORS / "seal" / "bfv" / "parms.zstd.seal", device="cpu")

@@ -40,7 +40,7 @@ class Bench:
         )
 
     def add(self, client: str) -> None:
-        local = LocalModel(self.package.interface)
+        local = LocalModel(self.package.interface, security=None)
         path = self.folder / client
         path.write_bytes(local.generate_keys())
         self.locals[client] = local
@@ -231,7 +231,7 @@ def test_keys_that_were_used_last_stay(package: Package, tmp_path: Path) -> None
     paths = {}
     for client in "abc":
         paths[client] = tmp_path / client
-        paths[client].write_bytes(LocalModel(package.interface).generate_keys())
+        paths[client].write_bytes(LocalModel(package.interface, security=None).generate_keys())
     loaded = []
 
     def get(cache: SessionCache, client: str, generation: int = 1) -> Session:

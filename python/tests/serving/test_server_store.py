@@ -19,8 +19,8 @@ def make(folder: Path, limit: int = 10_000) -> Store:
     return Store(folder / "keys", folder / "incoming", limit)
 
 
-def fill(store: Store, files: dict[str, bytes]) -> Upload:
-    upload = store.begin(5_000)
+def fill(store: Store, files: dict[str, bytes], client: str = "alice", model: str = "m") -> Upload:
+    upload = store.begin(client, model, 5_000)
     for name, data in files.items():
         upload.begin(name)
         upload.write(data)
@@ -30,8 +30,8 @@ def fill(store: Store, files: dict[str, bytes]) -> Upload:
 
 def test_a_set_is_there_after_a_restart(tmp_path: Path) -> None:
     store = make(tmp_path)
-    store.commit(fill(store, {"keys": b"a" * 100}), "alice", "m", "Hemera")
-    store.commit(fill(store, {"context": b"c", "galois": b"g" * 10}), "bob", "m", "SEAL")
+    store.commit(fill(store, {"keys": b"a" * 100}, "alice", "m"), "Hemera")
+    store.commit(fill(store, {"context": b"c", "galois": b"g" * 10}, "bob", "m"), "SEAL")
     again = make(tmp_path)
     found = again.find("alice", "m")
     assert found is not None
@@ -46,8 +46,8 @@ def test_a_set_is_there_after_a_restart(tmp_path: Path) -> None:
 
 def test_the_newest_counts_and_those_before_are_removed(tmp_path: Path) -> None:
     store = make(tmp_path)
-    first = store.commit(fill(store, {"keys": b"old"}), "alice", "m", "Hemera")
-    second = store.commit(fill(store, {"keys": b"new!"}), "alice", "m", "Hemera")
+    first = store.commit(fill(store, {"keys": b"old"}, "alice", "m"), "Hemera")
+    second = store.commit(fill(store, {"keys": b"new!"}, "alice", "m"), "Hemera")
     assert second.generation > first.generation
     assert second.digest != first.digest
     assert not first.files["keys"].exists()
@@ -58,7 +58,7 @@ def test_the_newest_counts_and_those_before_are_removed(tmp_path: Path) -> None:
 
 def test_what_a_kill_leaves_behind_is_removed(tmp_path: Path) -> None:
     store = make(tmp_path)
-    found = store.commit(fill(store, {"keys": b"good"}), "alice", "m", "Hemera")
+    found = store.commit(fill(store, {"keys": b"good"}, "alice", "m"), "Hemera")
     fill(store, {"keys": b"half"})  # neither committed nor discarded
     home = found.files["keys"].parents[1]
     # Killed after the next generation was in its place, but incomplete; and after it was complete.
@@ -80,11 +80,11 @@ def test_what_a_kill_leaves_behind_is_removed(tmp_path: Path) -> None:
 
 def test_limits_refuse_and_leave_nothing(tmp_path: Path) -> None:
     store = make(tmp_path, limit=7_000)
-    store.commit(fill(store, {"keys": b"a" * 4_000}), "alice", "m", "Hemera")
-    upload = store.begin(5_000)
+    store.commit(fill(store, {"keys": b"a" * 4_000}, "alice", "m"), "Hemera")
+    upload = store.begin("alice", "m", 5_000)
     upload.begin("keys")
     upload.write(b"b" * 2_500)
-    other = store.begin(5_000)  # what arrives counts, too
+    other = store.begin("alice", "m", 5_000)  # what arrives counts, too
     other.begin("keys")
     with pytest.raises(Refused, match="no room for more") as refused:
         other.write(b"c" * 600)
@@ -96,53 +96,53 @@ def test_limits_refuse_and_leave_nothing(tmp_path: Path) -> None:
     upload.discard()
     upload.discard()
     assert list((tmp_path / "incoming").iterdir()) == []
-    store.require_room(3_000)
     with pytest.raises(Refused, match="no room"):
-        store.require_room(3_001)
+        store.require_room(store.begin("bob", "m", 5_000), 3_001)
+    store.require_room(store.begin("bob", "m", 5_000), 3_000)
     assert store.bytes == 4_000
     assert make(tmp_path).bytes == 4_000
 
 
 def test_what_was_removed_beside_the_server_makes_room(tmp_path: Path) -> None:
     store = make(tmp_path, limit=100)
-    store.commit(fill(store, {"keys": b"a" * 90}), "alice", "m", "Hemera")
+    store.commit(fill(store, {"keys": b"a" * 90}, "alice", "m"), "Hemera")
     shutil.rmtree(tmp_path / "keys" / "alice")
-    store.commit(fill(store, {"keys": b"b" * 90}), "bob", "m", "Hemera")
+    store.commit(fill(store, {"keys": b"b" * 90}, "bob", "m"), "Hemera")
     assert store.bytes == 90
     assert store.find("alice", "m") is None
 
 
 def test_removing_makes_room(tmp_path: Path) -> None:
     store = make(tmp_path, limit=100)
-    store.commit(fill(store, {"keys": b"a" * 90}), "alice", "m", "Hemera")
+    store.commit(fill(store, {"keys": b"a" * 90}, "alice", "m"), "Hemera")
     assert store.remove("alice", "m")
     assert not store.remove("alice", "m")
     assert store.bytes == 0
-    store.commit(fill(store, {"keys": b"b" * 90}), "bob", "m", "Hemera")
+    store.commit(fill(store, {"keys": b"b" * 90}, "bob", "m"), "Hemera")
     assert [found.client for found in make(tmp_path)._sets.values()] == ["bob"]
 
 
 def test_no_generation_comes_again(tmp_path: Path) -> None:
     """A session of keys that were removed is not taken for one of keys that came later."""
     store = make(tmp_path)
-    first = store.commit(fill(store, {"keys": b"a"}), "alice", "m", "Hemera")
+    first = store.commit(fill(store, {"keys": b"a"}, "alice", "m"), "Hemera")
     store.remove("alice", "m")
-    second = store.commit(fill(store, {"keys": b"b"}), "alice", "m", "Hemera")
+    second = store.commit(fill(store, {"keys": b"b"}, "alice", "m"), "Hemera")
     assert second.generation > first.generation
     third = make(tmp_path)
     upload = fill(third, {"keys": b"c"})
-    assert third.commit(upload, "alice", "m", "Hemera").generation > second.generation
+    assert third.commit(upload, "Hemera").generation > second.generation
 
 
 @pytest.mark.parametrize("when", ["write", "sync", "rename"])
 def test_a_full_disk_leaves_no_half_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     store = make(tmp_path)
-    before = store.commit(fill(store, {"keys": b"before"}), "alice", "m", "Hemera")
+    before = store.commit(fill(store, {"keys": b"before"}, "alice", "m"), "Hemera")
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    upload = store.begin(5_000)
+    upload = store.begin("alice", "m", 5_000)
     upload.begin("keys")
     upload.write(b"after")
     with monkeypatch.context() as patch:
@@ -154,7 +154,7 @@ def test_a_full_disk_leaves_no_half_set(tmp_path: Path, monkeypatch: pytest.Monk
             upload.end()
             patch.setattr(*{"sync": (os, "fsync"), "rename": (Path, "rename")}[when], full)
         with pytest.raises(Refused, match="disk is full") as refused:
-            upload.end() if when == "write" else store.commit(upload, "alice", "m", "Hemera")
+            upload.end() if when == "write" else store.commit(upload, "Hemera")
     assert refused.value.status == 507
     upload.discard()
     assert list((tmp_path / "incoming").iterdir()) == []
@@ -166,7 +166,7 @@ def test_a_full_disk_leaves_no_half_set(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     """/dev/full in the place of the file: the system's own error."""
     store = make(tmp_path)
-    upload = store.begin(5_000)
+    upload = store.begin("alice", "m", 5_000)
     upload.begin("keys")
     assert upload._file is not None
     upload._file.close()

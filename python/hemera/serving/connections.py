@@ -1,0 +1,251 @@
+"""Connections to the server: how many there may be, and how long each may be silent.
+
+Nobody needs a token to connect. So whoever connects has a time for the header of its request, and a
+connection that waits for a request makes room when others come: only requests that are answered hold a place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import ipaddress
+import json
+import socket
+from asyncio import BaseTransport, TimerHandle, Transport
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hemera.serving.problems import Refused
+from hemera.serving.settings import Settings
+
+__all__ = ["Connections", "Listener"]
+
+_LARGEST_HEAD = 64 << 10
+"""Bytes of a request's line and header, after the piece that they begin in."""
+_PREFIX = 64
+"""Bits of an IPv6 address that one network has: its owner chooses the others."""
+
+
+class Connections:
+    """All connections of a server. Of one event loop.
+
+    Args:
+        settings: how many there may be, of one address and in all, and how long they may be silent.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._open: dict[str, OrderedDict[_Connection | _Handshake, None]] = {}
+        """By address; those that became idle first come first."""
+        self._handshakes: dict[Any, _Handshake] = {}
+        """By the address and port of whoever connects."""
+
+    @property
+    def protocol(self) -> Callable[..., Any]:
+        """Makes uvicorn's protocol of each connection."""
+        return functools.partial(_Connection, self)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._open.values()))
+
+    def accept(self, listener: socket.socket) -> tuple[socket.socket, Any]:
+        """Accept a connection for TLS, which has no protocol before its handshake is done: until then it is
+        an idle one. ConnectionAbortedError where there is no room: asyncio takes it for one that is gone."""
+        made, place = socket.socket.accept(listener)
+        handshake = _Handshake(made, _network(place[0]))
+        if not self.admit(handshake):
+            made.close()
+            raise ConnectionAbortedError
+        self._handshakes[place] = handshake
+        seconds = self.settings.header_seconds
+        handshake.timer = asyncio.get_running_loop().call_later(seconds, self._end, place, handshake)
+        return made, place
+
+    def admit(self, connection: _Connection | _Handshake) -> bool:
+        """Whether there is room for one more, or an idle one made room."""
+        own = self._open.get(connection.address, OrderedDict())
+        if len(own) >= self.settings.address_connections and not self._close_idle([connection.address]):
+            return False
+        if len(self) >= self.settings.connections:
+            # Of whoever has most.
+            addresses = sorted(self._open, key=lambda address: -len(self._open[address]))
+            if not self._close_idle(addresses):
+                return False
+        self._open.setdefault(connection.address, OrderedDict())[connection] = None
+        return True
+
+    def idle(self, connection: _Connection) -> None:
+        """It waits for a request from now on."""
+        if connection in self._open.get(connection.address, ()):
+            self._open[connection.address].move_to_end(connection)
+
+    def made(self, place: Any) -> None:
+        """The handshake of whoever connects from there is done."""
+        handshake = self._handshakes.pop(place, None)
+        if handshake is not None:
+            self.remove(handshake)
+            if handshake.timer is not None:
+                handshake.timer.cancel()
+
+    def _end(self, place: Any, handshake: _Handshake) -> None:
+        if self._handshakes.get(place) is handshake:
+            del self._handshakes[place]
+        self.remove(handshake)
+        handshake.abort()
+
+    def remove(self, connection: _Connection | _Handshake) -> None:
+        """It is closed; does no harm a second time."""
+        own = self._open.get(connection.address, OrderedDict())
+        own.pop(connection, None)
+        if not own:
+            self._open.pop(connection.address, None)
+
+    def _close_idle(self, addresses: list[str]) -> bool:
+        """Close the connection of the first of these addresses that has been idle longest."""
+        for address in addresses:
+            for connection in self._open.get(address, ()):
+                if connection.is_idle:
+                    self.remove(connection)
+                    connection.abort()
+                    return True
+        return False
+
+
+class Listener(socket.socket):
+    """A socket that listens, and asks who may connect where `accepts` is set."""
+
+    accepts: Callable[[socket.socket], tuple[socket.socket, Any]] | None = None
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        return super().accept() if self.accepts is None else self.accepts(self)
+
+
+class _Handshake:
+    """A connection of TLS whose handshake is under way, or has failed."""
+
+    is_idle = True
+
+    def __init__(self, made: socket.socket, address: str) -> None:
+        self._socket = made
+        self.address = address
+        self.timer: TimerHandle | None = None
+
+    def abort(self) -> None:
+        """End it; asyncio, whose socket it is, closes it then. Does no harm afterwards."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class _Connection(HttpToolsProtocol):
+    """A connection with deadlines: for a request's header, and for an answer that nobody reads."""
+
+    def __init__(self, connections: Connections, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._all = connections
+        self._timer: TimerHandle | None = None
+        self._writing: TimerHandle | None = None
+        self._in_head = self._begins = False
+        self._head = 0
+        self.address = ""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is answered on it."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def abort(self) -> None:
+        """Close it at once, whatever was not sent."""
+        self.transport.abort()
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        super().connection_made(cast(Transport, transport))
+        self._all.made(transport.get_extra_info("peername"))
+        self.address = _network(self.client[0]) if self.client else ""
+        if self._all.admit(self):
+            self._expect_header()
+        else:
+            self.transport.write(_BUSY)
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._all.remove(self)
+        self._header_came()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.is_idle and self._timer is None:
+            self._expect_header()
+        self._begins = False
+        super().data_received(data)
+        # Of the piece that a header begins in, nobody knows how much is the header's.
+        if self._in_head and not self._begins:
+            self._head += len(data)
+            if self._head > _LARGEST_HEAD:
+                self.abort()
+
+    def on_message_begin(self) -> None:
+        self._in_head = self._begins = True
+        self._head = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._header_came()
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._all.idle(self)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._writing is None:
+            self._writing = self.loop.call_later(self._all.settings.body_seconds, self.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._writing is not None:
+            self._writing.cancel()
+            self._writing = None
+
+    def _expect_header(self) -> None:
+        self._timer = self.loop.call_later(self._all.settings.header_seconds, self.abort)
+
+    def _header_came(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _network(address: str) -> str:
+    """What counts as one address: an address of IPv4, a network of IPv6."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((int(found), _PREFIX), strict=False))
+
+
+def _busy() -> bytes:
+    refused = Refused(503, "busy", "the server has as many connections as it takes; try again in a while", 1)
+    body = json.dumps(refused.body).encode()
+    lines = [
+        b"HTTP/1.1 503 Service Unavailable",
+        b"content-type: application/json",
+        b"content-length: %d" % len(body),
+        b"retry-after: 1",
+        b"connection: close",
+    ]
+    return b"\r\n".join([*lines, b"", body])
+
+
+_BUSY = _busy()

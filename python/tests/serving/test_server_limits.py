@@ -1,0 +1,244 @@
+"""What one client may take of a server: memory, disk, and the device's memory after it is gone."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+from hemera.serving import Package, export
+from hemera.serving.client import LocalModel
+from hemera.serving.logs import _FIELDS
+from hemera.serving.problems import Refused
+from hemera.serving.scheduler import Evaluation
+from hemera.serving.service import Home
+from hemera.serving.sessions import Session
+from hemera.serving.settings import Settings
+from hemera.serving.store import Store
+from hemera.serving.tokens import Clients
+
+from .conftest import client_of, expected, serving, wait_until
+
+KEYS = "/v1/models/scores/keys"
+EVALUATE = "/v1/models/scores/evaluate"
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Bytes of each file that a session has loaded."""
+    sizes: list[int] = []
+    load = Session.load
+
+    def noted(self: Session, files: Any) -> Any:
+        sizes.extend(map(len, files.values()))
+        return load(self, files)
+
+    monkeypatch.setattr(Session, "load", noted)
+    return sizes
+
+
+def test_extents_are_read_before_anything_is_loaded(
+    home: Home, local: LocalModel, keys: bytes, loaded: list[int]
+) -> None:
+    spec = local.interface.inputs[0]
+
+    def encrypt(*shape: int) -> hm.Ciphertext:
+        return local.context.encrypt(np.ones((*shape, spec.slots)), local.secret_key)
+
+    with serving(home, batch=4) as server, server.http(home.clients.add("alice")) as http:
+        assert http.put(KEYS, content=keys).status_code == 201
+        for shape, code in (((5,), "too_many"), ((4, 1), "mismatch"), ((1, 5), "mismatch")):
+            response = http.post(EVALUATE, content=bytes(encrypt(*shape)))
+            assert (response.status_code, response.json()["error"]["code"]) == (422, code)
+        assert loaded == []
+        good = bytes(encrypt(4))
+        assert http.post(EVALUATE, content=good).status_code == 200
+        assert loaded == [len(good)]
+
+
+def test_nothing_compressed_is_taken(home: Home, local: LocalModel, keys: bytes, loaded: list[int]) -> None:
+    """Zeros are 64 times as large in memory as in a file."""
+    x = local.context.encrypt(np.ones((4, 8)), local.secret_key)
+    zeros = (x - x).to_bytes(compression=3)
+    assert len(zeros) < len(bytes(x)) / 10
+    with serving(home) as server, server.http(home.clients.add("alice")) as http:
+        assert http.put(KEYS, content=keys).status_code == 201
+        response = http.post(EVALUATE, content=zeros)
+        assert (response.status_code, response.json()["error"]["code"]) == (422, "format")
+        assert "compressed" in response.json()["error"]["message"]
+        assert loaded == []
+        # Keys as well: the same section, by its flag.
+        at = keys.rindex(b"RESI")
+        response = http.put(KEYS, content=keys[: at + 4] + b"\x01" + keys[at + 5 :])
+        assert response.status_code == 422
+        assert "compressed" in response.json()["error"]["message"]
+        assert http.post(EVALUATE, content=bytes(x)).status_code == 200
+
+
+def test_keys_far_beyond_the_models_are_not_taken(home: Home, package: Package, local: LocalModel) -> None:
+    needed = local.generate_keys()
+    at_most = package.describe()["key_bytes_at_most"]
+    limit = 2 * at_most + (1 << 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = local.interface.generate_keys(local.context, local.secret_key)
+        some = bytes(own | local.context.generate_keys(local.secret_key, rotations=[5, 6]))
+        many = bytes(own | local.context.generate_keys(local.secret_key, rotations=range(5, 300)))
+    assert len(needed) < len(some) < limit < len(many)
+    with serving(home) as server, server.http(home.clients.add("alice")) as http:
+        assert http.get("/v1/models/scores").json()["limits"]["key_bytes"] == limit
+        told: list[Any] = [many, iter([many])]
+        kind = "multipart/form-data; boundary=b"
+        part = b'--b\r\nContent-Disposition: form-data; name="keys"\r\n\r\n' + many + b"\r\n--b--\r\n"
+        for body, headers in [*((each, {}) for each in told), (part, {"Content-Type": kind})]:
+            response = http.put(KEYS, content=body, headers=headers)
+            assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
+        assert list(home.incoming.iterdir()) == []
+        assert http.put(KEYS, content=some).status_code == 201
+
+
+def upload(store: Store, client: str, model: str, size: int) -> None:
+    arriving = store.begin(client, model, 1000)
+    try:
+        arriving.begin("keys")
+        arriving.write(b"a" * size)
+        arriving.end()
+        store.commit(arriving, "Hemera")
+    finally:
+        arriving.discard()
+
+
+def test_a_client_has_its_share_of_the_store(tmp_path: Path) -> None:
+    store = Store(tmp_path / "keys", tmp_path / "incoming", 1000, 100)
+    upload(store, "alice", "first", 60)
+    with pytest.raises(Refused, match="100 bytes of keys of one client") as refused:
+        upload(store, "alice", "second", 41)
+    assert refused.value.status == 507
+    upload(store, "alice", "second", 40)
+    upload(store, "bob", "first", 90)
+    # In place of others: what they take is the client's again.
+    for _ in range(2):
+        upload(store, "alice", "first", 60)
+    # One set is always taken, also beyond the share.
+    upload(store, "carol", "first", 500)
+    with pytest.raises(Refused):
+        upload(store, "carol", "second", 1)
+    # What arrives counts, of this client alone.
+    arriving = store.begin("dora", "first", 1000)
+    arriving.begin("keys")
+    arriving.write(b"a" * 90)
+    with pytest.raises(Refused):
+        upload(store, "dora", "second", 20)
+    upload(store, "erna", "second", 20)
+    arriving.discard()
+    upload(store, "dora", "second", 20)
+    assert store.bytes == 60 + 40 + 90 + 500 + 20 + 20
+
+
+def test_shares_of_a_client() -> None:
+    settings = Settings()
+    assert settings.store_of_client == settings.store_bytes // 4
+    assert settings.waiting_of_client == settings.request_bytes
+    assert Settings(client_store_bytes=7, client_waiting_bytes=8).store_of_client == 7
+    assert Settings(client_store_bytes=7, client_waiting_bytes=8).waiting_of_client == 8
+
+
+def test_a_removed_clients_keys_leave_the_device(home: Home, local: LocalModel, keys: bytes) -> None:
+    tokens = {name: home.clients.add(name) for name in ("alice", "bob")}
+    with serving(home, sweep_seconds=0.05) as server:
+        for token in tokens.values():
+            with server.http(token) as http:
+                assert http.put(KEYS, content=keys).status_code == 201
+        both = server.metric("hemera_loaded_key_bytes")
+        assert both > 0
+        Home(home.root).remove_client("alice")  # as another process does
+        wait_until(lambda: server.metric("hemera_loaded_key_sets") == 1)
+        assert server.metric("hemera_loaded_key_bytes") == both / 2
+        assert server.metric("hemera_stored_key_sets") == 1
+        (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
+        with server.http(tokens["bob"]) as http:
+            assert http.post(EVALUATE, content=body).status_code == 200
+
+
+def test_who_hung_up_leaves_nothing_in_the_queue(home: Home, local: LocalModel, keys: bytes) -> None:
+    """Ciphertexts that were loaded for a request are given up with it, also while it is in its queue."""
+    (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
+    token = home.clients.add("alice")
+    with serving(home) as server, server.http(token) as http:
+        assert http.put(KEYS, content=keys).status_code == 201
+        client = server.service.clients.of_token(token) or ""
+        go = threading.Event()
+        server.service.scheduler.call(go.wait)
+        waiting = Evaluation(client, "scores", {"input": body})
+        server.service.scheduler.submit(waiting)
+        assert waiting.loading is not None
+        waiting.answer.cancel()
+        assert waiting.loading is None
+        assert waiting.files == {}
+        go.set()
+        assert http.post(EVALUATE, content=body).status_code == 200
+
+
+def test_a_damaged_model_keeps_no_other_from_its_clients(
+    home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = home.root / "models"
+    data = (folder / "scores.hemera-model").read_bytes()
+    (folder / "half.hemera-model").write_bytes(data[: len(data) // 2])
+    (folder / "renamed.hemera-model").write_bytes(data)
+    (folder / "folder.hemera-model").mkdir()
+    rows = np.ones((2, 8))
+    with caplog.at_level(logging.INFO, logger="hemera.serving"), serving(home) as server:
+        told = server.http("x").get("/health").json()
+        assert told["models"] == ["scores"]
+        assert told["damaged"] == ["folder", "half", "renamed"]
+        with client_of(server.url, home.clients.add("alice")) as client:
+            np.testing.assert_allclose(client.predict("scores", rows), expected(rows), atol=1e-6)
+            assert [each["name"] for each in client.models()] == ["scores"]
+    reported = [
+        getattr(record, _FIELDS)
+        for record in caplog.records
+        if record.levelno == logging.ERROR and record.getMessage() == "damaged"
+    ]
+    assert [each["model"] for each in reported] == ["folder", "half", "renamed"]
+    assert all(f"{each['model']}.hemera-model" in each["why"] for each in reported)
+
+
+def test_a_replaced_client_has_another_token(tmp_path: Path) -> None:
+    """A server's process, which knows the first token, sees that another process replaced the client, with no
+    request in between."""
+    serving_process, operator = Clients(tmp_path / "clients"), Clients(tmp_path / "clients")
+    first = operator.add("alice")
+    identity = serving_process.of_token(first)
+    assert identity is not None
+    operator.remove("alice")
+    second = operator.add("alice")
+    assert serving_process.of_token(first) is None
+    assert serving_process.of_token(second) not in (None, identity)
+    operator.remove("alice")
+    assert serving_process.of_token(second) is None
+
+
+def test_a_model_that_can_not_be_prepared_keeps_no_other_from_its_clients(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export(lambda x: x + 1, inputs=4, name="other", security=None).save(tmp_path / "other")
+    home.add_model(tmp_path / "other")
+    prepare = Package.prepare
+
+    def failing(self: Package, ctx: hm.Context) -> Any:
+        if self.name == "other":
+            raise errors.DeviceError("no room for it")
+        return prepare(self, ctx)
+
+    monkeypatch.setattr(Package, "prepare", failing)
+    with serving(home) as server:
+        told = server.http("x").get("/health").json()
+        assert (told["models"], told["damaged"]) == (["scores"], ["other"])
