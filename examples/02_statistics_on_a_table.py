@@ -13,7 +13,7 @@ weight = 0.7 * height + random.normal(-0.45, 0.08, people)
 table = np.stack([height, age, weight])  # (column, person)
 
 slots = 1024
-params = hm.ckks.Parameters.for_circuit(depth=4, scale_bits=40, slots=slots)
+params = hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=slots)
 context = hm.Context(params)
 secret_key = context.generate_secret_key()
 keys = context.generate_keys(secret_key, public_key=False, sum_slots=slots)
@@ -23,11 +23,10 @@ encrypted = context.encrypt(table, secret_key)
 
 # The computing side.
 columns = context.bind(keys).bind(encrypted)
-mean = columns.sum() / people  # in every slot
-present = (np.arange(slots) < people).astype(float)
-centred = columns - mean * present  # the slots without a person stay zero
-variance = centred.square().sum() / people
-covariance = (centred[0] * centred[2]).sum() / people
+mean = columns.mean()  # in every slot; 24 slots without a person do not count
+centred = columns - mean
+variance = centred.square().mean()
+covariance = (centred[0] * centred[2]).mean()
 
 # The owner again.
 means = context.decrypt(mean, secret_key)[:, 0]

@@ -4,11 +4,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::python {
 namespace {
@@ -21,6 +24,24 @@ std::string encoding_name(const rlwe::Metadata& meta) {
   return meta.encoding == rlwe::Encoding::slots ? "slots" : "coefficients";
 }
 
+constexpr std::array paddings{"zeros", "unknown", "values", "uniform"};
+
+std::string padding_name(const rlwe::Metadata& meta) {
+  return paddings.at(static_cast<std::size_t>(meta.padding));
+}
+
+/// Says which slots hold values: what only the caller knows.
+template <typename Object>
+void fill(Object& object, std::size_t filled, const std::string& padding) {
+  const auto found = std::find(paddings.begin(), paddings.end(), padding);
+  if (found == paddings.end() || filled >= object.meta.slots + 1) {
+    throw ParameterError("fill: " + std::to_string(filled) + " slots of " +
+                         std::to_string(object.meta.slots) + ", and " + padding);
+  }
+  object.meta.filled = filled;
+  object.meta.padding = static_cast<rlwe::Padding>(found - paddings.begin());
+}
+
 /// Properties that plaintexts and ciphertexts have alike.
 template <typename Object>
 nb::class_<Object> bind_object(nb::module_& m, const char* name) {
@@ -31,6 +52,13 @@ nb::class_<Object> bind_object(nb::module_& m, const char* name) {
       .def_prop_ro("scale", [](const Object& self) { return self.meta.scale; })
       .def_prop_ro("noise_scale_degree", [](const Object& self) { return self.meta.noise_scale_degree; })
       .def_prop_ro("slots", [](const Object& self) { return self.meta.slots; })
+      .def_prop_ro("filled", [](const Object& self) { return self.meta.filled; })
+      .def_prop_ro("padding", [](const Object& self) { return padding_name(self.meta); })
+      .def_prop_ro("is_complex", [](const Object& self) { return self.meta.is_complex; })
+      .def("fill", &fill<Object>, "filled"_a, "padding"_a)
+      .def(
+          "declare_complex", [](Object& self, bool is_complex) { self.meta.is_complex = is_complex; },
+          "is_complex"_a)
       .def_prop_ro("encoding", [](const Object& self) { return encoding_name(self.meta); })
       .def_prop_ro("memory_bytes", [](const Object& self) { return self.poly.bytes(); });
 }

@@ -69,6 +69,11 @@ __all__ = [
 _WHEN_ASKED_FOR = {"Client": "hemera.serving.client", "serving": "hemera.serving"}
 """What is imported when it is first used, with its module."""
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:

@@ -31,6 +31,13 @@ def described(value: object) -> str:
     return type(value).__name__
 
 
+def as_integer(value: object, operation: str, what: str) -> int:
+    """An integer argument. TypeError for anything else."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{operation} takes an integer as {what}, not {described(value)}")
+    return operator.index(value)
+
+
 def as_extents(shape: tuple[Any, ...], operation: str) -> list[int]:
     """The extents of a shape that is given as several integers or as one sequence of them. TypeError for
     anything else."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
 from hemera._arguments import described, in_own_words, require_type
@@ -17,7 +17,7 @@ from hemera._matrices import EncryptedProduct, MatrixVectorProduct
 from hemera._noise_warning import warn_of_spent_budget
 from hemera._operands import fitted, native_of, reshaped
 from hemera._slots import SlotPlan
-from hemera.ciphertext import Ciphertext, Plaintext, all_parts, filled_of
+from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts
 from hemera.circuits import Bootstrap, Function, FunctionPlan, LinearTransform, Polynomial
 
 if TYPE_CHECKING:
@@ -91,39 +91,81 @@ class CircuitMethods(ABC):
     def transform(self, a: Ciphertext, transform: SlotPlan, *, out: Ciphertext | None = None) -> Ciphertext:
         """CKKS: the matrix of `transform` times each vector of `a`: see `hemera.circuits.LinearTransform`,
         and `InnerSum`, `Replication` and `Mask` beside it."""
-        native_of("transform", a)
+        native = native_of("transform", a)
         if not isinstance(transform, SlotPlan):
             raise TypeError(
                 "transform takes a circuit of hm.circuits, such as a LinearTransform, not "
                 + described(transform)
             )
+        transform._require_values(native)
         fresh = self._refreshed(a, self._user_levels(transform.level) if transform.depth > 0 else 0)
         core = transform._apply(self._this, fresh._native)
-        rows = transform.shape[0] if isinstance(transform, LinearTransform) else transform.slots
-        return self._result("transform", core, out, (a,), rows if rows < transform.slots else None)
+        transform._fill(core, a._native)
+        return self._finish("transform", core, out, a)
 
-    def matmul(self, a: Ciphertext, b: ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: a @ b, each vector of `a` as a row times a plain matrix of shape (values, columns), of which
-        rows that are missing are zero. Encodes the matrix each time: a `hemera.circuits.LinearTransform` of
-        `b.T` encodes it once.
+    def matmul(
+        self, a: Ciphertext, b: Operand, *, slots: int | None = None, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a @ b, as in NumPy: each vector of `a` as a row times a plain matrix (CKKS), or its inner product
+        with a vector, in every slot.
+
+        A matrix is encoded each time: a `hemera.circuits.LinearTransform` of `b.T` encodes it once.
+
+        Args:
+            b: a plain matrix of shape (a.filled, columns); or a vector: a single ciphertext, a plaintext or
+                an array of shape (a.filled,).
+            slots: a.slots, to say that the matrix goes with all slots: then it may have any number of rows
+                up to it, and those that are missing are zero.
 
         Raises:
-            TypeError: for other than two axes, and for BFV and BGV.
+            MismatchError: for a matrix of other rows than `a` has values.
+            TypeError: for other operands, and for a matrix with BFV and BGV.
             ParameterError: for more rows or columns than `a` has slots.
-            MissingKeyError: when rotations of the matrix's diagonals lack keys.
+            MissingKeyError: when rotations of the matrix's diagonals, or of a sum, lack keys.
             LevelError: when no level is left.
         """
+        native_of("matmul", a)
+        if isinstance(b, Ciphertext) and b.ndim:
+            raise TypeError(
+                f"matmul takes a vector or a plain matrix, not a batch of ciphertexts of shape {b.shape}: "
+                "hm.circuits.MatrixVectorProduct and MatrixProduct multiply encrypted matrices, ev.dot(xs, "
+                "ys) "
+                "sums products"
+            )
+        if isinstance(b, (Ciphertext, Plaintext)):
+            return self._this.sum(self._this.multiply(a, b), out=out)
         matrix = np.asarray(b)
+        if matrix.ndim == 1:
+            return self._this.sum(self._this.multiply(a, self._vector("matmul", matrix, a)), out=out)
         if matrix.ndim != 2 or self._context.params.scheme != "ckks":
             raise TypeError(
-                "matmul takes a plain matrix of two axes, for CKKS; ev.dot(xs, ys) sums products x * y, and "
-                "(x * w).sum() the slots of one product"
+                "matmul takes a plain matrix of two axes, for CKKS, or a vector; ev.dot(xs, ys) sums "
+                "products x * "
+                "y"
             )
-        native_of("matmul", a)
+        if slots is None and len(matrix) != a.filled:
+            raise _core.MismatchError(
+                f"matmul: values of shape {(*a.shape, a.filled)} and a matrix of shape {matrix.shape} do not "
+                f"fit; "
+                "as in NumPy it needs a row for each value (or say ev.matmul(x, matrix, slots=x.slots), for "
+                "zeros "
+                "in the rows that are missing)"
+            )
+        if slots not in (None, a.slots):
+            raise _core.MismatchError(f"matmul: slots={slots}, and the ciphertext has {a.slots}")
         a = self._refreshed(a)
         level = _core.level_of_product(a._native)
         plan = LinearTransform(matrix.T, self._context.params, slots=a.slots, level=level)
         return self.transform(a, plan, out=out)
+
+    @staticmethod
+    def _vector(operation: str, values: NDArray[Any], a: Ciphertext) -> NDArray[Any]:
+        """A plain vector as NumPy multiplies it by values. MismatchError for another length."""
+        if len(values) != a.filled:
+            raise _core.MismatchError(
+                f"{operation}: a vector of {len(values)} values and a ciphertext of {a.filled} do not fit"
+            )
+        return values
 
     def multiply_matrices(
         self, product: EncryptedProduct, a: Ciphertext, b: Ciphertext, *, out: Ciphertext | None = None
@@ -139,8 +181,11 @@ class CircuitMethods(ABC):
             native_of("multiply_matrices", x)
         a, b = self._all_refreshed((a, b), self._user_levels(product.level))
         core = product._apply(self._this, a._native, b._native)
-        rows = product.shape[0] if isinstance(product, MatrixVectorProduct) else core.slots
-        return self._result("multiply_matrices", core, out, (a, b), rows if rows < core.slots else None)
+        if isinstance(product, MatrixVectorProduct) and product.shape[0] < core.slots:
+            core.fill(product.shape[0], "zeros")
+        if a._native.is_complex or b._native.is_complex:
+            core.declare_complex(True)
+        return self._finish("multiply_matrices", core, out, a, b)
 
     # --- Functions of the slots. ---
 
@@ -180,6 +225,7 @@ class CircuitMethods(ABC):
         core = plan._evaluate(self._this, natives)
         if own._stacked:
             shape = (core.batch[0], *shape)
+        _declare_type(core, own)
         return self._finish("apply", reshaped(core, shape), out, *parts)
 
     def _apply_in_stages(
@@ -204,8 +250,9 @@ class CircuitMethods(ABC):
             shape, natives = fitted("apply", taken)
             results = own._circuit(self._this, natives)._results(self._this, natives)
             for number, core in zip(stage.outputs, results, strict=True):
-                values[number] = Ciphertext(reshaped(core, shape), self._this, filled_of(taken))
+                values[number] = Ciphertext(reshaped(core, shape), self._this)
         (output,) = function._native.output_values
+        _declare_type(values[output]._native, function)
         return self._finish("apply", values[output]._native, out, *inputs)
 
     def polyval(
@@ -232,28 +279,23 @@ class CircuitMethods(ABC):
         out: Ciphertext | None,
         *operands: Ciphertext | Plaintext,
     ) -> Ciphertext:
-        """The result of an operation slot by slot. `operands` may have `core` already, if they are `out`."""
-        return self._result(operation, core, out, operands, filled_of(operands))
-
-    def _result(
-        self,
-        operation: str,
-        core: _core.Ciphertext,
-        out: Ciphertext | None,
-        operands: Sequence[Ciphertext | Plaintext],
-        filled: int | None,
-    ) -> Ciphertext:
+        """The result of an operation. `operands` may have `core` already, if they are `out`."""
         spent = self._has_budget and _core.guaranteed_noise_budget(core) <= 0
         if spent and not any(isinstance(x, Ciphertext) and x._spent for x in operands):
             warn_of_spent_budget(operation)
         if out is None:
-            return Ciphertext(core, self._this, filled, spent)
+            return Ciphertext(core, self._this, spent)
         require_type(out, Ciphertext, operation, "a ciphertext as out=")
         out._native = core
         out._evaluator = self._this
-        out._filled = filled
         out._spent = spent
         return out
+
+
+def _declare_type(core: _core.Ciphertext, function: Function) -> None:
+    """Complex coefficients make complex values."""
+    if isinstance(function, Polynomial) and function.coefficients.dtype.kind == "c":
+        core.declare_complex(True)
 
 
 def _bootstraps(stages: Sequence[Stage], left: Sequence[int], levels: int) -> int:

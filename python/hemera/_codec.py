@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -10,8 +11,20 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera._device import DeviceArray, ForeignArray, foreign_array
-from hemera._encoding import as_complex, as_integers, fit_slots, pad_slots, power_of_two
+from hemera._encoding import (
+    as_complex,
+    as_integers,
+    as_numbers,
+    fit_slots,
+    pad_slots,
+    power_of_two,
+    refuse_table,
+)
 from hemera.parameters import Parameters
+
+_OF_FILLING = ", or say fill=True (ev.multiply(x, array, fill=True)) to append zeros"
+_NUMBERS_KEPT = 16
+"""Encoded numbers of one context."""
 
 __all__ = ["Codec", "make_codec", "require_level"]
 
@@ -27,22 +40,34 @@ class Codec(ABC):
     def __init__(self, native: _core.Context, params: Parameters) -> None:
         self._native = native
         self._params = params
+        self._lock = threading.Lock()
+        # The last ones, so that a circuit that is captured finds those of its first run.
+        self._of_numbers: dict[tuple[Any, ...], _core.Plaintext] = {}
 
     def encode(
         self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
-    ) -> tuple[_core.Plaintext, int | None]:
-        """See `Context.encode`. Also how many slots the values fill, or None if they fill all."""
+    ) -> _core.Plaintext:
+        """See `Context.encode`."""
         if encoding not in ("slots", "coefficients"):
             raise _core.ParameterError(f"encoding must be 'slots' or 'coefficients', not {encoding!r}")
+        refuse_table(values, "encode")
         foreign = foreign_array(values, self._native, "encode")
         if foreign is None:
-            array = self._numbers(values, "encode")
-            plain = self._encode(array, encoding, level, scale)
-            count = array.shape[-1]
+            array = as_numbers(values, "encode")
+            plain = self._encode(self._numbers(array, "encode"), encoding, level, scale)
+            kind, count = array.dtype.kind, array.shape[-1]
         else:
             plain = self._encode_foreign(foreign, encoding, level, scale)
-            count = foreign.shape[-1]
-        return plain, count if count < plain.slots else None
+            kind, count = foreign.dtype.kind, foreign.shape[-1]
+        return self._declared(plain, count, kind)
+
+    def _declared(self, plain: _core.Plaintext, count: int, kind: str) -> _core.Plaintext:
+        """The plaintext of so many values in each element, of an array of this kind."""
+        if count < plain.slots:
+            plain.fill(count, "zeros")
+        if kind == "c":
+            plain.declare_complex(True)
+        return plain
 
     @abstractmethod
     def _numbers(self, values: ArrayLike, what: str) -> NDArray[Any]:
@@ -59,15 +84,49 @@ class Codec(ABC):
     ) -> _core.Plaintext: ...
 
     def encode_operand(
-        self, values: ArrayLike, a: _core.Ciphertext, *, product: bool
-    ) -> tuple[_core.Plaintext, int | None]:
-        """An array that is added to or multiplied with `a`, at the level and scale that this takes, and how
-        many slots it fills, as of `encode`."""
-        array = self._numbers(values, "array operand")
-        fitted = fit_slots(array, a.slots, "array operand")
-        # One value spreads: it changes no more slots than `a` fills.
-        count = array.shape[-1]
-        return self._encode_operand(fitted, a, product), count if count < a.slots else None
+        self, values: ArrayLike, a: _core.Ciphertext, *, product: bool, fill: bool = False
+    ) -> _core.Plaintext:
+        """An array that is added to or multiplied with `a`, at the level and scale that this takes. It has a
+        value for each filled slot, or for each slot, or one for all filled ones; with `fill` it may have
+        fewer.
+
+        Raises:
+            MismatchError: for another number of values.
+        """
+        found = as_numbers(values, "array operand")
+        array = self._numbers(found, "array operand")
+        filled, count = a.filled or a.slots, array.shape[-1]
+        if a.encoding == "slots":
+            if count == 1:
+                array = np.broadcast_to(array, (*array.shape[:-1], filled))
+            elif count not in (filled, a.slots) and not (fill and count < filled):
+                raise _core.MismatchError(
+                    f"array operand: {count} values and a ciphertext of {filled} do not fit; as in NumPy "
+                    f"give "
+                    f"as many, or one{_OF_FILLING if count < filled else ''}"
+                )
+        fitted = np.ascontiguousarray(fit_slots(array, a.slots, "array operand"))
+        plain = self._encode_operand(fitted, a, product)
+        return self._declared(plain, a.slots if count == a.slots else filled, found.dtype.kind)
+
+    def number_operand(self, number: complex, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
+        """The number in each filled slot of `a`, and 0 in the others, for a sum or a product with `a`."""
+        if number.imag == 0:
+            number = number.real  # of its type, not its value
+        place = (number, a.filled, a.slots, a.level, a.scale, a.noise_scale_degree, product)
+        with self._lock:
+            found = self._of_numbers.get(place)
+            if found is None:
+                if len(self._of_numbers) >= _NUMBERS_KEPT:
+                    self._of_numbers.pop(next(iter(self._of_numbers)))
+                self.scalar(number)
+                found = self.encode_operand(np.full(a.filled, self._in_range(number)), a, product=product)
+                self._of_numbers[place] = found
+            return found
+
+    def _in_range(self, number: complex) -> complex:
+        """The number as arrays take it."""
+        return number if isinstance(number, complex) else float(number)
 
     @abstractmethod
     def _encode_operand(
@@ -88,7 +147,7 @@ class Codec(ABC):
             raise _core.DeviceError(
                 "a context on the CPU decodes to NumPy arrays, which are on its device: use decode or decrypt"
             )
-        usual = self._decoded_type(dtype) == self.decoded_types[0]
+        usual = self._decoded_type(self._type_of(plaintext, dtype)) == self.decoded_types[0]
         return DeviceArray(self._decode_on_device(plaintext, usual))
 
     @abstractmethod
@@ -106,6 +165,10 @@ class Codec(ABC):
             "parameters of a larger degree"
             + (f": for_circuit(..., slots={count})" if encoding == "slots" else "")
         )
+
+    def _type_of(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DTypeLike | None:
+        """The type that is asked for, else that of values which were declared complex."""
+        return np.complex128 if dtype is None and plaintext.is_complex else dtype
 
     def _decoded_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
         chosen = np.dtype(self.decoded_types[0] if dtype is None else dtype)
@@ -163,7 +226,7 @@ class ComplexCodec(Codec):
         return complex(number), 0
 
     def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
-        chosen = self._decoded_type(dtype)
+        chosen = self._decoded_type(self._type_of(plaintext, dtype))
         values = self._encoder.decode(plaintext)
         return values.real if chosen == np.float64 else values
 
@@ -224,6 +287,10 @@ class IntegerCodec(Codec):
             )
         # Any integer will do: the core works modulo t, which is below 2^60.
         return 0j, number % self._params._native.plain_modulus
+
+    def _in_range(self, number: complex) -> complex:
+        assert isinstance(number, int)
+        return number % self._params._native.plain_modulus
 
     def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
         if self._decoded_type(dtype) == np.int64:

@@ -12,14 +12,14 @@ from hemera import _core
 
 
 def as_complex(values: ArrayLike, what: str) -> NDArray[np.complex128]:
-    """An array (..., slots) of real or complex numbers, contiguous. Raises as `_as_numbers`."""
-    return np.asarray(_as_numbers(values, what), dtype=np.complex128, order="C")
+    """An array (..., slots) of real or complex numbers, contiguous. Raises as `as_numbers`."""
+    return np.asarray(as_numbers(values, what), dtype=np.complex128, order="C")
 
 
 def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
-    """An array (..., slots) of integers, contiguous. Raises as `_as_numbers`; TypeError for other numbers,
+    """An array (..., slots) of integers, contiguous. Raises as `as_numbers`; TypeError for other numbers,
     ParameterError beyond 64 bits."""
-    array = _as_numbers(values, what)
+    array = as_numbers(values, what)
     if array.dtype.kind not in "biu":
         raise TypeError(
             f"{what}: {scheme.upper()} computes with integers, not {array.dtype}; round the values to "
@@ -30,16 +30,27 @@ def as_integers(values: ArrayLike, what: str, scheme: str) -> NDArray[np.int64]:
     return np.asarray(array, dtype=np.int64, order="C")
 
 
-def _as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
+def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
     """An array of numbers. TypeError for anything else, MismatchError without an axis or a value."""
     array = np.asarray(values)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"{what}: an array of numbers is needed, not one of {array.dtype}")
     if array.ndim == 0 or array.size == 0:
         raise _core.MismatchError(
-            f"{what}: an array of shape {array.shape} has no values to encode; the last axis holds the slots"
+            f"{what}: an array of shape {array.shape} has no values to encode; the last axis holds the "
+            "slots, as of [1.5, 2.5]"
         )
     return array
+
+
+def refuse_table(values: object, what: str) -> None:
+    """TypeError for a data frame (of pandas, polars, ...): each of its rows would be a message."""
+    if hasattr(values, "columns") and hasattr(values, "to_numpy"):
+        raise TypeError(
+            f"{what}: a table is no array, and each of its rows would be a ciphertext; give "
+            f"frame.to_numpy().T "
+            "for a ciphertext of each column, or frame.to_numpy() for one of each row"
+        )
 
 
 def pad_slots(array: NDArray[Any], slots: int, what: str) -> NDArray[Any]:

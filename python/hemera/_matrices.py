@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["EncryptedProduct", "MatrixProduct", "MatrixVectorProduct"]
 
 Matrix = NDArray[np.complex128]
+Packed = NDArray[np.float64] | NDArray[np.complex128]
+"""Of a real matrix, and of a complex one."""
 
 
 class EncryptedProduct(ClearPlan):
@@ -57,6 +59,11 @@ def vectors_of(values: ArrayLike, columns: int) -> Matrix:
             f"axis must have {columns}"
         )
     return found
+
+
+def _typed_as(given: ArrayLike, packed: Matrix) -> Packed:
+    """Complex numbers as those that they were made of: real where these were."""
+    return packed if np.asarray(given).dtype.kind == "c" else np.ascontiguousarray(packed.real)
 
 
 def _matrix(values: ArrayLike, rows: int, columns: int) -> Matrix:
@@ -128,11 +135,11 @@ class MatrixVectorProduct(EncryptedProduct):
         """How many there are: the elements of the encrypted matrix's batch."""
         return self._native.diagonals
 
-    def pack(self, matrix: ArrayLike) -> Matrix:
+    def pack(self, matrix: ArrayLike) -> Packed:
         """What to encrypt of a matrix of shape (rows, columns): its diagonals, an array of shape
         (diagonals, slots). ParameterError for another shape."""
         packed = self._native.pack(_matrix(matrix, *self._shape).ravel())
-        return np.asarray(packed, dtype=np.complex128).reshape(self.diagonals, -1)
+        return _typed_as(matrix, np.asarray(packed, dtype=np.complex128).reshape(self.diagonals, -1))
 
     def evaluate_clear(self, matrix: ArrayLike, vectors: ArrayLike) -> Matrix:
         """The product in the clear, by the same diagonals, with vectors of shape (..., columns).
@@ -202,7 +209,7 @@ class MatrixProduct(EncryptedProduct):
         """size ** 2."""
         return self._native.slots
 
-    def pack(self, matrices: ArrayLike, side: Literal["left", "right"]) -> Matrix:
+    def pack(self, matrices: ArrayLike, side: Literal["left", "right"]) -> Packed:
         """What to encrypt of matrices of shape (..., rows, columns) with at most `size` of each: an array of
         shape (..., slots). The side matters for packed factors.
 
@@ -215,7 +222,7 @@ class MatrixProduct(EncryptedProduct):
         flat = whole.reshape(-1, self.slots)
         if self._packed:
             flat = np.asarray([self._native.pack(row, side == "left") for row in flat], dtype=np.complex128)
-        return flat.reshape(*whole.shape[:-2], self.slots)
+        return _typed_as(matrices, flat.reshape(*whole.shape[:-2], self.slots))
 
     def evaluate_clear(self, left: ArrayLike, right: ArrayLike) -> Matrix:
         """The product of matrices in the clear, by the same steps: of shape (size, size). ParameterError for

@@ -9,7 +9,7 @@ import numpy as np
 
 from hemera import _core
 from hemera._arguments import require_type
-from hemera.ciphertext import Ciphertext
+from hemera.ciphertext import Ciphertext, require_equally_filled
 
 __all__ = [
     "broadcast_shape",
@@ -47,18 +47,23 @@ def reshaped(core: _core.Ciphertext, shape: tuple[int, ...]) -> _core.Ciphertext
 
 
 def require_slots(operation: str, *operands: _core.Ciphertext | _core.Plaintext) -> None:
-    """MismatchError for operands of different slots, unless of a single one: values of CKKS would repeat
-    where an array is filled with zeros. Polynomials (encoded in coefficients) may have any lengths."""
-    first = operands[0].slots
-    if all(x.slots == first for x in operands):
+    """MismatchError for operands of different slots or filled slots, as of different lengths in NumPy. Those
+    of a single slot (CKKS) and of all slots meet any others. Polynomials (encoded in coefficients) may have
+    any lengths."""
+    slots, filled = operands[0].slots, operands[0].filled
+    for x in operands:  # most are alike, and this is asked for each operation
+        if x.slots != slots or x.filled != filled:
+            break
+    else:
         return
-    found = sorted({x.slots for x in operands if x.slots != 1 and x.encoding == "slots"})
+    # A single slot of CKKS meets all others; a single value of BFV and BGV is in the first slot alone.
+    found = sorted({x.slots for x in operands if (x.slots != 1 or x.filled) and x.encoding == "slots"})
     if len(found) > 1:
         raise _core.MismatchError(
             f"{operation}: operands of {found[-1]} and {found[0]} slots do not fit; encrypt or encode as "
-            "many values in each (append zeros or repeat values), or give the shorter one as an array, which "
-            "is filled with zeros"
+            "many values in each (append zeros or repeat values)"
         )
+    require_equally_filled(operation, operands)
 
 
 def spread(a: Ciphertext, shape: tuple[int, ...]) -> Ciphertext:

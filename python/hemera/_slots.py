@@ -48,6 +48,12 @@ class SlotPlan(ClearPlan):
         require_type(x, Ciphertext, self._title, "a ciphertext")
         return x.evaluator.transform(x, self, out=out)
 
+    def _require_values(self, x: _core.Ciphertext) -> None:
+        """MismatchError for a ciphertext whose filled slots do not fit."""
+
+    def _fill(self, result: _core.Ciphertext, x: _core.Ciphertext) -> None:
+        """Says which slots of the result for `x` hold values, where the core does not know."""
+
 
 class SlotCircuit(SlotPlan):
     """What `InnerSum`, `Replication` and `Mask` share. Without a mask it takes no level: `level` is then the
@@ -93,8 +99,9 @@ class InnerSum(SlotCircuit):
         y = sums(ctx.bind(keys).encrypt(values))  # slot 16 k has values[16 k : 16 k + 16].sum()
 
     The slots are blocks one after the other, each a matrix of `count` rows and `stride` columns, row by row,
-    whose columns are summed apart; with a stride of 1 a row of `count` values. The sums are in the first row
-    of their block; rows after it have sums that run on into the next block.
+    whose columns are summed apart; with a stride of 1 a row of `count` values. Slots that fill the
+    ciphertext up must be 0: a MismatchError names the mask where they are not known to be. The sums are in
+    the first row of their block; rows after it have sums that run on into the next block.
 
     Args:
         params: `hemera.ckks.Parameters`.
@@ -131,6 +138,14 @@ class InnerSum(SlotCircuit):
             params._native, slots, count, stride, everywhere, level, fewest_keys, own_keys
         )
         super().__init__(native, params, f"sum of {count} slots", stride)
+
+    def _require_values(self, x: _core.Ciphertext) -> None:
+        if x.filled and x.padding == "unknown":
+            raise _core.MismatchError(
+                f"{self._name}: slots {x.filled} to {x.slots - 1} fill the ciphertext up and are not known "
+                f"to be "
+                f"0; mask them before: hm.circuits.Mask(np.arange({x.slots}) < {x.filled}, params)(x)"
+            )
 
 
 class Replication(SlotCircuit):
@@ -179,7 +194,8 @@ class Mask(SlotCircuit):
 
         x = hm.circuits.Mask(np.arange(4096) % 16 == 0, params)(x)
 
-    `x * kept` is the same, but encodes the mask each time.
+    `x * kept` is the same, but encodes the mask each time. A mask that is 0 in the slots which fill a
+    ciphertext up makes them 0, so that sums need not.
 
     Args:
         kept: a boolean for each slot; as many as a power of two.
@@ -201,3 +217,9 @@ class Mask(SlotCircuit):
             )
         require_naturals(level=level or 0)
         super().__init__(_core.mask(params._native, flags.tolist(), level), params, "mask")
+        self._last = int(np.flatnonzero(flags)[-1]) if flags.any() else -1
+
+    def _fill(self, result: _core.Ciphertext, x: _core.Ciphertext) -> None:
+        if x.filled:
+            zeros = self._last < x.filled or x.padding == "zeros"
+            result.fill(x.filled, "zeros" if zeros else "unknown")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, ClassVar, Union
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,14 +29,23 @@ Operand = Union["Ciphertext", "Plaintext", complex, ArrayLike]
 Index = int | slice | EllipsisType | None | NDArray[Any] | Sequence[int] | tuple[Any, ...]
 
 
-_DOT = "ev.dot(xs, ys) sums products x * y, (x * w).sum() the slots of one product, x @ matrix is of CKKS"
+_DOT = "x.dot(w) sums the slots of x * w, x @ matrix is of CKKS, ev.dot(xs, ys) sums products x * y"
+_MAXIMUM = "hm.circuits.maximum(largest=...)(x, y) is near the larger of two, slot by slot, for CKKS"
+_MINIMUM = "-hm.circuits.maximum(largest=...)(-x, -y) is near the smaller of two, slot by slot, for CKKS"
+_ABSOLUTE = "hm.circuits.maximum(largest=...)(x, -x) is near it, for CKKS"
+_TRANSPOSED = (
+    "the slots are no axis of the batch; encrypt the transposed array, or use hm.circuits.LinearTransform"
+)
 _COMPARED = "equal messages have different encryptions: decrypt and compare the values"
 _IN_PLACE_OF_NUMPY = {
     "asarray": "its values are encrypted: ctx.decrypt(x, secret_key) gives an array",
     **dict.fromkeys(("dot", "vdot", "inner", "vecdot", "tensordot", "einsum"), _DOT),
-    "matmul": "x @ matrix multiplies by a plain matrix of two axes, for CKKS",
+    "matmul": "x @ matrix multiplies by a plain matrix of two axes, for CKKS, x @ w by a vector",
     "sum": "x.sum() makes every slot their sum, hm.add_many(xs) adds ciphertexts",
-    "mean": "x.sum() * (1 / x.slots) has the mean of CKKS slots in each; BFV and BGV have no division",
+    "mean": "x.mean() has the mean of CKKS slots in each; BFV and BGV have no division",
+    **dict.fromkeys(
+        ("var", "std"), "d = x - x.mean() and (d * d).mean() are deviations and variance, for CKKS"
+    ),
     "prod": "hm.multiply_many(xs) multiplies ciphertexts",
     "stack": "hm.stack(xs) joins ciphertexts along a new axis",
     **dict.fromkeys(
@@ -54,6 +63,10 @@ _IN_PLACE_OF_NUMPY = {
     "divide": "x / y for plain y and CKKS; nothing divides by a ciphertext, but "
     "hm.circuits.inverse(interval) is 1 / x of CKKS",
     "polyval": "x.polyval(coefficients), for CKKS, the lowest power first",
+    **dict.fromkeys(("max", "amax", "maximum.reduce"), _MAXIMUM),
+    **dict.fromkeys(("min", "amin", "minimum", "minimum.reduce"), _MINIMUM),
+    **dict.fromkeys(("absolute", "fabs", "abs"), _ABSOLUTE),
+    **dict.fromkeys(("transpose", "T"), _TRANSPOSED),
     **{
         name: f"hm.circuits.{name}(...) is near it on an interval, for CKKS"
         for name in ("exp", "log", "sqrt", "tanh", "sign", "maximum")
@@ -68,23 +81,44 @@ _IN_PLACE_OF_NUMPY = {
 """What to call in place of a function of NumPy, by its name."""
 
 
+_ATTRIBUTES = {
+    **{
+        name: _IN_PLACE_OF_NUMPY[name]
+        for name in (
+            *("max", "min", "var", "std", "prod", "T", "transpose", "conj", "ravel", "einsum", "inner"),
+            *("sqrt", "exp", "log", "tanh", "roll"),
+        )
+    },
+    "flatten": _IN_PLACE_OF_NUMPY["ravel"],
+    **dict.fromkeys(("argmax", "argmin", "argsort", "sort"), _COMPARED),
+    **dict.fromkeys(
+        ("decrypt", "tolist", "numpy", "item", "astype", "real", "imag"),
+        "ctx.decrypt(x, secret_key) gives its values, to whoever has the secret key",
+    ),
+}
+"""What to call in place of an attribute that an array or a user would look for."""
+
+
+def shown_slots(x: Plaintext | Ciphertext) -> str:
+    """The slots of a message in its `repr`: how many are filled, and of how many."""
+    of = f"{x.filled} of " if x.filled != x.slots else ""
+    return f"{of}{x.slots} {x.encoding}"
+
+
 @in_own_words
 class Plaintext(NotAnArray, Stored):
     """A batch of encoded messages. `Context.encode` and `Context.load` make one."""
 
-    __slots__ = ("_context", "_filled")
+    __slots__ = ("_context",)
 
     _native: _core.Plaintext
-    _filled: int | None
-    """As of a Ciphertext."""
 
     _instead: ClassVar[Mapping[str, str]] = {"asarray": "ctx.decode(x) gives its values"}
     _otherwise = "add it to a ciphertext or multiply one by it (x + plain, x * plain), or decode it"
 
-    def __init__(self, core: _core.Plaintext, context: Context, filled: int | None = None) -> None:
+    def __init__(self, core: _core.Plaintext, context: Context) -> None:
         self._native = core
         self._context = context
-        self._filled = filled
 
     @property
     def context(self) -> Context:
@@ -102,6 +136,18 @@ class Plaintext(NotAnArray, Stored):
         return self._native.slots
 
     @property
+    def filled(self) -> int:
+        """How many slots hold values, from the first on; the others fill the message up. What numbers are
+        added to, and what sums, means and matrices see."""
+        return self._native.filled or self._native.slots
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values: float64 or complex128 (CKKS, by the type of what was encoded), int64 (BFV
+        and BGV). What `Context.decode` gives unless it is told another one."""
+        return value_type(self._native, self.context)
+
+    @property
     def level(self) -> int:
         """CKKS: the level that it is encoded at; BFV and BGV, whose plaintexts go with any level: the top."""
         return self._native.level
@@ -117,7 +163,7 @@ class Plaintext(NotAnArray, Stored):
         return self._native.encoding
 
     def __repr__(self) -> str:
-        return f"<Plaintext of shape {self.shape}, {self.slots} {self.encoding}>"
+        return f"<Plaintext of shape {self.shape}, {shown_slots(self)}>"
 
 
 @in_own_words
@@ -133,11 +179,9 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
     an `out=`.
     """
 
-    __slots__ = ("_evaluator", "_filled", "_spent")
+    __slots__ = ("_evaluator", "_spent")
 
     _native: _core.Ciphertext
-    _filled: int | None
-    """CKKS: how many values were given for the slots; None: as many as there are, or unknown."""
     _spent: bool
     """Whether it has been said that its guaranteed noise budget is spent."""
 
@@ -153,12 +197,10 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
         self,
         core: _core.Ciphertext,
         evaluator: Evaluator,
-        filled: int | None = None,
         spent: bool = False,
     ) -> None:
         self._native = core
         self._evaluator = evaluator
-        self._filled = filled
         self._spent = spent
 
     # --- What it is. ---
@@ -187,6 +229,18 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
     def slots(self) -> int:
         """Number of values in each ciphertext of the batch."""
         return self._native.slots
+
+    @property
+    def filled(self) -> int:
+        """How many slots hold values, from the first on; the others fill the message up. What numbers are
+        added to, and what sums, means and matrices see."""
+        return self._native.filled or self._native.slots
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values: float64 or complex128 (CKKS, by the type of what was encoded), int64 (BFV
+        and BGV). What `Context.decrypt` gives unless it is told another one."""
+        return value_type(self._native, self.context)
 
     @property
     def level(self) -> int:
@@ -241,9 +295,21 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
 
     def __repr__(self) -> str:
         return (
-            f"<{self.context.params.scheme.upper()} Ciphertext of shape {self.shape}, {self.slots} "
-            f"{self.encoding}, level {self.level}>"
+            f"<{self.context.params.scheme.upper()} Ciphertext of shape {self.shape}, {shown_slots(self)}, "
+            f"level {self.level}>"
         )
+
+    def __bool__(self) -> NoReturn:
+        raise ValueError(
+            "the truth value of a ciphertext is encrypted: compute both sides and select with an encrypted 0 "
+            "or "
+            "1 (hm.circuits.compare is one), or decrypt and decide"
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Only for names that there are not."""
+        reason = f": {_ATTRIBUTES[name]}" if name in _ATTRIBUTES else ""
+        raise AttributeError(f"a Ciphertext has no attribute {name!r}{reason}", name=name, obj=self)
 
     # --- The batch as an array. ---
 
@@ -318,7 +384,7 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
 
     def _holding(self, core: _core.Ciphertext, evaluator: Evaluator | None = None) -> Ciphertext:
         """A ciphertext of this one's values, elsewhere or in another shape."""
-        return Ciphertext(core, evaluator or self._evaluator, self._filled, self._spent)
+        return Ciphertext(core, evaluator or self._evaluator, self._spent)
 
     def _broadcast_to(self, shape: tuple[int, ...]) -> Ciphertext:
         """This batch repeated along new axes and axes of extent 1."""
@@ -344,17 +410,32 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
 
     __rmul__ = __mul__
 
-    def __matmul__(self, other: ArrayLike) -> Ciphertext:
-        """CKKS: each vector as a row times a plain matrix: see `Evaluator.matmul`."""
-        return self._evaluator.matmul(self, other)
+    def __matmul__(self, other: Operand) -> Ciphertext:
+        """Each vector as a row times a plain matrix (CKKS), or times a vector: see `Evaluator.matmul`."""
+        return self._pick(other).matmul(self, other)
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
-        """CKKS: a plain matrix times each vector."""
+        """A plain matrix (CKKS), or a plain vector, times each vector."""
         return self._evaluator.matmul(self, np.asarray(other).T)
+
+    def dot(self, other: Operand) -> Ciphertext:
+        """The sum of the products with a vector, a ciphertext or plain, in every slot: (self * other).sum().
+        With a plain matrix the same as self @ other. Raises as `Evaluator.matmul`."""
+        return self._pick(other).matmul(self, other)
 
     def __truediv__(self, other: complex | ArrayLike) -> Ciphertext:
         """CKKS: division by plain numbers."""
         return self._evaluator.divide(self, other)
+
+    def __rtruediv__(self, other: object) -> NoReturn:
+        raise TypeError(
+            "nothing divides by a ciphertext; hm.circuits.inverse(interval)(x) is near 1 / x on an interval, "
+            "for "
+            "CKKS"
+        )
+
+    def __abs__(self) -> NoReturn:
+        raise TypeError(f"abs takes no Ciphertext: {_ABSOLUTE}")
 
     def __iadd__(self, other: Operand) -> Ciphertext:
         return self._pick(other).add(self, other, out=self)
@@ -377,6 +458,16 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
 
     def __eq__(self, other: object) -> bool:
         raise TypeError("ciphertexts can not be compared: equal messages have different encryptions")
+
+    def _no_comparison(self, _: object) -> NoReturn:
+        raise TypeError(
+            "encrypted values can not be compared in the clear: hm.circuits.compare(gap=...)(x, y) is an "
+            "encrypted 0 or 1, hm.circuits.maximum(largest=...)(x, y) the larger one, for CKKS; else decrypt "
+            "and "
+            "compare the values"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _no_comparison
 
     def square(self) -> Ciphertext:
         """The product with itself, slot by slot."""
@@ -432,8 +523,12 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
         """Slots turned left by `steps` (right if negative): slot i of the result is slot i + steps. BFV and
         BGV turn within the two rows of N/2. Takes one key if it is there, else a few power-of-two steps.
 
+        All slots turn, those that fill the ciphertext up too. So with CKKS all slots of the result are
+        filled: a slot that held none of the values may hold one.
+
         Raises:
             MissingKeyError: when the keys do not suffice.
+            TypeError: for steps that are no integer.
         """
         return self._evaluator.rotate(self, steps)
 
@@ -463,9 +558,15 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
         """BFV and BGV: the two rows of N/2 slots exchanged. Needs generate_keys(..., swap_rows=True)."""
         return self._evaluator.swap_rows(self)
 
-    def sum(self) -> Ciphertext:
-        """Every slot becomes the sum of all slots. Needs generate_keys(..., sum_slots=True)."""
-        return self._evaluator.sum(self)
+    def sum(self, axis: int | None = None) -> Ciphertext:
+        """Every slot becomes the sum of the filled slots: see `Evaluator.sum`. Needs
+        generate_keys(..., sum_slots=True). With an axis of the batch, from 0 on, its elements are added,
+        which needs no keys."""
+        return self._evaluator.sum(self, axis=axis)
+
+    def mean(self, axis: int | None = None) -> Ciphertext:
+        """CKKS: the sum divided by the number of what is summed: see `Evaluator.mean`. Takes a level."""
+        return self._evaluator.mean(self, axis=axis)
 
     def _pick(self, other: object) -> Evaluator:
         """The evaluator for an operation of the two: the one with keys."""
@@ -493,10 +594,11 @@ def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
     """Ciphertexts of equal shape as one, along a new first axis.
 
     Raises:
-        MismatchError: when shapes, levels, scales or slots differ.
+        MismatchError: when shapes, levels, scales, slots or the numbers of filled slots differ.
         ParameterError: without any part.
     """
     found = all_parts(parts, "stack")
+    require_equally_filled("stack", [part._native for part in found])
     return _joined(_core.stack([part._native for part in found]), found)
 
 
@@ -504,26 +606,36 @@ def concatenate(parts: Sequence[Ciphertext]) -> Ciphertext:
     """Ciphertexts joined along their first axis.
 
     Raises:
-        MismatchError: when other axes, levels, scales or slots differ, or one has no axis.
+        MismatchError: when other axes, levels, scales, slots or the numbers of filled slots differ, or one
+            has no axis.
         ParameterError: without any part.
     """
     found = all_parts(parts, "concatenate")
+    require_equally_filled("concatenate", [part._native for part in found])
     return _joined(_core.concatenate([part._native for part in found]), found)
 
 
 def _joined(core: _core.Ciphertext, parts: list[Ciphertext]) -> Ciphertext:
-    return Ciphertext(core, _evaluator_of(parts), filled_of(parts), any(part._spent for part in parts))
+    return Ciphertext(core, _evaluator_of(parts), any(part._spent for part in parts))
 
 
-def filled_of(operands: Sequence[Ciphertext | Plaintext]) -> int | None:
-    """How many slots have values after an operation slot by slot: a single slot, which meets each of the
-    others, adds none."""
-    if all(x._filled is None for x in operands):
-        return None
-    several = [x for x in operands if x.slots > 1]
-    counts = [x._filled for x in several]
-    known = [count for count in counts if count is not None]
-    return max(known) if known and len(known) == len(counts) else None
+def require_equally_filled(operation: str, natives: Sequence[_core.Ciphertext | _core.Plaintext]) -> None:
+    """MismatchError for messages whose slots are filled to different counts, unless one has a value in
+    all."""
+    counts = {x.filled for x in natives if x.filled and x.padding != "uniform"}
+    if len(counts) > 1:
+        raise _core.MismatchError(
+            f"{operation}: operands of {max(counts)} and {min(counts)} values do not fit; as in NumPy they "
+            f"need "
+            "as many (append zeros before they are encrypted or encoded, where zeros are meant)"
+        )
+
+
+def value_type(native: _core.Ciphertext | _core.Plaintext, context: Context) -> np.dtype[Any]:
+    """What its values are decoded to, unless another type is asked for."""
+    if context.params.scheme != "ckks":
+        return np.dtype(np.int64)
+    return np.dtype(np.complex128 if native.is_complex else np.float64)
 
 
 def add_many(terms: Sequence[Ciphertext], *, out: Ciphertext | None = None) -> Ciphertext:

@@ -78,7 +78,8 @@ class LinearTransform(SlotPlan):
     Args:
         matrix: real or complex, of shape (rows, columns): vectors have `columns` values, products `rows`.
         params: `hemera.ckks.Parameters`.
-        slots: of the ciphertexts that it multiplies; None: the next power of two from both extents on.
+        slots: of the ciphertexts that it multiplies; None: the next power of two from both extents on, and
+                then vectors must have as many values as the matrix has columns (MismatchError), as in NumPy.
         level: the level of the vectors; None: that of fresh encryptions. Ciphertexts of higher levels are
             brought down to it.
         baby_steps: how many rotations share one preparation of the vector, a power of two; 0: as many as cost
@@ -105,11 +106,13 @@ class LinearTransform(SlotPlan):
         baby_steps: int = 0,
         fewest_keys: bool = False,
     ) -> None:
-        entries = np.ascontiguousarray(matrix, dtype=np.complex128)
+        given = np.asarray(matrix)
+        entries = np.ascontiguousarray(given, dtype=np.complex128)
         if entries.ndim != 2:
             raise _core.ParameterError(
                 f"a linear transform needs a matrix of two axes, not an array of shape {entries.shape}"
             )
+        takes_all_slots = slots is not None
         if slots is None:
             slots = 1 << max(0, max(entries.shape) - 1).bit_length()
         if min(slots, baby_steps, 0 if level is None else level) < 0:
@@ -117,6 +120,27 @@ class LinearTransform(SlotPlan):
         self._shape: tuple[int, int] = entries.shape
         native = _core.linear_transform(params._native, entries, slots, level, baby_steps, fewest_keys)
         super().__init__(native, params)
+        self._takes_all_slots = takes_all_slots
+        self._is_complex = given.dtype.kind == "c"
+
+    def _require_values(self, x: _core.Ciphertext) -> None:
+        values = x.filled or x.slots
+        if self._takes_all_slots or x.slots != self.slots or values == self._shape[1]:
+            return
+        raise _core.MismatchError(
+            f"a matrix of shape {self._shape} does not multiply {values} values; as in NumPy it needs a "
+            f"column "
+            f"for each (or say LinearTransform(matrix, params, slots={x.slots}), for zeros in those that are "
+            "missing)"
+        )
+
+    def _fill(self, result: _core.Ciphertext, x: _core.Ciphertext) -> None:
+        del x
+        rows = self._shape[0]
+        if rows < self.slots:
+            result.fill(rows, "zeros")
+        if self._is_complex:
+            result.declare_complex(True)
 
     @property
     def shape(self) -> tuple[int, int]:

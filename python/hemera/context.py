@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import numbers
-import operator
 import threading
 import warnings
 import weakref
@@ -14,7 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
-from hemera._arguments import described, in_own_words, require_type
+from hemera._arguments import as_integer, described, in_own_words, require_type
 from hemera._codec import Codec, make_codec, require_level
 from hemera._device import DeviceArray, stream_handle
 from hemera._source import Source, read
@@ -212,7 +211,7 @@ class Context:
             raise _core.ParameterError("conjugation is of CKKS; BFV and BGV take swap_rows=True")
         if swap_rows and ckks:
             raise _core.ParameterError("swap_rows is of BFV and BGV; CKKS takes conjugation=True")
-        steps = {self._steps(step) for step in rotations}
+        steps = set(self._all_steps("generate_keys(rotations=)", rotations))
         if sum_slots:
             slots = self._params.max_slots if sum_slots is True else int(sum_slots)
             steps |= set(rotations_for_sum(self._params, slots))
@@ -298,11 +297,11 @@ class Context:
         """Encode values without encrypting them, for example to multiply by them more than once.
 
         Args:
-            values: an array of shape (..., slots). CKKS: real or complex numbers, padded with zeros to a
-                power of two; BFV and BGV: integers in (-t, t). An array on the context's GPU (of PyTorch,
-                CuPy, JAX, ...: anything with `__dlpack__` or `__cuda_array_interface__`) is read there:
-                float64 or complex128 for CKKS, int64, taken modulo t, for BFV and BGV. Its values are not
-                checked, which would need the host.
+            values: an array of shape (..., slots). CKKS: real or complex numbers, filled up with zeros to a
+                power of two (`Plaintext.filled` says how many have values); BFV and BGV: integers in (-t,
+                t). An array on the context's GPU (of PyTorch, CuPy, JAX, ...: anything with `__dlpack__` or
+                `__cuda_array_interface__`) is read there: float64 or complex128 for CKKS, int64, taken
+                modulo t, for BFV and BGV. Its values are not checked, which would need the host.
             encoding: "slots", or "coefficients" (BFV and BGV, any plaintext modulus).
             level: CKKS: level to encode at; None: the top. BFV and BGV: level of the ciphertexts that it
                 will multiply or be added to: then it is made ready for them once, and takes as much memory
@@ -317,8 +316,7 @@ class Context:
             ParameterError: when values are too large (or above `params.largest`), too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
-        plain, filled = self._codec.encode(values, encoding, level, scale)
-        return Plaintext(plain, self, filled)
+        return Plaintext(self._codec.encode(values, encoding, level, scale), self)
 
     def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """The values of a plaintext, of shape (..., slots); for `dtype` and their number see `decrypt`."""
@@ -352,16 +350,18 @@ class Context:
 
         Raises:
             MissingKeyError: when `key` has no public key.
-            ParameterError: when values are too large (or above `params.largest`), too many or not finite.
-            TypeError: when they are no numbers of the scheme.
+            ParameterError: when values are too large for the lowest level (or above `params.largest`), too
+                many or not finite.
+            TypeError: when they are no numbers of the scheme, and for tables (data frames): each row would
+                be a ciphertext.
         """
         return self._encrypt(values, key, encoding, self._keyless)
 
     def decrypt(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
     ) -> NDArray[Any]:
-        """The values of a ciphertext, as an array of shape (..., slots). CKKS leaves out the zeros that
-        filled the slots up to a power of two, where their number is known: docs/python.md says when.
+        """The values of a ciphertext, as an array of shape (..., filled slots): without those that fill it up
+        (docs/python.md).
 
         CKKS results are approximate, and their error tells about the secret key: show them to nobody who may
         know the ciphertext, or use `decrypt_for_sharing`.
@@ -369,8 +369,9 @@ class Context:
         Args:
             ciphertext: a ciphertext of this context.
             secret_key: the key it was encrypted for.
-            dtype: CKKS: float64 (None; the imaginary parts are left out) or complex128. BFV and BGV: int64
-                (None; values in [-(t-1)/2, t/2]) or uint64 (values in [0, t)).
+            dtype: CKKS: float64 (the imaginary parts are left out) or complex128; None: `ciphertext.dtype`,
+                which is complex where an operand was encrypted or encoded from complex numbers. BFV and BGV:
+                int64 (None; values in [-(t-1)/2, t/2]) or uint64 (values in [0, t)).
 
         Raises:
             MismatchError: when ciphertext or key belong to other parameters.
@@ -528,7 +529,7 @@ class Context:
         if isinstance(stored, Ciphertext):
             return stored._holding(core, self._keyless)
         if isinstance(stored, Plaintext):
-            return Plaintext(core, self, stored._filled)
+            return Plaintext(core, self)
         return self._wrap(core)
 
     def _wrap(self, core: object) -> Any:
@@ -574,12 +575,19 @@ class Context:
         return require_type(ciphertext, Ciphertext, operation, "a ciphertext")._native
 
     def _filled_slots(self, values: NDArray[Any], source: Ciphertext | Plaintext) -> NDArray[Any]:
-        return values if source._filled is None else values[..., : source._filled]
+        return values[..., : source.filled]
 
-    def _steps(self, steps: int) -> int:
-        """Steps of a rotation as a number that the core takes: they count modulo N/2."""
-        number = operator.index(steps)
+    def _steps(self, operation: str, steps: int) -> int:
+        """Steps of a rotation as a number that the core takes: they count modulo N/2. TypeError for anything
+        but an integer."""
+        number = as_integer(steps, operation, "steps")
         return number if abs(number) < 1 << 62 else number % (self._params.degree // 2)
+
+    def _all_steps(self, operation: str, steps: Iterable[int]) -> list[int]:
+        """The steps of several rotations."""
+        if not isinstance(steps, Iterable):
+            raise TypeError(f"{operation} takes a sequence of steps, like [{steps}], not {described(steps)}")
+        return [self._steps(operation, step) for step in steps]
 
     def _encrypt(
         self, values: ArrayLike | Plaintext, key: SecretKey | Keys, encoding: str, evaluator: Evaluator
@@ -593,7 +601,7 @@ class Context:
             core = _core.encrypt_with_keys(plain, key._native)
         else:
             raise TypeError(f"encrypt needs a SecretKey or Keys, not {type(key).__name__}")
-        return Ciphertext(core, evaluator, plaintext._filled)
+        return Ciphertext(core, evaluator)
 
 
 def _is_integer(value: object) -> bool:
@@ -601,13 +609,23 @@ def _is_integer(value: object) -> bool:
 
 
 def rotations_for_sum(params: Parameters, slots: int | None = None) -> list[int]:
-    """The rotations that `Ciphertext.sum` uses for ciphertexts of `slots` slots (None: all there are)."""
+    """The rotations that `Ciphertext.sum` uses for ciphertexts of `slots` slots (None: all there are).
+    TypeError for other than parameters and an integer."""
+    require_type(params, Parameters, "rotations_for_sum", "parameters and a number of slots")
+    if slots is not None:
+        slots = as_integer(slots, "rotations_for_sum", "slots")
     return _core.rotations_for_sum(params._native, params.max_slots if slots is None else slots)
 
 
 def rotations_needed(params: Parameters, steps: Iterable[int]) -> list[int]:
     """The fewest power-of-two rotations that make up each of `steps`: keys for these serve them all.
 
-    With a key for each step itself a rotation is faster; with these there are fewer keys to send.
+    With a key for each step itself a rotation is faster; with these there are fewer keys to send. TypeError
+    for other than parameters and integers.
     """
-    return _core.rotations_needed([int(step) for step in steps], params.degree // 2)
+    require_type(params, Parameters, "rotations_needed", "parameters and steps")
+    if not isinstance(steps, Iterable):
+        raise TypeError(f"rotations_needed takes a sequence of steps, not {described(steps)}")
+    return _core.rotations_needed(
+        [as_integer(step, "rotations_needed", "steps") for step in steps], params.degree // 2
+    )

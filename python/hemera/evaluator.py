@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import cmath
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera._arguments import in_own_words, require_type
+from hemera._arguments import as_integer, described, in_own_words, require_type
 from hemera._circuit_methods import CircuitMethods
 from hemera._encoding import as_number
 from hemera._operands import (
@@ -158,25 +159,42 @@ class Evaluator(CircuitMethods):
 
     # --- Addition, subtraction and products. ---
 
-    def add(self, a: Ciphertext, b: Operand, *, out: Ciphertext | None = None) -> Ciphertext:
-        """a + b, slot by slot; b a ciphertext, plaintext, number or array of shape (..., slots)."""
-        return self._binary("add", a, b, out)
+    def add(
+        self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a + b, slot by slot; b a ciphertext, plaintext, number or array.
 
-    def subtract(self, a: Ciphertext, b: Operand, *, out: Ciphertext | None = None) -> Ciphertext:
-        """a - b, slot by slot; b a ciphertext, plaintext, number or array of shape (..., slots)."""
-        return self._binary("subtract", a, b, out)
-
-    def multiply(self, a: Ciphertext, b: Operand, *, out: Ciphertext | None = None) -> Ciphertext:
-        """a * b, slot by slot; b a ciphertext, plaintext, number or array of shape (..., slots).
+        Args:
+            a: whose filled slots count: to the others, which are 0, nothing is added.
+            b: an array of shape (..., a.filled), or (..., 1) for one value in all of them.
+            fill: whether an array of fewer values is filled up with zeros.
 
         Raises:
+            MismatchError: when shapes or the numbers of values do not fit, as in NumPy. A message whose slots
+                are all filled, as after a rotation, meets any other.
+        """
+        return self._binary("add", a, b, out, fill)
+
+    def subtract(
+        self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a - b, slot by slot: see `add`."""
+        return self._binary("subtract", a, b, out, fill)
+
+    def multiply(
+        self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
+    ) -> Ciphertext:
+        """a * b, slot by slot: operands and `fill` as of `add`.
+
+        Raises:
+            MismatchError: when shapes or the numbers of values do not fit.
             MissingKeyError: when a product of ciphertexts needs a relinearization key that is not there.
             LevelError: when no level is left.
         """
-        return self._binary("multiply", a, b, out)
+        return self._binary("multiply", a, b, out, fill)
 
     def divide(self, a: Ciphertext, b: complex | ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
-        """CKKS: a / b for a plain number or array b of shape (..., slots)."""
+        """CKKS: a / b for a plain number, or array b of shape (..., a.filled) or (..., 1)."""
         if self._context.params.scheme != "ckks":
             raise TypeError(
                 "BFV and BGV have no division; multiply by an inverse modulo the plaintext modulus"
@@ -231,8 +249,8 @@ class Evaluator(CircuitMethods):
 
     def dot(
         self,
-        a: Sequence[Ciphertext],
-        b: Sequence[Ciphertext] | Sequence[Plaintext | ArrayLike],
+        a: Ciphertext | Sequence[Ciphertext],
+        b: Operand | Sequence[Ciphertext] | Sequence[Plaintext | ArrayLike],
         *,
         out: Ciphertext | None = None,
     ) -> Ciphertext:
@@ -240,8 +258,8 @@ class Evaluator(CircuitMethods):
         ciphertexts are relinearized once, as a sum, which leaves less noise.
 
         Args:
-            a: ciphertexts.
-            b: as many ciphertexts; or as many plaintexts and arrays of shape (..., slots).
+            a: ciphertexts. Of a single one, which is no sequence, the slots are summed: `Ciphertext.dot`.
+            b: as many ciphertexts; or as many plaintexts and arrays of shape (..., a.filled).
 
         Returns:
             A ciphertext of the shape to which all operands broadcast, at the level and scale that products
@@ -253,6 +271,14 @@ class Evaluator(CircuitMethods):
             MissingKeyError: when products of ciphertexts need a relinearization key that is not there.
             LevelError: when no level is left.
         """
+        if isinstance(a, Ciphertext) and a.ndim == 0:
+            return self.matmul(a, cast(Operand, b), out=out)
+        if not isinstance(b, (Sequence, Ciphertext, np.ndarray)):
+            raise TypeError(
+                f"dot: several ciphertexts take as many operands, not {described(b)}; x.dot(y) sums the "
+                f"slots "
+                "of one product"
+            )
         if len(a) != len(b) or len(a) == 0:
             raise _core.ParameterError(
                 f"dot: got {len(a)} and {len(b)} operands; give equally many on both sides, at least one"
@@ -317,14 +343,14 @@ class Evaluator(CircuitMethods):
 
     def rotate(self, a: Ciphertext, steps: int, *, out: Ciphertext | None = None) -> Ciphertext:
         """Slots turned left by `steps`: see `Ciphertext.rotate`."""
-        core = self._native.rotate(native_of("rotate", a), self._context._steps(steps))
-        return self._turned("rotate", core, out, a)
+        core = self._native.rotate(native_of("rotate", a), self._context._steps("rotate", steps))
+        return self._finish("rotate", core, out, a)
 
     def rotate_many(self, a: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
         """Rotations by each of `steps`. Those that have a key of their own share most of the work."""
-        wanted = [self._context._steps(step) for step in steps]
+        wanted = self._context._all_steps("rotate_many", steps)
         cores = self._native.rotate_hoisted(native_of("rotate_many", a), wanted)
-        return [self._turned("rotate_many", core, None, a) for core in cores]
+        return [self._finish("rotate_many", core, None, a) for core in cores]
 
     def rotation_plan(self, a: Ciphertext, steps: int) -> list[int]:
         """The rotations that `rotate(a, steps)` will do with the keys there are.
@@ -332,7 +358,8 @@ class Evaluator(CircuitMethods):
         Raises:
             MissingKeyError: when they do not suffice.
         """
-        return self._native.rotation_plan(self._context._steps(steps), native_of("rotation_plan", a))
+        wanted = self._context._steps("rotation_plan", steps)
+        return self._native.rotation_plan(wanted, native_of("rotation_plan", a))
 
     def conjugate(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """CKKS: the complex conjugate of each slot. Raises MissingKeyError without the key."""
@@ -344,11 +371,33 @@ class Evaluator(CircuitMethods):
         """BFV and BGV: the two rows of N/2 slots exchanged. Raises MissingKeyError without the key."""
         if self._context.params.scheme == "ckks":
             raise TypeError("CKKS slots are one row; conjugate is what the same key does there")
-        return self._turned("swap_rows", self._native.conjugate(native_of("swap_rows", a)), out, a)
+        return self._finish("swap_rows", self._native.conjugate(native_of("swap_rows", a)), out, a)
 
-    def sum(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
-        """Every slot becomes the sum of all slots. Raises MissingKeyError without the keys."""
+    def sum(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
+        """Every slot becomes the sum of the filled slots.
+
+        Slots that fill the ciphertext up do not count. Where they are not known to be 0, as after a function,
+        they are masked, which takes a level of CKKS and, of BFV and BGV, the noise of a plain product.
+
+        Args:
+            a: with BFV and BGV that were rotated, all slots count, since values are in any of them.
+            axis: None, or -1 or `a.ndim`, the axis of the slots; else one of the batch, whose elements are
+                added (`add_many`).
+
+        Raises:
+            MissingKeyError: without the keys.
+            LevelError: when no level is left for a mask.
+            ParameterError: for another axis.
+        """
         native = native_of("sum", a)
+        if axis is not None and (along := self._batch_axis("sum", a, axis)) is not None:
+            return self.add_many(_elements(a, along), out=out)
+        if native.padding == "uniform" and native.filled:
+            core = native.clone()
+            self._with_number("multiply", core, a.filled)
+            return self._finish("sum", core, out, a)
+        if native.padding == "unknown":
+            native = self._masked("sum", a)
         try:
             core = self._native.sum_slots(native)
         except _core.MissingKeyError:
@@ -360,7 +409,48 @@ class Evaluator(CircuitMethods):
                 f"sum: {where}; work by an evaluator, x.to(evaluator), of keys that do: "
                 f"generate_keys(secret_key, sum_slots=True){few}"
             ) from None
-        return self._turned("sum", core, out, a)
+        return self._finish("sum", core, out, a)
+
+    def mean(self, a: Ciphertext, *, axis: int | None = None, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: the mean of the filled slots in each of them, or with an axis of the batch that of its
+        elements, slot by slot. Takes a level; raises as `sum`, and TypeError for BFV and BGV."""
+        native = native_of("mean", a)
+        if self._context.params.scheme != "ckks":
+            raise TypeError(
+                "BFV and BGV have no division: decrypt x.sum() and divide it, or multiply by an inverse "
+                "modulo "
+                "the plaintext modulus"
+            )
+        if axis is not None and (along := self._batch_axis("mean", a, axis)) is not None:
+            return self.multiply(self.sum(a, axis=along), 1 / a.shape[along], out=out)
+        if native.padding == "unknown":
+            return self.sum(self.multiply(a, 1 / a.filled), out=out)  # which masks as well
+        return self.multiply(self.sum(a), 1 / a.filled, out=out)
+
+    def _batch_axis(self, operation: str, a: Ciphertext, axis: int) -> int | None:
+        """The axis of the batch that is named, None for that of the slots. ParameterError for another."""
+        along = as_integer(axis, operation, "axis")
+        if along in (-1, a.ndim):
+            return None
+        if not -a.ndim - 1 <= along < a.ndim:
+            raise _core.ParameterError(
+                f"{operation}: axis {along} of a batch of shape {a.shape}, whose slots are axis {a.ndim}"
+            )
+        return along % (a.ndim + 1)
+
+    def _masked(self, operation: str, a: Ciphertext) -> _core.Ciphertext:
+        """The values with 0 in all other slots."""
+        try:
+            fresh = self._refreshed(a)
+            mask = self._context._codec.number_operand(1, fresh._native, product=True)
+            return self._native.multiply_plain(fresh._native, mask)
+        except _core.LevelError as error:
+            raise _core.LevelError(
+                f"{operation}: slots {a.filled} to {a.slots - 1} fill the ciphertext up and are not known to "
+                f"be "
+                "0, so they are masked, for which no level is left: use parameters of more depth, or "
+                f"hm.circuits.Mask(np.arange({a.slots}) < {a.filled}, params)(x) where there is one"
+            ) from error
 
     def _sums(self, a: _core.Ciphertext) -> bool:
         """Whether the Galois keys suffice for a sum over the slots."""
@@ -376,7 +466,7 @@ class Evaluator(CircuitMethods):
         """CKKS: the same ciphertext read with another number of slots: see `Ciphertext.with_slots`."""
         require_naturals(slots=slots)
         core = _core.with_slots(native_of("with_slots", a), slots)
-        return self._result("with_slots", core, out, (a,), None)
+        return self._finish("with_slots", core, out, a)
 
     def reencrypt(self, a: Ciphertext, key: SwitchingKey) -> Ciphertext:
         """The same message under the secret that `key` ends at. The result is bound to no keys."""
@@ -403,13 +493,16 @@ class Evaluator(CircuitMethods):
 
         Raises:
             DeviceError: when the circuit encrypts, draws randomness or copies from or to the host (encoding
-                an array inside it does: encode before, and use the plaintext).
+                an array inside it does: encode before, and use the plaintext; so do numbers that are added to
+                ciphertexts filled in part, beyond 16 different ones).
         """
         return Graph(self._context._native, lambda core: Ciphertext(core, self), circuit, examples)
 
     # --- How operands are brought together. ---
 
-    def _binary(self, operation: _Operation, a: Ciphertext, b: Operand, out: Ciphertext | None) -> Ciphertext:
+    def _binary(
+        self, operation: _Operation, a: Ciphertext, b: Operand, out: Ciphertext | None, fill: bool = False
+    ) -> Ciphertext:
         if not isinstance(a, Ciphertext):
             raise TypeError(f"{operation}: the first operand must be a Ciphertext, not {type(a).__name__}")
         if isinstance(b, Ciphertext):
@@ -418,16 +511,38 @@ class Evaluator(CircuitMethods):
         if operation == "multiply" and not _is_integer(number):
             a = self._refreshed(a)
         if number is not None:
+            if a._native.filled and self._minds_padding(operation, a._native, number):
+                return self._with_plaintext(operation, a, self._number_operand(operation, a, number), out)
             core = self._copy(operation, a, out)
             self._with_number(operation, core, number)
             return self._finish(operation, core, out, a)
-        return self._with_plaintext(operation, a, b, out)
+        return self._with_plaintext(operation, a, b, out, fill)
+
+    def _minds_padding(self, operation: _Operation, a: _core.Ciphertext, number: complex) -> bool:
+        """Whether an operation with a number is one with the number in the filled slots and 0 in the others:
+        sums, which then keep those 0, and products that take a level, which then make them 0 for nothing."""
+        if operation != "multiply":
+            return number != 0 and a.padding in ("zeros", "values")
+        return a.padding != "zeros" and not self._has_budget and not _is_integer(number)
+
+    def _number_operand(self, operation: _Operation, a: Ciphertext, number: complex) -> Plaintext:
+        if not isinstance(number, int) and not cmath.isfinite(number):
+            raise _core.ParameterError(f"{operation}: the number must be finite")
+        plain = self._context._codec.number_operand(number, a._native, product=operation == "multiply")
+        return Plaintext(plain, self._context)
 
     def _with_ciphertext(
         self, operation: _Operation, a: Ciphertext, b: Ciphertext, out: Ciphertext | None
     ) -> Ciphertext:
         shape = broadcast_shape(operation, a.shape, b.shape)
-        require_slots(operation, a._native, b._native)
+        try:
+            require_slots(operation, a._native, b._native)
+        except _core.MismatchError:
+            if a.context.params == b.context.params:
+                raise
+            raise _core.MismatchError(
+                f"{operation}: the operands belong to {a.context!r} and to {b.context!r}"
+            ) from None
         self._check_out(operation, a, shape, out)
         if a._count != 1 and b._count != 1:
             a, b = spread(a, shape), spread(b, shape)
@@ -450,9 +565,14 @@ class Evaluator(CircuitMethods):
             self._native.add_scalar_inplace(core, -value, -integer)
 
     def _with_plaintext(
-        self, operation: _Operation, a: Ciphertext, b: Plaintext | ArrayLike, out: Ciphertext | None
+        self,
+        operation: _Operation,
+        a: Ciphertext,
+        b: Plaintext | ArrayLike,
+        out: Ciphertext | None,
+        fill: bool = False,
     ) -> Ciphertext:
-        operand = self._plain_operand(a, b, product=operation == "multiply")
+        operand = self._plain_operand(a, b, product=operation == "multiply", fill=fill)
         shape = broadcast_shape(operation, a.shape, operand.shape)
         require_slots(operation, a._native, operand._native)
         self._check_out(operation, a, shape, out)
@@ -468,11 +588,13 @@ class Evaluator(CircuitMethods):
             self._native.subtract_plain_inplace(core, plain)
         return self._finish(operation, core, out, a, operand)
 
-    def _plain_operand(self, a: Ciphertext, b: Plaintext | ArrayLike, *, product: bool = True) -> Plaintext:
+    def _plain_operand(
+        self, a: Ciphertext, b: Plaintext | ArrayLike, *, product: bool = True, fill: bool = False
+    ) -> Plaintext:
         if isinstance(b, Plaintext):
             return b
-        plain, filled = self._context._codec.encode_operand(b, a._native, product=product)
-        return Plaintext(plain, self._context, filled)
+        plain = self._context._codec.encode_operand(b, a._native, product=product, fill=fill)
+        return Plaintext(plain, self._context)
 
     def _check_out(
         self, operation: _Operation, a: Ciphertext, shape: tuple[int, ...], out: Ciphertext | None
@@ -487,11 +609,15 @@ class Evaluator(CircuitMethods):
         native = native_of(operation, a)
         return native if out is a else native.clone()
 
-    def _turned(
-        self, operation: str, core: _core.Ciphertext, out: Ciphertext | None, a: Ciphertext
-    ) -> Ciphertext:
-        """The result of an operation that moves values between slots: any may have one."""
-        return self._result(operation, core, out, (a,), None)
+    def __getattr__(self, name: str) -> NoReturn:
+        """Only for names that there are not."""
+        reason = ": ctx.decrypt(x, secret_key) does, with the secret key" if name == "decrypt" else ""
+        raise AttributeError(f"an Evaluator has no attribute {name!r}{reason}", name=name, obj=self)
+
+
+def _elements(a: Ciphertext, axis: int) -> list[Ciphertext]:
+    """The parts of a batch along one of its axes."""
+    return [a[(slice(None),) * axis + (i,)] for i in range(a.shape[axis])]
 
 
 def _is_integer(number: complex | None) -> bool:

@@ -23,8 +23,8 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], str]] = [
     (lambda x, _: np.array([x, x]), r"np.asarray .*ctx\.decrypt"),
     (lambda x, w: np.dot(x, w), r"np\.dot .*ev\.dot"),
     (lambda x, w: np.dot(w, x), r"np\.dot .*ev\.dot"),
-    (lambda x, w: x @ w, r"matmul .*ev\.dot"),
-    (lambda x, w: w @ x, r"matmul .*ev\.dot"),
+    (lambda x, _: hm.stack([x, x]) @ hm.stack([x, x]), r"matmul .*ev\.dot"),
+    (lambda x, _: x @ np.ones((2, 2, 2)), r"matmul .*ev\.dot"),
     (lambda x, w: np.einsum("i,i", x, w), r"np\.einsum .*ev\.dot"),
     (lambda x, _: np.sum(x), r"np\.sum .*x\.sum\(\)"),
     (lambda x, w: np.add.outer(w, x), r"np\.add\.outer takes no Ciphertext"),
@@ -98,3 +98,106 @@ def test_plaintexts_are_no_arrays_either(party: Any) -> None:
             TypeError, match=r"takes no Plaintext: add it to a ciphertext|unsupported operand"
         ):
             call()
+
+
+# --- What Python and arrays have, and ciphertexts do not: each names the call to make. ---
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_no_truth_value(party: Any, batch: tuple[int, ...]) -> None:
+    x = party.ev.encrypt(np.ones((*batch, 4), int))
+    with pytest.raises(ValueError, match="truth value of a ciphertext is encrypted"):
+        bool(x)
+    with pytest.raises(ValueError, match="truth value"):
+        assert not x
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: abs(x), r"hm\.circuits\.maximum\(largest=\.\.\.\)\(x, -x\)"),
+        (lambda x: x > 1, r"hm\.circuits\.compare.*hm\.circuits\.maximum"),
+        (lambda x: x <= x, r"hm\.circuits\.compare"),
+        (lambda x: np.arange(4) < x, r"hm\.circuits\.compare"),
+        (lambda x: max(x, x), r"hm\.circuits\.maximum"),
+        (lambda x: 1 / x, r"hm\.circuits\.inverse"),
+        (lambda x: np.ones(4) / x, r"hm\.circuits\.inverse"),
+        (lambda x: np.max(x), r"hm\.circuits\.maximum"),
+        (lambda x: np.abs(x), r"hm\.circuits\.maximum"),
+        (lambda x: np.mean(x), r"x\.mean\(\)"),
+        (lambda x: np.var(x), r"x - x\.mean\(\)"),
+        (lambda x: x.rotate(1.5), "rotate takes an integer as steps, not float"),
+        (lambda x: x.rotate("1"), "rotate takes an integer as steps, not the str '1'"),
+        (lambda x: x.rotate_many(3), r"rotate_many takes a sequence of steps, like \[3\], not int"),
+        (lambda x: x.sum(axis=0.5), "sum takes an integer as axis"),
+        (lambda x: x.evaluator.dot([x], 3), "dot: several ciphertexts take as many operands, not int"),
+    ],
+)
+def test_operators_that_are_not_there_name_what_is(ckks: Any, call: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call(ckks.ev.encrypt(np.ones(4)))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("max", r"hm\.circuits\.maximum"),
+        ("T", "LinearTransform"),
+        ("std", r"x\.mean\(\)"),
+        ("decrypt", r"ctx\.decrypt\(x, secret_key\)"),
+        ("argmax", "decrypt and compare"),
+        ("nonsense", "^a Ciphertext has no attribute 'nonsense'$"),
+    ],
+)
+def test_attributes_that_are_not_there_name_what_is(ckks: Any, name: str, message: str) -> None:
+    x = ckks.ev.encrypt(np.ones(4))
+    assert not hasattr(x, name)
+    with pytest.raises(AttributeError, match=message):
+        getattr(x, name)
+
+
+def test_evaluators_do_not_decrypt(ckks: Any) -> None:
+    with pytest.raises(AttributeError, match=r"ctx\.decrypt\(x, secret_key\) does"):
+        ckks.ev.decrypt  # noqa: B018
+
+
+def test_integers_have_no_mean(integers: Any) -> None:
+    x = integers.ev.encrypt([[1, 2, 3], [4, 5, 6]])
+    with pytest.raises(TypeError, match=r"decrypt x\.sum\(\) and divide it"):
+        x.mean()
+    integers.check(x.sum(axis=0), np.array([5, 7, 9]))
+
+
+def test_tables_are_refused(party: Any) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6]})
+    for call in (party.ev.encrypt, party.ev.encode, lambda table: party.ctx.encrypt(table, party.sk)):
+        with pytest.raises(TypeError, match=r"a table is no array.*frame\.to_numpy\(\)\.T"):
+            call(frame)
+    party.check(party.ev.encrypt(frame.to_numpy().T), frame.to_numpy().T)
+    party.check(party.ev.encrypt(frame["a"]), frame["a"].to_numpy())
+
+
+def test_rotations_take_integers(ckks: Any) -> None:
+    with pytest.raises(TypeError, match="takes a sequence of steps"):
+        ckks.ctx.generate_keys(ckks.sk, rotations=3)
+    with pytest.raises(TypeError, match="takes an integer as steps, not float"):
+        ckks.ctx.generate_keys(ckks.sk, rotations=[1.5])
+    with pytest.raises(TypeError, match="rotations_for_sum takes parameters and a number of slots, not int"):
+        hm.rotations_for_sum(1024)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="rotations_needed takes a sequence of steps"):
+        hm.rotations_needed(ckks.ctx.params, 3)  # type: ignore[arg-type]
+
+
+def test_dir_has_the_public_names() -> None:
+    assert set(dir(hm)) == set(hm.__all__)
+    assert "Client" in dir(hm)
+
+
+def test_missing_keys_name_plans_first(ckks: Any) -> None:
+    matrix = np.random.default_rng(1).uniform(-1, 1, (64, 64))
+    ev = ckks.ctx.bind(ckks.ctx.generate_keys(ckks.sk))
+    x = ev.encrypt(np.ones(64))
+    with pytest.raises(hm.errors.MissingKeyError, match=r"plan=transform .*\(\d+ in all\)$"):
+        x @ matrix
+    with pytest.raises(hm.errors.MissingKeyError, match=r"plan=circuit or rotations=\[3\] of generate_keys"):
+        x.rotate(3)

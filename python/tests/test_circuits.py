@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_refused(client, params):
     with pytest.raises(hm.errors.MismatchError, match="slots"):
         plan(ev.encrypt(np.ones(2 * SLOTS)))
     with pytest.raises(TypeError, match="two axes"):
-        e @ np.ones(SLOTS)
+        e @ np.ones((2, SLOTS, 2))
     with pytest.raises(hm.errors.ParameterError, match="two axes"):
         hm.circuits.LinearTransform(np.ones(3), params)
     with pytest.raises(hm.errors.ParameterError, match="zero"):

@@ -196,9 +196,9 @@ def test_complex_slots(ckks: Any) -> None:
     a = ckks.values(2, SLOTS) + 1j * ckks.values(2, SLOTS, seed=2)
     x = ckks.ev.encrypt(a)
     y = (x * (1 - 2j) + 1j).conjugate()
-    found = ckks.ctx.decrypt(y, ckks.sk, dtype=complex)
-    np.testing.assert_allclose(found, np.conj(a * (1 - 2j) + 1j), rtol=0, atol=2**-18)
-    real = ckks.decrypt(x)
+    for found in (ckks.decrypt(y), ckks.ctx.decrypt(y, ckks.sk, dtype=complex)):
+        np.testing.assert_allclose(found, np.conj(a * (1 - 2j) + 1j), rtol=0, atol=2**-18)
+    real = ckks.ctx.decrypt(x, ckks.sk, dtype=float)
     assert real.dtype == np.float64
     np.testing.assert_allclose(real, a.real, rtol=0, atol=2**-18)
 
@@ -315,16 +315,28 @@ def test_operands_of_other_slots_are_refused(party: Any) -> None:
         for p, q in ((x, y), (y, x)):
             with pytest.raises(hm.errors.MismatchError, match=f"{operation}: operands of 16 and 8 slots"):
                 apply(p, q)
-    # An array is filled with zeros, as it is when it is encrypted.
-    party.check(x + b, a + padded)
-    party.check(x * b, a * padded)
-    party.check(party.ev.dot([x], [b]), a * padded)
-    # A single slot is no mismatch: CKKS has its value in every slot, BFV and BGV in the first alone.
+    # An array is filled with zeros only where that is said.
+    party.check(party.ev.add(x, b, fill=True), a + padded)
+    party.check(party.ev.multiply(x, b, fill=True), a * padded)
+    with pytest.raises(hm.errors.MismatchError, match="8 values and a ciphertext of 16"):
+        party.ev.dot([x], [b])
+    # A single slot is no mismatch with CKKS, which has it in every slot; BFV and BGV in the first alone.
     one = party.values(1, seed=3)
-    spread = np.append(one, np.zeros(15, dtype=one.dtype)) if party.exact else one
     for single in (party.ev.encrypt(one), party.ev.encode(one)):
-        party.check(x + single, a + spread)
-        party.check(x * single, a * spread)
+        if party.exact:
+            with pytest.raises(hm.errors.MismatchError, match="operands of 16 and 1 slots"):
+                x + single
+        else:
+            party.check(x + single, a + one)
+            party.check(x * single, a * one)
+
+
+def test_operands_of_other_schemes_are_told_before_their_slots(parties: Any) -> None:
+    x, y = parties("ckks").ev.encrypt(np.ones(16)), parties("bfv").ev.encrypt(np.arange(5))
+    with pytest.raises(
+        hm.errors.MismatchError, match=r"belong to <Context of <ckks.* and to <Context of <bfv"
+    ):
+        x + y
 
 
 def test_polynomials_of_other_lengths_add(integers: Any) -> None:

@@ -79,6 +79,25 @@ void add_parameters(Fields& fields, Reader& reader) {
   fields.emplace_back("security", rlwe::name(parameters.security()));
 }
 
+void add_filling(Fields& fields, const rlwe::Metadata& meta) {
+  if (meta.filled != 0) fields.emplace_back("filled", std::to_string(meta.filled));
+  switch (meta.padding) {
+    case rlwe::Padding::zeros:
+      if (meta.filled != 0) fields.emplace_back("padding", "zeros");
+      break;
+    case rlwe::Padding::unknown:
+      fields.emplace_back("padding", "not known to be zeros");
+      break;
+    case rlwe::Padding::values:
+      fields.emplace_back("padding", "rotated values");
+      break;
+    case rlwe::Padding::uniform:
+      fields.emplace_back("padding", "one value in all slots");
+      break;
+  }
+  if (meta.is_complex) fields.emplace_back("type", "complex");
+}
+
 void add_message(Fields& fields, Reader& reader, bool encrypted) {
   const Payload payload = read_fields(reader.next(message_tag));
   const auto message = MessageFields::read(payload.bytes(), reader.header().version);
@@ -88,6 +107,7 @@ void add_message(Fields& fields, Reader& reader, bool encrypted) {
   fields.emplace_back("level", std::to_string(meta.level));
   fields.emplace_back("encoding", meta.encoding == rlwe::Encoding::slots ? "slots" : "coefficients");
   fields.emplace_back("values", std::to_string(meta.slots));
+  add_filling(fields, meta);
   if (message.scheme == rlwe::Scheme::ckks) {
     fields.emplace_back("scale", power_of_two(std::log2(meta.scale)));
     fields.emplace_back("noise-scale degree", std::to_string(meta.noise_scale_degree));

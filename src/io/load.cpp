@@ -33,6 +33,14 @@ Fields next_fields(Reader& reader, Tag tag, const rlwe::Context& context) {
   return fields;
 }
 
+MessageFields next_message(Reader& reader, const rlwe::Context& context) {
+  auto fields = next_fields<MessageFields>(reader, message_tag, context);
+  if (context.scheme() != rlwe::Scheme::ckks) {
+    fields.meta.filled = rlwe::filled_slots(fields.meta, context.degree());
+  }
+  return fields;
+}
+
 // Every object has one encoding: what version 1 can express is not written in version 2.
 template <typename Object>
 void require_version(const Reader& reader, const Object& object) {
@@ -124,7 +132,7 @@ rlwe::Parameters load_parameters(std::span<const std::byte> file) {
 
 rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const std::byte> file) {
   Reader reader = open(*context, file, Kind::plaintext);
-  auto fields = next_fields<MessageFields>(reader, message_tag, *context);
+  auto fields = next_message(reader, *context);
   if (fields.seed) {
     throw FormatError("a plaintext with a seed");
   }
@@ -142,7 +150,7 @@ rlwe::Plaintext load_plaintext(const ContextPointer& context, std::span<const st
 
 rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const std::byte> file) {
   Reader reader = open(*context, file, Kind::ciphertext);
-  auto fields = next_fields<MessageFields>(reader, message_tag, *context);
+  auto fields = next_message(reader, *context);
   ExpectedResidues expected{context->base(fields.meta.level), poly::Form::evaluation,
                             rlwe::batch_count(fields.meta.batch), std::nullopt};
   if (fields.seed) {

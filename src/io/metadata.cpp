@@ -76,13 +76,41 @@ void check_level(std::size_t level, const rlwe::Parameters& parameters) {
   }
 }
 
+// Whether there are slots for the padding that an object says it has.
+bool has_padding_that_fits(const rlwe::Metadata& meta) {
+  return meta.filled != 0 || meta.padding == rlwe::Padding::zeros || meta.padding == rlwe::Padding::uniform;
+}
+
+void read_filling(runtime::ByteReader& in, MessageFields& fields) {
+  rlwe::Metadata& meta = fields.meta;
+  meta.filled = in.u64();
+  const std::uint8_t padding = in.u8();
+  meta.is_complex = in.boolean();
+  const bool ckks = fields.scheme == rlwe::Scheme::ckks;
+  const bool in_slots = meta.encoding == rlwe::Encoding::slots;
+  if (padding > static_cast<std::uint8_t>(rlwe::Padding::uniform) ||
+      (ckks && padding == static_cast<std::uint8_t>(rlwe::Padding::values))) {
+    in.fail("slots filled up in way " + std::to_string(padding));
+  }
+  meta.padding = static_cast<rlwe::Padding>(padding);
+  const bool fits = meta.filled == 0 || (ckks && meta.filled < meta.slots);
+  if (!fits || (meta.is_complex && !ckks) || (!in_slots && meta.padding != rlwe::Padding::zeros) ||
+      (ckks && !has_padding_that_fits(meta))) {
+    in.fail(std::to_string(meta.filled) + " filled slots of " + std::to_string(meta.slots) +
+            ", which their padding or encoding does not allow");
+  }
+}
+
 }  // namespace
 
 std::uint16_t MessageFields::version() const {
   const int most = scheme == rlwe::Scheme::ckks ? 2 : 1;
   const bool known =
       meta.noise_scale_degree >= 1 && meta.noise_scale_degree <= most && std::isinf(meta.largest);
-  return known ? first_format : second_format;
+  // BFV and BGV tell filled slots by the number of values.
+  const bool has_filling = (scheme == rlwe::Scheme::ckks && meta.filled != 0) ||
+                           meta.padding != rlwe::Padding::zeros || meta.is_complex;
+  return has_filling ? third_format : known ? first_format : second_format;
 }
 
 void MessageFields::write(runtime::ByteWriter& out, std::uint16_t version) const {
@@ -98,6 +126,11 @@ void MessageFields::write(runtime::ByteWriter& out, std::uint16_t version) const
   const std::vector<std::uint64_t> batch(meta.batch.begin(), meta.batch.end());
   out.u64s(batch);
   if (version > first_format) out.f64(meta.largest);
+  if (version > second_format) {
+    out.u64(scheme == rlwe::Scheme::ckks ? meta.filled : 0);
+    out.u8(static_cast<std::uint8_t>(meta.padding));
+    out.boolean(meta.is_complex);
+  }
 }
 
 MessageFields MessageFields::read(std::span<const std::byte> section, std::uint16_t version) {
@@ -144,6 +177,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
       in.fail("values of at most " + std::to_string(fields.meta.largest));
     }
   }
+  if (version > second_format) read_filling(in, fields);
   if (fields.version() > version) {
     in.fail("a noise-scale degree of " + std::to_string(fields.meta.noise_scale_degree) +
             ", which is written in another version of the format than " + std::to_string(version));
@@ -170,6 +204,12 @@ void MessageFields::check(const rlwe::Parameters& parameters) const {
                                       std::gcd(meta.correction, parameters.plain_modulus()) != 1)) {
     throw FormatError("the correction factor " + std::to_string(meta.correction) + " is no unit modulo " +
                       std::to_string(parameters.plain_modulus()));
+  }
+  rlwe::Metadata whole = meta;
+  if (scheme != rlwe::Scheme::ckks) whole.filled = rlwe::filled_slots(meta, parameters.degree());
+  if (!has_padding_that_fits(whole)) {
+    throw FormatError("the object says what fills it up, but all of its " + std::to_string(meta.slots) +
+                      " slots hold values");
   }
 }
 

@@ -34,7 +34,8 @@ struct MessageFields {
   [[nodiscard]] std::uint16_t version() const;
   void write(runtime::ByteWriter& out, std::uint16_t version) const;
   static MessageFields read(std::span<const std::byte> section, std::uint16_t version);
-  /// Against the parameters of the context that it is loaded into.
+  /// Against the parameters of the context that it is loaded into. BFV and BGV: the file leaves out how many
+  /// slots are filled, which follows from the number of values.
   void check(const rlwe::Parameters& parameters) const;
 };
 

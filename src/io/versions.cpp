@@ -16,7 +16,8 @@ std::uint16_t version_of(const rlwe::Context& context, const rlwe::Metadata& met
 }  // namespace
 
 std::uint16_t version_of(const rlwe::Plaintext& plaintext) {
-  return plaintext.poly.is_whole() ? version_of(*plaintext.context, plaintext.meta) : second_format;
+  const std::uint16_t least = plaintext.poly.is_whole() ? first_format : second_format;
+  return std::max(least, version_of(*plaintext.context, plaintext.meta));
 }
 
 std::uint16_t version_of(const rlwe::Ciphertext& ciphertext) {

@@ -8,9 +8,9 @@
 
 namespace hemera::io {
 
-/// Periods that are stored once need version 2, and so may the metadata.
+/// Periods that are stored once need version 2; the metadata may need version 2 or 3.
 std::uint16_t version_of(const rlwe::Plaintext& plaintext);
-/// The metadata may need version 2.
+/// The metadata may need version 2 or 3.
 std::uint16_t version_of(const rlwe::Ciphertext& ciphertext);
 /// Secrets that are not ternary need version 2.
 std::uint16_t version_of(const rlwe::SecretKey& key);

@@ -19,6 +19,10 @@ std::string difference(const Ciphertext& example, const Ciphertext& given) {
   if (b.slots != a.slots || b.encoding != a.encoding) {
     return "it holds other numbers of values, or is encoded differently";
   }
+  const bool is_padded_alike = a.padding == b.padding || a.padding == Padding::unknown;
+  if (b.filled != a.filled || !is_padded_alike || b.is_complex != a.is_complex) {
+    return "other slots of it are filled, or its values are of another type";
+  }
   if (b.largest > a.largest) {
     return "its values may be as large as " + std::to_string(b.largest) + " and not at most " +
            std::to_string(a.largest);

@@ -47,6 +47,7 @@ Ciphertext join(const std::vector<const Ciphertext*>& parts, BatchShape shape, c
     require_joinable(*parts.front(), *part, operation);
     meta.noise_log2 = std::max(meta.noise_log2, part->meta.noise_log2);
     meta.largest = std::max(meta.largest, part->meta.largest);
+    join_filling(meta, meta, part->meta, false);
   }
   Ciphertext out = make_ciphertext(parts.front()->context, std::move(meta), parts.front()->size());
   std::size_t first = 0;

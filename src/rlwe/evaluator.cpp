@@ -41,6 +41,8 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
   meta.batch = broadcast(a.meta.batch, b.meta.batch, subtract ? "subtract" : "add");
   meta.slots = std::max(a.meta.slots, b.meta.slots);
   meta.largest = a.meta.largest + b.meta.largest;
+  join_filling(meta, a.meta, b.meta, false);
+  if (traits(context.scheme()).two_rows) meta.filled = filled_slots(meta, context.degree());
   meta.noise_log2 = sum_noise_log2(context, a.meta.noise_log2, b.meta.noise_log2);
   const std::size_t common = std::min(a.size(), b.size());
   const std::size_t rest = std::max(a.size(), b.size()) - common;
@@ -103,7 +105,18 @@ std::string missing_key_way_out(const EvaluationKeys& keys) {
     return ", but there are no evaluation keys here; use the evaluator that has them (Python: "
            "x.to(evaluator))";
   }
-  return ", which these keys do not have; ask for what you need when generating keys";
+  return ", which these keys do not have; make them with the others (Python: generate_keys(secret_key, "
+         "plan=circuit) makes all that a circuit needs)";
+}
+
+// After an automorphism of slots that are not all alike, values are where the padding was.
+void mark_turned(Metadata& meta, bool two_rows) {
+  if (meta.padding == Padding::uniform || meta.filled == 0) return;
+  if (two_rows) {
+    meta.padding = Padding::values;
+  } else {
+    count_all(meta);
+  }
 }
 
 std::int64_t wrap(std::int64_t steps, std::int64_t period) { return ((steps % period) + period) % period; }
@@ -310,6 +323,8 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
     meta.batch = broadcast(meta.batch, product.meta.batch, operation);
     meta.slots = std::max(meta.slots, product.meta.slots);
     meta.largest += product.meta.largest;
+    join_filling(meta, meta, product.meta, false);
+    if (traits(context_->scheme()).two_rows) meta.filled = filled_slots(meta, context_->degree());
     meta.noise_log2 = sum_noise_log2(*context_, meta.noise_log2, product.meta.noise_log2);
   }
   return sum_products(products, std::move(meta), key);
@@ -492,8 +507,8 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
     if (!has(step)) missing += (missing.empty() ? "" : ", ") + std::to_string(step);
   }
   throw MissingKeyError("rotation by " + std::to_string(steps) +
-                        " needs a key of its own, or the keys of rotations " + missing +
-                        missing_key_way_out(keys_));
+                        " needs its key (Python: plan=circuit or rotations=[" + std::to_string(steps) +
+                        "] of generate_keys), or those of rotations " + missing + missing_key_way_out(keys_));
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {
@@ -509,6 +524,7 @@ Ciphertext Evaluator::rotate(const Ciphertext& a, std::int64_t steps) const {
     result = apply_galois(*current, element, galois_key(element, step, current->meta.level));
     current = &result;
   }
+  mark_turned(result.meta, traits(context_->scheme()).two_rows);
   return result;
 }
 
@@ -533,7 +549,10 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a,
     }
   }
   auto rotated = apply_galois_hoisted(source, elements, keys);
-  for (std::size_t i = 0; i < hoisted.size(); ++i) results[hoisted[i]] = std::move(rotated[i]);
+  for (std::size_t i = 0; i < hoisted.size(); ++i) {
+    mark_turned(rotated[i].meta, traits(context_->scheme()).two_rows);
+    results[hoisted[i]] = std::move(rotated[i]);
+  }
   return results;
 }
 
@@ -544,7 +563,10 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
   }
   Ciphertext storage;
   const std::uint64_t element = context_->conjugation_element();
-  return apply_galois(at_size_two(a, storage), element, galois_key(element, 0, a.meta.level));
+  Ciphertext result = apply_galois(at_size_two(a, storage), element, galois_key(element, 0, a.meta.level));
+  const bool two_rows = traits(context_->scheme()).two_rows;
+  if (two_rows) mark_turned(result.meta, two_rows);
+  return result;
 }
 
 Ciphertext Evaluator::sum_slots(const Ciphertext& a) const {
@@ -556,6 +578,8 @@ Ciphertext Evaluator::sum_slots(const Ciphertext& a) const {
     add_inplace(sum, rotate(sum, static_cast<std::int64_t>(step)));
   }
   if (traits(context_->scheme()).two_rows) add_inplace(sum, conjugate(sum));
+  sum.meta.filled = a.meta.filled;
+  sum.meta.padding = Padding::uniform;
   return sum;
 }
 

@@ -1,5 +1,6 @@
 #include "hemera/rlwe/metadata.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -23,6 +24,70 @@ std::string to_text(const BatchShape& shape) {
 
 // 0 times an unknown bound is 0.
 double largest_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+
+namespace {
+
+// Whether all slots of the other operand meet one value.
+bool is_uniform(const Metadata& a, const Metadata& other) {
+  return a.padding == Padding::uniform || (a.slots == 1 && other.slots > 1);
+}
+
+std::size_t joined_count(const Metadata& a, const Metadata& b) {
+  return a.filled == 0 || b.filled == 0 ? 0 : std::max(a.filled, b.filled);
+}
+
+Padding joined_padding(Padding a, Padding b, bool is_product) {
+  const bool any_zeros = a == Padding::zeros || b == Padding::zeros;
+  if (is_product ? any_zeros : a == Padding::zeros && b == Padding::zeros) return Padding::zeros;
+  return a == Padding::values || b == Padding::values ? Padding::values : Padding::unknown;
+}
+
+}  // namespace
+
+void count_all(Metadata& meta) {
+  meta.filled = 0;
+  if (meta.padding != Padding::uniform) meta.padding = Padding::zeros;
+}
+
+void copy_filling(Metadata& to, const Metadata& from) {
+  to.filled = from.filled;
+  to.padding = from.padding;
+  to.is_complex = from.is_complex;
+}
+
+std::size_t filled_slots(const Metadata& meta, std::size_t degree) {
+  return meta.encoding == Encoding::slots && meta.slots < degree ? meta.slots : 0;
+}
+
+Padding no_longer_zeros(const Metadata& a) {
+  return a.filled != 0 && a.padding == Padding::zeros ? Padding::unknown : a.padding;
+}
+
+void join_filling(Metadata& result, const Metadata& a, const Metadata& b, bool is_product) {
+  // `result` may be one of the operands.
+  const bool is_complex = a.is_complex || b.is_complex;
+  std::size_t filled = 0;
+  Padding padding = Padding::zeros;
+  const bool uniform_a = is_uniform(a, b), uniform_b = is_uniform(b, a);
+  if (uniform_a && uniform_b) {
+    filled = a.filled == 0 || b.filled == 0 ? a.filled + b.filled : std::min(a.filled, b.filled);
+    padding = Padding::uniform;
+  } else if (uniform_a || uniform_b) {
+    const Metadata& other = uniform_a ? b : a;
+    filled = other.filled;
+    padding = is_product ? other.padding : no_longer_zeros(other);
+  } else if (a.filled != 0 && b.filled != 0) {
+    filled = joined_count(a, b);
+    padding = joined_padding(a.padding, b.padding, is_product);
+  } else if (is_product && (a.filled != 0 || b.filled != 0)) {
+    // Zeros stay zeros; anything else counts like the values that it meets.
+    const Metadata& part = a.filled != 0 ? a : b;
+    if (part.padding == Padding::zeros) filled = part.filled;
+  }
+  result.filled = filled;
+  result.padding = padding;
+  result.is_complex = is_complex;
+}
 
 BatchShape broadcast(const BatchShape& a, const BatchShape& b, const char* operation) {
   if (a == b || batch_count(b) == 1) return a.size() >= b.size() || batch_count(a) != 1 ? a : b;

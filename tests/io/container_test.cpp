@@ -219,8 +219,8 @@ TEST(Container, MessagesTellWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(with(0, 'P', false).find("not a Hemera file"), std::string::npos);
   EXPECT_NE(with(20, 0x55, false).find("header is damaged"), std::string::npos);
-  EXPECT_NE(with(8, 3, true).find("format version 3"), std::string::npos);
-  EXPECT_NE(with(8, 3, true).find("newer Hemera"), std::string::npos);
+  EXPECT_NE(with(8, 4, true).find("format version 4"), std::string::npos);
+  EXPECT_NE(with(8, 4, true).find("newer Hemera"), std::string::npos);
   EXPECT_NE(with(8, 0, true).find("format version 0"), std::string::npos);
   EXPECT_NE(with(10, 99, true).find("unknown kind of object, 99"), std::string::npos);
   const auto next_kind = static_cast<unsigned>(last_kind) + 1;

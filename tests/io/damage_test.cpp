@@ -194,6 +194,35 @@ TEST_P(FirstFormatFields, OutOfRangeAreFormatErrors) {
                             {14, 8, 2049, "not below 2N"}});
 }
 
+// Offsets are those of version 3: in META without a seed and with a single object the filled slots are at 52,
+// the padding at 60 and the type at 61.
+class ThirdFormatFields : public DamageTest {};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, ThirdFormatFields,
+                         testing::Values(test::FormatCase{Scheme::bfv, third_format},
+                                         test::FormatCase{Scheme::bgv, third_format},
+                                         test::FormatCase{Scheme::ckks, third_format}),
+                         [](const auto& tested) { return test::name(tested.param); });
+
+TEST_P(ThirdFormatFields, OutOfRangeAreFormatErrors) {
+  const auto files = test::sample_files(samples_);
+  const bool ckks = GetParam().scheme == Scheme::ckks;
+  std::vector<BadField> fields = {{60, 1, 4, "filled up in way 4"},
+                                  {61, 1, 2, "yes-or-no"},
+                                  {52, 8, ~std::uint64_t{0}, "does not allow"}};
+  if (ckks) {
+    fields.insert(
+        fields.end(),
+        {{52, 8, 512, "does not allow"}, {52, 8, 0, "does not allow"}, {60, 1, 2, "filled up in way 2"}});
+  } else {
+    fields.insert(fields.end(), {{52, 8, 1000, "does not allow"},
+                                 {61, 1, 1, "does not allow"},
+                                 {60, 1, 0, "belongs into version 2"},
+                                 {24, 8, 1024, "all of its 1024 slots hold values"}});
+  }
+  expect_refused(files[2], fields);
+}
+
 // The primes of a public key: a list from byte 1 on, of which each is one of the parameters' and stands once.
 TEST_P(DamageTest, PrimesOfAPublicKeyAreThoseOfTheParametersAndDistinct) {
   if (GetParam().version == first_format) return;  // they are not in the file

@@ -42,6 +42,9 @@ void expect_equal(const rlwe::Metadata& a, const rlwe::Metadata& b) {
   EXPECT_EQ(a.encoding, b.encoding);
   EXPECT_EQ(a.noise_log2, b.noise_log2);
   EXPECT_EQ(a.largest, b.largest);
+  EXPECT_EQ(a.filled, b.filled);
+  EXPECT_EQ(a.padding, b.padding);
+  EXPECT_EQ(a.is_complex, b.is_complex);
 }
 
 void expect_equal(const poly::Poly& a, const rlwe::Context& of_a, const poly::Poly& b,
@@ -347,7 +350,9 @@ TEST_P(ObjectsTest, BatchesHaveNoMoreAxesThanArrayLibraries) {
   auto file = save(ciphertext);
   const std::size_t first = Header::bytes + Section::header_bytes;
   const std::size_t bytes = test::load(file, Header::bytes + 8, 8);
-  const std::size_t after = GetParam().version == first_format ? 0 : sizeof(double);
+  // The declared largest value; filled slots, padding and type.
+  const std::size_t after = (GetParam().version == first_format ? 0 : sizeof(double)) +
+                            (GetParam().version == third_format ? sizeof(std::uint64_t) + 2 : 0);
   const std::size_t end = first + bytes - after;
   test::store(file, end - 8 * rlwe::most_batch_axes - 4, rlwe::most_batch_axes + 1, 4);
   file.insert(file.begin() + static_cast<std::ptrdiff_t>(end), {std::byte{1}, {}, {}, {}, {}, {}, {}, {}});
@@ -455,7 +460,7 @@ TEST_P(ObjectsTest, DescriptionsNeedNoContext) {
   for (const auto& sample : test::sample_files(samples_)) {
     const Description description = describe(sample.file);
     EXPECT_EQ(description.kind, sample.name == "seeded ciphertext" ? "ciphertext" : sample.name);
-    EXPECT_EQ(description.version, GetParam().version) << sample.name;
+    EXPECT_EQ(description.version, test::version_of(GetParam(), sample.name)) << sample.name;
     EXPECT_EQ(description.fingerprint, runtime::to_hex(samples_.context->parameters().fingerprint()));
     EXPECT_EQ(description.bytes, sample.file.size());
     EXPECT_EQ(field(description, "scheme"), rlwe::name(GetParam().scheme)) << sample.name;

@@ -34,6 +34,7 @@ Samples make_samples(const std::shared_ptr<const rlwe::Context>& context) {
   rlwe::Metadata meta;
   meta.level = context->parameters().highest_user_level();
   meta.slots = ckks ? 512 : 1000;
+  meta.filled = ckks ? 0 : meta.slots;
   meta.scale = ckks ? context->parameters().scale() : 1;
   meta.correction = context->scheme() == Scheme::bgv ? 77 : 1;
   // The bound is that of a message's encryption, which loading does not lift.
@@ -47,6 +48,7 @@ Samples make_samples(const std::shared_ptr<const rlwe::Context>& context) {
   samples.seeded = with_bound(rlwe::encrypt_zero(samples.secret, meta));
   meta.batch = {2};
   meta.encoding = ckks ? rlwe::Encoding::slots : rlwe::Encoding::coefficients;
+  meta.filled = 0;
   samples.plaintext.context = context;
   samples.plaintext.meta = meta;
   samples.plaintext.poly = context->make_poly(2, 1, ckks ? context->base(0) : context->plain_base(),
@@ -98,16 +100,35 @@ Samples make_second_format_samples(const std::shared_ptr<const rlwe::Context>& c
   return samples;
 }
 
+Samples make_third_format_samples(const std::shared_ptr<const rlwe::Context>& context) {
+  Samples samples = make_second_format_samples(context);
+  const bool ckks = context->scheme() == Scheme::ckks;
+  // The number of values says how many slots of BFV and BGV are filled. Coefficients have no padding.
+  if (ckks) samples.ciphertext.meta.filled = 300;
+  samples.ciphertext.meta.padding = rlwe::Padding::unknown;
+  samples.seeded.meta.padding = rlwe::Padding::uniform;
+  samples.seeded.meta.is_complex = ckks;
+  if (ckks) samples.plaintext.meta.filled = 511;
+  return samples;
+}
+
+std::uint16_t version_of(const FormatCase& tested, const std::string& sample) {
+  const bool is_message = sample.find("ciphertext") != std::string::npos || sample == "plaintext";
+  const bool has_padding = tested.scheme == Scheme::ckks || sample != "plaintext";
+  return is_message && has_padding ? tested.version : std::min(tested.version, second_format);
+}
+
 std::vector<FormatCase> format_cases() {
   std::vector<FormatCase> cases;
-  for (const std::uint16_t version : {first_format, second_format}) {
+  for (const std::uint16_t version : {first_format, second_format, third_format}) {
     for (const Scheme scheme : {Scheme::bfv, Scheme::bgv, Scheme::ckks}) cases.push_back({scheme, version});
   }
   return cases;
 }
 
 std::string name(const FormatCase& tested) {
-  return rlwe::name(tested.scheme) + (tested.version == first_format ? "" : "InVersion2");
+  return rlwe::name(tested.scheme) +
+         (tested.version == first_format ? "" : "InVersion" + std::to_string(tested.version));
 }
 
 std::shared_ptr<const rlwe::Context> context_of(const FormatCase& tested, int bits) {
@@ -117,7 +138,9 @@ std::shared_ptr<const rlwe::Context> context_of(const FormatCase& tested, int bi
 
 Samples make_samples(const FormatCase& tested, int bits) {
   const auto context = context_of(tested, bits);
-  return tested.version == first_format ? make_samples(context) : make_second_format_samples(context);
+  if (tested.version == first_format) return make_samples(context);
+  return tested.version == second_format ? make_second_format_samples(context)
+                                         : make_third_format_samples(context);
 }
 
 std::vector<SampleFile> sample_files(const Samples& samples, const SaveOptions& options) {

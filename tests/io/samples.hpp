@@ -30,6 +30,9 @@ Samples make_samples(const std::shared_ptr<const rlwe::Context>& context);
 /// Objects that only version 2 of the format can express, of a context of second_format_parameters.
 Samples make_second_format_samples(const std::shared_ptr<const rlwe::Context>& context);
 
+/// The same with messages that only version 3 can express: filled slots, padding and type.
+Samples make_third_format_samples(const std::shared_ptr<const rlwe::Context>& context);
+
 /// A scheme, and the version of the format that its samples need.
 struct FormatCase {
   rlwe::Scheme scheme;
@@ -38,6 +41,8 @@ struct FormatCase {
 /// Every scheme in every version, and their names: "BFV", "BFVInVersion2", ...
 std::vector<FormatCase> format_cases();
 std::string name(const FormatCase& tested);
+/// The version that the file of this sample has: version 3 is of messages alone.
+std::uint16_t version_of(const FormatCase& tested, const std::string& sample);
 /// A new context with primes of `bits` bits, and its samples.
 std::shared_ptr<const rlwe::Context> context_of(const FormatCase& tested, int bits);
 Samples make_samples(const FormatCase& tested, int bits);

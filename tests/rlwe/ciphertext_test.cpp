@@ -115,7 +115,74 @@ TEST_F(CiphertextTest, CapturedInputsTakeWhatIsLikeTheExample) {
             "it holds other numbers of values, or is encoded differently");
   EXPECT_EQ(changed([](Metadata& meta) { meta.noise_log2 += 1; }).substr(0, 21), "its noise may be 2^5.");
   EXPECT_EQ(changed([](Metadata& meta) { meta.noise_log2 -= 1; }), "");
+  const std::string filling = "other slots of it are filled, or its values are of another type";
+  EXPECT_EQ(changed([](Metadata& meta) { meta.filled = 5; }), filling);
+  EXPECT_EQ(changed([](Metadata& meta) { meta.padding = Padding::uniform; }), filling);
+  EXPECT_EQ(changed([](Metadata& meta) { meta.is_complex = true; }), filling);
+  input.meta.filled = 5;
+  input.meta.padding = Padding::unknown;
+  EXPECT_EQ(changed([](Metadata& meta) { meta.filled = 5; }), "");
   EXPECT_THROW(assign_input(input, random({3})), MismatchError);
+}
+
+// What the padding is after sums and products, of 8 slots: each row has two operands, then both results.
+// Zeros stay zeros in products with anything, and in sums with zeros alone.
+TEST(Filling, FollowsFromBothOperands) {
+  struct Filling {
+    std::size_t filled;
+    Padding padding;
+    bool operator==(const Filling&) const = default;
+  };
+  constexpr Filling all{0, Padding::zeros}, sums{0, Padding::uniform};
+  constexpr Filling zeros{5, Padding::zeros}, unknown{5, Padding::unknown}, values{5, Padding::values};
+  constexpr Filling five{5, Padding::uniform}, three{3, Padding::uniform};
+  struct Case {
+    Filling a, b, sum, product;
+  };
+  const std::vector<Case> cases = {
+      {all, all, all, all},
+      {zeros, zeros, zeros, zeros},
+      {zeros, unknown, unknown, zeros},
+      {unknown, unknown, unknown, unknown},
+      {values, zeros, values, zeros},
+      {values, unknown, values, values},
+      {all, zeros, all, zeros},
+      {all, unknown, all, all},
+      {all, sums, all, all},
+      {zeros, sums, unknown, zeros},
+      {zeros, five, unknown, zeros},
+      {unknown, five, unknown, unknown},
+      {values, five, values, values},
+      {five, three, three, three},
+      {sums, three, three, three},
+      {sums, sums, sums, sums},
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto& [a, b, sum, product] = cases[i];
+    for (const bool swapped : {false, true}) {
+      for (const bool is_product : {false, true}) {
+        Metadata x, y, result;
+        x.slots = y.slots = 8;
+        x.filled = (swapped ? b : a).filled;
+        x.padding = (swapped ? b : a).padding;
+        y.filled = (swapped ? a : b).filled;
+        y.padding = (swapped ? a : b).padding;
+        y.is_complex = swapped;
+        join_filling(result, x, y, is_product);
+        EXPECT_EQ((Filling{result.filled, result.padding}), is_product ? product : sum)
+            << "case " << i << ", product " << is_product << ", swapped " << swapped;
+        EXPECT_EQ(result.is_complex, swapped);
+      }
+    }
+  }
+  // A single slot is in all slots of the other.
+  Metadata single, part;
+  single.slots = 1;
+  part.slots = 8;
+  part.filled = 5;
+  join_filling(part, part, single, false);
+  EXPECT_EQ(part.filled, 5U);
+  EXPECT_EQ(part.padding, Padding::unknown);
 }
 
 }  // namespace

@@ -129,8 +129,13 @@ TEST(CkksRange, WrappedValuesAreNoticed) {
   const Session session(parameters_for(circuit(2)));
   const Evaluator& evaluator = *session.evaluator;
   // A constant has one coefficient that is not small; at the last level it may be a quarter of 2^22.
+  // Messages may not be as large, so the level is given.
+  const std::size_t top = session.context->parameters().highest_user_level();
+  const auto at_top = [&](double value) {
+    return encrypt(session.encoder->encode(Values(4, value), {}, top), *session.keys.public_key);
+  };
   const auto at_last_level = [&](double value) {
-    Ciphertext x = session.encrypt(Values(4, value));
+    Ciphertext x = at_top(value);
     evaluator.adjust_to_level_inplace(x, 0);
     return x;
   };
@@ -140,7 +145,12 @@ TEST(CkksRange, WrappedValuesAreNoticed) {
   for (const double value : {1060000.0, -1060000.0, 2000000.0, 2200000.0, 3000000.0}) {
     expect_error<NoiseError>("largest=", [&] { static_cast<void>(session.decrypt(at_last_level(value))); });
     // A level higher there is room.
-    EXPECT_LT(largest_difference(session.decrypt(session.encrypt(Values(4, value))), Values(4, value)), 0.01);
+    EXPECT_LT(largest_difference(session.decrypt(at_top(value)), Values(4, value)), 0.01);
+  }
+  for (const double value : {2200000.0, -1e30}) {
+    expect_error<ParameterError>("does not fit", [&] {
+      static_cast<void>(session.encrypt({1, value, 2, 3}));
+    });
   }
   // One element of a batch is enough, and one of a product not rescaled yet.
   Values batch(12, 1);

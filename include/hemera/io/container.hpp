@@ -18,7 +18,8 @@ namespace hemera::io {
 /// Versions of the format. Every one loads; an object is written in the first that can express it.
 inline constexpr std::uint16_t first_format = 1;
 inline constexpr std::uint16_t second_format = 2;
-inline constexpr std::uint16_t newest_format = second_format;
+inline constexpr std::uint16_t third_format = 3;
+inline constexpr std::uint16_t newest_format = third_format;
 
 /// What a file holds. Values are part of the format.
 enum class Kind : std::uint16_t {

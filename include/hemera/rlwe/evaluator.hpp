@@ -119,7 +119,7 @@ class Evaluator {
                                                        std::span<const std::int64_t> steps) const;
   /// CKKS: conjugate; BFV and BGV: exchange the rows.
   [[nodiscard]] Ciphertext conjugate(const Ciphertext& a) const;
-  /// Every slot becomes the sum of all slots (BFV and BGV: over both rows).
+  /// Every slot becomes the sum of all slots, padding among them (BFV and BGV: over both rows).
   [[nodiscard]] Ciphertext sum_slots(const Ciphertext& a) const;
   /// To the secret that `key` ends at.
   [[nodiscard]] Ciphertext reencrypt(const Ciphertext& a, const SwitchingKey& key) const;

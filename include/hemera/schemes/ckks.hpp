@@ -111,7 +111,8 @@ class Encoder {
   /// values: [batch, slots], row-major; slots a power of two <= N/2. At `level` (default: the user's highest)
   /// with `scale` (default: that of a fresh encryption there). `largest` is the declared bound of the values
   /// (default: the parameters', if they have one). ParameterError for non-finite values, ones too large for
-  /// the base and ones above the bound.
+  /// the base and ones above the bound; where level and scale are the defaults, as of messages, also for ones
+  /// too large for the lowest level.
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values,
                                        const rlwe::BatchShape& batch, std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {},
@@ -146,7 +147,7 @@ class Encoder {
   [[nodiscard]] rlwe::Metadata metadata(std::size_t values, const rlwe::BatchShape& batch,
                                         std::optional<std::size_t> level, std::optional<double> scale) const;
   [[nodiscard]] rlwe::Plaintext encode(std::span<const std::complex<double>> values, rlwe::Metadata meta,
-                                       const poly::RnsBase& base) const;
+                                       const poly::RnsBase& base, bool is_message = false) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
                                       const poly::RnsBase& base) const;
   /// decode_to, with the largest coefficient over the scale of each element of the batch, if not null.

@@ -60,7 +60,7 @@ def export(
     """
     specs = _specs(inputs, params)
     scheme: SchemeName = "ckks" if params is None else params.scheme
-    program, names = record(function, scheme, [spec.form for spec in specs])
+    program, names = record(function, scheme, [spec.form for spec in specs], [spec.width for spec in specs])
     if params is None:
         slots = max(form.slots for form in program.forms)
         params = ckks.Parameters.for_circuit(

@@ -148,6 +148,9 @@ class PreparedModel:
             if x.level < level:
                 raise LevelError(f"input {spec.name!r} is needed at level {level}, and came at {x.level}")
             bound = ev.bind(x) if x.context is self._inner else x.to(ev)
+            if x._native.filled:  # the program's operations are on all slots
+                bound = bound.copy()
+                bound._native.fill(0, "zeros")
             found.append(ev.at_level(bound, level) if x.level > level else bound)
             self._require_scale(found[-1], spec.name)
         return found
@@ -193,7 +196,7 @@ class PreparedModel:
             result = value.shrink()
         if self._inner is not self._context:
             result = result.to(self._context)
-        result._filled = None  # the package says how many slots have values
+        result._native.fill(0, "zeros")  # the package says how many slots have values
         return result
 
 

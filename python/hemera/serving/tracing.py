@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from hemera._array_protocols import NotAnArray
 from hemera._encoding import as_number
 from hemera.circuits import Function, Polynomial, Recorded
-from hemera.errors import ParameterError
+from hemera.errors import MismatchError, ParameterError
 from hemera.serving import operations as op
 from hemera.serving.operations import Operation
 from hemera.serving.program import Program
-from hemera.serving.values import Array, Form, SchemeName, constant
+from hemera.serving.values import Array, Filling, Form, SchemeName, constant
 
 __all__ = ["Recorder", "Symbol", "record"]
 
@@ -28,13 +28,13 @@ _DATA = (
 class Symbol(NotAnArray, Recorded):
     """An encrypted value of a program that is being recorded, with the operators of a `hemera.Ciphertext`."""
 
-    __slots__ = ("_number", "_recorder")
+    __slots__ = ("_filling", "_number", "_recorder")
 
     __hash__ = None  # type: ignore[assignment]
 
     _instead: ClassVar[dict[str, str]] = {
         "asarray": "its values are encrypted",
-        "dot": "(x * w).sum() sums the slots of a product, x @ matrix multiplies by a matrix (CKKS)",
+        "dot": "x.dot(w) sums the slots of x * w, x @ matrix multiplies by a matrix (CKKS)",
         "roll": "x.rotate(k) turns slots to the left",
         "sum": "x.sum() makes every slot their sum",
         "square": "x.square()",
@@ -47,9 +47,10 @@ class Symbol(NotAnArray, Recorded):
     }
     _otherwise = "a recorded program has + - * @ ** of values, numbers and arrays, and their methods"
 
-    def __init__(self, recorder: Recorder, number: int) -> None:
+    def __init__(self, recorder: Recorder, number: int, filling: Filling) -> None:
         self._recorder = recorder
         self._number = number
+        self._filling = filling
 
     @property
     def _form(self) -> Form:
@@ -59,6 +60,11 @@ class Symbol(NotAnArray, Recorded):
     def slots(self) -> int:
         """Number of values in each ciphertext."""
         return self._form.slots
+
+    @property
+    def filled(self) -> int:
+        """How many slots hold values, as of a ciphertext."""
+        return self._filling.count
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,37 +100,81 @@ class Symbol(NotAnArray, Recorded):
 
     # --- Arithmetic. ---
 
-    def _note(self, operation: Operation, *others: Symbol) -> Symbol:
-        return self._recorder.note(operation, self, *others)
+    def _note(self, operation: Operation, *others: Symbol, filling: Filling | None = None) -> Symbol:
+        return self._recorder.note(operation, self, *others, filling=filling or self._filling)
 
-    def __add__(self, other: object) -> Symbol:
+    def _joined(self, operation: str, other: Symbol, *, product: bool = False) -> Filling:
+        return self._filling.joined(other._filling, operation, self.slots, product=product)
+
+    def _vector(self, number: complex | Array) -> Array:
+        """A number, or an array of shape (..., 1), in each filled slot, and 0 in the others."""
+        values = np.asarray(number)
+        vector = np.zeros((*values.shape[:-1], self.slots), values.dtype)
+        vector[..., : self.filled] = values
+        return vector
+
+    def _operand(self, values: object, operation: str) -> tuple[Array, Filling]:
+        """A plain array that meets this value. MismatchError for another number of values, as in NumPy."""
+        array = _array(values)
+        count = array.shape[-1] if array.ndim else 0
+        if count not in (1, self.filled, self.slots):
+            raise MismatchError(
+                f"{operation}: an array of shape {array.shape} and a value of {self.filled} do not fit; as "
+                f"in "
+                "NumPy give as many, or one"
+            )
+        if count == 1 and self.filled < self.slots:
+            return self._vector(array), Filling(self.filled)
+        return array, Filling(self.slots if count == 1 else count)
+
+    def _plus(self, other: Symbol | Array | complex, operation: str = "add") -> Symbol:
         if isinstance(other, Symbol):
-            return self._note(op.Add(), other)
+            return self._note(op.Add(), other, filling=self._joined(operation, other))
         number = as_number(other)
-        return self._note(op.AddArray(_array(other)) if number is None else op.AddNumber(_plain(number)))
+        if number is None:
+            array, filling = self._operand(other, operation)
+            joined = self._filling.joined(filling, operation, self.slots)
+            return self._note(op.AddArray(array), filling=joined)
+        if number != 0 and self.filled < self.slots and self._filling.padding in ("zeros", "values"):
+            return self._note(op.AddArray(self._vector(_plain(number))))
+        return self._note(op.AddNumber(_plain(number)))
+
+    def __add__(self, other: Any) -> Symbol:
+        return self._plus(other)
 
     __radd__ = __add__
 
-    def __sub__(self, other: object) -> Symbol:
+    def __sub__(self, other: Any) -> Symbol:
         if isinstance(other, Symbol):
-            return self._note(op.Subtract(), other)
+            return self._note(op.Subtract(), other, filling=self._joined("subtract", other))
         number = as_number(other)
-        if number is not None:
-            return self._note(op.AddNumber(_plain(-number)))
-        return self._note(op.AddArray(-_array(other)))
+        return self._plus(-_array(other) if number is None else -number, "subtract")
 
-    def __rsub__(self, other: object) -> Symbol:
+    def __rsub__(self, other: Any) -> Symbol:
         return (-self).__add__(other)
 
-    def __mul__(self, other: object) -> Symbol:
+    def __mul__(self, other: Any) -> Symbol:
         if isinstance(other, Symbol):
-            return self.square() if other is self else self._note(op.Multiply(), other)
+            if other is self:
+                return self.square()
+            return self._note(op.Multiply(), other, filling=self._joined("multiply", other, product=True))
         number = as_number(other)
         if number is None:
-            return self._note(op.MultiplyArray(_array(other)))
-        return self._note(op.MultiplyNumber(_plain(number)))
+            array, filling = self._operand(other, "multiply")
+            joined = self._filling.joined(filling, "multiply", self.slots, product=True)
+            return self._note(op.MultiplyArray(array), filling=joined)
+        factor = _plain(number)
+        takes_level = self._recorder.program.scheme == "ckks" and not float(factor).is_integer()
+        if takes_level and self.filled < self.slots and self._filling.padding != "zeros":
+            return self._masked(factor)
+        return self._note(op.MultiplyNumber(factor))
 
     __rmul__ = __mul__
+
+    def _masked(self, factor: complex = 1) -> Symbol:
+        """The product with the factor in the filled slots, and 0 in the others."""
+        vector = self._vector(factor)
+        return self._note(op.MultiplyArray(vector), filling=Filling(self.filled))
 
     def __truediv__(self, other: object) -> Symbol:
         if isinstance(other, Symbol):
@@ -134,16 +184,39 @@ class Symbol(NotAnArray, Recorded):
         inverse: Array = 1 / np.asarray(other, np.float64)
         return self.__mul__(inverse)
 
-    def __matmul__(self, matrix: ArrayLike) -> Symbol:
-        """CKKS: each vector as a row times a plain matrix of shape (values, columns)."""
-        return self.matmul(matrix)
+    def __matmul__(self, other: Any) -> Symbol:
+        """Each vector as a row times a plain matrix (CKKS), or its inner product with a vector."""
+        return self.matmul(other)
 
-    def matmul(self, matrix: ArrayLike, *, fewest_keys: bool = False) -> Symbol:
-        """CKKS: x @ matrix; `fewest_keys` as of `hemera.circuits.LinearTransform`: two or three rotation
-        keys, and more time."""
-        if isinstance(matrix, Symbol):
-            raise TypeError("x @ y takes a plain matrix; (x * y).sum() is the dot product of two values")
-        return self._note(op.Matmul(np.asarray(matrix), fewest_keys=fewest_keys))
+    def matmul(self, other: Any, *, fewest_keys: bool = False, slots: int | None = None) -> Symbol:
+        """As of an evaluator: x @ other; for matrices `fewest_keys` as of `hemera.circuits.LinearTransform`:
+        two or three rotation keys, and more time. MismatchError for a matrix of other rows than x has
+        values, unless `slots` says that it goes with all slots."""
+        if isinstance(other, Symbol):
+            return (self * other).sum()
+        matrix = _array(other)
+        if matrix.ndim == 1:
+            if len(matrix) != self.filled:
+                raise MismatchError(
+                    f"matmul: a vector of {len(matrix)} values and a value of {self.filled} do not fit"
+                )
+            return (self * matrix).sum()
+        if matrix.ndim == 2 and slots is None and len(matrix) != self.filled:
+            raise MismatchError(
+                f"matmul: a value of {self.filled} and a matrix of shape {matrix.shape} do not fit; as in "
+                f"NumPy "
+                f"it needs a row for each (or say x.matmul(matrix, slots={self.slots}), for zeros in the "
+                f"rows "
+                "that are missing)"
+            )
+        if slots not in (None, self.slots):
+            raise MismatchError(f"matmul: slots={slots}, and the value has {self.slots}")
+        columns = matrix.shape[-1]
+        return self._note(op.Matmul(matrix, fewest_keys=fewest_keys), filling=Filling(columns))
+
+    def dot(self, other: Any) -> Symbol:
+        """The sum of the products with a vector, in every slot."""
+        return self.matmul(other)
 
     def __rmatmul__(self, matrix: ArrayLike) -> Symbol:
         return self.__matmul__(np.asarray(matrix).T)
@@ -176,18 +249,35 @@ class Symbol(NotAnArray, Recorded):
 
     def apply(self, function: Function, *others: Any) -> Symbol:
         """CKKS: a function of `hemera.circuits`, slot by slot."""
+        filling = self._filling
+        for other in others:
+            if isinstance(other, Symbol):
+                filling = filling.joined(other._filling, function.name, self.slots)
+        filling = filling.without_zeros()
         if isinstance(function, Polynomial):
-            return self._note(op.OfPolynomial.of(function), *others)
+            if function._native.width != 1 and filling.padding == "uniform":
+                filling = Filling(filling.count, "unknown")
+            return self._note(op.OfPolynomial.of(function), *others, filling=filling)
         if function.recipe is None:
             raise TypeError(f"{function.name} can not be kept in a file; take a function of hm.circuits")
-        return self._note(op.OfNamedFunction(function.name, dict(function.recipe)), *others)
+        return self._note(op.OfNamedFunction(function.name, dict(function.recipe)), *others, filling=filling)
 
     # --- Slots and levels. ---
 
     def rotate(self, steps: int) -> Symbol:
         """Slots turned left by `steps`."""
         ckks = self._recorder.program.scheme == "ckks"
-        return self._note(op.Rotate(steps) if ckks else op.RotateRows(steps)) if steps else self
+        if not steps:
+            return self
+        return self._note(op.Rotate(steps) if ckks else op.RotateRows(steps), filling=self._turned())
+
+    def _turned(self) -> Filling:
+        """After a rotation: values may be in any slot."""
+        if self._filling.padding == "uniform" or self.filled == self.slots:
+            return self._filling
+        if self._recorder.program.scheme == "ckks":
+            return Filling(self.slots)
+        return Filling(self.filled, "values")
 
     def conjugate(self) -> Symbol:
         """CKKS: the complex conjugate."""
@@ -195,11 +285,23 @@ class Symbol(NotAnArray, Recorded):
 
     def swap_rows(self) -> Symbol:
         """BFV and BGV: the two rows of slots exchanged."""
-        return self._note(op.SwapRows())
+        return self._note(op.SwapRows(), filling=self._turned())
 
     def sum(self) -> Symbol:
-        """Every slot becomes the sum of all slots."""
-        return self._note(op.Sum())
+        """Every slot becomes the sum of the filled slots; others that are not known to be 0 are masked, as
+        of a ciphertext."""
+        if self._filling.padding == "uniform" and self.filled < self.slots:
+            return self * self.filled
+        x = self._masked() if self._filling.padding == "unknown" and self.filled < self.slots else self
+        return x._note(op.Sum(), filling=Filling(self.filled, "uniform"))
+
+    def mean(self) -> Symbol:
+        """CKKS: the mean of the filled slots in each of them. Takes a level."""
+        if self._recorder.program.scheme != "ckks":
+            raise TypeError("BFV and BGV have no division")
+        if self._filling.padding == "unknown" and self.filled < self.slots:
+            return self._masked(1 / self.filled).sum()
+        return self.sum() * (1 / self.filled)
 
     def inner_sum(self, count: int, *, stride: int = 1) -> Symbol:
         """Each slot becomes the sum of `count` slots, a power of two, from it on and `stride` apart."""
@@ -263,18 +365,21 @@ class Recorder:
     """Notes a program. It has those operations of a `hemera.Evaluator` that circuits of applications use, so
     that their classes record themselves."""
 
-    def __init__(self, scheme: SchemeName, inputs: Sequence[Form]) -> None:
+    def __init__(
+        self, scheme: SchemeName, inputs: Sequence[Form], widths: Sequence[int] | None = None
+    ) -> None:
         self.program = Program(scheme, inputs)
-        self.inputs = [Symbol(self, number) for number in range(len(inputs))]
+        counts = [form.slots for form in inputs] if widths is None else widths
+        self.inputs = [Symbol(self, number, Filling(count)) for number, count in enumerate(counts)]
 
-    def note(self, operation: Operation, *operands: Any) -> Symbol:
-        """Append an operation."""
+    def note(self, operation: Operation, *operands: Any, filling: Filling) -> Symbol:
+        """Append an operation, whose result is filled so."""
         for x in operands:
             if not isinstance(x, Symbol):
                 raise TypeError(f"{operation.name} takes values of the program, not {type(x).__name__}")
             if x._recorder is not self:
                 raise TypeError("the value belongs to another program")
-        return Symbol(self, self.program.add(operation, *(x._number for x in operands)))
+        return Symbol(self, self.program.add(operation, *(x._number for x in operands)), filling)
 
     def give(self, value: object) -> None:
         """Make a value an output. TypeError for anything else than a value of this program."""
@@ -315,9 +420,21 @@ class Recorder:
         """As of an evaluator."""
         if len(a) != len(b) or not a:
             raise ParameterError(f"dot: {len(a)} and {len(b)} operands; give equally many, at least one")
+        slots = a[0].slots
         if all(isinstance(y, Symbol) for y in b):
-            return self.note(op.Dot(), *a, *b)
-        return self.note(op.DotArrays(tuple(_array(y) for y in b)), *a)
+            fillings = [x._joined("dot", y, product=True) for x, y in zip(a, b, strict=True)]
+            return self.note(op.Dot(), *a, *b, filling=_sum_of(fillings, slots))
+        pairs = [(x._filling, *x._operand(y, "dot")) for x, y in zip(a, b, strict=True)]
+        fillings = [own.joined(filling, "dot", slots, product=True) for own, _, filling in pairs]
+        arrays = tuple(array for _, array, _ in pairs)
+        return self.note(op.DotArrays(arrays), *a, filling=_sum_of(fillings, slots))
+
+
+def _sum_of(fillings: Sequence[Filling], slots: int) -> Filling:
+    found = fillings[0]
+    for each in fillings[1:]:
+        found = found.joined(each, "dot", slots)
+    return found
 
 
 def dot(a: Sequence[Symbol], b: Sequence[Any]) -> Symbol:
@@ -328,18 +445,22 @@ def dot(a: Sequence[Symbol], b: Sequence[Any]) -> Symbol:
 
 
 def record(
-    function: Callable[..., Any], scheme: SchemeName, inputs: Sequence[Form]
+    function: Callable[..., Any],
+    scheme: SchemeName,
+    inputs: Sequence[Form],
+    widths: Sequence[int] | None = None,
 ) -> tuple[Program, list[str]]:
     """The program of a function, without what its outputs do not take, and their names.
 
     Args:
         function: takes as many `Symbol` as there are inputs; returns one, or a sequence or dict of them.
+        widths: how many slots of each input have values; None: all.
 
     Raises:
         TypeError: when it asks for values, or returns something else.
         MismatchError, ParameterError: when its operations do not fit.
     """
-    recorder = Recorder(scheme, inputs)
+    recorder = Recorder(scheme, inputs, widths)
     result = function(*recorder.inputs)
     if isinstance(result, dict):
         names, values = [str(name) for name in result], list(result.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +52,43 @@ class Form:
                 f"a batch of shape {self.shape} for each request; at most {MAX_AXES} axes and {MAX_ELEMENTS} "
                 "ciphertexts"
             )
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Which slots of a value hold what the model is given, as `hemera.Ciphertext.filled` says of
+    ciphertexts."""
+
+    count: int
+    """The first ones; the slots' number where all do."""
+    padding: Literal["zeros", "unknown", "values", "uniform"] = "zeros"
+    """What the others hold."""
+
+    def without_zeros(self) -> Filling:
+        """After an operation that does not keep 0."""
+        return replace(self, padding="unknown") if self.padding == "zeros" else self
+
+    def joined(self, other: Filling, operation: str, slots: int, *, product: bool = False) -> Filling:
+        """Of a sum, or a product, of two values of so many slots. MismatchError where both are filled in
+        part, to different counts."""
+        if self.padding == other.padding == "uniform":
+            return Filling(min(self.count, other.count), "uniform")
+        for one, another in ((self, other), (other, self)):
+            if one.padding == "uniform":
+                return another if product else another.without_zeros()
+        partial = [each for each in (self, other) if each.count < slots]
+        if len(partial) == 2:
+            if self.count != other.count:
+                raise MismatchError(
+                    f"{operation}: values of {self.count} and of {other.count} slots do not fit each other"
+                )
+            paddings = {self.padding, other.padding}
+            if "zeros" in paddings and (product or len(paddings) == 1):
+                return replace(self, padding="zeros")
+            return replace(self, padding="values" if "values" in paddings else "unknown")
+        if product and partial and partial[0].padding == "zeros":
+            return partial[0]
+        return Filling(slots)
 
 
 def common_form(operation: str, forms: list[Form]) -> Form:

@@ -307,7 +307,7 @@ def test_other_returns_and_operands() -> None:
     with pytest.raises(TypeError, match="divided by plain numbers"):
         serving.export(lambda x: 1 + x / x, inputs=4, name="a")
     with pytest.raises(TypeError, match="plain matrix"):
-        serving.export(lambda x: x @ x, inputs=4, name="a")
+        serving.export(lambda x: x @ np.ones((2, 4, 4)), inputs=4, name="a")
     with pytest.raises(hm.errors.MismatchError, match=r"InputSpec\(\.\.\., slots=\)"):
         serving.export(lambda x: x @ np.ones((4, 100)), inputs=4, name="a")
     exact = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)

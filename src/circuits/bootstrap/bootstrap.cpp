@@ -368,6 +368,7 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
   if (refinements_.empty()) {
     x = once(evaluator, std::move(x));
     x.meta.largest = in.meta.largest;
+    rlwe::copy_filling(x.meta, in.meta);
     return x;
   }
   Ciphertext result = once(evaluator, x.clone());
@@ -383,6 +384,7 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
     result = refinement->sum(result, once(evaluator, refinement->difference(x, result)));
   }
   result.meta.largest = in.meta.largest;
+  rlwe::copy_filling(result.meta, in.meta);
   return result;
 }
 

@@ -198,7 +198,12 @@ class PreparedFunction::Evaluation {
     for (const Value value : values) {
       const rlwe::Metadata& other = own(value).meta;
       meta.batch = rlwe::broadcast(meta.batch, other.batch, operation);
+      rlwe::join_filling(meta, meta, other, false);
       meta.slots = std::max(meta.slots, other.slots);
+    }
+    meta.padding = rlwe::no_longer_zeros(meta);
+    if (prepared_.plan_.function_.width() != 1 && meta.padding == rlwe::Padding::uniform) {
+      meta.padding = meta.filled == 0 ? rlwe::Padding::zeros : rlwe::Padding::unknown;
     }
     return waiting(std::move(meta), step);
   }

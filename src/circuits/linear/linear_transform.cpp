@@ -363,13 +363,19 @@ PreparedLinearTransform::RotationKeys PreparedLinearTransform::keys_among(
     result.gadget = result.of.begin()->second->gadget;
     return result;
   }
+  constexpr std::size_t shown = 8;
   std::string needed, lacking;
-  for (const std::size_t rotation : rotations) {
-    needed += (needed.empty() ? "" : ", ") + std::to_string(rotation);
-    if (lacking.empty() && !key_of(rotation, plan_.gadget_)) lacking = std::to_string(rotation);
+  for (std::size_t i = 0; i < rotations.size(); ++i) {
+    const std::string rotation = std::to_string(rotations[i]);
+    if (i < shown) needed += (i == 0 ? "" : ", ") + rotation;
+    if (lacking.empty() && !key_of(rotations[i], plan_.gadget_)) lacking = rotation;
   }
-  throw MissingKeyError("linear transform: there is no key of its gadget for the rotation by " + lacking +
-                        "; make keys for the transform: it needs those by " + needed);
+  if (rotations.size() > shown) needed += ", ... (" + std::to_string(rotations.size()) + " in all)";
+  throw MissingKeyError(
+      "linear transform: there is no key of its gadget for the rotation by " + lacking +
+      "; make keys for the transform (Python: plan=transform of generate_keys): it needs those "
+      "of rotations by " +
+      needed);
 }
 
 ExtendedCiphertext PreparedLinearTransform::turned(const RotationKeys& keys, const ExtendedCiphertext& in,
@@ -398,7 +404,10 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
   }
 
   const ExtendedCiphertext product = plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x);
-  return plan_.rescaled_ ? rlwe::mod_down_rescaled(product) : rlwe::mod_down(product);
+  rlwe::Ciphertext result = plan_.rescaled_ ? rlwe::mod_down_rescaled(product) : rlwe::mod_down(product);
+  result.meta.filled = 0;
+  result.meta.padding = rlwe::Padding::zeros;
+  return result;
 }
 
 // All baby steps and their products in one pass, then all giant steps in one.

@@ -217,6 +217,8 @@ Ciphertext PreparedMatrixProduct::operator()(const ckks::Evaluator& evaluator, c
   for (const Ciphertext& each : rows) right_factors.push_back(&each);
   Ciphertext sum = evaluator.dot(left_factors, right_factors);
   evaluator.relinearize_inplace(sum);
+  sum.meta.filled = 0;
+  sum.meta.padding = rlwe::Padding::zeros;
   return evaluator.rescale(sum);
 }
 

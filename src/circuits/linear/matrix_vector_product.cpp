@@ -265,6 +265,8 @@ Ciphertext PreparedMatrixVectorProduct::operator()(const ckks::Evaluator& evalua
   if (fold_) sum = (*fold_)(evaluator, sum);
   // Every slot has its sum, so they repeat.
   sum.meta.slots = plan_.result_slots_;
+  sum.meta.filled = 0;
+  sum.meta.padding = rlwe::Padding::zeros;
   return sum;
 }
 

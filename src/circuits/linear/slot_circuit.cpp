@@ -327,7 +327,7 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
         if (evaluator.keys().find(rlwe::KeyRole::galois(element), level)) continue;
         throw MissingKeyError("circuit of slots: there is no key for the rotation by " +
                               std::to_string(rotation) + " at level " + std::to_string(level) +
-                              "; make keys for the plan");
+                              "; make keys for the plan (Python: plan= of generate_keys)");
       }
     }
   };
@@ -337,6 +337,7 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
   for (const auto& step : plan_.before_) result = summed(evaluator, result, step);
   if (mask_) result = evaluator.rescale(evaluator.multiply_plain(result, *mask_));
   for (const auto& step : plan_.after_) result = summed(evaluator, result, step);
+  if (!plan_.before_.empty() || !plan_.after_.empty()) rlwe::count_all(result.meta);
   return result;
 }
 
@@ -353,6 +354,7 @@ Ciphertext with_slots(const Ciphertext& x, std::size_t slots) {
                          std::to_string(parameters.max_slots()));
   }
   Ciphertext result = x.clone();
+  if (slots != x.meta.slots) rlwe::count_all(result.meta);
   result.meta.slots = slots;
   return result;
 }

@@ -585,6 +585,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   x.meta.scale = result_scale_;
   x.meta.slots = slots_;
   x.meta.largest = in.meta.largest;
+  rlwe::copy_filling(x.meta, in.meta);
   return x;
 }
 
@@ -601,6 +602,7 @@ Ciphertext Bootstrapper::twice(const ckks::Evaluator& evaluator, const Ciphertex
   Ciphertext result = evaluator.subtract(first, second);
   evaluator.multiply_scalar_inplace(result, {.value = std::ldexp(1.0, -precision)});
   result.meta.largest = in.meta.largest;
+  rlwe::copy_filling(result.meta, in.meta);
   return result;
 }
 

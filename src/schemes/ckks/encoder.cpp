@@ -48,6 +48,15 @@ void require_fits(double largest, const rlwe::Metadata& meta, const poly::RnsBas
                        "; use smaller values, a smaller scale or more range_bits");
 }
 
+// Throws where values of this size do not fit the lowest level, where every circuit may end: a double has few
+// bits left for smaller values beside them.
+void require_fits_lowest(double largest, const rlwe::Context& context) {
+  rlwe::Metadata lowest;
+  lowest.level = context.parameters().lowest_user_level();
+  lowest.scale = context.scales().level_scale(lowest.level);
+  require_fits(largest, lowest, context.base(lowest.level));
+}
+
 // Keeps one period of a whole plaintext, where that is less.
 void store_one_period(const rlwe::Context& context, rlwe::Plaintext& plaintext) {
   const std::size_t entries = period_entries(plaintext.meta.slots);
@@ -117,7 +126,7 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
     meta.largest = *largest;
   }
   const poly::RnsBase& base = context_->base(meta.level);
-  return encode(values, std::move(meta), base);
+  return encode(values, std::move(meta), base, !level && !scale);
 }
 
 rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const Complex> values,
@@ -153,12 +162,13 @@ rlwe::Plaintext Encoder::encode_number(Complex value, std::size_t level, double 
 }
 
 rlwe::Plaintext Encoder::encode(std::span<const Complex> values, rlwe::Metadata meta,
-                                const poly::RnsBase& base) const {
+                                const poly::RnsBase& base, bool is_message) const {
   const rlwe::Context& context = *context_;
   const double largest = largest_part(values);
   if (!std::isfinite(largest)) throw ParameterError("encode: values must be finite");
   require_at_most(values, meta.largest);
   require_fits(largest, meta, base);
+  if (is_message && context.parameters().literal().range_bits != 0) require_fits_lowest(largest, context);
   const rlwe::DeviceValues given(context, rlwe::readable(values), runtime::Secrecy::open);
   given.upload();
   const poly::SlotView view{given.data(), rlwe::batch_count(meta.batch), meta.slots};

@@ -48,7 +48,9 @@ void require_room(const rlwe::Context& context, double scale, std::size_t level,
 // A plaintext with this value in every slot.
 Plaintext constant(const std::shared_ptr<const rlwe::Context>& context, std::complex<double> value,
                    std::size_t level, double scale) {
-  return Encoder(context).encode(std::span(&value, 1), {}, level, scale, std::abs(value));
+  Plaintext plain = Encoder(context).encode(std::span(&value, 1), {}, level, scale, std::abs(value));
+  plain.meta.is_complex = value.imag() != 0;
+  return plain;
 }
 
 bool is_real(const Scalar& scalar) { return scalar.value.imag() == 0; }
@@ -157,6 +159,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
   rlwe::Factors result{.a = x.poly.view(), .b = y.poly.view(), .meta = std::move(product.meta), .held = {}};
   result.meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
   result.meta.slots = std::max(x.meta.slots, y.meta.slots);
+  rlwe::join_filling(result.meta, x.meta, y.meta, true);
   require_room(ctx, result.meta.scale, result.meta.level, "multiply");
   result.hold(std::move(storage_a.poly));
   result.hold(std::move(storage_b.poly));
@@ -196,6 +199,7 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   } else {
     ctx.backend().add(ctx.queue(), c0, c0, term, base);
   }
+  rlwe::join_filling(a.meta, a.meta, b.meta, false);
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
   a.meta.largest += b.meta.largest;
   a.meta.batch = std::move(batch);
@@ -219,6 +223,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   rlwe::Factors result{.a = x.poly.view(), .b = b.poly.view(), .meta = std::move(product.meta), .held = {}};
   result.meta.batch = rlwe::broadcast(x.meta.batch, b.meta.batch, "multiply_plain");
   result.meta.slots = std::max(x.meta.slots, b.meta.slots);
+  rlwe::join_filling(result.meta, x.meta, b.meta, true);
   require_room(ctx, result.meta.scale, result.meta.level, "multiply_plain");
   if (b.meta.level != result.meta.level) {
     poly::Poly part = rlwe::restrict_to(ctx, b.poly, ctx.base(result.meta.level));
@@ -245,6 +250,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   ctx.backend().add_scalar(ctx.queue(), c0, c0, scaled_residues(b.value.real(), a.meta.scale, base),
                            poly::Form::evaluation, base);
   a.meta.largest += std::abs(b.value.real());
+  a.meta.padding = rlwe::no_longer_zeros(a.meta);
   a.seed.reset();
 }
 
@@ -307,6 +313,7 @@ void Evaluator::multiply_by_number(Ciphertext& a, const Scalar& b, double scale)
     const poly::PolyView view = a.poly.view();
     ctx.backend().multiply(ctx.queue(), view, std::as_const(a.poly).view(), factor.poly.view(),
                            ctx.base(a.meta.level));
+    a.meta.is_complex = true;
     a.seed.reset();
   }
   a.meta = ctx.scales().number_product(std::move(a.meta), scale);

@@ -88,6 +88,7 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
   result.meta.level = context.top_level();
   result.meta.slots = count;
   result.meta.encoding = encoding;
+  result.meta.filled = rlwe::filled_slots(result.meta, context.degree());
   const poly::PolyView view = result.poly.view();
   const bool slots = encoding == Encoding::slots;
   backend.place_integers(context.queue(), view, {.data = values.data, .batch = objects, .count = count},

@@ -99,7 +99,9 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
     own.backend().add(own.queue(), c0, c0, term->view(), base);
   }
   a.meta.batch = batch;
+  rlwe::join_filling(a.meta, a.meta, b.meta, false);
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
+  a.meta.filled = rlwe::filled_slots(a.meta, own.degree());
   const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
 }
@@ -129,6 +131,7 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, const Scalar& b) const {
   // A term 0 brings the noise 2^-infinity: none.
   const double largest = std::log2(std::abs(static_cast<double>(term)));
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
+  if (term != 0) a.meta.padding = rlwe::no_longer_zeros(a.meta);
 }
 
 void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b) const {
@@ -181,6 +184,8 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
   rlwe::Factors result{.a = x.poly.view(), .b = y.poly.view(), .meta = std::move(product.meta), .held = {}};
   result.meta.batch = rlwe::broadcast(x.meta.batch, y.meta.batch, "multiply");
   result.meta.slots = product_slots(x.meta, y.meta, own.degree());
+  rlwe::join_filling(result.meta, x.meta, y.meta, true);
+  result.meta.filled = rlwe::filled_slots(result.meta, own.degree());
   result.meta.noise_log2 = product_noise_log2(x.meta, y.meta);
   result.hold(std::move(lowered_a.poly));
   result.hold(std::move(lowered_b.poly));
@@ -197,6 +202,8 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   rlwe::Factors result{.a = x.poly.view(), .b = {}, .meta = std::move(product.meta), .held = {}};
   result.meta.batch = rlwe::broadcast(a.meta.batch, b.meta.batch, "multiply_plain");
   result.meta.slots = product_slots(a.meta, b.meta, own.degree());
+  rlwe::join_filling(result.meta, x.meta, b.meta, true);
+  result.meta.filled = rlwe::filled_slots(result.meta, own.degree());
   result.meta.noise_log2 =
       x.meta.noise_log2 + rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus());
   // The message itself, or times the factor of the level: it multiplies the one placed in the ciphertext.

@@ -1,0 +1,448 @@
+"""The slots that hold values and those that fill a ciphertext up: NumPy is the judge of every value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hemera as hm
+from hemera.errors import LevelError, MismatchError, ParameterError
+
+VALUES = 20
+SLOTS = 32  # of CKKS: 12 fill up
+
+
+@pytest.fixture(scope="module")
+def ev(params: hm.ckks.Parameters) -> Any:
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, sum_slots=True, rotations=range(1, SLOTS), conjugation=True))
+    return ev, lambda x, **options: ctx.decrypt(x, sk, **options)
+
+
+def random(count: int = VALUES, seed: int = 1) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).uniform(0.5, 2, count)
+
+
+Circuit = Callable[[Any, Any], Any]
+PROGRAMS: dict[str, Circuit] = {
+    # of x and y of VALUES values each, with the operators and methods that NumPy's arrays have
+    "sum": lambda x, _: x.sum(),
+    "sum after a number": lambda x, _: (x + 1).sum(),
+    "sum after two numbers": lambda x, _: ((x + 1) * 3 - 0.5).sum(),
+    "a number minus": lambda x, _: (1 - x).sum(),
+    "sum of a sum": lambda x, _: (x + x.sum()).sum(),
+    "product with a sum": lambda x, _: (x * x.sum()).sum(),
+    "sum after an array": lambda x, _: (x + np.arange(VALUES)).sum(),
+    "sum after one value": lambda x, _: (x + np.array([0.5])).sum(),
+    "mean": lambda x, _: x.mean(),
+    "mean of a sum": lambda x, _: x.sum().mean(),
+    "mean after a number": lambda x, _: (x + 2).mean(),
+    "mean of deviations": lambda x, _: (x - x.sum() / VALUES).mean(),
+    "variance": lambda x, _: ((x - x.mean()) * (x - x.mean())).mean(),
+    "covariance": lambda x, y: ((x - x.mean()) * (y - y.mean())).mean(),
+    "dot": lambda x, y: x.dot(y),
+    "dot after a number": lambda x, y: (x + 1).dot(y - 1),
+    "matmul of vectors": lambda x, y: (x + 1) @ (y + 1),
+    "dot of an array": lambda x, _: (x + 1).dot(np.arange(VALUES)),
+    "polynomial": lambda x, _: (0.5 * x * x - 3 * x + 2).sum(),
+    "power": lambda x, _: ((x + 1) ** 3).sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_give_what_numpy_gives(ev: Any, name: str) -> None:
+    evaluator, decrypt = ev
+    a, b = random(), random(seed=2)
+    result = PROGRAMS[name](evaluator.encrypt(a), evaluator.encrypt(b))
+    expected = PROGRAMS[name](a, b)
+    np.testing.assert_allclose(decrypt(result), np.full(VALUES, expected), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sum after two numbers", "variance", "dot of an array"])
+def test_programs_of_batches(ev: Any, name: str) -> None:
+    evaluator, decrypt = ev
+    a, b = random(3 * VALUES).reshape(3, VALUES), random(3 * VALUES, seed=2).reshape(3, VALUES)
+    result = PROGRAMS[name](evaluator.encrypt(a), evaluator.encrypt(b))
+    expected = [PROGRAMS[name](x, y) for x, y in zip(a, b, strict=True)]
+    np.testing.assert_allclose(
+        decrypt(result), np.repeat(expected, VALUES).reshape(3, -1), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_the_variance_of_an_audit_takes_three_levels() -> None:
+    """1000 values in 1024 slots were 6.170 for 3.816, since 24 deviations of 0 counted."""
+    params = hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=32, security=None, degree=1024)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.bind(ctx.generate_keys(sk, sum_slots=32)).encrypt(random())
+    d = x - x.sum() / VALUES
+    np.testing.assert_allclose(
+        ctx.decrypt((d * d).sum() / VALUES, sk), np.full(VALUES, random().var()), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+@pytest.mark.parametrize("name", ["sum", "sum after a number", "sum of a sum", "dot", "dot after a number"])
+def test_programs_of_integers(parties: Any, scheme: str, name: str) -> None:
+    party = parties(scheme)
+    a, b = np.arange(VALUES), np.arange(VALUES)[::-1] - 3
+    result = PROGRAMS[name](party.ev.encrypt(a), party.ev.encrypt(b))
+    party.check(result, np.full(VALUES, PROGRAMS[name](a, b)))
+
+
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+def test_a_rotation_of_integers_keeps_the_sum(parties: Any, scheme: str) -> None:
+    party = parties(scheme)
+    x = party.ev.encrypt(np.arange(VALUES) + 5)
+    party.check(x.rotate(1).sum(), np.full(VALUES, sum(range(5, VALUES + 5))))
+    party.check((x.rotate(1) + 1).sum(), np.full(VALUES, sum(range(6, VALUES + 6))))
+    party.check(x.swap_rows().sum(), np.full(VALUES, sum(range(5, VALUES + 5))))
+
+
+FUNCTION = hm.circuits.sigmoid((-4, 4), bits=12)
+
+
+def test_functions_do_not_count_what_they_make_of_the_padding(ev: Any) -> None:
+    evaluator, decrypt = ev
+    x = evaluator.encrypt(random())
+    expected = 1 / (1 + np.exp(-random()))
+    short = hm.Context(
+        hm.ckks.Parameters.for_circuit(depth=FUNCTION.depth, slots=32, security=None, degree=1024), "cpu"
+    )
+    np.testing.assert_allclose(decrypt(FUNCTION(x).sum())[0], expected.sum(), atol=2e-2)
+    np.testing.assert_allclose(decrypt(x.polyval([2, 1]).mean())[0], (2 + random()).mean(), rtol=1e-6)
+    sk = short.generate_secret_key()
+    few = short.bind(short.generate_keys(sk, sum_slots=32)).encrypt(random())
+    with pytest.raises(
+        LevelError, match=r"slots 20 to 31 .* masked.*hm\.circuits\.Mask\(np\.arange\(32\) < 20"
+    ):
+        FUNCTION(few).sum()
+
+
+def test_full_ciphertexts_are_summed_without_a_mask(ev: Any) -> None:
+    evaluator, decrypt = ev
+    full = evaluator.encrypt(random(SLOTS))
+    for part in (full, full + 1, FUNCTION(full)):
+        assert part.sum().level == part.level
+    np.testing.assert_allclose(
+        decrypt((full + 1).sum()), np.full(SLOTS, random(SLOTS).sum() + SLOTS), rtol=1e-6
+    )
+
+
+def test_a_rotation_fills_all_slots(ev: Any) -> None:
+    evaluator, decrypt = ev
+    x = evaluator.encrypt(random())
+    padded = np.pad(random(), (0, SLOTS - VALUES))
+    turned = (x + 1).rotate(3)
+    assert (x.filled, turned.filled, x.rotate(0).filled) == (VALUES, SLOTS, VALUES)
+    np.testing.assert_allclose(
+        decrypt(turned), np.roll(np.where(np.arange(SLOTS) < VALUES, padded + 1, 0), -3), atol=1e-6
+    )
+    np.testing.assert_allclose(decrypt(x + x.rotate(1)), padded + np.roll(padded, -1), atol=1e-6)
+    np.testing.assert_allclose(decrypt(turned.sum())[0], (random() + 1).sum(), rtol=1e-6)
+    # A product with zeros has zeros.
+    assert (x * x.rotate(1)).filled == VALUES
+    np.testing.assert_allclose(
+        decrypt((x * x.rotate(1)).sum())[0], (padded * np.roll(padded, -1)).sum(), rtol=1e-6
+    )
+
+
+def test_sums_meet_values_of_any_number(ev: Any) -> None:
+    """As in NumPy, where they are numbers."""
+    evaluator, decrypt = ev
+    x, full = evaluator.encrypt(random()), evaluator.encrypt(random(SLOTS, seed=2))
+    few = evaluator.encrypt(random(17, seed=3))
+    np.testing.assert_allclose(
+        decrypt((x - full.sum()).sum())[0], (random() - random(SLOTS, seed=2).sum()).sum(), rtol=1e-5
+    )
+    assert decrypt(few * x.sum()).shape == (17,)
+    assert decrypt(x.sum() + few).shape == (17,)
+    np.testing.assert_allclose(
+        decrypt((few + x.sum()).sum())[0], (random(17, 3) + random().sum()).sum(), rtol=1e-5
+    )
+    np.testing.assert_allclose(decrypt(x.sum().rotate(1)), np.full(VALUES, random().sum()), rtol=1e-6)
+    single = evaluator.encrypt([0.5])
+    np.testing.assert_allclose(decrypt((x + single).sum())[0], (random() + 0.5).sum(), rtol=1e-5)
+    np.testing.assert_allclose(decrypt((x * single).sum())[0], (random() * 0.5).sum(), rtol=1e-5)
+
+
+def test_filled_slots_survive_bytes(party: Any) -> None:
+    a = party.values(VALUES)
+    for x in (party.ev.encrypt(a), party.ctx.encrypt(a, party.sk)):
+        shifted = party.ev.load(bytes(party.ev.bind(x) + 1))
+        assert shifted.filled == VALUES
+        party.check(shifted, a + 1)
+        party.check(party.ev.load(bytes((shifted - 2).sum() + shifted)).sum(), np.full(VALUES, _twice(a)))
+    plain = party.ctx.load(bytes(party.ev.encode(a)))
+    assert plain.filled == VALUES
+    party.check((shifted - plain).sum(), np.full(VALUES, VALUES))
+
+
+def _twice(a: NDArray[Any]) -> Any:
+    return (a + 1).sum() + VALUES * (a - 1).sum()
+
+
+def test_files_need_version_3_only_for_padding(party: Any) -> None:
+    def version(x: hm.Ciphertext) -> int:
+        return int(hm.inspect(bytes(x)).version)
+
+    full = party.ev.encrypt(party.values(hm_slots(party)))
+    assert [version(full), version(full + 1), version(full * full)] == [1, 1, 1]
+    part = party.ev.encrypt(party.values(VALUES))
+    if party.exact:  # the number of values says it
+        assert version(part) == 1
+    else:
+        assert version(part) == 3
+        assert hm.inspect(bytes(part)).fields["filled"] == str(VALUES)
+    assert version(part.sum()) == 3
+    assert hm.inspect(bytes(part.sum())).fields["padding"] == "one value in all slots"
+
+
+def hm_slots(party: Any) -> int:
+    return party.ctx.params.max_slots
+
+
+def test_batches_carry_it(ev: Any) -> None:
+    evaluator, decrypt = ev
+    a = random(6 * VALUES).reshape(3, 2, VALUES)
+    x = evaluator.encrypt(a) + 1
+    for part, expected in (
+        (x[1], a[1]),
+        (x[::-1, 0], a[::-1, 0]),
+        (x.reshape(6), a.reshape(6, -1)),
+        (hm.stack([x[0], x[1]]), a[:2]),
+        (hm.concatenate([x[0], x[2]]), np.concatenate([a[0], a[2]])),
+        (x.copy(), a),
+        (x.at_level(2), a),
+        (x.shrink(), a),
+        (x.to("cpu"), a),
+        (x.sum(axis=0), a.sum(axis=0) + 2),
+        (x.mean(axis=1), a.mean(axis=1)),
+    ):
+        assert part.filled == VALUES
+        np.testing.assert_allclose(decrypt(part), expected + 1, rtol=1e-5)
+    np.testing.assert_allclose(decrypt(x.sum(axis=-1))[..., 0], (a + 1).sum(axis=-1), rtol=1e-5)
+    np.testing.assert_allclose(decrypt(x.sum(axis=2))[..., 0], (a + 1).sum(axis=2), rtol=1e-5)
+    np.testing.assert_allclose(decrypt(x.sum(axis=-2)), (a + 1).sum(axis=-2), rtol=1e-5)
+    for axis in (3, -4):
+        with pytest.raises(ParameterError, match="axis"):
+            x.sum(axis=axis)
+
+
+def test_joined_batches_know_less(ev: Any) -> None:
+    evaluator, decrypt = ev
+    x = evaluator.encrypt(random())
+    lifted = x.polyval([2, 1])
+    joined = hm.stack([x.at_level(lifted.level), lifted])
+    np.testing.assert_allclose(decrypt(joined.sum())[:, 0], [random().sum(), (random() + 2).sum()], rtol=1e-5)
+    assert hm.stack([x, x.rotate(1)]).filled == SLOTS
+
+
+@pytest.mark.parametrize(
+    "operation", ["add", "subtract", "multiply", "stack", "concatenate", "add_many", "dot"]
+)
+def test_different_numbers_of_values_do_not_fit(ev: Any, operation: str) -> None:
+    evaluator, _ = ev
+    x, y = evaluator.encrypt(random()[None]), evaluator.encrypt(random(19)[None])
+    calls: dict[str, Callable[[], Any]] = {
+        "stack": lambda: hm.stack([x, y]),
+        "concatenate": lambda: hm.concatenate([x, y]),
+        "add_many": lambda: hm.add_many([x, y]),
+        "dot": lambda: evaluator.dot([x], [y]),
+    }
+    with pytest.raises(MismatchError, match=f"{operation}: operands of 20 and 19 values do not fit"):
+        calls.get(operation, lambda: getattr(evaluator, operation)(x, y))()
+    if operation in ("add", "multiply"):
+        with pytest.raises(MismatchError, match="operands of 20 and 19 values"):
+            getattr(evaluator, operation)(x, evaluator.encode(random(19)))
+
+
+@pytest.mark.parametrize("operation", ["add", "subtract", "multiply"])
+def test_shorter_arrays_are_filled_only_when_told(ev: Any, operation: str) -> None:
+    evaluator, decrypt = ev
+    for values, filled in ((random(), VALUES), (random(SLOTS), SLOTS)):
+        x = evaluator.encrypt(values)
+        short = np.arange(1, 4)
+        with pytest.raises(MismatchError, match=f"3 values and a ciphertext of {filled} .*fill=True"):
+            getattr(evaluator, operation)(x, short)
+        result = getattr(evaluator, operation)(x, short, fill=True)
+        expected = getattr(np, operation)(values, np.pad(short, (0, filled - 3)))
+        np.testing.assert_allclose(decrypt(result), expected, atol=1e-6)
+    with pytest.raises(MismatchError, match="33 values"):
+        getattr(evaluator, operation)(x, np.ones(33), fill=True)
+    with pytest.raises(MismatchError, match="21 values and a ciphertext of 20"):
+        getattr(evaluator, operation)(evaluator.encrypt(random()), np.ones(21), fill=True)
+
+
+def test_integers_of_other_numbers_do_not_fit(integers: Any) -> None:
+    x = integers.ev.encrypt(np.arange(VALUES))
+    for other in (
+        np.arange(3),
+        integers.ev.encrypt([1, 2]),
+        integers.ev.encrypt([1]),
+        integers.ev.encode([4]),
+    ):
+        with pytest.raises(MismatchError, match="do not fit"):
+            x + other
+    integers.check((x + np.array([3])).sum(), np.full(VALUES, (np.arange(VALUES) + 3).sum()))
+    integers.check(integers.ev.multiply(x, np.arange(3), fill=True), np.pad([0, 1, 4], (0, VALUES - 3)))
+
+
+@pytest.mark.parametrize("shape", [(VALUES, 7), (VALUES, VALUES), (VALUES, SLOTS)])
+def test_matrices_see_the_filled_slots(ev: Any, shape: tuple[int, int]) -> None:
+    evaluator, decrypt = ev
+    matrix = np.random.default_rng(3).uniform(-1, 1, shape)
+    x = evaluator.encrypt(random())
+    for part, expected in ((x, random()), (x.polyval([1, 1]), random() + 1), (x + 2, random() + 2)):
+        product = part @ matrix
+        assert product.filled == shape[1]
+        np.testing.assert_allclose(decrypt(product), expected @ matrix, atol=1e-4)
+        np.testing.assert_allclose(decrypt(product.sum())[0], (expected @ matrix).sum(), atol=1e-3)
+        np.testing.assert_allclose(decrypt(matrix.T @ part), expected @ matrix, atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [5, VALUES - 1, VALUES + 1, SLOTS])
+def test_matrices_of_other_rows_do_not_fit(ev: Any, params: hm.ckks.Parameters, rows: int) -> None:
+    evaluator, decrypt = ev
+    matrix = np.random.default_rng(3).uniform(-1, 1, (rows, 3))
+    x = evaluator.encrypt(random())
+    for call in (
+        lambda: x @ matrix,
+        lambda: matrix.T @ x,
+        lambda: x.dot(matrix),
+        lambda: evaluator.matmul(x, matrix),
+    ):
+        with pytest.raises(
+            MismatchError, match=rf"20,\) and a matrix of shape \({rows}, 3\) do not fit.*slots="
+        ):
+            call()
+    padded = np.pad(random(), (0, SLOTS - VALUES))
+    expected = padded[:rows] @ matrix
+    np.testing.assert_allclose(decrypt(evaluator.matmul(x, matrix, slots=SLOTS)), expected, atol=1e-4)
+    with pytest.raises(MismatchError, match="slots=16"):
+        evaluator.matmul(x, matrix, slots=16)
+    if rows > 16:
+        with pytest.raises(MismatchError, match="does not multiply 20 values"):
+            evaluator.transform(x, hm.circuits.LinearTransform(matrix.T, params))
+    said = hm.circuits.LinearTransform(matrix.T, params, slots=SLOTS)
+    np.testing.assert_allclose(decrypt(said(x)), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("length", [3, VALUES - 1, VALUES + 1, 1])
+def test_vectors_of_other_lengths_do_not_fit(ev: Any, length: int) -> None:
+    evaluator, _ = ev
+    x = evaluator.encrypt(random())
+    with pytest.raises(MismatchError, match="do not fit"):
+        x @ np.ones(length)
+    with pytest.raises(MismatchError, match="do not fit"):
+        x.dot(np.ones(length))
+
+
+def test_inner_sums_ask_for_a_mask(ev: Any, params: hm.ckks.Parameters) -> None:
+    evaluator, decrypt = ev
+    sums = hm.circuits.InnerSum(params, slots=SLOTS, count=SLOTS)
+    x = evaluator.encrypt(random())
+    np.testing.assert_allclose(decrypt(sums(x + 1))[0], (random() + 1).sum(), rtol=1e-5)
+    lifted = x.polyval([2, 1])
+    with pytest.raises(MismatchError, match="mask them before"):
+        sums(lifted)
+    mask = hm.circuits.Mask(np.arange(SLOTS) < VALUES, params, level=lifted.level)
+    masked = mask(lifted)
+    assert masked.filled == VALUES
+    np.testing.assert_allclose(decrypt(sums(masked))[0], (random() + 2).sum(), rtol=1e-5)
+    assert masked.sum().level == masked.level
+    # One that keeps a slot which holds no value is no such mask.
+    wide = hm.circuits.Mask(np.arange(SLOTS) <= VALUES, params, level=lifted.level)
+    np.testing.assert_allclose(decrypt(wide(lifted).sum())[0], (random() + 2).sum(), rtol=1e-5)
+
+
+def test_numbers_are_encoded_for_the_level_of_each_ciphertext(params: hm.ckks.Parameters) -> None:
+    """Where levels share a scale, as they do when the caller rescales."""
+    ctx = hm.Context(params.with_rescaling("manual"), "cpu")
+    sk = ctx.generate_secret_key()
+    x = ctx.encrypt(random(), sk)
+    for level in (1, x.level, 2):
+        low = x.at_level(level) + 1
+        assert low.level == level
+        np.testing.assert_allclose(ctx.decrypt(low, sk), random() + 1, atol=1e-6)
+
+
+def test_other_number_of_slots(ev: Any) -> None:
+    evaluator, _ = ev
+    x = evaluator.encrypt(random())
+    assert (x.with_slots(SLOTS).filled, x.with_slots(64).filled) == (VALUES, 64)
+
+
+def test_reprs_tell_it(ev: Any) -> None:
+    evaluator, _ = ev
+    assert "20 of 32 slots" in repr(evaluator.encrypt(random()))
+    assert ", 32 slots" in repr(evaluator.encrypt(random(SLOTS)))
+    assert "20 of 32 slots" in repr(evaluator.encode(random()))
+
+
+# --- Types. ---
+
+
+COMPLEX: dict[str, Circuit] = {
+    "encrypted": lambda z, _: z + 0,
+    "sum": lambda z, x: z + x,
+    "product": lambda z, x: x * z,
+    "square": lambda z, _: z * z,
+    "scaled": lambda z, _: z * 0.5,
+    "number": lambda _, x: x * 1j,
+    "added number": lambda _, x: x + (1 + 2j),
+    "array": lambda _, x: x * (1j * np.arange(VALUES)),
+    "matrix": lambda _, x: x @ (np.ones((VALUES, 2)) * (1 + 1j)),
+    "conjugate": lambda z, _: z.conjugate(),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_imaginary_parts_are_never_lost_in_silence(ev: Any, name: str) -> None:
+    evaluator, decrypt = ev
+    z, x = random() + 1j * random(seed=4), random(seed=5)
+    result = COMPLEX[name](evaluator.encrypt(z), evaluator.encrypt(x))
+    stored = evaluator.load(bytes(result))
+    for each in (result, stored, hm.stack([result])[0]):
+        assert each.dtype == np.complex128
+        np.testing.assert_allclose(decrypt(each), COMPLEX[name](z, x), atol=1e-4)
+    assert decrypt(result, dtype=np.float64).dtype == np.float64
+
+
+def test_real_values_stay_real(ev: Any) -> None:
+    evaluator, decrypt = ev
+    x = evaluator.encrypt(random())
+    for part in (
+        x,
+        x * 2.5,
+        x @ np.ones((VALUES, 2)),
+        x.polyval([1, 2]),
+        x.conjugate(),
+        evaluator.load(bytes(x)),
+    ):
+        assert part.dtype == np.float64 == decrypt(part).dtype
+    assert decrypt(x.polyval([1j, 2])).dtype == np.complex128
+    product = hm.circuits.MatrixProduct(evaluator.context.params, size=4)
+    assert product.pack(np.ones((4, 4)), "left").dtype == np.float64
+
+
+def test_the_type_of_plaintexts(ev: Any) -> None:
+    evaluator, _ = ev
+    plain = evaluator.encode([1 + 2j, 3])
+    assert plain.dtype == np.complex128
+    np.testing.assert_allclose(evaluator.context.decode(plain), [1 + 2j, 3], atol=1e-6)
+
+
+@pytest.mark.parametrize("values", [[1e30, 2], [1e30], [2, -1e30j], [[1.0, 2.0], [1e30, 2]]])
+def test_values_beyond_the_lowest_level_are_refused(ev: Any, values: Sequence[Any]) -> None:
+    evaluator, decrypt = ev
+    with pytest.raises(ParameterError, match="does not fit"):
+        evaluator.encrypt(values)
+    with pytest.raises(ParameterError, match="does not fit"):
+        evaluator.context.encode(values)
+    np.testing.assert_allclose(decrypt(evaluator.encrypt([5e5, 2])), [5e5, 2], atol=1e-3)
