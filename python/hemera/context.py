@@ -64,6 +64,8 @@ class Context:
         TypeError: when `stream` is no stream.
     """
 
+    _rotates_as_openfhe = False
+
     def __init__(
         self,
         params: Parameters,
@@ -109,6 +111,7 @@ class Context:
             multiplier,
             None if stream is None else stream_handle(stream),
             storage == "six-byte",
+            self._rotates_as_openfhe,
         )
         self._lock = threading.Lock()
         # The contexts of all devices by name, held weakly; each holds those that it made.
@@ -489,7 +492,7 @@ class Context:
         with self._lock:
             found = self._family.get(name)
             if found is None:
-                found = Context(self._params, name, storage=self._storage)
+                found = type(self)(self._params, name, storage=self._storage)
                 found._family, found._lock = self._family, self._lock
                 self._family[name] = found
                 self._made.append(found)
@@ -502,7 +505,7 @@ class Context:
         own."""
         if params.rescaling == self._params.rescaling:
             return self
-        return Context(
+        return type(self)(
             params,
             self.device,
             threads=self._threads,
@@ -568,7 +571,9 @@ class Context:
     def _steps(self, steps: int) -> int:
         """Steps of a rotation as a number that the core takes: they count modulo N/2."""
         number = operator.index(steps)
-        return number if abs(number) < 1 << 62 else number % (self._params.degree // 2)
+        # By N/2 and more: OpenFHE's rotations from there on are others (rlwe::LongRotations).
+        half = self._params.degree // 2
+        return number if abs(number) < 1 << 62 else number % half + half
 
     def _encrypt(
         self, values: ArrayLike | Plaintext, key: SecretKey | Keys, encoding: str, evaluator: Evaluator
