@@ -26,14 +26,16 @@ using namespace nb::literals;
 /// multiplier: an engine's name; "ntt" are the backend's own transforms.
 ContextHandle make_context(const rlwe::Parameters& parameters, const std::string& device, int threads,
                            std::size_t memory_limit, const std::string& multiplier,
-                           std::optional<std::uintptr_t> stream, bool six_byte) {
+                           std::optional<std::uintptr_t> stream, bool six_byte, bool rotates_as_openfhe) {
   return {rlwe::Context::make(
       parameters, runtime::Device::parse(device),
       {.threads = threads,
        .multiplier = multiplier == "ntt" ? nullptr : multiply::make_ring_multiplier(multiplier),
        .memory_limit = memory_limit,
        .stream = stream,
-       .storage = six_byte ? rlwe::Storage::six_byte : rlwe::Storage::eight_byte})};
+       .storage = six_byte ? rlwe::Storage::six_byte : rlwe::Storage::eight_byte,
+       .long_rotations =
+           rotates_as_openfhe ? rlwe::LongRotations::openfhe : rlwe::LongRotations::within_rows})};
 }
 
 /// Names of the devices that contexts can be made on, best first.
@@ -103,7 +105,7 @@ void bind_context(nb::module_& m) {
            [](const ContextHandle& self) { return self.context->conjugation_element(); });
 
   m.def("make_context", &make_context, "parameters"_a, "device"_a, "threads"_a, "memory_limit"_a,
-        "multiplier"_a, "stream"_a.none(), "six_byte"_a, ReleaseGil());
+        "multiplier"_a, "stream"_a.none(), "six_byte"_a, "rotates_as_openfhe"_a, ReleaseGil());
   m.def("devices", &devices, ReleaseGil());
   m.def("find_cuda_devices", &runtime::find_cuda_devices, ReleaseGil());
   m.def("available_processors", &runtime::available_processors);

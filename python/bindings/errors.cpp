@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "bindings.hpp"
 #include "hemera/runtime/error.hpp"
@@ -30,8 +31,14 @@ nb::object make_type(nb::module_& m, const char* name, const char* doc, nb::hand
 
 void translate(const std::exception_ptr& pointer, void* payload) {
   const auto& types = *static_cast<const ErrorTypes*>(payload);
+  // Messages may quote bytes of a file, which need not be UTF-8.
   const auto raise = [](const nb::object& type, const std::exception& error) {
-    PyErr_SetString(type.ptr(), error.what());
+    const std::string_view text = error.what();
+    PyObject* const message =
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+    if (message == nullptr) return;  // with Python's own error
+    PyErr_SetObject(type.ptr(), message);
+    Py_DECREF(message);
   };
   try {
     std::rethrow_exception(pointer);

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -46,14 +47,6 @@ nb::typed<nb::dict, nb::str, nb::object> openfhe_metadata(const openfhe::Session
 
 void bind_interop_openfhe(nb::module_& m) {
   m.def(
-      "openfhe_parameters",
-      [](const nb::bytes& source) {
-        const interop::Source view = foreign_view(source);
-        const ReleasedGil release;
-        return openfhe::load_parameters(view);
-      },
-      "source"_a);
-  m.def(
       "describe_openfhe",
       [](const nb::bytes& data) {
         auto found = openfhe::describe(foreign_view(data));
@@ -70,10 +63,18 @@ void bind_interop_openfhe(nb::module_& m) {
   session
       .def(
           "__init__",
-          [](openfhe::Session* self, const ContextHandle& context, const nb::bytes& source) {
-            new (self) openfhe::Session(foreign_view(source), context.context);
+          // make_context(parameters) is called here, and again if keys ask for another context.
+          [](openfhe::Session* self, const nb::bytes& source,
+             nb::typed<nb::callable, ContextHandle(rlwe::Parameters)> make_context) {
+            const auto maker = std::make_shared<const nb::callable>(std::move(make_context));
+            new (self) openfhe::Session(
+                foreign_view(source),
+                [maker](const rlwe::Parameters& parameters) -> std::shared_ptr<const rlwe::Context> {
+                  const nb::gil_scoped_acquire acquired;
+                  return nb::cast<ContextHandle>((*maker)(parameters)).context;
+                });
           },
-          "context"_a, "source"_a)
+          "source"_a, "make_context"_a)
       .def("bootstrap", &openfhe::Session::bootstrap, "ciphertext"_a, "iterations"_a, "precision"_a,
            ReleaseGil())
       .def("bootstrap_input_levels", &openfhe::Session::bootstrap_input_levels)

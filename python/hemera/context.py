@@ -64,6 +64,8 @@ class Context:
         TypeError: when `stream` is no stream.
     """
 
+    _rotates_as_openfhe = False
+
     def __init__(
         self,
         params: Parameters,
@@ -109,6 +111,7 @@ class Context:
             multiplier,
             None if stream is None else stream_handle(stream),
             storage == "six-byte",
+            self._rotates_as_openfhe,
         )
         if storage != self.storage:
             warnings.warn(
@@ -498,7 +501,7 @@ class Context:
             if found is None:
                 # The CPU has one storage, of which this context's user was told.
                 storage = "eight-byte" if name == "cpu" else self._storage
-                found = Context(self._params, name, storage=storage)
+                found = type(self)(self._params, name, storage=storage)
                 found._storage = self._storage
                 found._family, found._lock = self._family, self._lock
                 self._family[name] = found
@@ -512,7 +515,7 @@ class Context:
         own."""
         if params.rescaling == self._params.rescaling:
             return self
-        found = Context(
+        found = type(self)(
             params,
             self.device,
             threads=self._threads,
@@ -581,7 +584,9 @@ class Context:
         """Steps of a rotation as a number that the core takes: they count modulo N/2. TypeError for anything
         but an integer."""
         number = as_integer(steps, operation, "steps")
-        return number if abs(number) < 1 << 62 else number % (self._params.degree // 2)
+        # By N/2 and more: OpenFHE's rotations from there on are others (rlwe::LongRotations).
+        half = self._params.degree // 2
+        return number if abs(number) < 1 << 62 else number % half + half
 
     def _all_steps(self, operation: str, steps: Iterable[int]) -> list[int]:
         """The steps of several rotations."""

@@ -76,6 +76,7 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
       scales_(parameters_),
       error_distribution_(parameters_.literal().sigma),
       multiplier_(std::move(options.multiplier)),
+      long_rotations_(options.long_rotations),
       plans_(std::make_unique<Plans>()) {
   const ParametersLiteral& literal = parameters_.literal();
 
@@ -150,6 +151,19 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
                                                                            chain_.base(level - 1), plain));
   }
   plans_->default_gadgets.resize(chain_.levels());
+}
+
+bool Context::is_long_rotation(std::int64_t steps) const {
+  if (long_rotations_ != LongRotations::openfhe) return false;
+  const auto degree = static_cast<std::int64_t>(parameters_.degree());
+  if (scheme() == Scheme::ckks) return steps == 2 * degree - 1;
+  return steps >= degree / 2 || steps <= -degree / 2;
+}
+
+std::uint64_t Context::galois_element(std::int64_t steps) const {
+  const std::uint64_t element = parameters_.galois_element(steps);
+  if (!is_long_rotation(steps)) return element;
+  return scheme() == Scheme::ckks ? conjugation_element() : 2 * degree() - element;
 }
 
 const poly::RnsBase& Context::switching_plain_base() const {

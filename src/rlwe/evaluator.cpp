@@ -491,10 +491,22 @@ std::vector<std::int64_t> Evaluator::rotation_plan(std::int64_t steps, const Cip
   }
   const auto all = static_cast<std::int64_t>(context_->degree() / 2);
   const auto period = static_cast<std::int64_t>(rotation_period(context_->parameters(), a.meta.slots));
-  if (wrap(steps, period) == 0) return {};
   const auto has = [&](std::int64_t step) {
     return keys_.has(KeyRole::galois(context_->galois_element(step)));
   };
+  if (context_->is_long_rotation(steps)) {
+    if (has(steps)) return {steps};
+    if (traits(context_->scheme()).two_rows && has(all)) {
+      // By N/2 steps the rows are exchanged, and nothing else.
+      std::vector<std::int64_t> plan = rotation_plan(wrap(steps, all), a);
+      plan.push_back(all);
+      return plan;
+    }
+    throw MissingKeyError("rotation by " + std::to_string(steps) +
+                          ", which is no rotation within the rows, needs a key of its own" +
+                          missing_key_way_out(keys_));
+  }
+  if (wrap(steps, period) == 0) return {};
   for (std::int64_t same = wrap(steps, period); same < all; same += period) {
     if (has(same)) return {same};
   }

@@ -308,6 +308,19 @@ ExtendedSums hoisted_products(const Ciphertext& in, GadgetPointer gadget, std::s
   return sums;
 }
 
+ExtendedCiphertext sum_at(const ExtendedSums& sums, std::size_t number) {
+  if (number >= sums.meta.size()) {
+    throw MismatchError("sum_at: number " + std::to_string(number) + " of " +
+                        std::to_string(sums.meta.size()) + " sums");
+  }
+  const Context& context = *sums.context;
+  const std::size_t batch = sums.poly.shape().batch / sums.meta.size();
+  ExtendedCiphertext sum{sums.context, sums.gadget, sums.meta[number],
+                         context.make_poly(batch, 2, sums.poly.base(), Form::evaluation)};
+  context.backend().copy(context.queue(), sum.poly.view(), sums.poly.view().batches(number * batch, batch));
+  return sum;
+}
+
 ExtendedCiphertext turned_sum(const ExtendedSums& sums, std::span<const Turn> turns) {
   if (turns.empty() || turns.size() != sums.meta.size()) {
     throw MismatchError("turned_sum: " + std::to_string(sums.meta.size()) + " sums and " +

@@ -23,6 +23,9 @@ constexpr std::uint32_t degree = 2048;
 constexpr std::uint32_t slots = 64;
 constexpr std::int64_t plain_modulus = 65537;
 constexpr std::uint32_t row_size = 16;
+// Rotations of half the ring and more, and what OpenFHE takes for the conjugation of CKKS.
+constexpr std::int32_t far = static_cast<std::int32_t>(degree) / 2 + 3;
+constexpr std::int32_t around = 2 * static_cast<std::int32_t>(degree) - 1;
 
 struct Setting {
   std::string name;
@@ -69,7 +72,7 @@ class OpenFheAdapter : public ::testing::TestWithParam<Setting> {
     }
     keys = cc->KeyGen();
     cc->EvalMultKeyGen(keys.secretKey);
-    cc->EvalRotateKeyGen(keys.secretKey, {1, -1, -2});
+    cc->EvalRotateKeyGen(keys.secretKey, {1, -1, -2, far, -far, around});
     cc->EvalSumKeyGen(keys.secretKey);
     if (is_ckks()) {
       cc->EvalSumRowsKeyGen(keys.secretKey, row_size);
@@ -179,6 +182,8 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const Host& x, const Hos
   add(evaluator->EvalSquare(x));
   add(evaluator->EvalMult(m, x));
   add(evaluator->EvalRotate(x, 1));
+  // The rows are exchanged, too; CKKS is conjugated by the last one.
+  for (const std::int32_t steps : {far, -far, around}) add(evaluator->EvalRotate(x, steps));
   add(evaluator->EvalAtIndex(x, -2));
   add(evaluator->EvalRotate(evaluator->EvalMult(x, x), 1));
   const Ciphertext wide = add(evaluator->EvalMultNoRelin(x, y));
@@ -228,6 +233,8 @@ std::vector<Ciphertext> run(const Evaluator& evaluator, const Host& x, const Hos
   const auto digits = evaluator->EvalFastRotationPrecompute(x);
   add(evaluator->EvalFastRotation(x, 1, 2 * degree, digits));
   add(evaluator->EvalFastRotation(x, 0, 2 * degree, digits));
+  add(evaluator->EvalFastRotation(x, static_cast<std::uint32_t>(far), 2 * degree, digits));
+  add(evaluator->EvalFastRotation(x, static_cast<std::uint32_t>(-far), digits));
   add(evaluator->EvalFastRotation(x, static_cast<std::uint32_t>(-2), digits));
   const std::uint32_t batch = ckks ? slots : degree;
   add(evaluator->EvalSum(x, batch));

@@ -1,8 +1,9 @@
-// OpenFHE 1.5 as a client: its files in, its files out (docs/clients.md).
+// OpenFHE 1.4 to 1.6 as a client: its files in, its files out (docs/clients.md).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -83,36 +84,55 @@ struct SwitchingKeyView {
 /// or for scheme switching.
 rlwe::Parameters load_parameters(const Source& source);
 
+/// Primes that the keys of a context have, and its own file does not tell.
+struct FurtherPrimes {
+  /// P of HYBRID.
+  std::vector<RootedPrime> special = {};
+  /// Those of the key to an encapsulated secret that are not in P; OpenFHE has them since 1.6.1.
+  std::vector<RootedPrime> auxiliary = {};
+};
+
 /// OpenFHE's context and the tag of the key pair.
 struct Client;
+struct KeyPrimes;
+struct Opening;
 
 /// One client: its context and one key pair. What it loads are ordinary objects of its context. Loading
 /// throws FormatError for damaged bytes or another kind of object, MismatchError for objects of another
 /// context or key pair. Any number of threads may use a session, but for load_keys.
+///
+/// Rotations are OpenFHE's (rlwe::LongRotations::openfhe). A crypto context does not tell the special primes,
+/// and OpenFHE's rule for them differs by version: they stay open until the first switching key or the first
+/// ciphertext or secret key. A key that tells others gives the session another context and moves the keys
+/// that it has there; afterwards such a key is a MismatchError.
 class Session {
  public:
   /// `source`: a crypto context, or any object, whose key pair is then the session's. Throws what
   /// load_parameters and Context::make throw.
   explicit Session(const Source& source, runtime::Device device = {}, rlwe::ContextOptions options = {});
-  /// For a key pair that a crypto context does not tell: its tag, and the special primes of its keys, which
+  /// For a key pair that a crypto context does not tell: its tag, and the primes of its keys. Special ones
   /// follow from the context if there are none.
-  Session(const Source& crypto_context, const std::string& key_tag,
-          std::span<const RootedPrime> special_primes, runtime::Device device = {},
-          rlwe::ContextOptions options = {});
-  /// In a context of load_parameters(source); MismatchError for one of other parameters.
+  Session(const Source& crypto_context, const std::string& key_tag, const FurtherPrimes& primes,
+          runtime::Device device = {}, rlwe::ContextOptions options = {});
+  /// In contexts that the caller makes of parameters: one now, and another one if keys ask for it. They have
+  /// rlwe::LongRotations::openfhe (MismatchError).
+  using ContextMaker = std::function<std::shared_ptr<const rlwe::Context>(const rlwe::Parameters&)>;
+  Session(const Source& source, ContextMaker make_context);
+  /// In a context of load_parameters(source), and no other; MismatchError for one of other parameters.
   Session(const Source& source, std::shared_ptr<const rlwe::Context> context);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   [[nodiscard]] const rlwe::Parameters& params() const { return context_->parameters(); }
+  /// Another one after load_keys if the keys asked for it.
   [[nodiscard]] const std::shared_ptr<const rlwe::Context>& context() const { return context_; }
   /// All keys loaded so far, and an evaluator with them.
   [[nodiscard]] const rlwe::EvaluationKeys& keys() const { return keys_; }
   [[nodiscard]] std::shared_ptr<const rlwe::Evaluator> evaluator() const;
 
   /// Adds keys: a public key, and maps as SerializeEvalMultKey and SerializeEvalAutomorphismKey write them.
-  /// An evaluator that was taken before keeps its own.
+  /// An evaluator that was taken before keeps its own. All of them are added, or none.
   const rlwe::EvaluationKeys& load_keys(const KeySources& sources);
   /// The noise of BFV and BGV is unknown (rlwe::unknown_noise).
   [[nodiscard]] rlwe::Ciphertext load_ciphertext(const Source& source) const;
@@ -168,6 +188,13 @@ class Session {
   [[nodiscard]] Metadata metadata(const rlwe::Ciphertext& ciphertext) const;
 
  private:
+  void open(Opening opening);
+  /// The primes of keys so far with those that these tell, unless objects are bound to the context as it is.
+  [[nodiscard]] KeyPrimes with_primes_of(const KeyPrimes& told) const;
+  /// The keys loaded so far, in this context.
+  [[nodiscard]] rlwe::EvaluationKeys keys_in(const std::shared_ptr<const rlwe::Context>& context) const;
+
+  ContextMaker make_context_;
   std::shared_ptr<const rlwe::Context> context_;
   std::unique_ptr<Client> client_;
   rlwe::EvaluationKeys keys_;

@@ -26,6 +26,14 @@ enum class Storage : std::uint8_t {
   six_byte,  ///< a quarter less memory and traffic, for primes below 2^48; on the CPU as eight_byte
 };
 
+/// Which automorphism a rotation by many steps is.
+enum class LongRotations : std::uint8_t {
+  within_rows,  ///< that of the steps modulo N/2
+  /// As OpenFHE has them. BFV and BGV: from N/2 steps on, either way, the rows are exchanged, too. CKKS: by
+  /// 2N - 1 steps, the conjugation.
+  openfhe,
+};
+
 /// What may be asked of a device beside the device itself.
 struct ContextOptions {
   /// Threads of the CPU backend, and of copies between the host and a GPU; 0: as many as the process may run
@@ -40,6 +48,8 @@ struct ContextOptions {
   /// host thread has a stream of its own.
   std::optional<std::uintptr_t> stream = std::nullopt;
   Storage storage = Storage::eight_byte;
+  /// Of Evaluator::rotate and of keys for it; sessions with OpenFHE have OpenFHE's.
+  LongRotations long_rotations = LongRotations::within_rows;
 };
 
 /// One division from a level to a lower one whose base may have primes of its own, of a multiple: together
@@ -136,10 +146,11 @@ class Context {
     return runtime::Workspace(memory(), secrecy);
   }
 
-  /// Parameters::galois_element.
-  [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const {
-    return parameters_.galois_element(steps);
-  }
+  /// Parameters::galois_element, but of a long rotation, which is an automorphism of its own.
+  [[nodiscard]] std::uint64_t galois_element(std::int64_t steps) const;
+  /// Whether a rotation by `steps` is another one than that by `steps` modulo N/2 (LongRotations).
+  [[nodiscard]] bool is_long_rotation(std::int64_t steps) const;
+  [[nodiscard]] LongRotations long_rotations() const { return long_rotations_; }
   [[nodiscard]] std::uint64_t conjugation_element() const { return parameters_.conjugation_element(); }
 
   ~Context();
@@ -167,6 +178,7 @@ class Context {
   std::vector<std::uint64_t> negative_plain_inverses_;
   poly::RnsBase auxiliary_;
   poly::Word key_word_ = poly::Word::u64;
+  LongRotations long_rotations_;
   std::vector<std::unique_ptr<const poly::Division>> rescale_;
   std::unique_ptr<Plans> plans_;
 };

@@ -1,6 +1,7 @@
 // Key-switching in parts: digits that serve many keys, and sums over Q u P that are divided once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -77,6 +78,9 @@ struct ExtendedSums {
 /// switch_extended and multiply_plain_add give, in one pass over the keys. All keys have this gadget.
 ExtendedSums hoisted_products(const Ciphertext& in, std::shared_ptr<const Gadget> gadget,
                               std::span<const HoistedTerm> terms, std::size_t count);
+
+/// One of them, by itself.
+ExtendedCiphertext sum_at(const ExtendedSums& sums, std::size_t number);
 
 /// The key of the automorphism that turns a ciphertext or a sum (null: none).
 struct Turn {

@@ -76,6 +76,10 @@ class Session(ABC, Generic[Native]):
         self._context = context
         self._evaluator = self._bind(Keys(native.keys, context))
 
+    def _current_context(self) -> Context:
+        """The context of the keys: another one than before where they asked for it."""
+        return self._context
+
     def _bind(self, keys: Keys) -> Evaluator:
         """The evaluator of ciphertexts that load after these keys."""
         return self._context.bind(keys)
@@ -126,6 +130,7 @@ class Session(ABC, Generic[Native]):
             for source in (public_key, relinearization, galois)
         ]
         self._native.load_keys(*given)
+        self._context = self._current_context()
         self._evaluator = self._bind(Keys(self._native.keys, self._context))
         return self.keys
 

@@ -1,4 +1,4 @@
-"""OpenFHE 1.5 as a client (docs/clients.md)."""
+"""OpenFHE 1.4 to 1.6 as a client (docs/clients.md)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,17 @@ class Session(_session.Session[_core.OpenFheSession]):
     next product. The noise of BFV and BGV ciphertexts that were loaded is unknown: their guaranteed budget is
     0, and no warning tells of it.
 
+    `x.rotate(k)` is OpenFHE's EvalRotate for every k: from N/2 steps on, either way, BFV and BGV exchange the
+    two rows, too, and CKKS conjugates by 2N - 1 steps. These take keys of their own.
+
     `x.bootstrap()` is OpenFHE's EvalBootstrap, of one iteration, with the client's own keys (those of
     EvalBootstrapKeyGen) and the settings that the context has for the ciphertext's number of slots,
     CoeffToSlot or SlotToCoeff first.
 
     Args:
-        source: a crypto context, or any other object of OpenFHE: each has the context in it. From a key, the
-            special primes are taken; from others, they follow by OpenFHE's rule.
+        source: a crypto context, or any other object of OpenFHE: each has the context in it. Special primes
+            are those of the first key; a ciphertext or secret key before it fixes those of the rule that
+            OpenFHE had up to 1.5. So load keys first, or open the session from a key.
         device: as of `Context`, which takes the other options too (threads, memory_limit, stream,
             multiplier).
 
@@ -48,8 +52,46 @@ class Session(_session.Session[_core.OpenFheSession]):
 
     def __init__(self, source: Source, *, device: str = "auto", **options: Any) -> None:
         data = read_source(source, "Session")
-        context = Context(parameters_of(_core.openfhe_parameters(data)), device, **options)
-        super().__init__(_core.OpenFheSession(context._native, data), context)
+        # The last one is the session's: keys may ask for another one than the first.
+        made: list[Context] = []
+        self._made = made
+
+        def make_context(native: _core.Parameters) -> _core.Context:
+            made.append(_Context(parameters_of(native), device, **options))
+            return made[-1]._native
+
+        native = _core.OpenFheSession(data, make_context)
+        super().__init__(native, made[-1])
+
+    def load_keys(
+        self,
+        *,
+        public_key: Source | None = None,
+        relinearization: Source | None = None,
+        galois: Source | None = None,
+    ) -> Keys:
+        """Add keys of the client; each is optional. Ciphertexts that were loaded before keep the keys that
+        they have. If the first keys have other special primes than the session, `context` and `params` are
+        others from then on.
+
+        Returns:
+            All keys loaded so far.
+
+        Raises:
+            FormatError: when the bytes are damaged or hold something else.
+            MismatchError: when they belong to another context or key pair, or have special primes that the
+                session can not take any more.
+            FileError: when a file can not be read.
+        """
+        try:
+            return super().load_keys(public_key=public_key, relinearization=relinearization, galois=galois)
+        except BaseException:
+            del self._made[1:]
+            raise
+
+    def _current_context(self) -> Context:
+        del self._made[:-1]
+        return self._made[-1]
 
     def _bind(self, keys: Keys) -> Evaluator:
         if self.params.scheme != "ckks":
@@ -119,6 +161,12 @@ class Session(_session.Session[_core.OpenFheSession]):
         core = self._own(ciphertext, "dump_ciphertext")
         files = self._native.dump_ciphertexts(core, _is_json(format))
         return files if ciphertext.shape else files[0]
+
+
+class _Context(Context):
+    """With OpenFHE's rotations: by N/2 steps or more, BFV and BGV exchange the rows, too."""
+
+    _rotates_as_openfhe = True
 
 
 class _Bootstrap:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -233,3 +234,96 @@ def test_inspect_and_convert(files: Files, capsys: pytest.CaptureFixture[str]) -
     # A context alone has no key tag.
     assert main(["convert", str(own), str(back), "--to", "openfhe", "--with", str(context)]) == 1
     assert "key tag" in capsys.readouterr().err
+
+
+def test_damaged_names_are_errors_of_hemera(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message quotes bytes of the file, which need not be UTF-8."""
+    files = Files("bfv", tmp_path)
+    session = files.session()
+    whole = files.path("ct_a.bin").read_bytes()
+    name = whole.index(b"lbcrypto::CryptoParameters")
+    damaged = tmp_path / "damaged.bin"
+    for byte in (b"\xff", b"\x80", b"\xc3"):
+        data = whole[:name] + byte + whole[name + 1 :]
+        damaged.write_bytes(data)
+        for call in (session.load_ciphertext, openfhe.Session, hm.inspect):
+            with pytest.raises(hm.errors.FormatError, match=r"the type '\\x[0-9a-f]{2}bcrypto"):
+                call(data)
+        assert main(["inspect", str(damaged)]) == 1
+        assert "Traceback" not in capsys.readouterr().err
+    # A tag is quoted where it is not the session's, and told by inspect.
+    tag = hm.inspect(whole).fields["key tag"].encode()
+    data = whole.replace(tag, b"\xff" + tag[1:])
+    with pytest.raises(hm.errors.MismatchError, match=r"\\xff"):
+        session.load_ciphertext(data)
+    assert hm.inspect(data).fields["key tag"].startswith("\\xff")
+
+
+def test_every_damaged_byte_of_a_header_is_an_error_of_hemera(tmp_path: Path) -> None:
+    files = Files("bgv", tmp_path)
+    session = files.session()
+    whole = files.path("ct_a.bin").read_bytes()
+    for at in range(700):
+        data = bytearray(whole)
+        data[at] ^= 0xFF
+        with contextlib.suppress(hm.errors.Error):
+            session.load_ciphertext(bytes(data))
+
+
+def test_sessions_follow_the_special_primes_of_the_first_key() -> None:
+    """OpenFHE 1.6.1 has one more than the rule that a context alone is opened by."""
+    folder = VECTORS.parent / "openfhe-versions" / "1.6.1" / "ckks"
+    files = {
+        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()) for path in folder.glob("*.gz")
+    }
+    values = json.loads((folder / "values.json").read_text())
+    session = openfhe.Session(files["cryptocontext.bin"], device="cpu")
+    first = session.context
+    with pytest.raises(hm.errors.FormatError):
+        session.load_keys(relinearization=files["eval_mult_key.bin"], galois=files["ct.bin"])
+    assert session.context is first
+    session.load_keys(relinearization=files["eval_mult_key.bin"])
+    assert session.context is not first
+    assert len(session.params.special_primes) == len(first.params.special_primes) + 1
+    second = session.context
+    session.load_keys(galois=files["eval_automorphism_keys.bin"])
+    assert session.context is second
+    x = session.load_ciphertext(files["ct.bin"])
+    secret = session.load_secret_key(files["secret_key.bin"])
+    y = session.context.decrypt((x * x).rotate(values["steps"]), secret)
+    np.testing.assert_allclose(y, values["result"], atol=1e-7, rtol=0)
+    # A ciphertext before the keys fixes the primes.
+    late = openfhe.Session(files["cryptocontext.bin"], device="cpu")
+    late.load_ciphertext(files["ct.bin"])
+    with pytest.raises(hm.errors.MismatchError, match="load keys before ciphertexts"):
+        late.load_keys(relinearization=files["eval_mult_key.bin"])
+
+
+@pytest.mark.parametrize("version", ["1.4.2", "1.6.1"])
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+def test_rotations_by_half_the_ring_and_more(version: str, scheme: str) -> None:
+    folder = VECTORS.parent / "openfhe-versions" / version / scheme
+    files = {
+        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()) for path in folder.glob("*.gz")
+    }
+    values = json.loads((folder / "values.json").read_text())
+    session = openfhe.Session(files["cryptocontext.bin"], device="cpu")
+    session.load_keys(relinearization=files["eval_mult_key.bin"], galois=files["eval_automorphism_keys.bin"])
+    secret = session.load_secret_key(files["secret_key.bin"])
+    x = session.load_ciphertext(files["ct.bin"]).square()
+    steps = values["steps"]
+    lazy = session.context.bind(session.keys, relinearization="lazy")
+    for turned in (x.rotate(steps), x.rotate_many([steps])[0], lazy.rotate(x, steps)):
+        assert session.context.decrypt(turned, secret).tolist() == values["result"]
+    # Modulo N/2 it is another rotation, whose key the client did not make.
+    with pytest.raises(hm.errors.MissingKeyError):
+        x.rotate(steps - session.params.degree // 2)
+    # Keys that are made here are of the same automorphism; huge steps count modulo N/2 and exchange the rows.
+    made = session.context.generate_keys(secret, rotations=[steps])
+    assert (
+        session.context.decrypt(session.context.bind(made).rotate(x, steps), secret).tolist()
+        == values["result"]
+    )
+    half = session.params.degree // 2
+    huge = steps + half * 2**70
+    assert session.context.decrypt(x.rotate(huge), secret).tolist() == values["result"]

@@ -178,6 +178,12 @@ void LinearTransform::choose_steps(const LinearTransformOptions& options) {
 }
 
 void LinearTransform::take_steps(const RotationSteps& steps) {
+  giant_unit_ = steps.giant_unit;
+  const auto is_multiple = [&](std::size_t giant) { return giant % giant_unit_ == 0; };
+  if (giant_unit_ != 0 && !std::all_of(steps.giant.begin(), steps.giant.end(), is_multiple)) {
+    throw ParameterError("a linear transform with a giant step that is no multiple of " +
+                         std::to_string(giant_unit_) + ", by whose key they are all taken");
+  }
   std::set<std::size_t> left;
   for (const auto& [number, diagonal] : diagonals_) left.insert(number);
   for (const std::size_t giant : steps.giant) {
@@ -222,10 +228,16 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
     cost_.mod_ups = cost_.key_products;
   } else {
     rotations = babies;
-    rotations.insert(giants.begin(), giants.end());
+    std::size_t giant_turns = turns(giants);
+    if (giant_unit_ == 0) {
+      rotations.insert(giants.begin(), giants.end());
+    } else if (giant_turns != 0) {
+      rotations.insert(giant_unit_);
+      giant_turns = *giants.rbegin() / giant_unit_;
+    }
     rotations.erase(0);
-    cost_.key_products = turns(babies) + turns(giants);
-    cost_.mod_ups = (turns(babies) == 0 ? 0 : 1) + turns(giants);
+    cost_.key_products = turns(babies) + giant_turns;
+    cost_.mod_ups = (turns(babies) == 0 ? 0 : 1) + giant_turns;
   }
   cost_.divisions = cost_.mod_ups + 1 - (!fewest_keys_ && turns(babies) != 0 ? 1 : 0);
   rotations_.assign(rotations.begin(), rotations.end());
@@ -438,11 +450,28 @@ ExtendedCiphertext PreparedLinearTransform::by_all_keys(const RotationKeys& keys
   if (plan_.groups_.size() == 1 && plan_.groups_.begin()->first == 0) {
     return {inner.context, inner.gadget, std::move(inner.meta.front()), std::move(inner.poly)};
   }
+  if (plan_.giant_unit_ != 0) return by_one_giant_key(keys, inner);
   std::vector<rlwe::Turn> turns;
   for (const auto& [giant, group] : plan_.groups_) {
     turns.push_back({.key = key_of(giant), .galois_element = element_of(giant)});
   }
   return rlwe::turned_sum(inner, turns);
+}
+
+ExtendedCiphertext PreparedLinearTransform::by_one_giant_key(const RotationKeys& keys,
+                                                             const rlwe::ExtendedSums& inner) const {
+  std::size_t number = plan_.groups_.size();
+  std::size_t at = plan_.groups_.rbegin()->first;
+  ExtendedCiphertext sum = rlwe::sum_at(inner, --number);
+  const auto turn_down_to = [&](std::size_t giant) {
+    for (; at > giant; at -= plan_.giant_unit_) sum = turned(keys, sum, plan_.giant_unit_);
+  };
+  for (auto group = std::next(plan_.groups_.rbegin()); group != plan_.groups_.rend(); ++group) {
+    turn_down_to(group->first);
+    rlwe::add_inplace(sum, rlwe::sum_at(inner, --number));
+  }
+  turn_down_to(0);
+  return sum;
 }
 
 // Each step from the one before, by the same two keys.

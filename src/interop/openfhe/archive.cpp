@@ -5,7 +5,8 @@
 namespace hemera::interop::openfhe {
 namespace {
 
-// What OpenFHE 1.5 writes: keys, crypto objects, parameters and schemes declare 1, but are never registered.
+// What OpenFHE 1.4 to 1.6 write: keys, crypto objects, parameters and schemes declare 1, but are never
+// registered.
 std::uint32_t version_of(Class type) { return type <= Class::ciphertext ? 1 : 0; }
 
 }  // namespace
@@ -18,7 +19,7 @@ void Archive::version(Class type) {
   value("cereal_class_version", version);
   // Static builds write 0 where others write 1, with the same fields.
   if (version > 1) {
-    fail("a class of version " + std::to_string(version) + ", which OpenFHE 1.5 does not write");
+    fail("a class of version " + std::to_string(version) + ", which OpenFHE 1.4 to 1.6 do not write");
   }
 }
 

@@ -25,7 +25,8 @@ BinaryReader::BinaryReader(std::span<const std::byte> file) : file_(file) {
 }
 
 void BinaryReader::fail(const std::string& problem) const {
-  throw FormatError("OpenFHE archive: " + problem + " (at byte " + std::to_string(position_) + ")");
+  throw FormatError("OpenFHE archive: " + problem + " (at byte " + std::to_string(position_) + ")" +
+                    (is_big_endian_ ? "; its first byte says that its numbers are big-endian" : ""));
 }
 
 void BinaryReader::expect_end() const {

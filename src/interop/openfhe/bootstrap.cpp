@@ -220,19 +220,29 @@ struct Stage {
   circuits::RotationSteps steps;
 };
 
+// With `pending`: the stage reads values that are still to be turned by it. It takes rotations from 0 on, by
+// one giant key, and adds to `pending` the one that its result is still to be turned by.
 Stage make_stage(const circuits::Diagonals& matrix, std::size_t slots, std::size_t ring_slots,
-                 const Split& split, Parts parts, double factor) {
+                 const Split& split, Parts parts, double factor, std::int64_t* pending) {
   const std::size_t width = parts == Parts::whole ? slots : 2 * slots;
   Stage stage;
+  const std::int64_t offset = pending == nullptr ? 0 : split.first * split.stride;
+  if (pending != nullptr) {
+    *pending += offset;
+    stage.steps.giant_unit = static_cast<std::size_t>(split.count * split.stride);
+  }
   std::vector<std::int64_t> inner;
   for (std::int64_t j = 0; j < split.count; ++j) {
     const std::int64_t rotation = (split.first + j) * split.stride;
-    inner.push_back(split.is_reduced ? static_cast<std::int64_t>(modulo(rotation, slots)) : rotation);
-    stage.steps.baby.push_back(modulo(inner.back(), ring_slots));
+    const bool is_reduced = split.is_reduced && pending == nullptr;
+    inner.push_back(is_reduced ? static_cast<std::int64_t>(modulo(rotation, slots)) : rotation);
+    stage.steps.baby.push_back(modulo(inner.back() - offset, ring_slots));
   }
   std::set<std::size_t> taken;
   for (std::int64_t o = 0; o < split.outer; ++o) {
     const std::int64_t outer = o * split.count * split.stride;
+    // Rotations from 0 on reach every diagonal before they have gone round.
+    if (pending != nullptr && outer >= static_cast<std::int64_t>(slots)) break;
     stage.steps.giant.push_back(modulo(outer, ring_slots));
     for (const std::int64_t j : inner) {
       const std::int64_t rotation = outer + j;
@@ -247,7 +257,12 @@ Stage make_stage(const circuits::Diagonals& matrix, std::size_t slots, std::size
           values[k] *= Number(0, 1);
         }
       }
-      stage.matrix[modulo(rotation, ring_slots)] = std::move(values);
+      if (pending != nullptr) {
+        std::rotate(values.begin(),
+                    values.begin() + static_cast<std::ptrdiff_t>(modulo(-*pending, ring_slots)),
+                    values.end());
+      }
+      stage.matrix[modulo(rotation - offset, ring_slots)] = std::move(values);
     }
   }
   if (taken.size() != matrix.size()) {
@@ -269,7 +284,8 @@ Ciphertext magnified(const ckks::Evaluator& evaluator, Ciphertext x, int bits) {
 }  // namespace
 
 Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
-                           const BootstrapSettings& settings, std::uint32_t correction_factor)
+                           const BootstrapSettings& settings, std::uint32_t correction_factor,
+                           GiantSteps giant_steps)
     : context_(std::move(context)),
       slots_(settings.slots),
       encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated),
@@ -342,10 +358,14 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                  .is_reduced = is_reduced};
   };
 
+  // What SlotToCoeff leaves out, also where it comes first.
+  const std::int64_t decode_turn = dense ? 0 : 1 - static_cast<std::int64_t>(slots_);
+  std::int64_t pending = decodes_first_ ? decode_turn : 0;
   const auto add_stage = [&](std::vector<circuits::PreparedLinearTransform>& stages,
                              const circuits::Diagonals& matrix, const Split& split, Parts parts,
                              double factor, std::size_t level, bool rescaled) {
-    Stage stage = make_stage(matrix, slots_, parameters.max_slots(), split, parts, factor);
+    Stage stage = make_stage(matrix, slots_, parameters.max_slots(), split, parts, factor,
+                             giant_steps == GiantSteps::one_key ? &pending : nullptr);
     const LinearTransform plan(parameters, std::move(stage.matrix), parameters.max_slots(),
                                {.level = level,
                                 .rescaled = rescaled,
@@ -371,6 +391,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
               i == 0 ? wanted / raised_factor_ : 1, level, true);
   }
 
+  if (decodes_first_) pending = 0;
   const circuits::FunctionPlanOptions options{.level = level, .results_drift = true};
   const std::size_t sine_level = level;
   const std::size_t last_level = top - levels_above + (decodes_first_ ? 1 : 0);
@@ -413,6 +434,10 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     add_stage(decode_, decode_factors[i], split,
               i == 0 && is_side_by_side_ ? Parts::takes_parts : Parts::whole, factor, level,
               decodes_first_ || !is_last);
+  }
+  if (giant_steps == GiantSteps::one_key && !dense) {
+    // Every stage leaves out the rotations below 0: all of those of one side together by 1 - slots.
+    last_turns_ = {modulo(decode_turn, slots_), modulo(decode_turn, slots_)};
   }
   if (!decodes_first_) {
     result_level_ = decode_level_ - (decode_.size() - 1);
@@ -468,6 +493,7 @@ void Bootstrapper::tell_needs(std::size_t sine_level) {
   for (std::size_t step = slots_; step < parameters.max_slots(); step *= 2) {
     add_switch(rotation(step), gadget, raised_level_);
   }
+  for (const std::size_t left : last_turns_) add_switch(rotation(left), gadget, result_level_);
   for (const auto* stages : {&encode_, &decode_}) {
     for (const auto& stage : *stages) {
       cost_.add_operations(stage.plan().cost());
@@ -551,6 +577,18 @@ Ciphertext Bootstrapper::reduced(const ckks::Evaluator& evaluator, const Ciphert
   return result;
 }
 
+// By one rotation if there is a key for it: OpenFHE makes those of the parts.
+void Bootstrapper::turn_last(const ckks::Evaluator& evaluator, Ciphertext& x) const {
+  std::size_t total = 0;
+  for (const std::size_t left : last_turns_) total += left;
+  const std::uint64_t element = context_->galois_element(static_cast<std::int64_t>(total));
+  if (evaluator.keys().has(rlwe::KeyRole::galois(element))) {
+    x = evaluator.rotate(x, static_cast<std::int64_t>(total));
+    return;
+  }
+  for (const std::size_t left : last_turns_) x = evaluator.rotate(x, static_cast<std::int64_t>(left));
+}
+
 Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
@@ -580,6 +618,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   for (const auto& stage : encode_) x = stage(evaluator, x);
   x = reduced(evaluator, x);
   if (!decodes_first_) decode();
+  turn_last(evaluator, x);
   if (is_side_by_side_) evaluator.add_inplace(x, evaluator.rotate(x, static_cast<std::int64_t>(slots_)));
   if (decodes_first_ && result_degree_ == 1) evaluator.rescale_inplace(x);
   x.meta.scale = result_scale_;

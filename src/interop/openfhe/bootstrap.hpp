@@ -19,13 +19,18 @@
 
 namespace hemera::interop::openfhe {
 
+/// How giant steps of matrices are taken: with a key each, or one after the other by one key (Horner's rule),
+/// where diagonals are counted from 0 and the rotations that this leaves out are made up for at the end.
+/// OpenFHE makes the keys of the first way up to 1.5, of the second one since 1.6 (openfhe-development 1209).
+enum class GiantSteps : std::uint8_t { own_keys, one_key };
+
 /// For ciphertexts of one number of slots. Immutable.
 class Bootstrapper {
  public:
   /// ParameterError where the context has not the levels that its settings need, or settings are out of
   /// range.
   Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
-               const BootstrapSettings& settings, std::uint32_t correction_factor);
+               const BootstrapSettings& settings, std::uint32_t correction_factor, GiantSteps giant_steps);
 
   /// The keys that it takes, as EvalBootstrapKeyGen makes them: all over the whole modulus, but for that to
   /// the sparse secret.
@@ -46,6 +51,7 @@ class Bootstrapper {
  private:
   void tell_needs(std::size_t sine_level);
   [[nodiscard]] rlwe::Ciphertext raised(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& low) const;
+  void turn_last(const ckks::Evaluator& evaluator, rlwe::Ciphertext& x) const;
   [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
 
   std::shared_ptr<const rlwe::Context> context_;
@@ -68,6 +74,7 @@ class Bootstrapper {
   std::size_t result_level_ = 0;
   int result_degree_ = 2;
   double result_scale_ = 1;
+  std::vector<std::size_t> last_turns_;  // rotations of the slots that the matrices of each side left out
   rlwe::Plaintext parts_unit_, joining_unit_;  // i, to take parts apart and together
 };
 

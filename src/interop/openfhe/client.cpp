@@ -4,25 +4,27 @@
 #include <utility>
 
 #include "hemera/runtime/error.hpp"
+#include "interop/openfhe/keys.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
 
-// The primes of a switching key that its context does not have: P.
-std::optional<RootedPrimes> special_primes_of(const EvaluationKeyObject& key) {
-  if (key.a.empty()) return {};
+bool has(const RootedPrimes& primes, std::uint64_t modulus) {
+  return std::any_of(primes.begin(), primes.end(),
+                     [&](const auto& known) { return known.modulus == modulus; });
+}
+
+// The primes of a switching key that its context does not have.
+RootedPrimes further_primes(const EvaluationKeyObject& key) {
+  RootedPrimes further;
+  if (key.a.empty()) return further;
   const auto& own = key.header.context->parameters->elements->primes;
-  RootedPrimes special;
   for (const auto& prime : key.a.front().parameters->primes) {
     const bool is_own = std::any_of(own.begin(), own.end(),
                                     [&](const auto& known) { return known->modulus == prime->modulus; });
-    if (!is_own) special.push_back(*prime);
+    if (!is_own && !has(further, prime->modulus)) further.push_back(*prime);
   }
-  return special;
-}
-
-Opening open_key(const EvaluationKeyObject& key, const std::string& tag) {
-  return {key.header.context, tag, special_primes_of(key)};
+  return further;
 }
 
 struct Opener {
@@ -31,22 +33,11 @@ struct Opener {
   Opening operator()(std::shared_ptr<T>& object) const {
     return {object->header.context, object->header.tag, {}};
   }
-  Opening operator()(MultiplicationKeys& object) const {
-    if (object.entries.empty() || object.entries.front().keys.empty()) refuse();
-    return open_key(*object.entries.front().keys.front(), object.entries.front().tag);
-  }
-  Opening operator()(AutomorphismKeys& object) const {
-    if (object.entries.empty() || object.entries.front().keys->list.empty()) refuse();
-    // A key between other secrets may have fewer primes.
-    const auto& list = object.entries.front().keys->list;
-    const auto largest = std::max_element(list.begin(), list.end(), [](const auto& a, const auto& b) {
-      const auto limbs = [](const auto& key) { return key.key->a.empty() ? 0 : key.key->a[0].limbs.size(); };
-      return limbs(a) < limbs(b);
-    });
-    return open_key(*largest->key, object.entries.front().tag);
-  }
-  [[noreturn]] static void refuse() {
-    throw FormatError("OpenFHE archive: a map without keys, which tells no context");
+  Opening operator()(MultiplicationKeys& object) const { return opened(open_keys(object)); }
+  Opening operator()(AutomorphismKeys& object) const { return opened(open_keys(object)); }
+  static Opening opened(std::optional<Opening> opening) {
+    if (!opening) throw FormatError("OpenFHE archive: a map without keys, which tells no context");
+    return std::move(*opening);
   }
 };
 
@@ -82,21 +73,37 @@ std::string Client::tag() const {
       "client, or load one first");
 }
 
-std::shared_ptr<const Bootstrapper> Client::bootstrapper(const std::shared_ptr<const rlwe::Context>& own,
+std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationKeys& keys,
                                                          std::size_t slots) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const Bootstrapper>& known = bootstrappers_[slots];
-  if (known != nullptr) return known;
-  if (const FheObject* const fhe = context->scheme->fhe.get()) {
-    for (const FheObject::Entry& entry : fhe->settings) {
-      if (entry.settings == nullptr || entry.slots != slots || entry.settings->slots != slots) continue;
-      return known =
-                 std::make_shared<const Bootstrapper>(own, *context, *entry.settings, fhe->correction_factor);
+  const auto suffices = [&](const Bootstrapper& bootstrapper) {
+    const auto& needed = bootstrapper.needed_keys();
+    return std::all_of(needed.begin(), needed.end(),
+                       [&](const circuits::KeyNeed& need) { return keys.has(need.role); });
+  };
+  const auto known = bootstrappers_.find(slots);
+  if (known != bootstrappers_.end() && suffices(*known->second)) return known->second;
+  const FheObject* const fhe = context->scheme->fhe.get();
+  const BootstrapSettings* settings = nullptr;
+  for (std::size_t i = 0; fhe != nullptr && settings == nullptr && i < fhe->settings.size(); ++i) {
+    const FheObject::Entry& entry = fhe->settings[i];
+    if (entry.settings != nullptr && entry.slots == slots && entry.settings->slots == slots) {
+      settings = entry.settings.get();
     }
   }
-  throw ParameterError(
-      "bootstrap: the session's crypto context was not set up for bootstrapping " + std::to_string(slots) +
-      " slots; call EvalBootstrapSetup for them, and open the session from a file written after it");
+  if (settings == nullptr) {
+    throw ParameterError(
+        "bootstrap: the session's crypto context was not set up for bootstrapping " + std::to_string(slots) +
+        " slots; call EvalBootstrapSetup for them, and open the session from a file written after it");
+  }
+  std::shared_ptr<const Bootstrapper> made;
+  for (const GiantSteps steps : {GiantSteps::own_keys, GiantSteps::one_key}) {
+    auto candidate = std::make_shared<const Bootstrapper>(keys.context, *context, *settings,
+                                                          fhe->correction_factor, steps);
+    if (suffices(*candidate)) return bootstrappers_[slots] = std::move(candidate);
+    if (made == nullptr) made = std::move(candidate);  // which tells what is missing
+  }
+  return made;
 }
 
 std::map<std::size_t, std::size_t> Client::bootstrap_input_levels() const {
@@ -112,5 +119,38 @@ std::map<std::size_t, std::size_t> Client::bootstrap_input_levels() const {
 }
 
 Opening open_file(AnyFile& file) { return std::visit(Opener{}, file); }
+
+std::optional<Opening> open_keys(const MultiplicationKeys& file) {
+  for (const MultiplicationKeys::Entry& entry : file.entries) {
+    if (entry.keys.empty()) continue;
+    const EvaluationKeyObject& key = *entry.keys.front();
+    return Opening{key.header.context, entry.tag, {.special = further_primes(key), .auxiliary = {}}};
+  }
+  return {};
+}
+
+std::optional<Opening> open_keys(const AutomorphismKeys& file) {
+  for (const AutomorphismKeys::Entry& entry : file.entries) {
+    // The key to the encapsulated secret has other primes than all others.
+    const AutomorphismKeys::Key* to_sparse = nullptr;
+    const AutomorphismKeys::Key* usual = nullptr;
+    for (const AutomorphismKeys::Key& key : entry.keys->list) {
+      const std::size_t degree = key.key->header.context->parameters->elements->degree;
+      const bool is_to_sparse = is_to_sparse_secret(key.index, degree);
+      (is_to_sparse ? to_sparse : usual) = &key;
+    }
+    const AutomorphismKeys::Key* const any = usual != nullptr ? usual : to_sparse;
+    if (any == nullptr) continue;
+    Opening opening{any->key->header.context, entry.tag, {}};
+    if (usual != nullptr) opening.primes.special = further_primes(*usual->key);
+    if (to_sparse != nullptr && usual != nullptr) {
+      for (const NativeParameters& prime : further_primes(*to_sparse->key)) {
+        if (!has(*opening.primes.special, prime.modulus)) opening.primes.auxiliary.push_back(prime);
+      }
+    }
+    return opening;
+  }
+  return {};
+}
 
 }  // namespace hemera::interop::openfhe

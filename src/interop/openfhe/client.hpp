@@ -1,6 +1,7 @@
 // What a session knows of its client: the crypto context as its files have it, and the tag of its keys.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -16,7 +17,12 @@ namespace hemera::interop::openfhe {
 
 struct Client {
   std::shared_ptr<CryptoContext> context;
+  /// What keys told so far.
+  KeyPrimes primes;
 
+  /// From now on, objects of the session's context are in others' hands.
+  void bind() { is_bound_ = true; }
+  [[nodiscard]] bool is_bound() const { return is_bound_; }
   /// MismatchError unless the object is of this context and key pair; the first tag is taken for the pair's.
   void require(const CryptoObject& header, const char* operation);
   /// The same for the tag alone.
@@ -26,25 +32,30 @@ struct Client {
   [[nodiscard]] std::string tag() const;
   /// What an object of this client begins with.
   [[nodiscard]] CryptoObject header() const { return {context, tag()}; }
-  /// What bootstraps ciphertexts of so many slots, made at its first use. ParameterError without settings for
-  /// them.
-  std::shared_ptr<const Bootstrapper> bootstrapper(const std::shared_ptr<const rlwe::Context>& own,
-                                                   std::size_t slots);
+  /// What bootstraps ciphertexts of so many slots with these keys, made at the first use of it that has all
+  /// of its keys. ParameterError without settings for them.
+  std::shared_ptr<const Bootstrapper> bootstrapper(const rlwe::EvaluationKeys& keys, std::size_t slots);
   /// For each number of slots that the context was set up for, the lowest level that bootstraps take.
   [[nodiscard]] std::map<std::size_t, std::size_t> bootstrap_input_levels() const;
 
+  void forget_bootstrappers() { bootstrappers_.clear(); }
+
  private:
   mutable std::mutex mutex_;
+  std::atomic<bool> is_bound_ = false;
   std::optional<std::string> tag_;
   std::map<std::size_t, std::shared_ptr<const Bootstrapper>> bootstrappers_;
 };
 
-/// The context in a file, the tag of its objects if it has any, and the special primes of its keys.
+/// The context in a file, the tag of its objects if it has any, and what its keys tell.
 struct Opening {
   std::shared_ptr<CryptoContext> context;
   std::optional<std::string> tag;
-  std::optional<RootedPrimes> special;
+  KeyPrimes primes;
 };
 Opening open_file(AnyFile& file);
+/// The same of maps of keys; empty for one without keys.
+std::optional<Opening> open_keys(const MultiplicationKeys& file);
+std::optional<Opening> open_keys(const AutomorphismKeys& file);
 
 }  // namespace hemera::interop::openfhe

@@ -21,6 +21,18 @@ std::string decimal(double value) {
   return text;
 }
 
+// Text of a file with its bytes that are not printable ASCII as numbers.
+std::string printable(const std::string& text) {
+  std::string result;
+  for (const char character : text) {
+    char number[8];
+    const auto byte = static_cast<unsigned char>(character);
+    std::snprintf(number, sizeof number, "\\x%02x", byte);
+    result += byte >= 0x20 && byte < 0x7f ? std::string(1, character) : number;
+  }
+  return result;
+}
+
 // Number and total size of moduli, as of Hemera's own files.
 std::string moduli_text(const DcrtParameters& base) {
   double bits = 0;
@@ -63,17 +75,14 @@ void add_context(FieldList& fields, const CryptoContext& context) {
 
 void add_header(FieldList& fields, const CryptoObject& header) {
   add_context(fields, *header.context);
-  fields.emplace_back("key tag", header.tag);
+  fields.emplace_back("key tag", printable(header.tag));
 }
 
 struct Describer {
   FieldList& fields;
 
-  std::string operator()(const std::shared_ptr<CryptoContext>& object) const {
-    add_context(fields, *object);
-    return "crypto context";
-  }
-  std::string operator()(const std::shared_ptr<CiphertextObject>& object) const {
+  void operator()(const std::shared_ptr<CryptoContext>& object) const { add_context(fields, *object); }
+  void operator()(const std::shared_ptr<CiphertextObject>& object) const {
     add_header(fields, object->header);
     fields.emplace_back("components", std::to_string(object->components.size()));
     if (!object->components.empty()) {
@@ -86,23 +95,19 @@ struct Describer {
     fields.emplace_back("scaling factor", decimal(object->scaling_factor));
     fields.emplace_back("integer scaling factor", std::to_string(object->scaling_factor_int));
     fields.emplace_back("slots", std::to_string(object->slots));
-    return "ciphertext";
   }
-  std::string operator()(const std::shared_ptr<PublicKeyObject>& object) const {
+  void operator()(const std::shared_ptr<PublicKeyObject>& object) const {
     add_header(fields, object->header);
-    return "public key";
   }
-  std::string operator()(const std::shared_ptr<PrivateKeyObject>& object) const {
+  void operator()(const std::shared_ptr<PrivateKeyObject>& object) const {
     add_header(fields, object->header);
-    return "secret key";
   }
-  std::string operator()(const MultiplicationKeys& object) const {
+  void operator()(const MultiplicationKeys& object) const {
     for (const auto& entry : object.entries) {
       for (const auto& key : entry.keys) add_key(entry.tag, *key);
     }
-    return "relinearization keys";
   }
-  std::string operator()(const AutomorphismKeys& object) const {
+  void operator()(const AutomorphismKeys& object) const {
     for (const auto& entry : object.entries) {
       std::string indices;
       for (const auto& key : entry.keys->list) {
@@ -111,11 +116,10 @@ struct Describer {
       }
       fields.emplace_back("Galois elements", indices.empty() ? "none" : indices);
     }
-    return "Galois keys";
   }
   void add_key(const std::string& tag, const EvaluationKeyObject& key) const {
     add_context(fields, *key.header.context);
-    fields.emplace_back("key tag", tag);
+    fields.emplace_back("key tag", printable(tag));
     fields.emplace_back("digits", std::to_string(key.a.size()));
     if (!key.a.empty()) fields.emplace_back("key moduli", moduli_text(*key.a.front().parameters));
   }
@@ -132,7 +136,8 @@ std::optional<Description> describe(const Source& source) {
     return {};
   }
   const AnyFile file = read_any_file(bytes);
-  description.kind = std::visit(Describer{description.fields}, file);
+  description.kind = kind_of(file);
+  std::visit(Describer{description.fields}, file);
   return description;
 }
 

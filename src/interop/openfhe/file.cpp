@@ -1,6 +1,8 @@
 #include "interop/openfhe/file.hpp"
 
+#include <array>
 #include <optional>
+#include <string>
 
 #include "hemera/runtime/error.hpp"
 #include "interop/openfhe/binary_archive.hpp"
@@ -15,6 +17,11 @@ struct Failure {
   std::string message;
 };
 
+// What readers of a file that was never damaged want to know.
+std::string with_versions(const std::string& problem) {
+  return problem + "; files of OpenFHE 1.4 to 1.6 are read, none of older versions";
+}
+
 template <typename T>
 std::optional<Failure> read(Archive& archive, T& object) {
   try {
@@ -25,6 +32,8 @@ std::optional<Failure> read(Archive& archive, T& object) {
     return Failure{archive.position(), error.what()};
   }
 }
+
+std::string with_article(const std::string& kind) { return (kind.ends_with('s') ? "" : "a ") + kind; }
 
 // Calls body(make) with what makes a new archive over the file.
 template <typename Body>
@@ -63,14 +72,27 @@ Format format_of(std::span<const std::byte> file) {
   throw FormatError("neither a binary archive of OpenFHE, which begins with 0 or 1, nor JSON");
 }
 
+const char* kind_of(const AnyFile& file) {
+  constexpr std::array<const char*, std::variant_size_v<AnyFile>> names = {
+      "crypto context", "ciphertext", "public key", "secret key", "relinearization keys", "Galois keys"};
+  return names[file.index()];
+}
+
 template <typename T>
 T read_file(std::span<const std::byte> file) {
   return with_archives(file, [](const auto& make) {
     T object{};
-    const auto archive = make();
-    visit_file(*archive, object);
-    archive->expect_end();
-    return object;
+    const auto failure = read(*make(), object);
+    if (!failure) return object;
+    std::optional<AnyFile> other;
+    Failure furthest;
+    try_kinds<0>(make, other, furthest);
+    if (other) {
+      throw FormatError(std::string("OpenFHE archive: the file holds ") + with_article(kind_of(*other)) +
+                        ", not " + with_article(kind_of(AnyFile(std::move(object)))) +
+                        "; load it as what it is");
+    }
+    throw FormatError(with_versions(failure->message));
   });
 }
 
@@ -79,7 +101,7 @@ AnyFile read_any_file(std::span<const std::byte> file) {
     std::optional<AnyFile> found;
     Failure furthest;
     try_kinds<0>(make, found, furthest);
-    if (!found) throw FormatError(furthest.message);
+    if (!found) throw FormatError(with_versions(furthest.message));
     return std::move(*found);
   });
 }

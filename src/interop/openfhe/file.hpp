@@ -21,7 +21,11 @@ using AnyFile = std::variant<std::shared_ptr<CryptoContext>, std::shared_ptr<Cip
 /// What the first bytes look like; FormatError if like neither.
 Format format_of(std::span<const std::byte> file);
 
-/// A file of a known kind; every byte must belong to it. FormatError.
+/// What describe calls the kind.
+const char* kind_of(const AnyFile& file);
+
+/// A file of a known kind; every byte must belong to it. FormatError, which names the kind of a file of
+/// another one.
 template <typename T>
 T read_file(std::span<const std::byte> file);
 

@@ -275,7 +275,7 @@ void JsonReader::begin(const char* name) {
 
 void JsonReader::end() {
   const Place& place = places_.back();
-  if (place.taken != place.count) fail("a field that OpenFHE 1.5 does not write, or one twice");
+  if (place.taken != place.count) fail("a field that OpenFHE does not write, or one twice");
   places_.pop_back();
 }
 

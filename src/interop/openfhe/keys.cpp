@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +52,28 @@ std::shared_ptr<const rlwe::Gadget> gadget_of(const rlwe::Context& context,
   } catch (const ParameterError& error) {
     refuse_key(error.what());
   }
+}
+
+// A key of BV for BFV's EXTENDED encryption without the digits and limbs of the prime that this adds to
+// public keys: no ciphertext has it. Empty for a key that has no such prime.
+std::optional<SwitchingKeyView> without_added_prime(const rlwe::Context& context,
+                                                    const SwitchingKeyView& key) {
+  const std::vector<std::uint64_t>& added = context.parameters().literal().key_primes;
+  const auto is_added = [&](const LimbView& limb) {
+    return std::find(added.begin(), added.end(), limb.modulus) != added.end();
+  };
+  const std::vector<LimbView>& limbs = key.a.front().limbs;
+  if (limbs.empty() || !is_added(limbs.back())) return {};
+  const int window = context.parameters().literal().window_bits;
+  const auto bits = static_cast<int>(std::bit_width(limbs.back().modulus));
+  const auto digits = static_cast<std::size_t>(window == 0 ? 1 : (bits + window - 1) / window);
+  if (key.a.size() <= digits) refuse_key("a switching key has no digits but those of an added prime");
+  SwitchingKeyView result = key;
+  for (auto* const half : {&result.a, &result.b}) {
+    half->resize(half->size() - digits);
+    for (PolynomialView& polynomial : *half) std::erase_if(polynomial.limbs, is_added);
+  }
+  return result;
 }
 
 }  // namespace
@@ -119,11 +143,14 @@ rlwe::SecretKey to_secret_key(const std::shared_ptr<const rlwe::Context>& contex
 }
 
 rlwe::SwitchingKey to_switching_key(const std::shared_ptr<const rlwe::Context>& context,
-                                    const CryptoParameters& parameters, const SwitchingKeyView& key) {
-  if (key.a.empty() || key.a.size() != key.b.size()) {
-    refuse_key("a switching key has " + std::to_string(key.a.size()) + " and " +
-               std::to_string(key.b.size()) + " polynomials, which are no two halves");
+                                    const CryptoParameters& parameters, const SwitchingKeyView& given) {
+  if (given.a.empty() || given.a.size() != given.b.size()) {
+    refuse_key("a switching key has " + std::to_string(given.a.size()) + " and " +
+               std::to_string(given.b.size()) + " polynomials, which are no two halves");
   }
+  std::optional<SwitchingKeyView> shorter;
+  if (parameters.key_switching == KeySwitching::bv) shorter = without_added_prime(*context, given);
+  const SwitchingKeyView& key = shorter ? *shorter : given;
   const poly::RnsBase base = base_of(*context, key.a.front());
   auto gadget = gadget_of(*context, parameters, base.values());
   const std::size_t digits = gadget->digits().size();
@@ -154,7 +181,7 @@ SwitchingKeyView view_of(const EvaluationKeyObject& object) {
 rlwe::KeyRole role_of(std::uint32_t index, std::size_t degree) {
   const std::size_t order = 2 * degree;
   if (index == order - 2) return {.from = rlwe::ephemeral_secret};
-  if (index == order - 4) return {.to = rlwe::ephemeral_secret};
+  if (is_to_sparse_secret(index, degree)) return {.to = rlwe::ephemeral_secret};
   if (index % 2 == 0 || index >= order) {
     refuse_key("the automorphism index " + std::to_string(index) + " is none of degree " +
                std::to_string(degree));

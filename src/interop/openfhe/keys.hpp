@@ -24,6 +24,10 @@ SwitchingKeyView view_of(const EvaluationKeyObject& object);
 /// What the key under this automorphism index does: even ones are those to and from the sparse secret that
 /// bootstrapping encapsulates.
 rlwe::KeyRole role_of(std::uint32_t index, std::size_t degree);
+/// Whether it is the index of the key to the sparse secret.
+constexpr bool is_to_sparse_secret(std::uint32_t index, std::size_t degree) {
+  return index == 2 * degree - 4;
+}
 /// The inverse; empty for roles that no index stands for.
 std::optional<std::uint32_t> index_of(const rlwe::KeyRole& role, std::size_t degree);
 

@@ -64,7 +64,6 @@ enum class EncodingType : std::int32_t { coefficients = 1, packed = 2, ckks_pack
 /// CKKS values: real numbers, or complex ones.
 inline constexpr std::int32_t complex_data = 1;
 namespace feature {
-inline constexpr std::uint32_t multiparty = 32;
 inline constexpr std::uint32_t scheme_switching = 128;
 }  // namespace feature
 

@@ -37,8 +37,10 @@ void require_known(const CryptoContext& context) {
       parameters.composite_degree != 1) {
     refuse_context("it uses composite scaling, which Hemera does not have; use FLEXIBLEAUTO or FIXEDAUTO");
   }
-  if ((context.scheme->features & feature::multiparty) != 0 || parameters.parties > 1) {
-    refuse_context("it is for several parties (MULTIPARTY), which Hemera does not have; enable it for one");
+  // OpenFHE enables MULTIPARTY for all equal contexts of a process: what matters is the number of parties.
+  if (parameters.parties > 1) {
+    refuse_context("it is for " + std::to_string(parameters.parties) +
+                   " parties (MULTIPARTY), and Hemera has contexts of one party alone");
   }
   if ((context.scheme->features & feature::scheme_switching) != 0 || context.scheme->switching != nullptr) {
     refuse_context("it is for scheme switching (SCHEMESWITCH), which Hemera does not have");
@@ -195,7 +197,7 @@ std::vector<rlwe::LevelFactor> factors_of(const CryptoParameters& parameters, co
   return factors;
 }
 
-rlwe::ParametersLiteral literal_of(const CryptoContext& context, const std::optional<RootedPrimes>& special) {
+rlwe::ParametersLiteral literal_of(const CryptoContext& context, const KeyPrimes& key_primes) {
   require_known(context);
   const CryptoParameters& parameters = *context.parameters;
   const PrimeList primes = primes_of(parameters);
@@ -216,8 +218,8 @@ rlwe::ParametersLiteral literal_of(const CryptoContext& context, const std::opti
   for (const auto& prime : parameters.elements->primes) literal.roots[prime->modulus] = prime->root;
 
   if (parameters.key_switching == KeySwitching::hybrid) {
-    if (special) {
-      for (const NativeParameters& prime : *special) {
+    if (key_primes.special) {
+      for (const NativeParameters& prime : *key_primes.special) {
         literal.special_primes.push_back(prime.modulus);
         literal.roots[prime.modulus] = prime.root;
       }
@@ -235,6 +237,10 @@ rlwe::ParametersLiteral literal_of(const CryptoContext& context, const std::opti
     return std::find(list.begin(), list.end(), last) != list.end();
   };
   if (!has(primes) && !has(literal.special_primes)) literal.key_primes = {last};
+  for (const NativeParameters& prime : key_primes.auxiliary) {
+    literal.key_primes.push_back(prime.modulus);
+    literal.roots[prime.modulus] = prime.root;
+  }
 
   rlwe::RescalingPolicy policy = technique_of(parameters.scaling);
   if (ckks) {
@@ -265,8 +271,8 @@ bool same_bases(const DcrtParameters& a, const DcrtParameters& b) {
 
 }  // namespace
 
-rlwe::Parameters parameters_of(const CryptoContext& context, const std::optional<RootedPrimes>& special) {
-  rlwe::ParametersLiteral literal = literal_of(context, special);
+rlwe::Parameters parameters_of(const CryptoContext& context, const KeyPrimes& primes) {
+  rlwe::ParametersLiteral literal = literal_of(context, primes);
   try {
     return rlwe::Parameters(std::move(literal));
   } catch (const ParameterError& error) {

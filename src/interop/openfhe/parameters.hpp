@@ -15,13 +15,21 @@ namespace hemera::interop::openfhe {
 /// Primes with their roots.
 using RootedPrimes = std::vector<NativeParameters>;
 
+/// Primes that keys have and a crypto context does not tell.
+struct KeyPrimes {
+  /// P of HYBRID; those of OpenFHE's rule if there is no key to tell.
+  std::optional<RootedPrimes> special;
+  /// Those of the key to an encapsulated secret that are not in P: OpenFHE has them since 1.6.1.
+  RootedPrimes auxiliary;
+};
+
 /// Parameters whose objects are those of the context, and whose rescaling policy is its scaling technique.
 /// Level 0 is the smallest base that the plaintext modulus fits under. Special primes are those given, or
-/// follow by OpenFHE's rule: as many as the largest digit needs of the auxiliary bits, the largest first.
+/// follow by the rule of OpenFHE 1.4 and 1.5: as many as the largest digit needs of the auxiliary bits, the
+/// largest first. (1.6.1 has one more where that leaves no bit of them over.)
 /// FormatError for a context that is none, or that uses what Hemera does not have: composite scaling,
 /// several parties, scheme switching.
-rlwe::Parameters parameters_of(const CryptoContext& context,
-                               const std::optional<RootedPrimes>& special = std::nullopt);
+rlwe::Parameters parameters_of(const CryptoContext& context, const KeyPrimes& primes = {});
 
 /// Whether objects of one context are objects of the other: both compute in one ring with one gadget by the
 /// same rules. What only says how to set up or use them may differ.

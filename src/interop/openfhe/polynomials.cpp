@@ -44,7 +44,7 @@ poly::RnsBase base_of(const rlwe::Context& context, const PolynomialView& polyno
       throw MismatchError(
           "the object has the modulus " + std::to_string(given.modulus) +
           ", which its session does not have; open the session from a file of the object's "
-          "context, or from a key if its special primes are others than OpenFHE's rule gives");
+          "context, and load keys before ciphertexts, or open it from a key: its primes count until then");
     }
     const std::uint32_t index = all.index(limb);
     if ((*all.ring())[index].root != given.root || given.words.size() != context.degree()) {

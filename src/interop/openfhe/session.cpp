@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,11 +21,26 @@ Opening open_source(const Source& source) {
   return open_file(file);
 }
 
-std::unique_ptr<Client> make_client(Opening opening) {
-  auto client = std::make_unique<Client>();
-  client->context = std::move(opening.context);
-  if (opening.tag) client->require_tag(*opening.tag, "open");
-  return client;
+KeyPrimes key_primes_of(const FurtherPrimes& given) {
+  const auto rooted = [](const std::vector<RootedPrime>& list) {
+    RootedPrimes primes;
+    for (const RootedPrime& each : list) {
+      NativeParameters& prime = primes.emplace_back();
+      prime.modulus = each.prime;
+      prime.root = each.root;
+    }
+    return primes;
+  };
+  KeyPrimes primes{.special = {}, .auxiliary = rooted(given.auxiliary)};
+  if (!given.special.empty()) primes.special = rooted(given.special);
+  return primes;
+}
+
+Session::ContextMaker on_device(runtime::Device device, rlwe::ContextOptions options) {
+  options.long_rotations = rlwe::LongRotations::openfhe;
+  return [device, options = std::move(options)](const rlwe::Parameters& parameters) {
+    return rlwe::Context::make(parameters, device, options);
+  };
 }
 
 void require_own(const rlwe::Context& session, const rlwe::Context& object, const char* operation) {
@@ -38,44 +54,39 @@ void require_own(const rlwe::Context& session, const rlwe::Context& object, cons
 
 rlwe::Parameters load_parameters(const Source& source) {
   const Opening opening = open_source(source);
-  return parameters_of(*opening.context, opening.special);
+  return parameters_of(*opening.context, opening.primes);
 }
 
-Session::Session(const Source& source, runtime::Device device, rlwe::ContextOptions options) {
-  Opening opening = open_source(source);
-  context_ =
-      rlwe::Context::make(parameters_of(*opening.context, opening.special), device, std::move(options));
-  client_ = make_client(std::move(opening));
-  keys_.context = context_;
+Session::Session(const Source& source, runtime::Device device, rlwe::ContextOptions options)
+    : Session(source, on_device(device, std::move(options))) {}
+
+Session::Session(const Source& crypto_context, const std::string& key_tag, const FurtherPrimes& primes,
+                 runtime::Device device, rlwe::ContextOptions options)
+    : make_context_(on_device(device, std::move(options))) {
+  open({read_file<std::shared_ptr<CryptoContext>>(crypto_context.bytes()), key_tag, key_primes_of(primes)});
 }
 
-Session::Session(const Source& crypto_context, const std::string& key_tag,
-                 std::span<const RootedPrime> special_primes, runtime::Device device,
-                 rlwe::ContextOptions options) {
-  Opening opening{read_file<std::shared_ptr<CryptoContext>>(crypto_context.bytes()), key_tag, {}};
-  if (!special_primes.empty()) {
-    RootedPrimes& special = opening.special.emplace();
-    for (const RootedPrime& given : special_primes) {
-      NativeParameters& prime = special.emplace_back();
-      prime.modulus = given.prime;
-      prime.root = given.root;
-    }
-  }
-  context_ =
-      rlwe::Context::make(parameters_of(*opening.context, opening.special), device, std::move(options));
-  client_ = make_client(std::move(opening));
-  keys_.context = context_;
+Session::Session(const Source& source, ContextMaker make_context) : make_context_(std::move(make_context)) {
+  open(open_source(source));
 }
 
 Session::Session(const Source& source, std::shared_ptr<const rlwe::Context> context)
-    : context_(std::move(context)) {
-  Opening opening = open_source(source);
-  const rlwe::Parameters parameters = parameters_of(*opening.context, opening.special);
-  if (!(parameters == context_->parameters())) {
-    throw MismatchError(
-        "a session needs a context of the parameters that load_parameters gives for its file");
+    : Session(source, [context = std::move(context)](const rlwe::Parameters& parameters) {
+        if (parameters == context->parameters()) return context;
+        throw MismatchError(
+            "a session needs a context of the parameters that load_parameters gives for its file; keys of "
+            "other special primes need one for the file of a key");
+      }) {}
+
+void Session::open(Opening opening) {
+  client_ = std::make_unique<Client>();
+  client_->context = std::move(opening.context);
+  client_->primes = std::move(opening.primes);
+  if (opening.tag) client_->require_tag(*opening.tag, "open");
+  context_ = make_context_(parameters_of(*client_->context, client_->primes));
+  if (context_->long_rotations() != rlwe::LongRotations::openfhe) {
+    throw MismatchError("a session with OpenFHE needs a context with LongRotations::openfhe");
   }
-  client_ = make_client(std::move(opening));
   keys_.context = context_;
 }
 
@@ -85,44 +96,98 @@ std::shared_ptr<const rlwe::Evaluator> Session::evaluator() const {
   return any_scheme::make_evaluator(context_, keys_);
 }
 
-const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
-  // All or nothing.
-  rlwe::EvaluationKeys added{.context = context_, .public_key = nullptr, .switching = {}};
-  if (sources.public_key) {
-    const auto object = read_file<std::shared_ptr<PublicKeyObject>>(sources.public_key->bytes());
-    client_->require(object->header, "load_keys");
-    added.public_key = std::make_shared<const rlwe::PublicKey>(to_public_key(context_, *object));
+KeyPrimes Session::with_primes_of(const KeyPrimes& told) const {
+  KeyPrimes wanted = client_->primes;
+  if (client_->is_bound() || client_->context->parameters->key_switching != KeySwitching::hybrid) {
+    return wanted;
   }
-  const auto add = [&](const rlwe::KeyRole& role, const EvaluationKeyObject& object) {
-    client_->require_context(*object.header.context, "load_keys");
-    added.add(role, std::make_shared<const rlwe::SwitchingKey>(
-                        to_switching_key(context_, *client_->context->parameters, view_of(object))));
+  const auto moduli = [](const RootedPrimes& list) {
+    std::vector<std::uint64_t> result;
+    for (const NativeParameters& prime : list) result.push_back(prime.modulus);
+    return result;
   };
-  if (sources.relinearization) {
-    auto file = read_file<MultiplicationKeys>(sources.relinearization->bytes());
-    for (MultiplicationKeys::Entry& entry : file.entries) {
-      client_->require_tag(entry.tag, "load_keys");
-      std::uint32_t power = 2;
-      for (std::shared_ptr<EvaluationKeyObject>& key : entry.keys) {
-        add({.power = power++}, *key);
-        key.reset();
-      }
+  const rlwe::ParametersLiteral& own = context_->parameters().literal();
+  if (keys_.switching.empty() && told.special && moduli(*told.special) != own.special_primes) {
+    wanted.special = told.special;
+  }
+  for (const NativeParameters& prime : told.auxiliary) {
+    const bool is_known =
+        std::find(own.key_primes.begin(), own.key_primes.end(), prime.modulus) != own.key_primes.end();
+    if (!is_known) wanted.auxiliary.push_back(prime);
+  }
+  return wanted;
+}
+
+rlwe::EvaluationKeys Session::keys_in(const std::shared_ptr<const rlwe::Context>& context) const {
+  if (context == context_) return keys_;
+  rlwe::EvaluationKeys moved{.context = context, .public_key = nullptr, .switching = {}};
+  const CryptoObject header{client_->context, ""};
+  if (keys_.public_key != nullptr) {
+    const auto object = from_public_key(*keys_.public_key, header);
+    moved.public_key = std::make_shared<const rlwe::PublicKey>(to_public_key(context, *object));
+  }
+  BaseParameters parameters(*client_->context);
+  for (const auto& [role, keys] : keys_.switching) {
+    for (const auto& [gadget, key] : keys) {
+      const auto object = from_switching_key(*key, header, parameters);
+      moved.add(role, std::make_shared<const rlwe::SwitchingKey>(
+                          to_switching_key(context, *client_->context->parameters, view_of(*object))));
     }
+  }
+  return moved;
+}
+
+const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
+  // All or nothing: what may throw comes before what changes the session.
+  std::shared_ptr<PublicKeyObject> public_key;
+  MultiplicationKeys powers;
+  AutomorphismKeys automorphisms;
+  KeyPrimes primes;
+  const auto take = [&](std::optional<Opening> opening) {
+    if (!opening) return;
+    client_->require_context(*opening->context, "load_keys");
+    if (opening->primes.special) primes.special = std::move(opening->primes.special);
+    if (!opening->primes.auxiliary.empty()) primes.auxiliary = std::move(opening->primes.auxiliary);
+  };
+  if (sources.public_key) {
+    public_key = read_file<std::shared_ptr<PublicKeyObject>>(sources.public_key->bytes());
+    client_->require(public_key->header, "load_keys");
+  }
+  if (sources.relinearization) {
+    powers = read_file<MultiplicationKeys>(sources.relinearization->bytes());
+    take(open_keys(powers));
   }
   if (sources.galois) {
-    auto file = read_file<AutomorphismKeys>(sources.galois->bytes());
-    for (AutomorphismKeys::Entry& entry : file.entries) {
-      client_->require_tag(entry.tag, "load_keys");
-      for (AutomorphismKeys::Key& key : entry.keys->list) {
-        add(role_of(key.index, context_->degree()), *key.key);
-        key.key.reset();
-      }
-    }
+    automorphisms = read_file<AutomorphismKeys>(sources.galois->bytes());
+    take(open_keys(automorphisms));
   }
-  rlwe::EvaluationKeys all = keys_;
-  if (added.public_key != nullptr) all.public_key = std::move(added.public_key);
-  for (const auto& [role, keys] : added.switching) {
-    for (const auto& [gadget, key] : keys) all.add(role, key);
+  primes = with_primes_of(primes);
+  const rlwe::Parameters parameters = parameters_of(*client_->context, primes);
+  const bool stays = parameters == context_->parameters();
+  const std::shared_ptr<const rlwe::Context> context = stays ? context_ : make_context_(parameters);
+  rlwe::EvaluationKeys all = keys_in(context);
+  if (public_key != nullptr) {
+    all.public_key = std::make_shared<const rlwe::PublicKey>(to_public_key(context, *public_key));
+  }
+  const auto add = [&](const rlwe::KeyRole& role, std::shared_ptr<EvaluationKeyObject>& object) {
+    client_->require_context(*object->header.context, "load_keys");
+    all.add(role, std::make_shared<const rlwe::SwitchingKey>(
+                      to_switching_key(context, *client_->context->parameters, view_of(*object))));
+    object.reset();
+  };
+  for (MultiplicationKeys::Entry& entry : powers.entries) {
+    client_->require_tag(entry.tag, "load_keys");
+    std::uint32_t power = 2;
+    for (std::shared_ptr<EvaluationKeyObject>& key : entry.keys) add({.power = power++}, key);
+  }
+  for (AutomorphismKeys::Entry& entry : automorphisms.entries) {
+    client_->require_tag(entry.tag, "load_keys");
+    for (AutomorphismKeys::Key& key : entry.keys->list) add(role_of(key.index, context->degree()), key.key);
+  }
+  if (context != context_) {
+    client_->primes = std::move(primes);
+    client_->forget_bootstrappers();
+    context_ = context;
   }
   keys_ = std::move(all);
   return keys_;
@@ -131,6 +196,7 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
 rlwe::Ciphertext Session::load_ciphertext(const Source& source) const {
   const auto object = read_file<std::shared_ptr<CiphertextObject>>(source.bytes());
   client_->require(object->header, "load_ciphertext");
+  client_->bind();
   const CiphertextView view = view_of(*object);
   return to_ciphertext(context_, std::span(&view, 1), {});
 }
@@ -142,6 +208,7 @@ rlwe::Ciphertext Session::load_ciphertexts(std::span<const Source> sources) cons
   for (const Source& source : sources) {
     objects.push_back(read_file<std::shared_ptr<CiphertextObject>>(source.bytes()));
     client_->require(objects.back()->header, "load_ciphertext");
+    client_->bind();
     views.push_back(view_of(*objects.back()));
   }
   return to_ciphertext(context_, views, {sources.size()});
@@ -150,12 +217,13 @@ rlwe::Ciphertext Session::load_ciphertexts(std::span<const Source> sources) cons
 rlwe::SecretKey Session::load_secret_key(const Source& source) const {
   const auto object = read_file<std::shared_ptr<PrivateKeyObject>>(source.bytes());
   client_->require(object->header, "load_secret_key");
+  client_->bind();
   return to_secret_key(context_, *object);
 }
 
 rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext, int iterations, int precision) const {
   require_own(*context_, *ciphertext.context, "bootstrap");
-  const auto bootstrapper = client_->bootstrapper(context_, ciphertext.meta.slots);
+  const auto bootstrapper = client_->bootstrapper(keys_, ciphertext.meta.slots);
   const ckks::Evaluator evaluator(context_, keys_);
   if (iterations == 1) return (*bootstrapper)(evaluator, ciphertext);
   if (iterations != 2 || precision < 1 || precision > 30) {
@@ -262,6 +330,7 @@ std::vector<std::byte> Session::dump_secret_key(const rlwe::SecretKey& key, Form
 
 rlwe::Ciphertext Session::import_ciphertext(const CiphertextView& view) const {
   client_->require_tag(view.key_tag, "import_ciphertext");
+  client_->bind();
   for (const PolynomialView& component : view.components) require_reduced(component);
   return to_ciphertext(context_, std::span(&view, 1), {});
 }

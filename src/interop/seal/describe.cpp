@@ -109,7 +109,8 @@ Description describe_ciphertext(Reader& in, const Place& place) {
   in.expect_end();
   Description result{
       .kind = of_keys.value_or(false) ? "public key" : "ciphertext", .version = {}, .fields = {}};
-  if (!of_keys) result.kind = "ciphertext or public key";
+  // SEAL has public keys of two components, in NTT form.
+  if (!of_keys && fields.is_evaluation && fields.size == 2) result.kind = "ciphertext or public key";
   place.tell(fields.id, result.fields);
   for (auto& field : Fields{{"size", std::to_string(fields.size)},
                             {"is_ntt_form", fields.is_evaluation ? "yes" : "no"},

@@ -32,7 +32,18 @@ struct BootstrapCase {
   Scaling scaling = Scaling::flexible_auto;
   bool decodes_first = false;
   bool is_complex = false;
+  /// As OpenFHE 1.6.1 makes keys for with one giant key a stage, those that it has listed; empty: up to 1.5.
+  std::vector<std::int64_t> listed = {};
 };
+
+// Of OpenFHE 1.6.1's CryptoContext::GetExistingEvalAutomorphismKeyIndices at N = 1024.
+const std::vector<std::int64_t> layers_1_6 = {1, 2, 3, 4, 8, 12, 16, 17, 32, 48, 64, 128, 192, 256};
+const std::vector<std::int64_t> different_1_6 = {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 32, 48, 64, 128, 192, 256};
+const std::vector<std::int64_t> all_slots_1_6 = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,  11,  12,
+                                                 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,  23,  24,
+                                                 25, 26, 27, 28, 29, 30, 31, 32, 64, 128, 192, 256};
+const std::vector<std::int64_t> sparse_1_6 = {1, 2, 3, 4, 8, 12, 16, 24, 32, 48, 64, 65, 128, 192, 256};
+const std::vector<std::int64_t> dense_1_6 = {1, 2, 3, 4, 5, 6, 7, 8, 64, 128, 192, 256};
 
 // Rotations of one side: (first + j) stride for j < steps, then multiples of steps stride.
 void add_layer(std::set<std::int64_t>& rotations, std::int64_t layers, std::int64_t steps,
@@ -88,8 +99,23 @@ INSTANTIATE_TEST_SUITE_P(
                       Scaling::flexible_auto, true, true},
         BootstrapCase{"decode_first_complex", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated,
                       Scaling::flexible_auto, true, true},
-        BootstrapCase{"decode_first_manual", 16, 2, 2, 4, 4, SecretType::sparse, Scaling::fixed_manual,
-                      true}),
+        BootstrapCase{"decode_first_manual", 16, 2, 2, 4, 4, SecretType::sparse, Scaling::fixed_manual, true},
+        BootstrapCase{"layers_1_6", 16, 2, 2, 4, 4, SecretType::uniform, Scaling::flexible_auto, false, false,
+                      layers_1_6},
+        BootstrapCase{"different_1_6", 16, 2, 1, 2, 8, SecretType::uniform, Scaling::fixed_auto, false, false,
+                      different_1_6},
+        BootstrapCase{"all_slots_1_6", 512, 3, 1, 4, 32, SecretType::uniform, Scaling::flexible_auto, false,
+                      false, all_slots_1_6},
+        BootstrapCase{"sparse_1_6", 64, 2, 3, 4, 4, SecretType::sparse, Scaling::fixed_manual, false, false,
+                      sparse_1_6},
+        BootstrapCase{"dense_1_6", 64, 1, 1, 8, 8, SecretType::uniform, Scaling::flexible_auto, false, false,
+                      dense_1_6},
+        BootstrapCase{"encapsulated_1_6", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated,
+                      Scaling::flexible_auto, false, false, layers_1_6},
+        BootstrapCase{"decode_first_layers_1_6", 64, 2, 3, 4, 4, SecretType::sparse, Scaling::fixed_auto,
+                      true, false, sparse_1_6},
+        BootstrapCase{"decode_first_all_complex_1_6", 512, 3, 1, 4, 32, SecretType::sparse,
+                      Scaling::flexible_auto, true, true, all_slots_1_6}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
@@ -115,7 +141,9 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
   auto secret_file = from_secret_key(secret, {object, "0123456789abcdef0123456789abcdef"});
   static_cast<void>(session.load_secret_key(write_file(secret_file, Format::binary)));
-  const auto rotations = rotations_of(tested);
+  const std::set<std::int64_t> rotations =
+      tested.listed.empty() ? rotations_of(tested)
+                            : std::set<std::int64_t>(tested.listed.begin(), tested.listed.end());
   rlwe::EvaluationKeys keys =
       rlwe::generate_keys(secret, {.rotations = {rotations.begin(), rotations.end()}, .conjugation = true});
   if (tested.secret == SecretType::sparse_encapsulated) {
@@ -129,7 +157,8 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
     keys.add({.from = rlwe::ephemeral_secret}, made.from_ephemeral);
   }
   session.load_keys(session.dump_keys(keys).sources());
-  const Bootstrapper bootstrapper(context, *object, *settings, 11);
+  const Bootstrapper bootstrapper(context, *object, *settings, 11,
+                                  tested.listed.empty() ? GiantSteps::own_keys : GiantSteps::one_key);
   for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
     EXPECT_NE(session.keys().find(need.role, need.gadget), nullptr) << need.role.galois_element;
   }
@@ -187,7 +216,7 @@ TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
   const auto context = rlwe::Context::make(parameters_of(*object, {}));
   const auto cost_of = [&](std::uint32_t slots, std::uint32_t budget) {
     const BootstrapSettings settings{.slots = slots, .budget_encode = budget, .budget_decode = budget};
-    const Bootstrapper bootstrapper(context, *object, settings, 11);
+    const Bootstrapper bootstrapper(context, *object, settings, 11, GiantSteps::own_keys);
     std::size_t rotations = 0;
     for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
       rotations += need.role.galois_element != 1 ? 1 : 0;

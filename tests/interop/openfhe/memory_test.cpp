@@ -28,7 +28,7 @@ class OpenFheInMemory : public testing::TestWithParam<std::string> {
   OpenFheInMemory()
       : powers(read_file<MultiplicationKeys>(test::get(GetParam(), "eval_mult_key.bin"))),
         x(read_file<std::shared_ptr<CiphertextObject>>(test::get(GetParam(), "ct_a.bin"))),
-        session(test::get(GetParam(), "cryptocontext.bin"), x->header.tag, special_primes(key()),
+        session(test::get(GetParam(), "cryptocontext.bin"), x->header.tag, {.special = special_primes(key())},
                 tests::device()) {}
 
   [[nodiscard]] const EvaluationKeyObject& key() const { return *powers.entries.front().keys.front(); }
@@ -78,9 +78,9 @@ TEST(OpenFheMemory, OtherSpecialPrimesAreTaken) {
   ASSERT_GE(primes.size(), 2U);
   const auto context = test::get("bgv", "cryptocontext.bin");
   const Session by_rule(context, "tag", {});
-  EXPECT_TRUE(Session(context, "tag", primes).params() == by_rule.params());
+  EXPECT_TRUE(Session(context, "tag", {.special = primes}).params() == by_rule.params());
   std::swap(primes[0], primes[1]);
-  EXPECT_FALSE(Session(context, "tag", primes).params() == by_rule.params());
+  EXPECT_FALSE(Session(context, "tag", {.special = primes}).params() == by_rule.params());
 }
 
 TEST_P(OpenFheInMemory, WhatIsNoneIsRefused) {

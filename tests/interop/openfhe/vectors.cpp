@@ -34,12 +34,23 @@ std::vector<std::byte> read(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::optional<std::vector<std::byte>> find(const std::string& folder, const std::string& name) {
-  const auto path = root() / folder / name;
+std::optional<std::vector<std::byte>> find_below(const std::filesystem::path& folder,
+                                                 const std::string& name) {
+  const auto path = folder / name;
   for (const auto& candidate : {path, std::filesystem::path(path.string() + ".gz")}) {
     if (std::filesystem::exists(candidate)) return read(candidate);
   }
   return {};
+}
+
+std::optional<std::vector<std::byte>> find(const std::string& folder, const std::string& name) {
+  return find_below(root() / folder, name);
+}
+
+std::vector<std::byte> get_of_version(const std::string& folder, const std::string& name) {
+  auto bytes = find_below(std::filesystem::path(HEMERA_TEST_VECTORS) / "openfhe-versions" / folder, name);
+  if (!bytes) throw std::runtime_error("there is no " + folder + "/" + name);
+  return std::move(*bytes);
 }
 
 std::vector<std::byte> get(const std::string& folder, const std::string& name) {

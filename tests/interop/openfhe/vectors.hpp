@@ -16,6 +16,8 @@ inline const std::vector<std::string> folders = {"bfv", "bgv", "ckks-fixedmanual
 std::optional<std::vector<std::byte>> find(const std::string& folder, const std::string& name);
 /// The same; a failure if it is not there.
 std::vector<std::byte> get(const std::string& folder, const std::string& name);
+/// A file of tests/vectors/openfhe-versions/FOLDER.
+std::vector<std::byte> get_of_version(const std::string& folder, const std::string& name);
 /// Names of all files of a folder that OpenFHE wrote.
 std::vector<std::string> names(const std::string& folder);
 /// values.json.

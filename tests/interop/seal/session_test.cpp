@@ -261,6 +261,50 @@ TEST_P(SealVectors, BatchesLoadAndAreWrittenOneByOne) {
   EXPECT_THROW(static_cast<void>(session.load_ciphertexts({})), ParameterError);
 }
 
+// Either one first: the first fixes how much room there is.
+TEST_P(SealVectors, BatchesOfCiphertextsThatDifferAreRefused) {
+  const Session& session = vectors.session();
+  vectors.load_keys();
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  std::vector<std::pair<const char*, Ciphertext>> others;
+  const auto lazy =
+      any_scheme::make_evaluator(session.context(), session.keys(), rlwe::Relinearization::lazy);
+  others.emplace_back("size", lazy->multiply(a, a));
+  Ciphertext lower = a.clone();
+  lazy->drop_to_level_inplace(lower, a.meta.level - 1);
+  others.emplace_back("level", std::move(lower));
+  if (vectors.is_ckks()) {
+    Ciphertext scaled = a.clone();
+    scaled.meta.scale *= 2;
+    others.emplace_back("scale", std::move(scaled));
+  }
+  if (session.context()->scheme() == rlwe::Scheme::bgv) {
+    Ciphertext factored = a.clone();
+    factored.meta.correction = 3;
+    others.emplace_back("correction", std::move(factored));
+  }
+  const auto first = session.dump_ciphertext(a);
+  for (const auto& [name, other] : others) {
+    const auto second = session.dump_ciphertext(other);
+    for (const auto& sources : {std::vector<Source>{first, second}, {second, first}}) {
+      EXPECT_THROW(static_cast<void>(session.load_ciphertexts(sources)), MismatchError) << name;
+    }
+  }
+}
+
+// What a decryption could not round goes to no client.
+TEST(SealPlaintexts, ThatAreDoubtfulAreNotWritten) {
+  Vectors vectors("bfv");
+  vectors.load_keys();
+  const Session& session = vectors.session();
+  const auto evaluator = session.evaluator();
+  Ciphertext x = vectors.ciphertext("ct_a.");
+  for (int i = 0; i < 12; ++i) x = evaluator->square(x);
+  const rlwe::Plaintext spent = any_scheme::decrypt(x, vectors.secret());
+  ASSERT_NE(spent.doubtful, nullptr);
+  EXPECT_THROW(static_cast<void>(session.dump_plaintext(spent)), NoiseError);
+}
+
 TEST_P(SealVectors, ObjectsOfOtherKindsAndParametersAreRefused) {
   Session& session = vectors.session();
   const auto ciphertext = vectors.file(vectors.names("ct_a.").front());
@@ -303,7 +347,9 @@ TEST_P(SealVectors, DescriptionsTellWhatFilesTell) {
   };
   EXPECT_EQ(kind(vectors.names("parms.").front(), false), "encryption parameters");
   const std::string ciphertext = vectors.names("ct_a.").front();
-  EXPECT_EQ(kind(ciphertext, false), "ciphertext or public key");
+  // Those of BFV are in coefficient form, which no public key is in.
+  const bool is_bfv = vectors.session().params().scheme() == rlwe::Scheme::bfv;
+  EXPECT_EQ(kind(ciphertext, false), is_bfv ? "ciphertext" : "ciphertext or public key");
   EXPECT_EQ(kind(ciphertext, true), "ciphertext");
   EXPECT_EQ(kind(vectors.names("public_key.").front(), true), "public key");
   EXPECT_EQ(kind("plaintext_m.seal", true), "plaintext");

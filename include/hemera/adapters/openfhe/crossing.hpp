@@ -14,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -37,7 +38,8 @@ class OpenFheParty {
   OpenFheParty(Context context, std::string key_tag, const std::string& device)
       : context_(existing(std::move(context))),
         key_tag_(std::move(key_tag)),
-        session_(serialized(context_), key_tag_, special_primes(context_), runtime::Device::parse(device)) {
+        session_(serialized(context_), key_tag_, further_primes(context_, key_tag_),
+                 runtime::Device::parse(device)) {
     // The base of each number of limbs.
     for (auto base = std::make_shared<Base>(*context_->GetElementParams());;) {
       bases_.insert(bases_.begin(), base);
@@ -113,14 +115,29 @@ class OpenFheParty {
     std::memcpy(bytes.data(), text.data(), text.size());
     return bytes;
   }
-  static std::vector<interop::openfhe::RootedPrime> special_primes(const Context& context) {
+  // P, and the primes that the key to an encapsulated secret has beside it.
+  static interop::openfhe::FurtherPrimes further_primes(const Context& context, const std::string& key_tag) {
     const auto parameters =
         std::dynamic_pointer_cast<lbcrypto::CryptoParametersRNS>(context->GetCryptoParameters());
-    std::vector<interop::openfhe::RootedPrime> primes;
+    interop::openfhe::FurtherPrimes primes;
     if (parameters == nullptr || parameters->GetParamsP() == nullptr) return primes;
-    for (const auto& prime : parameters->GetParamsP()->GetParams()) {
-      primes.push_back({prime->GetModulus().ConvertToInt(), prime->GetRootOfUnity().ConvertToInt()});
+    std::set<std::uint64_t> known;
+    const auto add = [&](const Base& base, std::vector<interop::openfhe::RootedPrime>& list) {
+      for (const auto& prime : base.GetParams()) {
+        const std::uint64_t modulus = prime->GetModulus().ConvertToInt();
+        if (known.insert(modulus).second) list.push_back({modulus, prime->GetRootOfUnity().ConvertToInt()});
+      }
+    };
+    for (const auto& prime : context->GetElementParams()->GetParams()) {
+      known.insert(prime->GetModulus().ConvertToInt());
     }
+    add(*parameters->GetParamsP(), primes.special);
+    using Maps = lbcrypto::CryptoContextImpl<lbcrypto::DCRTPoly>;
+    const auto keys = Maps::GetAllEvalAutomorphismKeys().find(key_tag);
+    if (keys == Maps::GetAllEvalAutomorphismKeys().end()) return primes;
+    const auto to_sparse = keys->second->find(2 * context->GetRingDimension() - 4);
+    if (to_sparse == keys->second->end() || to_sparse->second->GetAVector().empty()) return primes;
+    add(*to_sparse->second->GetAVector().front().GetParams(), primes.auxiliary);
     return primes;
   }
   static std::vector<interop::openfhe::PolynomialView> views(

@@ -32,6 +32,9 @@ struct RotationSteps {
   /// Both with 0 where that is a step; below the number of slots. Each diagonal is taken by the first giant
   /// and baby step whose sum, modulo the number of slots, is its number.
   std::vector<std::size_t> baby, giant;
+  /// Not 0: every giant step is a multiple of this one, and they are taken one after the other by its key
+  /// alone, from the farthest one on (Horner's rule).
+  std::size_t giant_unit = 0;
 };
 
 struct LinearTransformOptions {
@@ -97,6 +100,7 @@ class LinearTransform : public Plan {
   std::size_t stride_ = 1;      // of which every diagonal's number is a multiple
   std::size_t baby_steps_ = 1;  // in strides
   std::size_t start_ = 0;       // of which the sum is turned at the end, with few keys
+  std::size_t giant_unit_ = 0;  // of which giant steps are taken one after the other; 0: each by its own key
   rlwe::GadgetPrimes gadget_;
   std::map<std::size_t, Group> groups_;  // by giant step, from `start_` on
   std::vector<std::size_t> rotations_;
@@ -135,6 +139,9 @@ class PreparedLinearTransform {
                                                 std::size_t rotation) const;
   [[nodiscard]] rlwe::ExtendedCiphertext by_all_keys(const RotationKeys& keys,
                                                      const rlwe::Ciphertext& x) const;
+  /// The sum of the groups' sums, each turned by its giant step: by Horner's rule with one key.
+  [[nodiscard]] rlwe::ExtendedCiphertext by_one_giant_key(const RotationKeys& keys,
+                                                          const rlwe::ExtendedSums& inner) const;
   [[nodiscard]] rlwe::ExtendedCiphertext step_by_step(const RotationKeys& keys,
                                                       const rlwe::Ciphertext& x) const;
 

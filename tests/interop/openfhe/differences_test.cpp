@@ -1,0 +1,578 @@
+// What differs between two objects that meet: a context, a ciphertext of a batch, a key, a second call.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <functional>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/interop/openfhe.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
+#include "interop/openfhe/ciphertexts.hpp"
+#include "interop/openfhe/file.hpp"
+#include "interop/openfhe/keys.hpp"
+#include "interop/openfhe/parameters.hpp"
+#include "interop/openfhe/vectors.hpp"
+#include "test_device.hpp"
+
+namespace hemera::interop::openfhe {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using ContextPointer = std::shared_ptr<CryptoContext>;
+using CiphertextPointer = std::shared_ptr<CiphertextObject>;
+
+ContextPointer context_of(const std::string& folder) {
+  return read_file<ContextPointer>(test::get(folder, "cryptocontext.bin"));
+}
+
+// --- Two contexts. ---
+
+struct ContextChange {
+  const char* name;
+  std::function<void(CryptoContext&)> apply;
+  bool is_another;
+};
+
+// Deep enough a copy: all that changes touch.
+ContextPointer copy_of(const CryptoContext& original) {
+  auto copy = std::make_shared<CryptoContext>(original);
+  copy->parameters = std::make_shared<CryptoParameters>(*original.parameters);
+  copy->parameters->encoding = std::make_shared<EncodingParameters>(*original.parameters->encoding);
+  copy->parameters->elements = std::make_shared<DcrtParameters>(*original.parameters->elements);
+  for (auto& prime : copy->parameters->elements->primes) prime = std::make_shared<NativeParameters>(*prime);
+  copy->scheme = std::make_shared<SchemeObject>(*original.scheme);
+  return copy;
+}
+
+const std::vector<ContextChange> context_changes = {
+    {"nothing", [](CryptoContext&) {}, false},
+    {"scheme", [](CryptoContext& c) { c.scheme_type = SchemeType::bgv; }, true},
+    {"modulus", [](CryptoContext& c) { c.parameters->elements->primes[1]->modulus += 8192; }, true},
+    {"root", [](CryptoContext& c) { ++c.parameters->elements->primes[1]->root; }, true},
+    {"number of moduli", [](CryptoContext& c) { c.parameters->elements->primes.pop_back(); }, true},
+    {"degree", [](CryptoContext& c) { c.parameters->elements->degree *= 2; }, true},
+    {"plaintext modulus", [](CryptoContext& c) { ++c.parameters->encoding->plain_modulus; }, true},
+    {"deviation", [](CryptoContext& c) { c.parameters->deviation += 1; }, true},
+    {"noise scale", [](CryptoContext& c) { ++c.parameters->noise_scale; }, true},
+    {"digit size", [](CryptoContext& c) { ++c.parameters->digit_size; }, true},
+    {"secret", [](CryptoContext& c) { c.parameters->secret = SecretType::sparse; }, true},
+    {"parties", [](CryptoContext& c) { ++c.parameters->parties; }, true},
+    {"key switching", [](CryptoContext& c) { c.parameters->key_switching = KeySwitching::bv; }, true},
+    {"scaling", [](CryptoContext& c) { c.parameters->scaling = Scaling::fixed_auto; }, true},
+    {"encryption", [](CryptoContext& c) { c.parameters->encryption = EncryptionType::extended; }, true},
+    {"multiplication", [](CryptoContext& c) { c.parameters->multiplication = MultiplicationType::behz; },
+     true},
+    {"digits", [](CryptoContext& c) { ++c.parameters->digits; }, true},
+    {"auxiliary bits", [](CryptoContext& c) { --c.parameters->auxiliary_bits; }, true},
+    {"extra bits", [](CryptoContext& c) { ++c.parameters->extra_bits; }, true},
+    {"composite degree", [](CryptoContext& c) { ++c.parameters->composite_degree; }, true},
+    {"data type", [](CryptoContext& c) { c.parameters->data_type = 1 - c.parameters->data_type; }, true},
+    // What only says how to set up or use objects.
+    {"features", [](CryptoContext& c) { c.scheme->features |= 32; }, false},
+    {"depth", [](CryptoContext& c) { ++c.parameters->depth; }, false},
+    {"additions", [](CryptoContext& c) { ++c.parameters->additions; }, false},
+    {"batch size", [](CryptoContext& c) { c.parameters->encoding->batch_size *= 2; }, false},
+    {"security", [](CryptoContext& c) { ++c.parameters->security; }, false},
+};
+
+TEST(OpenFheContexts, AreOneOrOthersByEachField) {
+  const ContextPointer original = context_of("ckks-flexibleauto");
+  for (const ContextChange& change : context_changes) {
+    const ContextPointer other = copy_of(*original);
+    change.apply(*other);
+    EXPECT_EQ(is_same_context(*original, *other), !change.is_another) << change.name;
+    EXPECT_EQ(is_same_context(*other, *original), !change.is_another) << change.name;
+  }
+}
+
+TEST(OpenFheContexts, ObjectsOfOthersAreRefusedByEveryLoader) {
+  const auto ciphertext = read_file<CiphertextPointer>(test::get("ckks-flexibleauto", "ct_a.bin"));
+  const auto secret =
+      read_file<std::shared_ptr<PrivateKeyObject>>(test::get("ckks-flexibleauto", "secret_key.bin"));
+  auto powers = read_file<MultiplicationKeys>(test::get("ckks-flexibleauto", "eval_mult_key.bin"));
+  auto automorphisms =
+      read_file<AutomorphismKeys>(test::get("ckks-flexibleauto", "eval_automorphism_keys.bin"));
+  Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+  const ContextPointer other = copy_of(*ciphertext->header.context);
+  ++other->parameters->digits;
+  ciphertext->header.context = secret->header.context = other;
+  powers.entries[0].keys[0]->header.context = automorphisms.entries[0].keys->list[0].key->header.context =
+      other;
+  auto written = ciphertext;
+  auto written_secret = secret;
+  EXPECT_THROW(static_cast<void>(session.load_ciphertext(write_file(written, Format::binary))),
+               MismatchError);
+  EXPECT_THROW(static_cast<void>(session.load_secret_key(write_file(written_secret, Format::binary))),
+               MismatchError);
+  const Bytes power_file = write_file(powers, Format::binary);
+  EXPECT_THROW(session.load_keys({.relinearization = Source(power_file)}), MismatchError);
+  const Bytes automorphism_file = write_file(automorphisms, Format::binary);
+  EXPECT_THROW(session.load_keys({.galois = Source(automorphism_file)}), MismatchError);
+  EXPECT_TRUE(session.keys().switching.empty());
+}
+
+// --- Two ciphertexts of a batch. ---
+
+TEST(OpenFheBatches, OfCiphertextsThatDifferInAnyFieldAreRefused) {
+  const Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+  const Bytes first = test::get("ckks-flexibleauto", "ct_a.bin");
+  using Change = std::pair<const char*, std::function<void(CiphertextObject&)>>;
+  const std::vector<Change> changes = {
+      {"tag", [](CiphertextObject& c) { c.header.tag[0] = c.header.tag[0] == '0' ? '1' : '0'; }},
+      {"slots", [](CiphertextObject& c) { c.slots /= 2; }},
+      {"degree", [](CiphertextObject& c) { c.noise_scale_degree = 2; }},
+      {"scaling factor", [](CiphertextObject& c) { c.scaling_factor *= 1.5; }},
+      {"integer factor", [](CiphertextObject& c) { c.scaling_factor_int = 7; }},
+      {"encoding", [](CiphertextObject& c) { c.encoding = EncodingType::packed; }},
+      {"components", [](CiphertextObject& c) { c.components.push_back(c.components.front()); }},
+      {"form",
+       [](CiphertextObject& c) {
+         for (DcrtPolynomial& component : c.components) {
+           component.form = PolynomialForm::coefficient;
+           for (NativePolynomial& limb : component.limbs) limb.form = PolynomialForm::coefficient;
+         }
+       }},
+      {"limbs",
+       [](CiphertextObject& c) {
+         auto base = std::make_shared<DcrtParameters>(*c.components.front().parameters);
+         base->primes.pop_back();
+         for (DcrtPolynomial& component : c.components) {
+           component.parameters = base;
+           component.limbs.pop_back();
+         }
+         ++c.level;
+       }},
+  };
+  for (const auto& [name, apply] : changes) {
+    auto object = read_file<CiphertextPointer>(first);
+    apply(*object);
+    const Bytes second = write_file(object, Format::binary);
+    // Either way round: the first one fixes the shape.
+    for (const auto& sources : {std::vector<Source>{first, second}, {second, first}}) {
+      EXPECT_THROW(static_cast<void>(session.load_ciphertexts(sources)), Error) << name;
+    }
+  }
+  EXPECT_EQ(session.load_ciphertexts(std::vector<Source>{first, first}).meta.batch, rlwe::BatchShape{2});
+}
+
+TEST(OpenFheBatches, KeepTheFactorsOfCiphertextsInMemory) {
+  const ContextPointer context = context_of("bgv");
+  const auto object = read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"));
+  const Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
+  CiphertextView view = view_of(*object);
+  const std::uint64_t t = context->parameters->encoding->plain_modulus;
+  view.scaling_factor_int = t - 2;
+  EXPECT_EQ(session.metadata(session.import_ciphertext(view)).scaling_factor_int, t - 2);
+  for (const std::uint64_t factor : {std::uint64_t{0}, t, t + 1}) {
+    view.scaling_factor_int = factor;
+    EXPECT_THROW(static_cast<void>(session.import_ciphertext(view)), FormatError) << factor;
+  }
+}
+
+// --- Results. ---
+
+// Level and degree fix the factor: what alignment rounds is OpenFHE's exactly.
+TEST(OpenFheResults, HaveTheFactorOfTheirLevelToTheBit) {
+  Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+  const Bytes relinearization = test::get("ckks-flexibleauto", "eval_mult_key.bin");
+  session.load_keys({.relinearization = Source(relinearization)});
+  const auto evaluator = session.evaluator();
+  const rlwe::Ciphertext a = session.load_ciphertext(test::get("ckks-flexibleauto", "ct_a.bin"));
+  const rlwe::Ciphertext b = session.load_ciphertext(test::get("ckks-flexibleauto", "ct_b.bin"));
+  const auto stated = read_file<CiphertextPointer>(test::get("ckks-flexibleauto", "mul_aba.bin"));
+  const rlwe::Ciphertext product = evaluator->multiply(evaluator->multiply(a, b), a);
+  const Metadata metadata = session.metadata(product);
+  EXPECT_EQ(metadata.scaling_factor, stated->scaling_factor);
+  EXPECT_EQ(metadata.level, stated->level);
+  // One that is aligned for a sum: the top level's, two levels lower.
+  const rlwe::Ciphertext sum = evaluator->add(evaluator->rescale(product), a);
+  const auto& scales = session.params().rescaling().scales;
+  EXPECT_EQ(session.metadata(sum).scaling_factor, scales[sum.meta.level].scale);
+  // A factor of its own is not rounded to that.
+  rlwe::Ciphertext other = a.clone();
+  other.meta.scale *= 1 + 1e-4;
+  EXPECT_EQ(session.metadata(other).scaling_factor, other.meta.scale);
+}
+
+// --- Keys. ---
+
+TEST(OpenFheKeys, LimbsOfASecretKeyAreOfOneSecret) {
+  const Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
+  const Bytes file = test::get("bgv", "secret_key.bin");
+  const rlwe::SecretKey other = rlwe::generate_secret_key(session.context());
+  const auto foreign = from_secret_key(other, {context_of("bgv"), ""});
+  for (std::size_t limb = 0; limb < foreign->polynomial.limbs.size(); ++limb) {
+    auto object = read_file<std::shared_ptr<PrivateKeyObject>>(file);
+    object->polynomial.limbs[limb].words = foreign->polynomial.limbs[limb].words;
+    EXPECT_THROW(static_cast<void>(session.load_secret_key(write_file(object, Format::binary))), FormatError)
+        << limb;
+  }
+}
+
+TEST(OpenFheKeys, AutomorphismIndicesAreOddAndBelowTwiceTheDegree) {
+  const std::size_t degree = 4096;
+  for (const std::uint32_t index : {0U, 2U, 8186U, 8193U, 8195U, 16383U, 8192U, 4294967295U}) {
+    EXPECT_THROW(static_cast<void>(role_of(index, degree)), FormatError) << index;
+  }
+  EXPECT_EQ(role_of(5, degree), rlwe::KeyRole::galois(5));
+  EXPECT_EQ(role_of(8191, degree), rlwe::KeyRole::galois(8191));
+  EXPECT_EQ(role_of(8190, degree), (rlwe::KeyRole{.from = rlwe::ephemeral_secret}));
+  EXPECT_EQ(role_of(8188, degree), (rlwe::KeyRole{.to = rlwe::ephemeral_secret}));
+  for (const std::uint32_t index : {1U, 5U, 8191U, 8190U, 8188U}) {
+    EXPECT_EQ(index_of(role_of(index, degree), degree), index);
+  }
+  using rlwe::KeyRole;
+  for (const KeyRole& role :
+       {KeyRole{.power = 2}, KeyRole{.galois_element = 5, .from = 1}, KeyRole{.galois_element = 5, .to = 1},
+        KeyRole{.from = 1, .to = 1}, KeyRole{.from = 2}, KeyRole{.to = 2}, KeyRole{.power = 2, .from = 1}}) {
+    EXPECT_FALSE(index_of(role, degree)) << role.power << " " << role.from << " " << role.to;
+  }
+  auto file = read_file<AutomorphismKeys>(test::get("ckks-flexibleauto", "eval_automorphism_keys.bin"));
+  file.entries[0].keys->list[0].index = 8193;
+  const Bytes written = write_file(file, Format::binary);
+  Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+  EXPECT_THROW(session.load_keys({.galois = Source(written)}), FormatError);
+}
+
+TEST(OpenFheKeys, OfSeveralLoadsAreAllThere) {
+  const Bytes relinearization = test::get("ckks-flexibleauto", "eval_mult_key.bin");
+  const Bytes galois = test::get("ckks-flexibleauto", "eval_automorphism_keys.bin");
+  const rlwe::KeyRole power = rlwe::KeyRole::relinearization(), turn = rlwe::KeyRole::galois(5);
+  for (const bool is_galois_first : {false, true}) {
+    Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+    session.load_keys(is_galois_first ? KeySources{.galois = Source(galois)}
+                                      : KeySources{.relinearization = Source(relinearization)});
+    EXPECT_EQ(session.keys().has(turn), is_galois_first);
+    session.load_keys(is_galois_first ? KeySources{.relinearization = Source(relinearization)}
+                                      : KeySources{.galois = Source(galois)});
+    EXPECT_TRUE(session.keys().has(power) && session.keys().has(turn));
+    // A failure leaves them.
+    EXPECT_THROW(session.load_keys({.relinearization = Source(galois)}), FormatError);
+    EXPECT_TRUE(session.keys().has(power) && session.keys().has(turn));
+    // A third call with a key that is there already.
+    session.load_keys({.galois = Source(galois)});
+    EXPECT_EQ(session.keys().switching.size(), 2U);
+  }
+}
+
+TEST(OpenFheKeys, OfSeveralLevelsAreWrittenForTheHighest) {
+  Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
+  auto secret_object = read_file<std::shared_ptr<PrivateKeyObject>>(test::get("bgv", "secret_key.bin"));
+  const rlwe::SecretKey secret = session.load_secret_key(write_file(secret_object, Format::binary));
+  const auto context = session.context();
+  rlwe::EvaluationKeys keys{.context = context, .public_key = nullptr, .switching = {}};
+  for (const std::size_t level : {std::size_t{0}, context->top_level()}) {
+    keys.add(rlwe::KeyRole::relinearization(),
+             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_relinearization_key(secret, level)));
+    keys.add(rlwe::KeyRole::galois(5),
+             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_galois_key(secret, 5, level)));
+  }
+  ASSERT_EQ(keys.switching.begin()->second.size(), 2U);
+  session.load_keys(session.dump_keys(keys).sources());
+  for (const auto& [role, of_role] : session.keys().switching) {
+    ASSERT_EQ(of_role.size(), 1U);
+    EXPECT_EQ(of_role.begin()->second->level(), context->top_level());
+  }
+  const rlwe::Ciphertext a = session.load_ciphertext(test::get("bgv", "ct_a.bin"));
+  ASSERT_EQ(a.meta.level, context->top_level());
+  EXPECT_NO_THROW(static_cast<void>(session.evaluator()->rotate(session.evaluator()->square(a), 1)));
+}
+
+// --- Special primes. ---
+
+// A key as a client has it whose special primes are these, of a secret that Hemera made.
+struct OtherClient {
+  ContextPointer context;
+  Bytes relinearization, galois, secret, ciphertext;
+  std::vector<std::uint64_t> special, auxiliary;
+};
+
+RootedPrimes rooted(const std::vector<std::uint64_t>& primes, std::size_t degree) {
+  RootedPrimes result;
+  for (const std::uint64_t prime : primes) {
+    NativeParameters& each = result.emplace_back();
+    each.order = static_cast<std::uint32_t>(2 * degree);
+    each.degree = static_cast<std::uint32_t>(degree);
+    each.modulus = prime;
+    each.root = arith::minimal_primitive_root(2 * degree, arith::Modulus(prime));
+  }
+  return result;
+}
+
+// As OpenFHE 1.6.1: a special prime more, and two primes of 33 bits for the key to an encapsulated secret.
+OtherClient newer_client() {
+  OtherClient client;
+  client.context = copy_of(*context_of("ckks-flexibleauto"));
+  client.context->parameters->secret = SecretType::sparse_encapsulated;
+  const rlwe::Parameters usual = parameters_of(*client.context);
+  const std::size_t degree = usual.degree();
+  client.special = usual.literal().special_primes;
+  std::vector<std::uint64_t> taken = usual.literal().levels.back();
+  taken.insert(taken.end(), client.special.begin(), client.special.end());
+  client.special.push_back(arith::primes_below(client.special.back(), 2 * degree, 1, taken).front());
+  client.auxiliary = arith::primes_below(std::uint64_t{1} << 33, 2 * degree, 2);
+  const rlwe::Parameters parameters = parameters_of(
+      *client.context,
+      {.special = rooted(client.special, degree), .auxiliary = rooted(client.auxiliary, degree)});
+  const auto context = rlwe::Context::make(parameters, tests::device());
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  rlwe::EvaluationKeys keys = rlwe::generate_keys(secret, {.rotations = {1}});
+  const rlwe::GadgetPrimes narrow{.base = parameters.literal().levels.front(),
+                                  .special = client.auxiliary,
+                                  .digits = {parameters.literal().levels.front()}};
+  const CryptoObject header{client.context, "0123456789abcdef0123456789abcdef"};
+  const auto gadget = context->gadget(context->top_level());
+  BaseParameters bases(*client.context);
+  MultiplicationKeys powers;
+  powers.entries.push_back({header.tag, {}});
+  powers.entries[0].keys.push_back(
+      from_switching_key(rlwe::generate_relinearization_key(secret, gadget), header, bases));
+  AutomorphismKeys automorphisms;
+  automorphisms.entries.push_back({header.tag, std::make_shared<AutomorphismKeys::Keys>()});
+  auto& list = automorphisms.entries[0].keys->list;
+  // The key of fewest primes stands first.
+  const rlwe::SecretKey sparse = rlwe::generate_secret_key(context);
+  list.push_back({static_cast<std::uint32_t>(2 * degree - 4),
+                  from_switching_key(rlwe::generate_switching_key(secret, sparse, context->gadget(narrow)),
+                                     header, bases)});
+  list.push_back({5, from_switching_key(rlwe::generate_galois_key(secret, 5, gadget), header, bases)});
+  list.push_back({static_cast<std::uint32_t>(2 * degree - 2),
+                  from_switching_key(rlwe::generate_switching_key(sparse, secret, gadget), header, bases)});
+  client.relinearization = write_file(powers, Format::binary);
+  client.galois = write_file(automorphisms, Format::binary);
+  auto secret_object = from_secret_key(secret, header);
+  client.secret = write_file(secret_object, Format::binary);
+  const std::vector<std::complex<double>> values(parameters.max_slots(), 0.5);
+  Session writer(client.secret, tests::device());
+  const rlwe::SecretKey again = writer.load_secret_key(client.secret);
+  client.ciphertext = writer.dump_ciphertext(ckks::encrypt(
+      ckks::Encoder(writer.context()).encode(values, {}, writer.context()->top_level()), again));
+  return client;
+}
+
+TEST(OpenFheSpecialPrimes, StayOpenUntilTheFirstKey) {
+  OtherClient client = newer_client();
+  const Bytes context = write_file(client.context, Format::binary);
+  const auto expect_works = [&](Session& session) {
+    EXPECT_EQ(session.params().literal().special_primes, client.special);
+    EXPECT_EQ(session.params().literal().key_primes, client.auxiliary);
+    const rlwe::SecretKey secret = session.load_secret_key(client.secret);
+    const rlwe::Ciphertext x = session.load_ciphertext(client.ciphertext);
+    const auto evaluator = session.evaluator();
+    const rlwe::Ciphertext y = evaluator->rotate(evaluator->square(x), 1);
+    const auto values = ckks::Encoder(session.context()).decode(ckks::decrypt(y, secret));
+    for (const auto& value : values) ASSERT_NEAR(value.real(), 0.25, 1e-3);
+    EXPECT_EQ(session.keys().switching.size(), 4U);
+  };
+  {
+    SCOPED_TRACE("all keys at once");
+    Session session(context, tests::device());
+    EXPECT_NE(session.params().literal().special_primes, client.special);
+    session.load_keys({.relinearization = Source(client.relinearization), .galois = Source(client.galois)});
+    expect_works(session);
+  }
+  {
+    SCOPED_TRACE("one kind after the other: the first ones move to the second context");
+    Session session(context, tests::device());
+    session.load_keys({.relinearization = Source(client.relinearization)});
+    EXPECT_EQ(session.params().literal().special_primes, client.special);
+    session.load_keys({.galois = Source(client.galois)});
+    expect_works(session);
+  }
+  {
+    SCOPED_TRACE("opened from the automorphism keys, of which that to the sparse secret stands first");
+    Session session(client.galois, tests::device());
+    session.load_keys({.relinearization = Source(client.relinearization), .galois = Source(client.galois)});
+    expect_works(session);
+  }
+  {
+    SCOPED_TRACE("a ciphertext before: the context is fixed");
+    Session session(context, tests::device());
+    static_cast<void>(session.load_ciphertext(client.ciphertext));
+    EXPECT_THROW(session.load_keys({.relinearization = Source(client.relinearization)}), MismatchError);
+    EXPECT_TRUE(session.keys().switching.empty());
+  }
+  {
+    SCOPED_TRACE("a context of the caller's");
+    const auto own = rlwe::Context::make(load_parameters(context), tests::device(),
+                                         {.long_rotations = rlwe::LongRotations::openfhe});
+    Session session(context, own);
+    EXPECT_THROW(session.load_keys({.relinearization = Source(client.relinearization)}), MismatchError);
+    EXPECT_EQ(session.context(), own);
+    EXPECT_THROW(Session(context, rlwe::Context::make(load_parameters(context), tests::device())),
+                 MismatchError);
+  }
+}
+
+// As many as the largest digit needs, whose bits may be one more than words of 60.
+TEST(OpenFheSpecialPrimes, AreAsManyAsTheLargestDigitNeeds) {
+  const auto special_of = [](const std::vector<std::size_t>& bits, std::uint32_t digits) {
+    const ContextPointer context = copy_of(*context_of("bfv"));
+    auto& primes = context->parameters->elements->primes;
+    std::vector<std::uint64_t> taken;
+    RootedPrimes all;
+    for (const std::size_t each : bits) {
+      taken.push_back(arith::primes_below(std::uint64_t{1} << each, 2 * 4096, 1, taken).front());
+    }
+    for (NativeParameters& prime : all = rooted(taken, 4096)) static_cast<void>(prime);
+    primes.clear();
+    for (const NativeParameters& prime : all) primes.push_back(std::make_shared<NativeParameters>(prime));
+    context->parameters->digits = digits;
+    context->parameters->auxiliary_bits = 60;
+    return parameters_of(*context).literal().special_primes.size();
+  };
+  EXPECT_EQ(special_of({60, 60}, 1), 2U);
+  EXPECT_EQ(special_of({41, 40, 40}, 1), 3U);  // 121 bits
+  EXPECT_EQ(special_of({40, 40, 40}, 1), 2U);  // 120
+  EXPECT_EQ(special_of({41, 40, 40, 30}, 2), 2U);
+  EXPECT_EQ(special_of({31, 30}, 1), 2U);  // 61
+  EXPECT_EQ(special_of({31, 29}, 1), 1U);  // 60
+}
+
+// The scales of a context of depth 1 with FLEXIBLEAUTOEXT, whose one rescale is the first: OpenFHE takes the
+// scaling modulus for the level below.
+TEST(OpenFheScales, OfTwoModuliWithAnExtraOne) {
+  const ContextPointer context = copy_of(*context_of("ckks-flexibleauto"));
+  context->parameters->scaling = Scaling::flexible_auto_ext;
+  context->parameters->elements->primes.resize(2);
+  const double bits = static_cast<double>(context->parameters->encoding->plain_modulus);
+  const auto top = static_cast<double>(context->parameters->elements->primes[1]->modulus);
+  const auto& scales = parameters_of(*context).rescaling().scales;
+  ASSERT_EQ(scales.size(), 2U);
+  EXPECT_EQ(scales[1].scale, top);
+  EXPECT_EQ(scales[0].scale, std::exp2(bits));
+  EXPECT_EQ(scales[1].product_scale, top * std::exp2(bits));
+  context->parameters->elements->primes.resize(1);
+  EXPECT_THROW(static_cast<void>(parameters_of(*context)), FormatError);
+}
+
+// --- Rotations. ---
+
+// OpenFHE's automorphism: 5^k, from N/2 steps on -(5^k); powers of 5 below by repeated products.
+TEST(OpenFheRotations, AreOpenFhesAutomorphisms) {
+  const auto index_by_formula = [](std::int64_t steps, std::uint64_t order) {
+    std::uint64_t inverse = 1;
+    while (inverse * 5 % order != 1) inverse += 2;
+    const std::uint64_t generator = steps < 0 ? inverse : 5;
+    const auto count = static_cast<std::uint64_t>(std::abs(steps));
+    std::uint64_t index = count < order / 4 ? 1 : order - 1;
+    for (std::uint64_t i = count < order / 4 ? 0 : order / 4; i < count; ++i)
+      index = index * generator % order;
+    return index;
+  };
+  for (const char* const folder : {"bfv", "bgv", "ckks-flexibleauto"}) {
+    const Session session(test::get(folder, "cryptocontext.bin"), tests::device());
+    const bool is_ckks = session.params().scheme() == rlwe::Scheme::ckks;
+    const auto degree = static_cast<std::int64_t>(session.context()->degree());
+    const auto order = static_cast<std::uint64_t>(2 * degree);
+    for (const std::int64_t steps :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, degree / 2 - 1, degree / 2, degree / 2 + 1,
+          -degree / 2, 1 - degree / 2, -degree / 2 - 7, degree, degree + 3, -degree, 2 * degree - 1,
+          1 - 2 * degree, 3 * degree}) {
+      std::uint64_t wanted = index_by_formula(steps, order);
+      if (is_ckks) {
+        wanted = session.params().galois_element(steps);
+        if (steps == 2 * degree - 1) wanted = order - 1;
+      }
+      EXPECT_EQ(session.context()->galois_element(steps), wanted) << folder << " " << steps;
+      EXPECT_EQ(session.context()->is_long_rotation(steps), wanted != session.params().galois_element(steps))
+          << folder << " " << steps;
+    }
+  }
+}
+
+TEST(OpenFheRotations, ByHalfTheRingAndMoreExchangeTheRows) {
+  Session session(test::get("bfv", "cryptocontext.bin"), tests::device());
+  const rlwe::SecretKey secret = session.load_secret_key(test::get("bfv", "secret_key.bin"));
+  const rlwe::Ciphertext x = session.load_ciphertext(test::get("bfv", "ct_a.bin"));
+  const integer::Encoder encoder(session.context());
+  const auto degree = static_cast<std::int64_t>(session.context()->degree());
+  const std::int64_t half = degree / 2;
+  std::vector<std::int64_t> values(static_cast<std::size_t>(degree));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i);
+  const rlwe::Ciphertext own = any_scheme::encrypt(encoder.encode(values, {}), secret);
+  const auto expect_turned = [&](const rlwe::Ciphertext& y, std::int64_t steps, bool exchanged) {
+    const auto found = encoder.decode(any_scheme::decrypt(y, secret), false);
+    for (std::int64_t i = 0; i < degree; ++i) {
+      const std::int64_t row = (i / half + (exchanged ? 1 : 0)) % 2;
+      const std::int64_t column = ((i % half + steps) % half + half) % half;
+      ASSERT_EQ(found[static_cast<std::size_t>(i)], row * half + column) << steps << " " << i;
+    }
+  };
+  const auto evaluator_of = [&](std::vector<std::int64_t> rotations) {
+    return any_scheme::make_evaluator(session.context(),
+                                      rlwe::generate_keys(secret, {.rotations = std::move(rotations)}));
+  };
+  const std::vector<std::int64_t> steps = {half + 1, -half - 3, degree + 2, half};
+  const auto all = evaluator_of(steps);
+  const auto many = all->rotate_hoisted(own, steps);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(all->rotation_plan(steps[i], own), std::vector<std::int64_t>{steps[i]});
+    expect_turned(all->rotate(own, steps[i]), steps[i], true);
+    expect_turned(many[i], steps[i], true);
+  }
+  // Without a key of its own: within the rows, and the exchange of N/2 steps.
+  const auto parts = evaluator_of({1, half});
+  expect_turned(parts->rotate(own, half + 1), 1, true);
+  expect_turned(parts->rotate(own, degree), 0, true);
+  expect_turned(parts->rotate(own, 1), 1, false);
+  // The key of the same steps within the rows is none for it.
+  EXPECT_THROW(static_cast<void>(evaluator_of({1})->rotate(own, half + 1)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(evaluator_of({half + 1})->rotate(own, 1)), MissingKeyError);
+  EXPECT_THROW(static_cast<void>(evaluator_of({1})->rotate(own, half)), MissingKeyError);
+  static_cast<void>(x);
+}
+
+// --- What a file is, said where it is not what was asked for. ---
+
+template <typename Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OpenFheFiles, OfAnotherKindSayTheirs) {
+  Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
+  const Bytes key = test::get("bgv", "secret_key.bin"), ciphertext = test::get("bgv", "ct_a.bin"),
+              powers = test::get("bgv", "eval_mult_key.bin");
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(refusal([&] { static_cast<void>(session.load_ciphertext(key)); }),
+                  "a secret key, not a ciphertext"));
+  EXPECT_TRUE(has(refusal([&] { static_cast<void>(session.load_secret_key(ciphertext)); }),
+                  "a ciphertext, not a secret key"));
+  EXPECT_TRUE(has(refusal([&] { session.load_keys({.galois = Source(powers)}); }),
+                  "relinearization keys, not Galois keys"));
+  EXPECT_TRUE(has(refusal([&] { session.load_keys({.public_key = Source(powers)}); }),
+                  "relinearization keys, not a public key"));
+  // Damage is no kind; what is older than what is read may look like it.
+  const std::string cut =
+      refusal([&] { static_cast<void>(session.load_ciphertext(std::span(ciphertext).first(900))); });
+  EXPECT_TRUE(has(cut, "ends in the middle") && has(cut, "1.4 to 1.6")) << cut;
+  Bytes flagged = ciphertext;
+  flagged[0] = std::byte{0};
+  EXPECT_TRUE(has(refusal([&] { static_cast<void>(session.load_ciphertext(flagged)); }), "big-endian"));
+}
+
+TEST(OpenFheFiles, TellTagsThatAreNoText) {
+  auto object = read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"));
+  object->header.tag = "a\xff\n";
+  const auto found = describe(write_file(object, Format::binary));
+  ASSERT_TRUE(found);
+  const auto tag = std::find_if(found->fields.begin(), found->fields.end(),
+                                [](const auto& field) { return field.first == "key tag"; });
+  ASSERT_NE(tag, found->fields.end());
+  EXPECT_EQ(tag->second, "a\\xff\\x0a");
+}
+
+}  // namespace
+}  // namespace hemera::interop::openfhe
