@@ -29,7 +29,12 @@ class Codec(ABC):
         self._params = params
 
     def encode(
-        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+        self,
+        values: ArrayLike,
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None = None,
     ) -> tuple[_core.Plaintext, int | None]:
         """See `Context.encode`. Also how many slots the values fill, or None if they fill all."""
         if encoding not in ("slots", "coefficients"):
@@ -37,9 +42,14 @@ class Codec(ABC):
         foreign = foreign_array(values, self._native, "encode")
         if foreign is None:
             array = self._numbers(values, "encode")
-            plain = self._encode(array, encoding, level, scale)
+            plain = self._encode(array, encoding, level, scale, largest)
             count = array.shape[-1]
         else:
+            if largest is not None:
+                raise _core.ParameterError(
+                    "encode: largest= is checked on the host, and these values are on a GPU; declare their "
+                    "bound by for_circuit(largest=)"
+                )
             plain = self._encode_foreign(foreign, encoding, level, scale)
             count = foreign.shape[-1]
         return plain, count if count < plain.slots else None
@@ -50,7 +60,12 @@ class Codec(ABC):
 
     @abstractmethod
     def _encode(
-        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
     ) -> _core.Plaintext: ...
 
     @abstractmethod
@@ -81,6 +96,12 @@ class Codec(ABC):
     @abstractmethod
     def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
         """See `Context.decode`."""
+
+    @abstractmethod
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        """The same without NoiseError, and the elements of the batch that it would name."""
 
     def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
         """See `Context.decode_on_device`."""
@@ -128,11 +149,17 @@ class ComplexCodec(Codec):
         return as_complex(values, what)
 
     def _encode(
-        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
     ) -> _core.Plaintext:
         self._require_slots(encoding, level)
         self._require_room(values.shape, encoding)
-        return self._encoder.encode(pad_slots(values, power_of_two(values.shape[-1]), "encode"), level, scale)
+        padded = pad_slots(values, power_of_two(values.shape[-1]), "encode")
+        return self._encoder.encode(padded, level, scale, largest)
 
     def _encode_foreign(
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
@@ -157,7 +184,7 @@ class ComplexCodec(Codec):
 
     def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
         level, scale = self._native.plain_operand(a, product)
-        return self._encoder.encode(values, level, scale)
+        return self._encoder.encode(values, level, scale, None)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         return complex(number), 0
@@ -166,6 +193,13 @@ class ComplexCodec(Codec):
         chosen = self._decoded_type(dtype)
         values = self._encoder.decode(plaintext)
         return values.real if chosen == np.float64 else values
+
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        chosen = self._decoded_type(dtype)
+        values, doubtful = self._encoder.decode_certain(plaintext)
+        return values.real if chosen == np.float64 else values, doubtful
 
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
         return _core.decode_complex_on_device(self._native, plaintext, usual)
@@ -186,9 +220,16 @@ class IntegerCodec(Codec):
         return as_integers(values, what, self._scheme)
 
     def _encode(
-        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
     ) -> _core.Plaintext:
         self._require_of_integers(level, scale)
+        if largest is not None:
+            raise _core.ParameterError("largest is of CKKS; BFV and BGV values are integers modulo t")
         self._require_room(values.shape, encoding)
         return self._encoder.encode(values, encoding == "slots", level)
 
@@ -228,6 +269,13 @@ class IntegerCodec(Codec):
         if self._decoded_type(dtype) == np.int64:
             return self._encoder.decode(plaintext, True)
         return self._encoder.decode(plaintext, False).view(np.uint64)
+
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        is_signed = self._decoded_type(dtype) == np.int64
+        values, doubtful = self._encoder.decode_certain(plaintext, is_signed)
+        return values if is_signed else values.view(np.uint64), doubtful
 
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
         return _core.decode_integers_on_device(self._native, plaintext, usual)
