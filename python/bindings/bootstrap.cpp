@@ -39,9 +39,11 @@ EvaluatorHandle make_refreshing_evaluator(const rlwe::EvaluationKeys& keys, bool
   const auto relinearization = lazy ? rlwe::Relinearization::lazy : rlwe::Relinearization::eager;
   return {std::make_shared<const ckks::Evaluator>(
       keys.context, keys, relinearization,
-      [bootstrap = handle.bootstrap](const ckks::Evaluator& evaluator, const rlwe::Ciphertext& ciphertext) {
-        return (*bootstrap)(evaluator, ciphertext);
-      })};
+      ckks::Evaluator::Refresh{
+          .run = [bootstrap = handle.bootstrap](
+                     const ckks::Evaluator& evaluator,
+                     const rlwe::Ciphertext& ciphertext) { return (*bootstrap)(evaluator, ciphertext); },
+          .level = handle.bootstrap->plan().result_level()})};
 }
 
 // By matrix: the level where it begins, diagonals, rotations with a key, whether these are few.

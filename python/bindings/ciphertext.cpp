@@ -82,7 +82,15 @@ void bind_ciphertext(nb::module_& m) {
       .def_prop_ro("noise_log2", [](const Ciphertext& self) { return self.meta.noise_log2; })
       .def_prop_ro("largest", [](const Ciphertext& self) { return self.meta.largest; })
       .def_prop_ro("has_seed", [](const Ciphertext& self) { return self.seed.has_value(); })
-      .def("clone", &Ciphertext::clone, ReleaseGil());
+      .def("clone", &Ciphertext::clone, ReleaseGil())
+      .def(
+          "declared",
+          [](const Ciphertext& self, double largest) {
+            Ciphertext copy = self.clone();
+            copy.meta.largest = largest;
+            return copy;
+          },
+          "largest"_a, ReleaseGil());
 
   m.def("gather", &gather, "a"_a, "indices"_a, "shape"_a, ReleaseGil());
   m.def("gather", &gather_plain, "a"_a, "indices"_a, "shape"_a, ReleaseGil());

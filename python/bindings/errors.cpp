@@ -15,7 +15,7 @@ namespace {
 /// The Python classes, in the order in which a C++ exception is compared with them: a derived class stands
 /// before its base.
 struct ErrorTypes {
-  nb::object error, parameter, security, mismatch, missing_key, level, scale, noise, format, file,
+  nb::object error, parameter, security, mismatch, missing_key, level, scale, range, noise, format, file,
       out_of_memory, device;
 };
 
@@ -54,6 +54,8 @@ void translate(const std::exception_ptr& pointer, void* payload) {
     raise(types.level, error);
   } catch (const ScaleError& error) {
     raise(types.scale, error);
+  } catch (const RangeError& error) {
+    raise(types.range, error);
   } catch (const NoiseError& error) {
     raise(types.noise, error);
   } catch (const FormatError& error) {
@@ -91,6 +93,9 @@ void bind_errors(nb::module_& m) {
   types->scale =
       make_type(m, "ScaleError",
                 "The scales of two CKKS operands differ by more than rounding, or a scale leaves no room.",
+                base, PyExc_ValueError);
+  types->range =
+      make_type(m, "RangeError", "Values lie, by what is declared of them, where an operation is wrong.",
                 base, PyExc_ValueError);
   types->noise =
       make_type(m, "NoiseError", "The noise leaves no exact or precise result.", base, PyExc_ArithmeticError);

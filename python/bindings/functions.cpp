@@ -118,6 +118,15 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("error", &Function::error)
       .def_prop_ro("output_values", &Function::outputs)
       .def("evaluate", &evaluate, "values"_a)
+      .def_prop_ro("is_unbounded", &Function::is_unbounded)
+      .def(
+          "require_in_intervals",
+          [](const Function& self, const std::vector<const rlwe::Ciphertext*>& inputs) {
+            std::vector<double> largest;
+            for (const rlwe::Ciphertext* input : inputs) largest.push_back(input->meta.largest);
+            self.require_in_intervals(largest);
+          },
+          "inputs"_a)
       .def("stages", &stages, "first_levels"_a, "levels"_a, ReleaseGil());
 
   nb::class_<FunctionStep>(m, "FunctionStep")
@@ -144,10 +153,11 @@ void bind_functions(nb::module_& m) {
   const auto bind_real = [&m](const char* name, Function (*make)(const Interval&, double)) {
     m.def(
         name,
-        [make](double low, double high, double tolerance) {
-          return make({low, high}, tolerance);
+        [make](double low, double high, double tolerance, std::optional<double> clipped) {
+          return clipped ? circuits::clipped(make, {low, high}, tolerance, *clipped)
+                         : make({low, high}, tolerance);
         },
-        "low"_a, "high"_a, "tolerance"_a, ReleaseGil());
+        "low"_a, "high"_a, "tolerance"_a, "clipped"_a.none(), ReleaseGil());
   };
   bind_real("sigmoid", &circuits::sigmoid);
   bind_real("hyperbolic_tangent", &circuits::hyperbolic_tangent);
@@ -156,6 +166,12 @@ void bind_functions(nb::module_& m) {
   bind_real("logarithm", &circuits::logarithm);
   bind_real("inverse", &circuits::inverse);
   bind_real("square_root", &circuits::square_root);
+  m.def(
+      "clip",
+      [](double low, double high, double tolerance, double largest) {
+        return circuits::clip({low, high}, tolerance, largest);
+      },
+      "low"_a, "high"_a, "tolerance"_a, "largest"_a, ReleaseGil());
   m.def("sign", &circuits::sign, "gap"_a, "tolerance"_a, "largest"_a, ReleaseGil());
   m.def("compare", &circuits::compare, "gap"_a, "tolerance"_a, "largest"_a, ReleaseGil());
   m.def("maximum", &circuits::maximum, "tolerance"_a, "largest"_a, ReleaseGil());

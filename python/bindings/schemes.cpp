@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -62,8 +64,9 @@ std::span<const T> span_of(const Values<T>& values) {
 }
 
 Plaintext encode_complex(const ckks::Encoder& encoder, const Values<std::complex<double>>& values,
-                         std::optional<std::size_t> level, std::optional<double> scale) {
-  return encoder.encode(span_of(values), batch_of(values), level, scale);
+                         std::optional<std::size_t> level, std::optional<double> scale,
+                         std::optional<double> largest) {
+  return encoder.encode(span_of(values), batch_of(values), level, scale, largest);
 }
 
 Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const Plaintext& plaintext) {
@@ -73,6 +76,17 @@ Result<std::complex<double>> decode_complex(const ckks::Encoder& encoder, const 
     values = encoder.decode(plaintext);
   }
   return to_array(std::move(values), plaintext.meta);
+}
+
+/// Values, and the elements of the batch that are in doubt.
+std::pair<Result<std::complex<double>>, std::vector<std::size_t>> decode_certain_complex(
+    const ckks::Encoder& encoder, const Plaintext& plaintext) {
+  ckks::Encoder::Decoded decoded;
+  {
+    const ReleasedGil release;
+    decoded = encoder.decode_certain(plaintext);
+  }
+  return {to_array(std::move(decoded.values), plaintext.meta), std::move(decoded.doubtful)};
 }
 
 Plaintext encode_integers(const integer::Encoder& encoder, const Values<std::int64_t>& values, bool slots,
@@ -91,6 +105,16 @@ Result<std::int64_t> decode_integers(const integer::Encoder& encoder, const Plai
   return to_array(std::move(values), plaintext.meta);
 }
 
+std::pair<Result<std::int64_t>, std::vector<std::size_t>> decode_certain_integers(
+    const integer::Encoder& encoder, const Plaintext& plaintext, bool is_signed) {
+  integer::Encoder::Decoded decoded;
+  {
+    const ReleasedGil release;
+    decoded = encoder.decode_certain(plaintext, is_signed);
+  }
+  return {to_array(std::move(decoded.values), plaintext.meta), std::move(decoded.doubtful)};
+}
+
 }  // namespace
 
 void bind_schemes(nb::module_& m) {
@@ -101,8 +125,10 @@ void bind_schemes(nb::module_& m) {
             new (self) ckks::Encoder(context.context);
           },
           "context"_a, ReleaseGil())
-      .def("encode", &encode_complex, "values"_a, "level"_a.none(), "scale"_a.none(), ReleaseGil())
-      .def("decode", &decode_complex, "plaintext"_a);
+      .def("encode", &encode_complex, "values"_a, "level"_a.none(), "scale"_a.none(), "largest"_a.none(),
+           ReleaseGil())
+      .def("decode", &decode_complex, "plaintext"_a)
+      .def("decode_certain", &decode_certain_complex, "plaintext"_a);
   nb::enum_<integer::Use>(m, "Use")
       .value("products", integer::Use::products)
       .value("sums", integer::Use::sums)
@@ -116,7 +142,8 @@ void bind_schemes(nb::module_& m) {
           "context"_a, ReleaseGil())
       .def("encode", &encode_integers, "values"_a, "slots"_a, "level"_a.none(), "use"_a = integer::Use::both,
            ReleaseGil())
-      .def("decode", &decode_integers, "plaintext"_a, "signed"_a);
+      .def("decode", &decode_integers, "plaintext"_a, "signed"_a)
+      .def("decode_certain", &decode_certain_integers, "plaintext"_a, "signed"_a);
 
   m.def("encrypt_with_keys", nb::overload_cast<const Plaintext&, const EvaluationKeys&>(&any_scheme::encrypt),
         "plaintext"_a, "keys"_a, ReleaseGil());

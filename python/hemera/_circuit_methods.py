@@ -3,6 +3,7 @@ themselves before them."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from hemera import _core
 from hemera._arguments import described, in_own_words, require_type
 from hemera._functions import Basis, Interval, Stage
 from hemera._matrices import EncryptedProduct, MatrixVectorProduct
-from hemera._noise_warning import warn_of_spent_budget
+from hemera._noise_warning import warn_of_bootstrap, warn_of_interval, warn_of_spent_budget
 from hemera._operands import fitted, native_of, reshaped
 from hemera._slots import SlotPlan
 from hemera.ciphertext import Ciphertext, Operand, Plaintext, all_parts
@@ -52,6 +53,12 @@ class CircuitMethods(ABC):
         Args:
             a: at any level of the user's, but no product that waits at the lowest.
             plan: None: that of `Context.bind`; MissingKeyError if there is none.
+
+        Raises:
+            RangeError: when a bound above 2 is declared and no level is left to make values smaller by.
+
+        Warns:
+            RangeWarning: when no bound is declared (`encode(largest=)`): values are taken to be from -1 to 1.
         """
         chosen = self._bootstrap if plan is None else plan
         if chosen is None:
@@ -59,7 +66,8 @@ class CircuitMethods(ABC):
                 "bootstrap: this evaluator has no plan; bind it with bind(keys, bootstrap=plan), or call a "
                 "hm.circuits.Bootstrap with the ciphertext"
             )
-        native_of("bootstrap", a)
+        if math.isinf(native_of("bootstrap", a).largest):
+            warn_of_bootstrap()
         return self._finish("bootstrap", chosen._apply(self._this, a._native), out, a)
 
     def _refreshed(self, a: Ciphertext, levels: int = 1, magnitude: float = 1) -> Ciphertext:
@@ -68,7 +76,11 @@ class CircuitMethods(ABC):
         if not self._automatic:
             return a
         core = _core.refreshed(self._native, a._native, levels, magnitude)
-        return a if core is None else a._holding(core, self._this)
+        if core is None:
+            return a
+        if magnitude == 1 and math.isinf(core.largest):
+            warn_of_bootstrap()
+        return a._holding(core, self._this)
 
     def _user_levels(self, level: int) -> int:
         """How many levels there are from here down to where bootstraps begin; 0 without one."""
@@ -203,7 +215,11 @@ class CircuitMethods(ABC):
             MissingKeyError: when products need a relinearization key that is not there.
             MismatchError: when inputs do not fit each other, the plan's parameters or the coefficients'
                 slots.
+            RangeError: when an input's declared bound is beyond the function's interval.
             TypeError: for another number of inputs.
+
+        Warns:
+            RangeWarning: when no declared bound keeps the inputs in the function's intervals.
         """
         own = require_type(
             function.function if isinstance(function, FunctionPlan) else function,
@@ -214,6 +230,10 @@ class CircuitMethods(ABC):
         parts = all_parts(inputs, "apply")
         if len(parts) != len(own.intervals):
             raise TypeError(f"{own.name} takes {len(own.intervals)} ciphertexts, not {len(parts)}")
+        natives = [x._native for x in parts]
+        own._native.require_in_intervals(natives)
+        if not own._takes([native.largest for native in natives]):
+            warn_of_interval(own.name, *own.intervals[0])
         if isinstance(function, FunctionPlan):
             parts = self._all_refreshed(parts, self._user_levels(function.level), own._magnitudes)
         elif self._bootstrap is None or not self._automatic or own.depth <= self._bootstrap.levels_left:
@@ -233,7 +253,7 @@ class CircuitMethods(ABC):
     ) -> Ciphertext:
         """A function of more levels than a bootstrap leaves: values are bootstrapped in its middle, too."""
         assert self._bootstrap is not None
-        levels = self._bootstrap.levels_left
+        levels = _levels_between(function, self._bootstrap.levels_left)
         left = [self._user_levels(_core.finished(x._native)[0]) for x in inputs]
         # The inputs are bootstrapped before, unless the levels that they have save a bootstrap.
         stages = function._stages_of(levels, levels)
@@ -296,6 +316,26 @@ def _declare_type(core: _core.Ciphertext, function: Function) -> None:
     """Complex coefficients make complex values."""
     if isinstance(function, Polynomial) and function.coefficients.dtype.kind == "c":
         core.declare_complex(True)
+
+
+def _levels_between(function: Function, levels: int) -> int:
+    """How many levels stages take of those that a bootstrap leaves: one fewer where values between them are
+    above 1, which takes a level to bring them below, unless a polynomial needs them all."""
+    stages = function._stages_of(levels, levels)
+    taken = range(len(function.intervals))
+    between = [
+        magnitude
+        for stage in stages
+        for number, magnitude in zip(stage.inputs, stage.function._magnitudes, strict=True)
+        if number not in taken
+    ]
+    if max(between, default=0) <= 1 + 2**-10:
+        return levels
+    try:
+        function._stages_of(levels - 1, levels - 1)
+    except _core.LevelError:
+        return levels
+    return levels - 1
 
 
 def _bootstraps(stages: Sequence[Stage], left: Sequence[int], levels: int) -> int:

@@ -45,7 +45,12 @@ class Codec(ABC):
         self._of_numbers: dict[tuple[Any, ...], _core.Plaintext] = {}
 
     def encode(
-        self, values: ArrayLike, encoding: str, level: int | None, scale: float | None
+        self,
+        values: ArrayLike,
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None = None,
     ) -> _core.Plaintext:
         """See `Context.encode`."""
         if encoding not in ("slots", "coefficients"):
@@ -54,9 +59,14 @@ class Codec(ABC):
         foreign = foreign_array(values, self._native, "encode")
         if foreign is None:
             array = as_numbers(values, "encode")
-            plain = self._encode(self._numbers(array, "encode"), encoding, level, scale)
+            plain = self._encode(self._numbers(array, "encode"), encoding, level, scale, largest)
             kind, count = array.dtype.kind, array.shape[-1]
         else:
+            if largest is not None:
+                raise _core.ParameterError(
+                    "encode: largest= is checked on the host, and these values are on a GPU; declare their "
+                    "bound by for_circuit(largest=)"
+                )
             plain = self._encode_foreign(foreign, encoding, level, scale)
             kind, count = foreign.dtype.kind, foreign.shape[-1]
         return self._declared(plain, count, kind)
@@ -75,7 +85,12 @@ class Codec(ABC):
 
     @abstractmethod
     def _encode(
-        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
     ) -> _core.Plaintext: ...
 
     @abstractmethod
@@ -141,6 +156,12 @@ class Codec(ABC):
     def decode(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> NDArray[Any]:
         """See `Context.decode`."""
 
+    @abstractmethod
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        """The same without NoiseError, and the elements of the batch that it would name."""
+
     def decode_on_device(self, plaintext: _core.Plaintext, dtype: DTypeLike | None) -> DeviceArray:
         """See `Context.decode_on_device`."""
         if self._native.device == "cpu":
@@ -191,11 +212,17 @@ class ComplexCodec(Codec):
         return as_complex(values, what)
 
     def _encode(
-        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
     ) -> _core.Plaintext:
         self._require_slots(encoding, level)
         self._require_room(values.shape, encoding)
-        return self._encoder.encode(pad_slots(values, power_of_two(values.shape[-1]), "encode"), level, scale)
+        padded = pad_slots(values, power_of_two(values.shape[-1]), "encode")
+        return self._encoder.encode(padded, level, scale, largest)
 
     def _encode_foreign(
         self, array: ForeignArray, encoding: str, level: int | None, scale: float | None
@@ -220,7 +247,7 @@ class ComplexCodec(Codec):
 
     def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
         level, scale = self._native.plain_operand(a, product)
-        return self._encoder.encode(values, level, scale)
+        return self._encoder.encode(values, level, scale, None)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         return complex(number), 0
@@ -229,6 +256,13 @@ class ComplexCodec(Codec):
         chosen = self._decoded_type(self._type_of(plaintext, dtype))
         values = self._encoder.decode(plaintext)
         return values.real if chosen == np.float64 else values
+
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        chosen = self._decoded_type(self._type_of(plaintext, dtype))
+        values, doubtful = self._encoder.decode_certain(plaintext)
+        return values.real if chosen == np.float64 else values, doubtful
 
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
         return _core.decode_complex_on_device(self._native, plaintext, usual)
@@ -249,9 +283,16 @@ class IntegerCodec(Codec):
         return as_integers(values, what, self._scheme)
 
     def _encode(
-        self, values: NDArray[Any], encoding: str, level: int | None, scale: float | None
+        self,
+        values: NDArray[Any],
+        encoding: str,
+        level: int | None,
+        scale: float | None,
+        largest: float | None,
     ) -> _core.Plaintext:
         self._require_of_integers(level, scale)
+        if largest is not None:
+            raise _core.ParameterError("largest is of CKKS; BFV and BGV values are integers modulo t")
         self._require_room(values.shape, encoding)
         return self._encoder.encode(values, encoding == "slots", level)
 
@@ -296,6 +337,13 @@ class IntegerCodec(Codec):
         if self._decoded_type(dtype) == np.int64:
             return self._encoder.decode(plaintext, True)
         return self._encoder.decode(plaintext, False).view(np.uint64)
+
+    def decode_certain(
+        self, plaintext: _core.Plaintext, dtype: DTypeLike | None
+    ) -> tuple[NDArray[Any], list[int]]:
+        is_signed = self._decoded_type(dtype) == np.int64
+        values, doubtful = self._encoder.decode_certain(plaintext, is_signed)
+        return values if is_signed else values.view(np.uint64), doubtful
 
     def _decode_on_device(self, plaintext: _core.Plaintext, usual: bool) -> _core.DeviceArray:
         return _core.decode_integers_on_device(self._native, plaintext, usual)

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 # Circuits of levels and scales that a function keeps in one context: they hold encoded constants.
 _CIRCUITS_KEPT = 64
 
+# What clip=True stands for: so many times the larger end.
+_TIMES_CLIPPED = 4
+# Bounds that follow from each other, and values at an end, differ by so little.
+_ROUNDING = 2**-20
+
 Basis = Literal["power", "chebyshev"]
 Interval = tuple[float, float]
 Values = NDArray[Any]
@@ -68,7 +73,9 @@ class Function:
         ...
         y = sigmoid(x)  # x a ciphertext, an array or a number
 
-    Values must lie in the intervals: outside of them results are anything, and may be very large.
+    Values must lie in the intervals: outside of them results are anything, and may be very large. So clear
+    values outside, and ciphertexts whose declared bound (`Ciphertext.largest`) is beyond, are a RangeError;
+    where nothing is declared there is a RangeWarning. Polynomials of the power basis are right everywhere.
     `sigmoid.plan(params)` tells what it needs and costs at a level.
     """
 
@@ -155,12 +162,15 @@ class Function:
 
         Raises:
             ParameterError: for another number of inputs, or of slots.
+            RangeError: for values outside of the intervals, and ones that are not finite.
         """
         given = [np.asarray(value) for value in values]
         if len(given) != len(self.intervals):
             raise _core.ParameterError(
                 f"{self._name} takes {len(self.intervals)} values, and {len(given)} were given"
             )
+        for value, interval in zip(given, self.intervals, strict=True):
+            self._require_inside(value, interval)
         spread = np.broadcast_arrays(*given)
         shape = spread[0].shape
         rows = np.stack([np.asarray(value, dtype=np.complex128).ravel() for value in spread])
@@ -175,6 +185,29 @@ class Function:
         if self._native.is_real and not any(np.iscomplexobj(value) for value in given):
             found = found.real.copy()
         return found if self._stacked else found[0]
+
+    def _require_inside(self, values: Values, interval: Interval) -> None:
+        """RangeError for clear values that are not in an interval."""
+        low, high = (-math.inf, math.inf) if self._native.is_unbounded else interval
+        slack = _ROUNDING * max(abs(low), abs(high)) if math.isfinite(high) else 0.0
+        inside = np.isfinite(values) & (values.real >= low - slack) & (values.real <= high + slack)
+        if math.isfinite(high):
+            inside &= np.abs(values.imag) <= slack
+        if np.all(inside):
+            return
+        outside = np.atleast_1d(values)[~np.atleast_1d(inside)]
+        raise _core.RangeError(
+            f"{self._name}: {_shown(outside)} outside of its interval from {low:g} to {high:g}, where "
+            "results are wrong; make the function for a wider interval, or with clip=True, or clip the "
+            "values (np.clip)"
+        )
+
+    def _takes(self, declared: Sequence[float]) -> bool:
+        """Whether values of these magnitudes are certain to lie in the intervals."""
+        return self._native.is_unbounded or all(
+            low <= -largest * (1 - _ROUNDING) and largest * (1 - _ROUNDING) <= high
+            for largest, (low, high) in zip(declared, self.intervals, strict=True)
+        )
 
     @overload
     def __call__(
@@ -193,6 +226,10 @@ class Function:
                 itself (`bind(automatic=)`).
             MissingKeyError: when products need a relinearization key that is not there.
             MismatchError: when ciphertexts do not fit each other, or the coefficients' slots.
+            RangeError: when a ciphertext's declared bound is beyond an interval; for clear values outside.
+
+        Warns:
+            RangeWarning: when no declared bound keeps ciphertexts in the intervals.
         """
         if isinstance(x, Encrypted):
             return x._evaluated(self, others, out)
@@ -413,62 +450,97 @@ def _tolerance(bits: float) -> float:
     return math.pow(2, -bits)
 
 
-def _recipe(interval: Interval, bits: float) -> dict[str, float]:
-    return {"low": float(interval[0]), "high": float(interval[1]), "bits": float(bits)}
+def _shown(values: Values) -> str:
+    """Some of the values, for an error."""
+    some = ", ".join(f"{value:g}" for value in values[:3].tolist())
+    if len(values) == 1:
+        return f"{some} is"
+    return f"{some}{f' and {len(values) - 3} more' if len(values) > 3 else ''} are"
 
 
-def sigmoid(interval: Interval, *, bits: float = 20) -> Function:
+_Maker = Callable[[float, float, float, float | None], _core.Function]
+
+
+def _on_interval(make: _Maker, name: str, interval: Interval, bits: float, clip: bool | float) -> Function:
+    """A function on an interval, of clipped values if `clip` says so."""
+    low, high = (float(end) for end in interval)
+    recipe = {"low": low, "high": high, "bits": float(bits)}
+    if clip is False:
+        return Function(make(low, high, _tolerance(bits), None), name, recipe=recipe)
+    largest = _TIMES_CLIPPED * max(abs(low), abs(high)) if clip is True else float(clip)
+    native = make(low, high, _tolerance(bits), largest)
+    return Function(native, name, recipe=recipe | {"clip": largest})
+
+
+def clip(interval: Interval, *, bits: float = 10, largest: float) -> Function:
+    """`np.clip(x, *interval)` for |x| <= largest, within 2^-bits everywhere: x or the nearer end, as
+    (|x - low| - |x - high| + low + high) / 2, each |t| as t times the `sign` of t.
+
+    Its depth grows with the bits and with log2(largest / 2^-bits): docs/circuits.md has a table. A function
+    made with `clip=` clips no more closely than it has to, and is often much less deep.
+
+    Raises:
+        ParameterError: unless largest is above the magnitudes of both ends.
+    """
+    low, high = (float(end) for end in interval)
+    recipe = {"low": low, "high": high, "bits": float(bits), "largest": float(largest)}
+    return Function(_core.clip(low, high, _tolerance(bits), float(largest)), "clip", recipe=recipe)
+
+
+def sigmoid(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """1 / (1 + exp(-x)) on an interval: the nearest polynomial of the smallest degree.
 
     Args:
         interval: where x lies.
         bits: errors are at most 2^-bits, here and in the functions below; those of ciphertexts come on top.
+        clip: for x outside of the interval, the value at its nearer end, here and in the functions below: a
+            number is the largest magnitude that x may have, True stands for four times that of the ends. It
+            takes more depth (docs/circuits.md): see `clip`.
 
     Raises:
         ParameterError: when no polynomial of a degree up to 1023 is as near.
     """
-    return Function(_core.sigmoid(*interval, _tolerance(bits)), "sigmoid", recipe=_recipe(interval, bits))
+    return _on_interval(_core.sigmoid, "sigmoid", interval, bits, clip)
 
 
-def tanh(interval: Interval, *, bits: float = 20) -> Function:
+def tanh(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The hyperbolic tangent on an interval: see `sigmoid`."""
-    return Function(
-        _core.hyperbolic_tangent(*interval, _tolerance(bits)), "tanh", recipe=_recipe(interval, bits)
-    )
+    return _on_interval(_core.hyperbolic_tangent, "tanh", interval, bits, clip)
 
 
-def gelu(interval: Interval, *, bits: float = 20) -> Function:
+def gelu(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The Gaussian error linear unit, x times the normal distribution's P(X <= x): see `sigmoid`."""
-    return Function(_core.gelu(*interval, _tolerance(bits)), "gelu", recipe=_recipe(interval, bits))
+    return _on_interval(_core.gelu, "gelu", interval, bits, clip)
 
 
-def exp(interval: Interval, *, bits: float = 20) -> Function:
+def exp(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The exponential on an interval: see `sigmoid`."""
-    return Function(_core.exponential(*interval, _tolerance(bits)), "exp", recipe=_recipe(interval, bits))
+    return _on_interval(_core.exponential, "exp", interval, bits, clip)
 
 
-def log(interval: Interval, *, bits: float = 20) -> Function:
+def log(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The natural logarithm on an interval of positive numbers: see `sigmoid`."""
-    return Function(_core.logarithm(*interval, _tolerance(bits)), "log", recipe=_recipe(interval, bits))
+    return _on_interval(_core.logarithm, "log", interval, bits, clip)
 
 
-def inverse(interval: Interval, *, bits: float = 20) -> Function:
-    """1 / x on an interval without 0: a polynomial, and Goldschmidt's iterations where they save depth.
+def inverse(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
+    """1 / x on an interval without 0: a polynomial, and Goldschmidt's iterations where they save depth. For
+    `clip` see `sigmoid`.
 
     Raises:
         ParameterError: for an interval with 0 in it, and when none was found that is as near.
     """
-    return Function(_core.inverse(*interval, _tolerance(bits)), "inverse", recipe=_recipe(interval, bits))
+    return _on_interval(_core.inverse, "inverse", interval, bits, clip)
 
 
-def sqrt(interval: Interval, *, bits: float = 20) -> Function:
+def sqrt(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The square root on an interval without negative numbers: a polynomial, or Newton's iterations for the
-    inverse square root where they take less depth.
+    inverse square root where they take less depth. For `clip` see `sigmoid`; it takes an interval above 0.
 
     Raises:
         ParameterError: for an interval with negative numbers, and when none was found that is as near.
     """
-    return Function(_core.square_root(*interval, _tolerance(bits)), "sqrt", recipe=_recipe(interval, bits))
+    return _on_interval(_core.square_root, "sqrt", interval, bits, clip)
 
 
 def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
@@ -511,10 +583,12 @@ def from_recipe(name: str, recipe: Mapping[str, float]) -> Function:
         if name in _OF_INTERVALS:
             interval = (numbers.pop("low"), numbers.pop("high"))
             return _OF_INTERVALS[name](interval, **numbers)
+        if name == clip.__name__:
+            return clip((numbers.pop("low"), numbers.pop("high")), **numbers)
         if name in _OF_GAPS:
             return _OF_GAPS[name](**numbers)
     except (KeyError, TypeError):
         raise _core.ParameterError(f"{name} is not made of {', '.join(recipe) or 'nothing'}") from None
     raise _core.ParameterError(
-        f"no function is named {name!r}; there are {', '.join(_OF_INTERVALS | _OF_GAPS)}"
+        f"no function is named {name!r}; there are {', '.join([*_OF_INTERVALS, clip.__name__, *_OF_GAPS])}"
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
 import numbers
 import threading
 import warnings
 import weakref
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
@@ -296,6 +298,7 @@ class Context:
         encoding: str = "slots",
         level: int | None = None,
         scale: float | None = None,
+        largest: float | None = None,
     ) -> Plaintext:
         """Encode values without encrypting them, for example to multiply by them more than once.
 
@@ -310,16 +313,19 @@ class Context:
                 will multiply or be added to: then it is made ready for them once, and takes as much memory
                 as one (BGV: as half of one); None: each product and each sum makes it ready.
             scale: CKKS: factor between values and polynomial; None: the level's.
+            largest: CKKS: a bound on the magnitude of the values, which operations carry along
+                (`Ciphertext.largest`), functions check and bootstraps scale by; None: `params.largest`. It
+                is told to whoever sees the ciphertext: declare what is true of all data, not of these.
 
         Returns:
             A plaintext of shape (...).
 
         Raises:
             LevelError: for a level that is not there.
-            ParameterError: when values are too large (or above `params.largest`), too many or not finite.
+            ParameterError: when values are too large (or above their declared bound), too many or not finite.
             TypeError: when they are no numbers of the scheme.
         """
-        return Plaintext(self._codec.encode(values, encoding, level, scale), self)
+        return Plaintext(self._codec.encode(values, encoding, level, scale, largest), self)
 
     def decode(self, plaintext: Plaintext, *, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """The values of a plaintext, of shape (..., slots); for `dtype` and their number see `decrypt`."""
@@ -339,7 +345,12 @@ class Context:
     # --- The client. ---
 
     def encrypt(
-        self, values: ArrayLike | Plaintext, key: SecretKey | Keys, *, encoding: str = "slots"
+        self,
+        values: ArrayLike | Plaintext,
+        key: SecretKey | Keys,
+        *,
+        encoding: str = "slots",
+        largest: float | None = None,
     ) -> Ciphertext:
         """Encrypt an array.
 
@@ -347,6 +358,7 @@ class Context:
             values: an array of shape (..., slots) as for `encode`, or a plaintext.
             key: the secret key (the result is then stored in half the bytes), or keys with a public key.
             encoding: "slots", or "coefficients" (BFV and BGV).
+            largest: CKKS: as for `encode`.
 
         Returns:
             A ciphertext of shape (...). It is bound to no keys: `Evaluator.bind` does that.
@@ -358,10 +370,15 @@ class Context:
             TypeError: when they are no numbers of the scheme, and for tables (data frames): each row would
                 be a ciphertext.
         """
-        return self._encrypt(values, key, encoding, self._keyless)
+        return self._encrypt(values, key, encoding, self._keyless, largest)
 
     def decrypt(
-        self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
+        self,
+        ciphertext: Ciphertext,
+        secret_key: SecretKey,
+        *,
+        dtype: DTypeLike | None = None,
+        errors: Literal["raise", "mask"] = "raise",
     ) -> NDArray[Any]:
         """The values of a ciphertext, as an array of shape (..., filled slots): without those that fill it up
         (docs/python.md).
@@ -375,17 +392,29 @@ class Context:
             dtype: CKKS: float64 (the imaginary parts are left out) or complex128; None: `ciphertext.dtype`,
                 which is complex where an operand was encrypted or encoded from complex numbers. BFV and BGV:
                 int64 (None; values in [-(t-1)/2, t/2]) or uint64 (values in [0, t)).
+            errors: "raise": one row of a batch that is wrong is a NoiseError, which names the rows; "mask":
+                the others come back, in a `numpy.ma.MaskedArray` whose mask has the rows that are wrong
+                (under it are NaN for CKKS, 0 for BFV and BGV).
 
         Raises:
             MismatchError: when ciphertext or key belong to other parameters.
             NoiseError: BFV and BGV: when less than one bit of the noise budget is left. CKKS: when values
                 wrapped, or nearly: a coefficient exceeds a quarter of the modulus, and only where
-                `params.checks_range`. A net, not a guarantee. Whoever evaluates must not learn of it.
-            ParameterError: for another dtype.
+                `params.checks_range`. A net, not a guarantee (docs/ckks.md has what it catches). Another
+                secret key is noticed by the same. Whoever evaluates must not learn of it.
+            ParameterError: for another dtype, or other `errors`.
         """
+        if errors not in ("raise", "mask"):
+            raise _core.ParameterError(f"errors must be 'raise' or 'mask', not {errors!r}")
         native = self._require_pair(ciphertext, secret_key, "decrypt")
-        values = self._codec.decode(_core.decrypt(native, secret_key._native), dtype)
-        return self._filled_slots(values, ciphertext)
+        plain = _core.decrypt(native, secret_key._native)
+        if errors == "raise":
+            return self._filled_slots(self._codec.decode(plain, dtype), ciphertext)
+        values, doubtful = self._codec.decode_certain(plain, dtype)
+        wrong = np.zeros(math.prod(values.shape[:-1]), dtype=bool)
+        wrong[doubtful] = True
+        mask = np.broadcast_to(wrong.reshape(*values.shape[:-1], 1), values.shape)
+        return self._filled_slots(np.ma.MaskedArray(values, mask=mask), ciphertext)
 
     def decrypt_on_device(
         self, ciphertext: Ciphertext, secret_key: SecretKey, *, dtype: DTypeLike | None = None
@@ -595,9 +624,19 @@ class Context:
         return [self._steps(operation, step) for step in steps]
 
     def _encrypt(
-        self, values: ArrayLike | Plaintext, key: SecretKey | Keys, encoding: str, evaluator: Evaluator
+        self,
+        values: ArrayLike | Plaintext,
+        key: SecretKey | Keys,
+        encoding: str,
+        evaluator: Evaluator,
+        largest: float | None = None,
     ) -> Ciphertext:
-        plaintext = values if isinstance(values, Plaintext) else self.encode(values, encoding=encoding)
+        if isinstance(values, Plaintext):
+            if largest is not None:
+                raise _core.ParameterError("encrypt: a plaintext has its bound; give largest= to encode")
+            plaintext = values
+        else:
+            plaintext = self.encode(values, encoding=encoding, largest=largest)
         plain = plaintext._native
         if isinstance(key, SecretKey):
             self._require_secret(key, "encrypt")

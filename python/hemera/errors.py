@@ -15,6 +15,7 @@ from hemera._core import (
     NoiseError,
     OutOfMemoryError,
     ParameterError,
+    RangeError,
     ScaleError,
     SecurityError,
 )
@@ -30,6 +31,7 @@ _ERRORS = (
     NoiseError,
     OutOfMemoryError,
     ParameterError,
+    RangeError,
     ScaleError,
     SecurityError,
 )
@@ -47,6 +49,8 @@ __all__ = [
     "NoiseWarning",
     "OutOfMemoryError",
     "ParameterError",
+    "RangeError",
+    "RangeWarning",
     "ScaleError",
     "SecurityError",
     "SecurityWarning",
@@ -63,6 +67,11 @@ class HemeraWarning(UserWarning):
 
 class NoiseWarning(HemeraWarning):
     """The guaranteed noise budget of a BFV or BGV circuit is spent: results may be wrong."""
+
+
+class RangeWarning(HemeraWarning):
+    """CKKS: nothing is declared of values that keeps them in the interval of a function or a bootstrap, and
+    outside of it results are wrong. `largest=` of `for_circuit` or `encode` declares a bound."""
 
 
 class SecurityWarning(HemeraWarning):

@@ -98,13 +98,16 @@ class Evaluator(CircuitMethods):
 
     # --- Into and out of ciphertexts. ---
 
-    def encrypt(self, values: ArrayLike | Plaintext, *, encoding: str = "slots") -> Ciphertext:
+    def encrypt(
+        self, values: ArrayLike | Plaintext, *, encoding: str = "slots", largest: float | None = None
+    ) -> Ciphertext:
         """Encrypt with the public key.
 
         Args:
             values: an array of shape (..., slots), or a plaintext. CKKS pads the last axis with zeros to a
                 power of two.
             encoding: "slots", or "coefficients" (BFV and BGV).
+            largest: CKKS: a bound on the magnitude of the values: see `Context.encode`.
 
         Returns:
             A ciphertext of shape (...), bound to this evaluator.
@@ -114,7 +117,7 @@ class Evaluator(CircuitMethods):
             ParameterError: when values are too large or too many.
             TypeError: when they are no numbers of the scheme.
         """
-        return self._context._encrypt(values, self._keys, encoding, self)
+        return self._context._encrypt(values, self._keys, encoding, self, largest)
 
     def encode(
         self,
@@ -123,9 +126,10 @@ class Evaluator(CircuitMethods):
         encoding: str = "slots",
         level: int | None = None,
         scale: float | None = None,
+        largest: float | None = None,
     ) -> Plaintext:
         """Encode without encrypting: see `Context.encode`."""
-        return self._context.encode(values, encoding=encoding, level=level, scale=scale)
+        return self._context.encode(values, encoding=encoding, level=level, scale=scale, largest=largest)
 
     def load(self, source: Source) -> Ciphertext:
         """A ciphertext from its bytes or a file's path, bound to this evaluator.
@@ -334,6 +338,21 @@ class Evaluator(CircuitMethods):
             )
         core = self._native.lower_to_level(a._native, level)
         return self._finish("at_level", core, out, a)
+
+    def declare(self, a: Ciphertext, largest: float, *, out: Ciphertext | None = None) -> Ciphertext:
+        """CKKS: the same values with another declared bound on their magnitude, `Ciphertext.largest`: where
+        the circuit's author knows more than the operations tell, as of a product with an array. Nobody
+        checks it.
+
+        Raises:
+            ParameterError: for a bound below 0 or NaN, and for BFV and BGV.
+        """
+        if self._context.params.scheme != "ckks" or not largest >= 0:
+            raise _core.ParameterError(
+                f"declare: a bound of {largest} for {self._context.params.scheme.upper()}; values of CKKS "
+                "have one of at least 0"
+            )
+        return self._finish("declare", native_of("declare", a).declared(largest), out, a)
 
     def shrink(self, a: Ciphertext, *, out: Ciphertext | None = None) -> Ciphertext:
         """The same values in the smallest ciphertext that holds them safely: what to send."""
@@ -544,6 +563,8 @@ class Evaluator(CircuitMethods):
                 f"{operation}: the operands belong to {a.context!r} and to {b.context!r}"
             ) from None
         self._check_out(operation, a, shape, out)
+        if operation == "multiply":
+            a, b = self._all_refreshed((a, b))
         if a._count != 1 and b._count != 1:
             a, b = spread(a, shape), spread(b, shape)
         if out is a and a.shape == shape and operation != "multiply":

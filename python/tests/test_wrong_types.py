@@ -67,6 +67,7 @@ class Setting:
             "shape": 2,
             "steps": 1,
             "slots": 8,
+            "largest": 2.0,
             "level": 0,
             "exponent": 2,
             "terms": [x, x],

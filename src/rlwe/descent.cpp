@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/arith/primes.hpp"
+#include "hemera/runtime/error.hpp"
 #include "rlwe/restriction.hpp"
 
 namespace hemera::rlwe {
@@ -56,6 +58,12 @@ double descent_quotient(const Primes& high, const Primes& low) {
 
 poly::Poly descended(const Context& context, const poly::Poly& x, std::size_t high, std::size_t low,
                      double factor) {
+  // Scales of files may be anything.
+  if (!(factor >= 1) || !std::isfinite(factor)) {
+    throw ScaleError("a descent from level " + std::to_string(high) + " to level " + std::to_string(low) +
+                     " can not have the scale that is asked for: it would multiply by 2^" +
+                     std::to_string(std::log2(factor)) + " before; encode at the scale of a level");
+  }
   const poly::Division* division = high == low ? nullptr : &context.descent(high, low).division;
   const poly::RnsBase& base = division == nullptr ? x.base() : division->source();
   const arith::BigInteger whole(factor);

@@ -66,14 +66,42 @@ std::span<const std::int64_t> doubts(const Plaintext& plaintext) {
   return {reinterpret_cast<const std::int64_t*>(numbers.data()), numbers.size() / sizeof(std::int64_t)};
 }
 
-void require_certain(std::span<const std::int64_t> doubts) {
-  std::int64_t any = 0;
-  for (const std::int64_t doubt : doubts) any |= doubt;
-  if (any == 0) return;
+std::vector<std::size_t> doubtful_elements(std::span<const std::int64_t> doubts, std::size_t count) {
+  std::vector<std::size_t> elements;
+  const std::size_t each = count == 0 ? 0 : doubts.size() / count;
+  for (std::size_t element = 0; element < count; ++element) {
+    std::int64_t any = 0;
+    for (const std::int64_t doubt : doubts.subspan(element * each, each)) any |= doubt;
+    if (any != 0) elements.push_back(element);
+  }
+  return elements;
+}
+
+std::string elements_text(std::span<const std::size_t> elements, const BatchShape& batch) {
+  constexpr std::size_t most = 8;
+  if (batch.empty() || elements.empty()) return "";
+  std::string text = elements.size() == 1 ? "row " : "rows ";
+  const std::size_t named = elements.size() <= most ? elements.size() : most;
+  for (std::size_t i = 0; i < named; ++i) {
+    if (i > 0) text += i + 1 == elements.size() ? " and " : ", ";
+    BatchShape index(batch.size());
+    std::size_t rest = elements[i];
+    for (std::size_t axis = batch.size(); axis-- > 0; rest /= batch[axis]) index[axis] = rest % batch[axis];
+    text += batch.size() == 1 ? std::to_string(index.front()) : to_text(index);
+  }
+  if (named < elements.size()) text += " and " + std::to_string(elements.size() - named) + " more";
+  return text + " of " + std::to_string(batch_count(batch)) + ": ";
+}
+
+void require_certain(std::span<const std::size_t> doubtful, const BatchShape& batch) {
+  if (doubtful.empty()) return;
   throw NoiseError(
-      "decrypt: less than one bit of the noise budget is left, so the values are wrong, or nearly; use "
-      "parameters for a deeper circuit (for_circuit), or fewer operations. Whoever evaluates must not learn "
-      "of this error");
+      "decrypt: " + elements_text(doubtful, batch) +
+      "less than one bit of the noise budget is left, so the values are wrong, or nearly. Either this is "
+      "not the secret key of the encryption, or the circuit is too deep: use parameters for a deeper one "
+      "(for_circuit), or fewer operations" +
+      std::string(doubtful.size() < batch_count(batch) ? "; errors=\"mask\" gives the other rows" : "") +
+      ". Whoever evaluates must not learn of this error");
 }
 
 void require_certain(const Plaintext& plaintext) {
@@ -84,7 +112,7 @@ void require_certain(const Plaintext& plaintext) {
   context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(downloaded)),
                                     std::as_bytes(numbers));
   context.queue().synchronize();
-  require_certain(downloaded);
+  require_certain(doubtful_elements(downloaded, batch_count(plaintext.meta.batch)), plaintext.meta.batch);
 }
 
 void require_security(const Context& context, const Gadget& gadget, const SecretDistribution& secret) {

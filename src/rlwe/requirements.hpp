@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"
@@ -37,8 +38,14 @@ void require_plaintext(const Context& context, const Plaintext& plaintext, const
 
 /// The numbers of Plaintext::doubtful, where the backend finds them.
 std::span<const std::int64_t> doubts(const Plaintext& plaintext);
-/// Throws NoiseError if one of these numbers, in the host's memory, is not 0.
-void require_certain(std::span<const std::int64_t> doubts);
+/// The elements of a batch of `count` whose numbers, equally many of each, in the host's memory, are not all
+/// 0; ascending.
+std::vector<std::size_t> doubtful_elements(std::span<const std::int64_t> doubts, std::size_t count);
+/// Throws NoiseError, which names them, if there are such elements of a batch.
+void require_certain(std::span<const std::size_t> doubtful, const BatchShape& batch);
+/// For the error of a decryption: "rows 3, 17 and 5 more of 100: ", with an index for each axis of the batch;
+/// empty for a batch without axes.
+std::string elements_text(std::span<const std::size_t> elements, const BatchShape& batch);
 /// The same for a plaintext that goes where it has no such numbers. Waits for the queue if there are any.
 void require_certain(const Plaintext& plaintext);
 

@@ -14,6 +14,9 @@ namespace {
 
 using Kind = ScaleStep::Kind;
 
+// Whether residues can be multiplied by it. Scales of files may be anything.
+bool is_factor(double factor) { return factor >= 1 && std::isfinite(factor); }
+
 std::string scale_text(double scale) { return "2^" + std::to_string(std::log2(scale)); }
 
 // Product of the primes that `from` has and `to` lacks, modulo t; both sorted.
@@ -141,7 +144,7 @@ void ScalePolicy::drop(ScaleWay& way, std::size_t level) const {
 void ScalePolicy::descend(ScaleWay& way, std::size_t level, double scale, int degree) const {
   const double quotient = descent_quotient(levels_[way.meta.level], levels_[level]);
   const double factor = std::nearbyint(scale * (quotient / way.meta.scale));
-  if (factor < 1) refuse_factor(way.meta, level, scale);
+  if (!is_factor(factor)) refuse_factor(way.meta, level, scale);
   add(way, {.kind = Kind::descend, .level = level, .degree = degree, .scale_factor = factor});
 }
 
@@ -167,7 +170,7 @@ void ScalePolicy::adjust(ScaleWay& way, std::size_t level, std::optional<double>
   if (!is_part(level + 1, meta.level)) return descend(way, level, target, 1);
   drop(way, level + 1);
   const double factor = std::nearbyint(target * (policy_.scales[level + 1].divisor / meta.scale));
-  if (factor < 1) refuse_factor(meta, level, target);
+  if (!is_factor(factor)) refuse_factor(meta, level, target);
   add(way, {.kind = Kind::multiply, .level = level + 1, .degree = 2, .scale_factor = factor});
   add(way, {.kind = Kind::rescale, .level = level, .degree = 1});
 }
@@ -210,7 +213,7 @@ void ScalePolicy::match(ScaleWay& way, const Metadata& target) const {
   ScaleStep step{.kind = Kind::multiply, .level = way.meta.level, .degree = target.noise_scale_degree};
   if (is_approximate()) {
     step.scale_factor = std::nearbyint(target.scale / way.meta.scale);
-    if (step.scale_factor < 1) return;
+    if (!is_factor(step.scale_factor)) return;
   } else {
     step.correction_factor = plain_->centered(
         plain_->multiply(target.correction, arith::inverse(way.meta.correction, plain_->value())));
@@ -238,8 +241,10 @@ void ScalePolicy::refuse_levels(const Metadata& a, const Metadata& b, const char
 }
 
 void ScalePolicy::refuse_factor(const Metadata& a, std::size_t level, double scale) {
-  throw ScaleError("adjust_to_level: the scale " + scale_text(a.scale) + " is too large for that of level " +
-                   std::to_string(level) + ", " + scale_text(scale) + "; rescale first");
+  const bool is_large = a.scale > scale;
+  throw ScaleError("adjust_to_level: the scale " + scale_text(a.scale) + " is too " +
+                   (is_large ? "large" : "small") + " for that of level " + std::to_string(level) + ", " +
+                   scale_text(scale) + "; " + (is_large ? "rescale first" : "encode at a larger scale"));
 }
 
 void ScalePolicy::refuse_scales(const Metadata& a, const Metadata& b) {

@@ -36,6 +36,10 @@ class LevelError : public Error {
 class ScaleError : public Error {
   using Error::Error;
 };
+/// Values lie, by what is declared of them, where an operation is wrong.
+class RangeError : public Error {
+  using Error::Error;
+};
 /// The noise leaves no exact or precise result.
 class NoiseError : public Error {
   using Error::Error;

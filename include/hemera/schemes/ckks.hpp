@@ -135,10 +135,18 @@ class Encoder {
   [[nodiscard]] rlwe::Plaintext encode(const poly::SlotView& values, const rlwe::BatchShape& batch,
                                        std::optional<std::size_t> level = {},
                                        std::optional<double> scale = {}) const;
-  /// [batch, slots]. Of a decryption, if checks_range(): NoiseError when a coefficient exceeds a quarter of
-  /// the modulus of its level, as values do that wrapped, or nearly so. A net, not a guarantee: what wraps to
-  /// a small coefficient is not seen.
+  /// [batch, slots]. Of a decryption, if checks_range(): NoiseError, which names the elements of the batch,
+  /// when a coefficient exceeds a quarter of the modulus of its level, as values do that wrapped, or nearly
+  /// so, and what another secret key opens. A net, not a guarantee: what wraps to a small coefficient is not
+  /// seen. Where range_bits is too small for checks_range() it is 15/32 of the modulus, and what another key
+  /// opens alone is seen.
   [[nodiscard]] std::vector<std::complex<double>> decode(const rlwe::Plaintext& plaintext) const;
+  struct Decoded {
+    std::vector<std::complex<double>> values;  ///< [batch, slots]; NaN in doubtful elements
+    std::vector<std::size_t> doubtful;         ///< elements of the batch that `decode` refuses; ascending
+  };
+  /// The same without the error: one element that is wrong leaves the others.
+  [[nodiscard]] Decoded decode_certain(const rlwe::Plaintext& plaintext) const;
   /// The same to the context's memory, in the order of its queue: no copy, no wait, and no check, whose
   /// result the host would have to read. MismatchError unless there is room for [batch, slots] values.
   void decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const;
@@ -150,8 +158,12 @@ class Encoder {
                                        const poly::RnsBase& base, bool is_message = false) const;
   [[nodiscard]] rlwe::Plaintext embed(const poly::SlotView& values, rlwe::Metadata meta,
                                       const poly::RnsBase& base) const;
-  /// decode_to, with the largest coefficient over the scale of each element of the batch, if not null.
-  void unembed(const poly::SlotView& values, double* largest, const rlwe::Plaintext& plaintext) const;
+  /// Of a plaintext in evaluation form; empty for one that has them.
+  [[nodiscard]] poly::Poly coefficients_of(const rlwe::Plaintext& plaintext) const;
+  /// As many slots of the coefficients as there is room for, with the largest of those that they depend on,
+  /// over the scale, of each element of the batch, if not null.
+  void unembed(const poly::SlotView& values, double* largest, const poly::ConstPolyView& coefficients,
+               const rlwe::Plaintext& plaintext) const;
 
   std::shared_ptr<const rlwe::Context> context_;
 };
@@ -191,17 +203,22 @@ class Evaluator final : public rlwe::Evaluator {
   Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization = rlwe::Relinearization::eager);
 
-  /// Brings a ciphertext at the user's lowest level back to a higher one: a bootstrap.
-  using Refresh = std::function<rlwe::Ciphertext(const Evaluator&, const rlwe::Ciphertext&)>;
+  /// Brings a ciphertext back to a higher level: a bootstrap.
+  struct Refresh {
+    /// Of values up to 1, or, above the user's lowest level, up to Metadata::largest.
+    std::function<rlwe::Ciphertext(const Evaluator&, const rlwe::Ciphertext&)> run;
+    /// The level of what it gives.
+    std::size_t level = 0;
+  };
   /// The same, but each operand of a product that would be at the user's lowest level, where products end, is
   /// refreshed first.
   Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
             rlwe::Relinearization relinearization, Refresh refresh);
   /// What a circuit that takes `levels` of the user's levels should begin with (1: a product by a plaintext
   /// or a number, so that both are at one level): refreshed if fewer are left; empty if not, without a
-  /// refresh, and for a ciphertext that waits at the lowest level or is below it. Values of a magnitude above
-  /// 1 are brought below it before and back after, unless the ciphertext is at the lowest level: that takes
-  /// one.
+  /// refresh, and for a ciphertext that waits at the lowest level or is below it. Values of a declared bound
+  /// are refreshed where one more would be left, which a bound above 1 takes to be brought below it; where
+  /// none is declared values are taken to be at most `magnitude`.
   [[nodiscard]] std::optional<rlwe::Ciphertext> refreshed(const rlwe::Ciphertext& a, std::size_t levels = 1,
                                                           double magnitude = 1) const;
 

@@ -158,7 +158,7 @@ class Interface:
             if not inputs or not outputs:
                 raise FormatError("a model has inputs and outputs")
             top = params.levels - 1
-            return cls(
+            interface = cls(
                 _text(data["name"]),
                 _text(data["description"]),
                 params,
@@ -176,10 +176,13 @@ class Interface:
                 integer(data["depth"], "depth", 0, 1 << 20),
                 encoding_from_data(data["encoding"]),
             )
+            if interface.keys.bootstraps:
+                _ = interface._key_bytes  # raises where the parameters have no such bootstrap
         except FormatError:
             raise
         except MALFORMED as error:
             raise FormatError(f"not a description of a model: {error}") from error
+        return interface
 
 
 def _described(spec: OutputSpec) -> dict[str, Any]:

@@ -60,6 +60,7 @@ _OF_THE_CLIENT: tuple[tuple[type[Error], str], ...] = (
     (errors.MismatchError, "mismatch"),
     (errors.LevelError, "level"),
     (errors.ScaleError, "scale"),
+    (errors.RangeError, "range"),
     (errors.SecurityError, "security"),
     (errors.NoiseError, "noise"),
     (errors.ParameterError, "parameter"),

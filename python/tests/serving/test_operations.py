@@ -11,6 +11,7 @@ import pytest
 
 import hemera as hm
 from hemera import serving
+from hemera.serving.interface import Interface
 from hemera.serving.operations import Encoded
 
 from ..conftest import Party
@@ -268,6 +269,11 @@ def test_bootstrap() -> None:
     np.testing.assert_allclose(client.run(rows), package.evaluate_clear(rows), atol=2**-10)
     with pytest.raises(hm.errors.MissingKeyError, match="bootstrap of 16 slots"):
         package.check(client.ctx, client.ctx.generate_keys(client.sk, rotations=[1]))
+    for slots in (3, 2 * params.max_slots):
+        told = package.interface.describe()
+        told["keys"]["bootstraps"][0] = {**told["keys"]["bootstraps"][0], "slots": slots}
+        with pytest.raises(hm.errors.FormatError, match=f"a bootstrap of {slots} slots"):
+            Interface.from_dict(told)
     flat = hm.Context(hm.ckks.Parameters.for_circuit(depth=20, slots=16, security=None), "cpu")
     with pytest.raises(hm.errors.MismatchError, match="takes its own parameters"):
         package.check(flat, flat.generate_keys(flat.generate_secret_key()))

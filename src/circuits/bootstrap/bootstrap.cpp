@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <random>
 #include <string>
@@ -30,6 +31,14 @@ using Complex = std::complex<double>;
 
 // Bits by which a magnified difference stays below 1, if the model is right.
 constexpr int factor_margin = 2;
+
+// Up to here values of a declared bound are bootstrapped as they are where no level is left to make them
+// smaller: errors are 8 times those of 1.
+constexpr double largest_as_it_is = 2;
+// Factors that are tried for one whose quotient with the moduli is nearly a whole number, and bits that such
+// a number has at least.
+constexpr int most_factors = 1024;
+constexpr double least_quotient = 0x1p10;
 
 constexpr KeyRole to_ephemeral_role{.to = rlwe::ephemeral_secret};
 constexpr KeyRole from_ephemeral_role{.from = rlwe::ephemeral_secret};
@@ -294,15 +303,59 @@ void PreparedBootstrap::check(const ckks::Evaluator& evaluator, const Ciphertext
   require_room(*context_, in.poly.shape().batch * plan_.cost().workspace_bytes, "bootstrap");
 }
 
-// At the input level, with its scale.
-Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
+// A ciphertext of x at a scale S / f is one of x / f at the scale S: the smallest f, or near it, for which
+// the declared bound is at most 1. 1 where none is declared.
+double PreparedBootstrap::divisor(const Ciphertext& in) const {
+  const double bound = in.meta.largest;
+  if (!(bound > 1) || std::isinf(bound)) return 1;
+  const rlwe::ScalePolicy& scales = context_->scales();
+  const rlwe::Metadata meta = scales.finished(in.meta).meta;
+  const std::size_t level = plan_.input_level_;
+  char text[320];
+  if (meta.level <= level) {
+    if (bound <= largest_as_it_is) return 1;
+    std::snprintf(
+        text, sizeof(text),
+        "bootstrap: values of a magnitude of up to %.6g are declared, and at level %zu, the lowest, "
+        "they must be from -1 to 1; bootstrap at a higher level, where they are made smaller before "
+        "and larger after, divide them earlier, or declare a smaller bound (largest=)",
+        bound, level);
+    throw RangeError(text);
+  }
+  // What is multiplied by before the descent divides: a whole number.
+  const double whole =
+      context_->descent(meta.level, level).quotient * (scales.level_scale(level) / meta.scale);
+  const double least = std::ceil(bound);
+  if (whole / least < least_quotient) {
+    std::snprintf(
+        text, sizeof(text),
+        "bootstrap: values of a magnitude of up to %.6g are declared, and at level %zu they can be "
+        "made smaller by a factor of up to %.6g; bootstrap earlier or at a higher level, or declare a "
+        "smaller bound (largest=)",
+        bound, meta.level, whole / least_quotient);
+    throw RangeError(text);
+  }
+  double best = least, error = HUGE_VAL;
+  for (double factor = least; factor <= 1.25 * least && factor < least + most_factors; ++factor) {
+    const double quotient = whole / factor, own = std::abs(std::nearbyint(quotient) / quotient - 1);
+    if (own >= error) continue;
+    best = factor;
+    error = own;
+  }
+  return best;
+}
+
+// At the input level, with its scale, for values divided by the divisor.
+Ciphertext PreparedBootstrap::fitted(const ckks::Evaluator& evaluator, const Ciphertext& in,
+                                     double divisor) const {
   Ciphertext x = in.clone();
   if (x.size() > 2) evaluator.relinearize_inplace(x);
   const std::size_t level = plan_.input_level_;
   const double scale = context_->scales().level_scale(level);
   if (x.meta.noise_scale_degree > 1 && x.meta.level > level) evaluator.rescale_inplace(x);
   if (x.meta.level > level) {
-    x.poly = rlwe::descended_by_ratio(*context_, x.poly, x.meta.level, level, scale / x.meta.scale);
+    const double ratio = scale / x.meta.scale / divisor;
+    x.poly = rlwe::descended_by_ratio(*context_, x.poly, x.meta.level, level, ratio);
   }
   x.seed.reset();
   x.meta.level = level;
@@ -364,13 +417,16 @@ Ciphertext PreparedBootstrap::once(const ckks::Evaluator& evaluator, Ciphertext 
 
 Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
   check(evaluator, in);
-  Ciphertext x = fitted(evaluator, in);
-  if (refinements_.empty()) {
-    x = once(evaluator, std::move(x));
-    x.meta.largest = in.meta.largest;
-    rlwe::copy_filling(x.meta, in.meta);
-    return x;
-  }
+  const double factor = divisor(in);
+  Ciphertext result = of_small(evaluator, fitted(evaluator, in, factor));
+  if (factor != 1) evaluator.multiply_scalar_inplace(result, {.value = factor, .integer = 0});
+  result.meta.largest = in.meta.largest;
+  rlwe::copy_filling(result.meta, in.meta);
+  return result;
+}
+
+Ciphertext PreparedBootstrap::of_small(const ckks::Evaluator& evaluator, Ciphertext x) const {
+  if (refinements_.empty()) return once(evaluator, std::move(x));
   Ciphertext result = once(evaluator, x.clone());
   if (plan_.real_) {
     // Magnified, imaginary parts of x would be too large for the transforms, and the noise in those of the
@@ -383,8 +439,6 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
   for (const auto& refinement : refinements_) {
     result = refinement->sum(result, once(evaluator, refinement->difference(x, result)));
   }
-  result.meta.largest = in.meta.largest;
-  rlwe::copy_filling(result.meta, in.meta);
   return result;
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "circuits/functions/chebyshev_coefficients.hpp"
+#include "circuits/functions/sign_stages.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -20,9 +22,6 @@ using Value = Function::Value;
 // Degrees of polynomials that iterations start from: all that their depth allows.
 constexpr std::array<std::size_t, 7> start_degrees{1, 3, 7, 15, 31, 63, 127};
 constexpr std::size_t most_iterations = 30;
-// Of the polynomials that a sign is composed of, and how much depth it may take.
-constexpr std::array<std::size_t, 4> stage_degrees{3, 7, 15, 31};
-constexpr std::size_t most_sign_depth = 100;
 
 void require_tolerance(double tolerance) {
   if (!(tolerance > 0) || !std::isfinite(tolerance)) {
@@ -31,20 +30,18 @@ void require_tolerance(double tolerance) {
   }
 }
 
-// Chebyshev coefficients on [-1, 1] of a polynomial of this degree, from its values.
-template <typename F>
-std::vector<Complex> chebyshev_coefficients(const F& f, std::size_t degree) {
-  const auto count = static_cast<double>(degree + 1);
-  std::vector<Complex> coefficients(degree + 1);
-  for (std::size_t k = 0; k <= degree; ++k) {
-    double sum = 0;
-    for (std::size_t i = 0; i <= degree; ++i) {
-      const double angle = std::numbers::pi * (static_cast<double>(i) + 0.5) / count;
-      sum += f(std::cos(angle)) * std::cos(static_cast<double>(k) * angle);
-    }
-    coefficients[k] = sum * (k == 0 ? 1 : 2) / count;
+// The largest |f| at Chebyshev nodes and both ends: the largest there is, but for what a smooth function does
+// between nodes.
+double largest_over(const RealFunction& f, const Interval& interval) {
+  constexpr int nodes = 4096;
+  double largest = 0;
+  for (int i = 0; i <= nodes; ++i) {
+    const double t = std::cos(std::numbers::pi * i / nodes);
+    const double middle = (interval.low + interval.high) / 2, half = (interval.high - interval.low) / 2;
+    const double value = f(i == 0 ? interval.high : i == nodes ? interval.low : middle + t * half);
+    largest = std::max(largest, std::abs(value));
   }
-  return coefficients;
+  return largest;
 }
 
 double chebyshev(std::size_t n, double t) {
@@ -65,76 +62,6 @@ struct Choice {
 // About the products of ciphertexts that a polynomial takes.
 std::size_t products_of(std::size_t degree) {
   return static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(degree)));
-}
-
-// --- Sign ---
-
-// An odd polynomial for the sign on [from, 1] and its mirror: Chebyshev coefficients on [-1, 1].
-struct Stage {
-  std::vector<Complex> coefficients;
-  double error = 0;
-
-  [[nodiscard]] std::size_t degree() const { return coefficients.size() - 1; }
-  // Where it leaves values, the largest one as 1.
-  [[nodiscard]] double next() const { return (1 - error) / (1 + error); }
-};
-
-// x r(x^2) is near 1 where r(y) is near 1 / sqrt(y), errors weighted by sqrt(y).
-Stage nearest_to_sign(double from, std::size_t degree) {
-  const Approximation inner = approximate([](double y) { return 1 / std::sqrt(y); }, {from * from, 1},
-                                          degree / 2, {.weight = [](double y) { return std::sqrt(y); }});
-  const auto odd = [&](double x) { return x * inner.polynomial.evaluate(0, x * x).real(); };
-  Stage stage{chebyshev_coefficients(odd, degree), inner.error};
-  for (std::size_t k = 0; k <= degree; k += 2) stage.coefficients[k] = 0;
-  return stage;
-}
-
-// The stages of the least depth that bring [from, 1] within the tolerance of 1.
-std::vector<Stage> stages_for(double from, double tolerance) {
-  struct State {
-    double from = 0;
-    std::vector<Stage> stages;
-  };
-  std::vector<std::optional<State>> best(most_sign_depth + 1);
-  best[0] = State{from, {}};
-  for (std::size_t depth = 1; depth <= most_sign_depth; ++depth) {
-    for (const std::size_t degree : stage_degrees) {
-      const auto own = static_cast<std::size_t>(std::bit_width(degree));
-      if (own > depth || !best[depth - own]) continue;
-      const State& before = *best[depth - own];
-      Stage stage = nearest_to_sign(before.from, degree);
-      if (best[depth] && best[depth]->from >= stage.next()) continue;
-      best[depth] = State{stage.next(), before.stages};
-      best[depth]->stages.push_back(std::move(stage));
-    }
-    if (best[depth] && best[depth]->stages.back().error <= tolerance) return best[depth]->stages;
-  }
-  throw ParameterError("no sign of a depth up to " + std::to_string(most_sign_depth) + " is within 2^" +
-                       std::to_string(std::log2(tolerance)) + "; allow a larger error, or a larger gap");
-}
-
-// factor sign(x) + shift; x is in `interval`, which the first stage maps to [-1, 1].
-Value add_sign(Function& function, Value x, const std::vector<Stage>& stages, const Interval& interval,
-               double factor, double shift) {
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const bool is_last = i + 1 == stages.size();
-    // What comes next is defined up to 1.
-    const double own = is_last ? factor : 1 / (1 + stages[i].error);
-    std::vector<Complex> coefficients = stages[i].coefficients;
-    for (Complex& c : coefficients) c *= own;
-    if (is_last) coefficients[0] += shift;
-    x = function.add(x,
-                     Polynomial(std::move(coefficients), Basis::chebyshev, i == 0 ? interval : Interval{}));
-  }
-  return x;
-}
-
-double sign_at(const std::vector<Stage>& stages, double t) {
-  for (const Stage& stage : stages) {
-    t = Polynomial(stage.coefficients, Basis::chebyshev).evaluate(0, t).real();
-    if (&stage != &stages.back()) t /= 1 + stage.error;
-  }
-  return t;
 }
 
 void require_gap(double gap, double tolerance, double largest) {
@@ -158,6 +85,7 @@ Function approximating(const RealFunction& f, const Interval& interval, double t
   const Approximation found = approximate_within(f, interval, tolerance);
   Function function(found.polynomial);
   function.set_error(found.error);
+  function.set_largest({largest_over(f, interval)});
   return function;
 }
 
@@ -235,6 +163,7 @@ Function inverse(const Interval& interval, double tolerance) {
   function.set_outputs({y});
   function.set_error(
       std::exp2(std::log2(residual(degree)) * std::exp2(static_cast<double>(best->iterations))) / nearest);
+  function.set_largest({1 / nearest});
   return function;
 }
 
@@ -289,26 +218,29 @@ Function square_root(const Interval& interval, double tolerance) {
   const Value x = function.add({.terms = {{0, {std::numbers::sqrt2}}}});
   function.set_outputs({function.add({.products = {{x, z}}})});
   function.set_error(after(inverse_root.error, best->iterations) * std::sqrt(interval.high));
+  function.set_largest({std::sqrt(interval.high)});
   return function;
 }
 
 Function sign(double gap, double tolerance, double largest) {
   require_gap(gap, tolerance, largest);
   const Interval interval{-largest, largest};
-  const std::vector<Stage> stages = stages_for(gap / largest, tolerance);
+  const std::vector<SignStage> stages = stages_for(gap / largest, tolerance);
   Function function(std::vector{interval});
   function.set_outputs({add_sign(function, 0, stages, interval, 1, 0)});
   function.set_error(stages.back().error);
+  function.set_largest({1});
   return function;
 }
 
 Function compare(double gap, double tolerance, double largest) {
   require_gap(gap, tolerance, 2 * largest);
-  const std::vector<Stage> stages = stages_for(gap / (2 * largest), 2 * tolerance);
+  const std::vector<SignStage> stages = stages_for(gap / (2 * largest), 2 * tolerance);
   Function function(std::vector(2, Interval{-largest, largest}));
   const Value difference = add_difference(function, largest);
   function.set_outputs({add_sign(function, difference, stages, {}, 0.5, 0.5)});
   function.set_error(stages.back().error / 2);
+  function.set_largest({1});
   return function;
 }
 
@@ -316,7 +248,7 @@ Function maximum(double tolerance, double largest) {
   require_gap(tolerance, tolerance, largest);
   const double relative = tolerance / largest;
   // The largest |t| |sign - s| is near the gap of s, or below: take the widest gap that will do.
-  std::vector<Stage> stages;
+  std::vector<SignStage> stages;
   double error = HUGE_VAL;
   for (double gap = std::min(0.5, 16 * relative); error > tolerance && gap > relative / 4; gap /= 2) {
     stages = stages_for(gap, relative);
@@ -330,6 +262,7 @@ Function maximum(double tolerance, double largest) {
   const Value sign = add_sign(function, difference, stages, {}, largest, 0);
   function.set_outputs({function.add({.products = {{difference, sign}}, .terms = {{0, {0.5}}, {1, {0.5}}}})});
   function.set_error(error);
+  function.set_largest({largest});
   return function;
 }
 

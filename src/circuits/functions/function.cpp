@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,13 @@ namespace {
 
 using Complex = std::complex<double>;
 using Rows = std::vector<std::vector<Complex>>;
+
+// Bounds that follow from each other differ by so little where they are equal.
+constexpr double rounding = 1 + 0x1p-20;
+
+double bound_of(const Interval& interval) {
+  return std::max(std::abs(interval.low), std::abs(interval.high));
+}
 
 void evaluate_part(const Function::Sum& sum, Rows& values, std::size_t slots) {
   std::vector<Complex> row(slots);
@@ -50,6 +58,7 @@ Function::Function(std::vector<Interval> inputs) : inputs_(std::move(inputs)), d
 }
 
 Function::Function(const Polynomial& polynomial) : Function(std::vector{polynomial.interval()}) {
+  is_of_powers_ = polynomial.basis() == Basis::power;
   const Value first = add(0, polynomial);
   for (std::size_t which = 0; which < polynomial.count(); ++which) outputs_.push_back(first + which);
 }
@@ -119,6 +128,31 @@ void Function::set_outputs(std::vector<Value> outputs) {
   if (outputs.empty()) throw ParameterError("a function needs at least one output");
   for (const Value value : outputs) require(value);
   outputs_ = std::move(outputs);
+  largest_.clear();
+}
+
+void Function::set_largest(std::vector<double> largest) {
+  if (largest.size() != outputs_.size()) {
+    throw ParameterError("a function of " + std::to_string(outputs_.size()) +
+                         " outputs was given bounds of " + std::to_string(largest.size()));
+  }
+  largest_ = std::move(largest);
+}
+
+void Function::require_in_intervals(std::span<const double> largest) const {
+  if (is_unbounded()) return;
+  for (std::size_t i = 0; i < std::min(largest.size(), inputs_.size()); ++i) {
+    const auto& [low, high] = inputs_[i];
+    if (!std::isfinite(largest[i]) || largest[i] <= bound_of(inputs_[i]) * rounding) continue;
+    char text[400];
+    std::snprintf(
+        text, sizeof(text),
+        "function: values of a magnitude of up to %.6g are declared, and its interval is from %.6g to "
+        "%.6g, outside of which results are wrong; make the function for a wider interval, or with "
+        "clip=True, or declare a smaller bound of the values (largest=)",
+        largest[i], low, high);
+    throw RangeError(text);
+  }
 }
 
 std::size_t Function::depth() const {

@@ -11,6 +11,7 @@
 
 #include "circuits/circuit_gadgets.hpp"
 #include "circuits/coefficient.hpp"
+#include "circuits/functions/function_bounds.hpp"
 #include "circuits/functions/function_parts.hpp"
 #include "circuits/functions/lowering.hpp"
 #include "circuits/rounding_model.hpp"
@@ -41,39 +42,6 @@ Complex value_of(const FunctionStep& step, const std::vector<Complex>& values, s
   sum = static_cast<double>(step.factor) * sum + in_slot(step.constant, slot);
   for (const auto& [value, factor] : step.terms) sum += in_slot(factor, slot) * values[value];
   return sum;
-}
-
-// A bound on the magnitude of each value, from those of the inputs.
-std::vector<double> bounds_of(const Function& function) {
-  std::vector<double> bounds;
-  for (const Interval& input : function.inputs()) {
-    bounds.push_back(std::max(std::abs(input.low), std::abs(input.high)));
-  }
-  const auto largest = [](std::span<const Complex> numbers) {
-    double result = 0;
-    for (const Complex& number : numbers) result = std::max(result, std::abs(number));
-    return result;
-  };
-  for (const auto& part : function.parts()) {
-    if (const auto* sum = std::get_if<Function::Sum>(&part)) {
-      double bound = 0;
-      for (const auto& [a, b] : sum->products) bound += bounds[a] * bounds[b];
-      bound = std::abs(sum->factor) * bound + largest(sum->constant);
-      for (const auto& [value, factor] : sum->terms) bound += largest(factor) * bounds[value];
-      bounds.push_back(bound);
-      continue;
-    }
-    const auto& [x, polynomial] = std::get<Function::OfPolynomial>(part);
-    const double base = polynomial.basis() == Basis::chebyshev ? 1 : bounds[x];
-    for (std::size_t which = 0; which < polynomial.count(); ++which) {
-      double bound = 0, power = 1;
-      for (std::size_t n = 0; n <= polynomial.degree(); ++n, power *= base) {
-        bound += power * largest(polynomial.coefficient(which, n));
-      }
-      bounds.push_back(bound);
-    }
-  }
-  return bounds;
 }
 
 }  // namespace
@@ -140,11 +108,10 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
     }
   }
   steps_ = lowering.steps();
-  const std::vector<double> bounds = bounds_of(function_);
+  largest_ = bounds_over_intervals(function_);
   for (const Value output : function_.outputs()) {
     outputs_.push_back(lowered[output]);
     results_.push_back(lowering.at(lowered[output]));
-    largest_.push_back(bounds[output]);
   }
   tell_needs(parameters, options.own_keys);
 }

@@ -161,6 +161,11 @@ std::vector<FunctionStage> stages_of(const Function& function, std::size_t first
     std::vector<Value> outputs;
     for (const Value value : given[number]) outputs.push_back(inside.at(value));
     part.set_outputs(std::move(outputs));
+    std::vector<double> largest;
+    for (const Value value : given[number]) {
+      largest.push_back(std::max(std::abs(ranges[value].low), std::abs(ranges[value].high)));
+    }
+    part.set_largest(std::move(largest));
     stages.push_back({.function = std::move(part),
                       .inputs = {taken[number].begin(), taken[number].end()},
                       .outputs = {given[number].begin(), given[number].end()}});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "circuits/coefficient.hpp"
+#include "circuits/functions/function_bounds.hpp"
 #include "circuits/functions/lowering.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/runtime/error.hpp"
@@ -73,6 +74,11 @@ class PreparedFunction::Evaluation {
   Evaluation(const PreparedFunction& prepared, const ckks::Evaluator& evaluator,
              std::span<const Ciphertext* const> inputs)
       : prepared_(prepared), context_(*prepared.context_), evaluator_(evaluator) {
+    for (const Ciphertext* input : inputs) {
+      rlwe::require_filled(*input, operation);
+      largest_.push_back(input->meta.largest);
+    }
+    prepared.plan_.function_.require_in_intervals(largest_);
     for (const Ciphertext* input : inputs) values_.push_back({.outside = fitted(*input), .lower = {}});
   }
 
@@ -89,21 +95,28 @@ class PreparedFunction::Evaluation {
         if (last[value] == i) values_[value] = {};
       }
     }
+    const std::vector<double> bounds = result_bounds();
     std::vector<Ciphertext> results;
     for (std::size_t i = 0; i < plan.outputs_.size(); ++i) {
       Held& held = values_[plan.outputs_[i]];
       const bool is_free = held.outside == nullptr &&
                            std::count(plan.outputs_.begin(), plan.outputs_.end(), plan.outputs_[i]) == 1;
       Ciphertext result = is_free ? std::move(held.own) : own(plan.outputs_[i]).clone();
-      const bool is_declared =
-          std::all_of(largest_.begin(), largest_.end(), [](double bound) { return std::isfinite(bound); });
-      result.meta.largest = is_declared ? plan.largest_[i] : HUGE_VAL;
+      result.meta.largest = bounds[i];
       results.push_back(std::move(result));
     }
     return results;
   }
 
  private:
+  [[nodiscard]] std::vector<double> result_bounds() const {
+    const FunctionPlan& plan = prepared_.plan_;
+    const bool is_declared =
+        std::all_of(largest_.begin(), largest_.end(), [](double bound) { return std::isfinite(bound); });
+    if (!is_declared) return std::vector<double>(plan.outputs_.size(), HUGE_VAL);
+    return plan.function_.is_unbounded() ? bounds_of(plan.function_, largest_) : plan.largest_;
+  }
+
   struct Held {
     const Ciphertext* outside = nullptr;  // an input that is used as it is
     Ciphertext own = {};
@@ -113,14 +126,12 @@ class PreparedFunction::Evaluation {
   // An input at the plan's level and scale; copies are kept.
   const Ciphertext* fitted(const Ciphertext& input) {
     const FunctionPlan& plan = prepared_.plan_;
-    rlwe::require_filled(input, operation);
     rlwe::require_same_context(context_, *input.context, operation);
     if (plan.function_.width() != 1 && input.meta.slots != plan.function_.width()) {
       throw MismatchError("function: its coefficients are of " + std::to_string(plan.function_.width()) +
                           " slots, and the ciphertext has " + std::to_string(input.meta.slots) +
                           "; give as many coefficients");
     }
-    largest_.push_back(input.meta.largest);
     const rlwe::ScalePolicy& scales = context_.scales();
     const auto fits = [&](const Ciphertext& x) {
       return x.meta.level == plan.level() && scales.close(x.meta.scale, plan.scale());

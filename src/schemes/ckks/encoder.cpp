@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <string>
+#include <utility>
 
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
@@ -67,14 +69,30 @@ void store_one_period(const rlwe::Context& context, rlwe::Plaintext& plaintext) 
   plaintext.poly = std::move(period);
 }
 
-// Throws where a coefficient, `largest` times the scale, exceeds a quarter of the modulus.
-void require_range(const rlwe::Context& context, const rlwe::Metadata& meta, double largest) {
-  const double quarter = std::exp2(context.base(meta.level).log2() - 2 - std::log2(meta.scale));
-  if (largest <= quarter) return;
-  throw NoiseError("decrypt: a coefficient exceeds a quarter of the modulus of level " +
-                   std::to_string(meta.level) + ": values of more than about " + std::to_string(quarter) +
-                   " wrap there, so the result is wrong, or nearly; choose parameters with more range_bits "
-                   "or with the bound of your values, largest=, or with a smaller scale");
+// Whether large coefficients can tell another secret key, although no spare bits tell values that wrapped.
+bool guards_key(const rlwe::Parameters& parameters) {
+  const rlwe::ParametersLiteral& literal = parameters.literal();
+  return literal.galois_generator == 5 && literal.range_bits != 0 && !checks_range(parameters);
+}
+
+// Coefficients of what another key opens are anything: of 1024 one exceeds this part of the modulus, which
+// values of range_bits do but at the very end of their range.
+constexpr double part_of_any = 15.0 / 32;
+
+// So many slots have coefficients enough that those of another key show: of 512 all are below that part, or
+// below a quarter, with a probability of 2^-95.
+constexpr std::size_t slots_that_tell = 512;
+
+// What a coefficient over the scale may be at most.
+double range_limit(const rlwe::Context& context, const rlwe::Metadata& meta) {
+  const double part = checks_range(context.parameters()) ? 0.25 : part_of_any;
+  return part * std::exp2(context.base(meta.level).log2() - std::log2(meta.scale));
+}
+
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", number);
+  return text;
 }
 
 }  // namespace
@@ -197,57 +215,95 @@ rlwe::Plaintext Encoder::embed(const poly::SlotView& values, rlwe::Metadata meta
 }
 
 std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
+  Decoded decoded = decode_certain(plaintext);
+  if (decoded.doubtful.empty()) return std::move(decoded.values);
+  const rlwe::Metadata& meta = plaintext.meta;
+  const bool is_range = checks_range(context_->parameters());
+  const std::string others =
+      decoded.doubtful.size() < rlwe::batch_count(meta.batch) ? "; errors=\"mask\" gives the other rows" : "";
+  throw NoiseError("decrypt: " + rlwe::elements_text(decoded.doubtful, meta.batch) +
+                   "a coefficient exceeds " + (is_range ? "a quarter" : "15/32") +
+                   " of the modulus of level " + std::to_string(meta.level) +
+                   ", so the values are wrong, or nearly: those of more than " +
+                   number_text(range_limit(*context_, meta)) +
+                   " wrap there. Either this is not the secret key of the encryption, or a function or a "
+                   "bootstrap was given values outside of its interval, or values are too large: choose "
+                   "parameters with more range_bits or with the bound of your values, largest=, or with a "
+                   "smaller scale" +
+                   others + ". Whoever evaluates must not learn of this error");
+}
+
+Encoder::Decoded Encoder::decode_certain(const rlwe::Plaintext& plaintext) const {
   rlwe::require_plaintext(*context_, plaintext, "decode");
   const std::size_t count = rlwe::batch_count(plaintext.meta.batch);
-  const std::size_t slots = count * plaintext.meta.slots;
+  const std::size_t slots = plaintext.meta.slots;
   // What a secret key opened is checked. The numbers for that come with the values, in the same copy.
-  const bool checked =
-      plaintext.poly.secrecy() == runtime::Secrecy::secret && checks_range(context_->parameters());
-  std::vector<Complex> values(slots + (checked ? (count + 1) / 2 : 0));
+  const bool checked = plaintext.poly.secrecy() == runtime::Secrecy::secret &&
+                       (checks_range(context_->parameters()) || guards_key(context_->parameters()));
+  // Few slots have few coefficients: more of them are looked at, as those of more slots.
+  const std::size_t most = checked ? std::min(slots_that_tell, context_->degree() / 2) : 0;
+  const std::size_t looked_at = most > slots ? most : 0;
+  std::vector<Complex> values(count * (slots + looked_at) + (checked ? (count + 1) / 2 : 0));
   const rlwe::DeviceValues decoded(*context_, std::span(values), plaintext.poly.secrecy());
-  const auto largest_in = [&](Complex* data) { return reinterpret_cast<double*>(data + slots); };
-  unembed({decoded.data(), count, plaintext.meta.slots}, checked ? largest_in(decoded.data()) : nullptr,
-          plaintext);
+  Complex* const looked = decoded.data() + count * slots;
+  const auto largest_in = [&](Complex* data) {
+    return reinterpret_cast<double*>(data + count * (slots + looked_at));
+  };
+  double* const largest = checked ? largest_in(decoded.data()) : nullptr;
+  const poly::Poly coefficients = coefficients_of(plaintext);
+  const poly::ConstPolyView in = coefficients ? coefficients.view() : plaintext.poly.view();
+  if (looked_at != 0) unembed({looked, count, looked_at}, largest, in, plaintext);
+  unembed({decoded.data(), count, slots}, looked_at != 0 ? nullptr : largest, in, plaintext);
   decoded.download();
+  Decoded result;
   if (checked) {
-    double* const largest = largest_in(values.data());
-    const double most = *std::max_element(largest, largest + count);
-    runtime::secure_zero(largest, count * sizeof(double));
-    require_range(*context_, plaintext.meta, most);
+    double* const found = largest_in(values.data());
+    const double limit = range_limit(*context_, plaintext.meta);
+    for (std::size_t element = 0; element < count; ++element) {
+      if (found[element] <= limit) continue;
+      result.doubtful.push_back(element);
+      std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(element * slots), slots,
+                  Complex(std::nan(""), std::nan("")));
+    }
+    Complex* const rest = values.data() + count * slots;
+    runtime::secure_zero(rest, (values.size() - count * slots) * sizeof(Complex));
   }
-  values.resize(slots);
-  return values;
+  values.resize(count * slots);
+  result.values = std::move(values);
+  return result;
 }
 
 void Encoder::decode_to(const poly::SlotView& values, const rlwe::Plaintext& plaintext) const {
-  unembed(values, nullptr, plaintext);
-}
-
-void Encoder::unembed(const poly::SlotView& values, double* largest, const rlwe::Plaintext& plaintext) const {
-  const rlwe::Context& context = *context_;
-  rlwe::require_plaintext(context, plaintext, "decode");
+  rlwe::require_plaintext(*context_, plaintext, "decode");
   const std::size_t count = rlwe::batch_count(plaintext.meta.batch);
   if (values.batch != count || values.slots != plaintext.meta.slots) {
     throw MismatchError("decode: room for " + std::to_string(values.batch) + " rows of " +
                         std::to_string(values.slots) + " values was given, but the plaintext has " +
                         std::to_string(count) + " of " + std::to_string(plaintext.meta.slots));
   }
-  const poly::Backend& backend = context.backend();
-  const poly::RnsBase& base = plaintext.poly.base();
-  const runtime::Secrecy secrecy = plaintext.poly.secrecy();
+  const poly::Poly coefficients = coefficients_of(plaintext);
+  unembed(values, nullptr, coefficients ? coefficients.view() : plaintext.poly.view(), plaintext);
+}
 
-  poly::Poly coefficients;
-  poly::ConstPolyView in = plaintext.poly.view();
-  if (plaintext.poly.form() == poly::Form::evaluation) {
-    coefficients = context.make_poly(count, 1, base, poly::Form::coefficient, secrecy);
-    rlwe::with_all_entries(context, plaintext.poly, [&](const poly::ConstPolyView& entries) {
-      backend.inverse_transform(context.queue(), coefficients.view(), entries, base);
-    });
-    in = std::as_const(coefficients).view();
-  }
-  auto workspace = context.make_workspace(secrecy);
-  backend.unembed(context.queue(), values, in, plaintext.meta.scale,
-                  context.parameters().literal().galois_generator, base, workspace, largest);
+poly::Poly Encoder::coefficients_of(const rlwe::Plaintext& plaintext) const {
+  if (plaintext.poly.form() != poly::Form::evaluation) return {};
+  const rlwe::Context& context = *context_;
+  const poly::RnsBase& base = plaintext.poly.base();
+  poly::Poly coefficients = context.make_poly(rlwe::batch_count(plaintext.meta.batch), 1, base,
+                                              poly::Form::coefficient, plaintext.poly.secrecy());
+  rlwe::with_all_entries(context, plaintext.poly, [&](const poly::ConstPolyView& entries) {
+    context.backend().inverse_transform(context.queue(), coefficients.view(), entries, base);
+  });
+  return coefficients;
+}
+
+void Encoder::unembed(const poly::SlotView& values, double* largest, const poly::ConstPolyView& coefficients,
+                      const rlwe::Plaintext& plaintext) const {
+  const rlwe::Context& context = *context_;
+  auto workspace = context.make_workspace(plaintext.poly.secrecy());
+  context.backend().unembed(context.queue(), values, coefficients, plaintext.meta.scale,
+                            context.parameters().literal().galois_generator, plaintext.poly.base(), workspace,
+                            largest);
 }
 
 }  // namespace hemera::ckks

@@ -85,7 +85,7 @@ double unit_scale(const rlwe::Metadata& meta) {
 
 Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization)
-    : Evaluator(std::move(context), std::move(keys), relinearization, nullptr) {}
+    : Evaluator(std::move(context), std::move(keys), relinearization, Refresh{}) {}
 
 Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::EvaluationKeys keys,
                      rlwe::Relinearization relinearization, Refresh refresh)
@@ -95,22 +95,20 @@ Evaluator::Evaluator(std::shared_ptr<const rlwe::Context> context, rlwe::Evaluat
 
 std::optional<Ciphertext> Evaluator::refreshed(const Ciphertext& a, std::size_t levels,
                                                double magnitude) const {
+  if (!refresh_.run) return std::nullopt;
   const rlwe::Metadata meta = context()->scales().before_product(a.meta).meta;
   const std::size_t lowest = context()->parameters().lowest_user_level();
-  const bool is_short = meta.level >= lowest && meta.level < lowest + levels && meta.noise_scale_degree == 1;
-  if (!refresh_ || !is_short) return std::nullopt;
-  if (!(magnitude > 1) || meta.level == lowest) return refresh_(*this, a);
-  // A ciphertext of x at a scale S / f is one of x / f at the scale S.
-  const double factor = std::exp2(std::ceil(std::log2(magnitude)));
-  Ciphertext small = a.clone();
-  if (small.size() > 2) relinearize_inplace(small);
-  if (small.meta.noise_scale_degree > 1) rescale_inplace(small);
-  const double scale = context()->scales().level_scale(lowest);
-  adjust_to_level_inplace(small, lowest, scale / factor);
-  small.meta.scale = scale;
-  small.meta.largest /= factor;
-  Ciphertext result = refresh_(*this, small);
-  multiply_scalar_inplace(result, {.value = factor, .integer = 0});
+  const bool is_declared = std::isfinite(a.meta.largest);
+  // Nothing makes values smaller at the lowest level.
+  const bool keeps_one = is_declared && levels > 0 && meta.level < refresh_.level;
+  const bool is_short = meta.level >= lowest && meta.level < lowest + levels + (keeps_one ? 1 : 0) &&
+                        meta.noise_scale_degree == 1;
+  if (!is_short) return std::nullopt;
+  if (is_declared || !(magnitude > 1) || meta.level == lowest) return refresh_.run(*this, a);
+  Ciphertext supposed = a.clone();
+  supposed.meta.largest = magnitude;
+  Ciphertext result = refresh_.run(*this, supposed);
+  result.meta.largest = a.meta.largest;
   return result;
 }
 

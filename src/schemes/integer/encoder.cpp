@@ -100,6 +100,12 @@ Plaintext Encoder::encode(const poly::IntegerView& values, const BatchShape& bat
 }
 
 std::vector<std::int64_t> Encoder::decode(const Plaintext& plaintext, bool is_signed) const {
+  Decoded decoded = decode_certain(plaintext, is_signed);
+  rlwe::require_certain(decoded.doubtful, plaintext.meta.batch);
+  return std::move(decoded.values);
+}
+
+Encoder::Decoded Encoder::decode_certain(const Plaintext& plaintext, bool is_signed) const {
   rlwe::require_plaintext(*context_, plaintext, "decode");
   const std::size_t objects = plaintext.poly.shape().batch;
   const std::size_t count = plaintext.meta.slots;
@@ -111,9 +117,14 @@ std::vector<std::int64_t> Encoder::decode(const Plaintext& plaintext, bool is_si
           {.numbers = doubts, .any = doubts.empty() ? nullptr : decoded.data() + objects * count}, plaintext,
           is_signed);
   decoded.download();
-  rlwe::require_certain(std::span(values).subspan(objects * count));
+  Decoded result{.values = {},
+                 .doubtful = rlwe::doubtful_elements(std::span(values).subspan(objects * count), objects)};
   values.resize(objects * count);
-  return values;
+  for (const std::size_t element : result.doubtful) {
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(element * count), count, 0);
+  }
+  result.values = std::move(values);
+  return result;
 }
 
 void Encoder::decode_to(const poly::IntegerView& values, const Plaintext& plaintext, bool is_signed) const {

@@ -114,15 +114,20 @@ class PreparedBootstrap {
 
   [[nodiscard]] const Bootstrap& plan() const { return plan_; }
   /// The same slots at the user's highest level. Slots must have real and imaginary parts from -1 to 1: up to
-  /// a quarter of the ratio q_0 / scale the error grows with their cube, beyond it the result is wrong.
-  /// MissingKeyError names what lacks, MismatchError other slots, LevelError a lower level, ScaleError
-  /// another scale than the level's.
+  /// a quarter of the ratio q_0 / scale the error grows with their cube, beyond it the result is wrong. Where
+  /// a larger bound is declared (Metadata::largest), values are divided before and multiplied after, which
+  /// takes a level above the input's and as many bits of precision as the factor has; RangeError for one
+  /// above 2 without such a level, and for one too large for it. MissingKeyError names what lacks,
+  /// MismatchError other slots, LevelError a lower level, ScaleError another scale than the level's.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
 
  private:
   void check(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
-  [[nodiscard]] rlwe::Ciphertext fitted(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in) const;
+  [[nodiscard]] double divisor(const rlwe::Ciphertext& in) const;
+  [[nodiscard]] rlwe::Ciphertext fitted(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& in,
+                                        double divisor) const;
+  [[nodiscard]] rlwe::Ciphertext of_small(const ckks::Evaluator& evaluator, rlwe::Ciphertext x) const;
   [[nodiscard]] rlwe::Ciphertext raised(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& low) const;
   [[nodiscard]] rlwe::Ciphertext reduced(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x) const;
 

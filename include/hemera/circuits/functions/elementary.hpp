@@ -1,6 +1,8 @@
 // Functions that circuits use often, with their errors: each knows its depth before there are parameters.
 #pragma once
 
+#include <functional>
+
 #include "hemera/circuits/functions/approximation.hpp"
 #include "hemera/circuits/functions/function.hpp"
 
@@ -38,5 +40,16 @@ Function sign(double gap, double tolerance, double largest = 1);
 Function compare(double gap, double tolerance, double largest = 1);
 /// The larger of a and b, for |a|, |b| <= largest; within `tolerance` everywhere.
 Function maximum(double tolerance, double largest = 1);
+
+/// x between the ends of an interval, the nearer end outside, for |x| <= largest: (|x - low| - |x - high| +
+/// low + high) / 2 by two signs. Within `tolerance` everywhere. ParameterError unless largest is above the
+/// magnitudes of both ends, and where no sign is near enough.
+Function clip(const Interval& interval, double tolerance, double largest);
+/// Makes a function on an interval within a tolerance.
+using FunctionMaker = std::function<Function(const Interval&, double)>;
+/// A function of one value after such a clip to the interval, within `tolerance` of the function of the
+/// clipped value; the clip is as near as that takes, which is little where the function is flat at the ends.
+/// It is made for an interval that is wider by a sixteenth at each end, as far as that keeps 0 out.
+Function clipped(const FunctionMaker& make, const Interval& interval, double tolerance, double largest);
 
 }  // namespace hemera::circuits

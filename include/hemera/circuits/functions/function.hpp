@@ -50,11 +50,22 @@ class Function {
   void set_outputs(std::vector<Value> outputs);
   /// How far it is from what it stands for: a bound where inputs are in their intervals.
   void set_error(double error) { error_ = error; }
+  /// Bounds on the magnitude of what the outputs stand for, where inputs are in their intervals. Without them
+  /// bounds follow from the coefficients. ParameterError unless there is one for each output.
+  void set_largest(std::vector<double> largest);
 
   [[nodiscard]] const std::vector<Interval>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<std::variant<Sum, OfPolynomial>>& parts() const { return parts_; }
   [[nodiscard]] const std::vector<Value>& outputs() const { return outputs_; }
   [[nodiscard]] double error() const { return error_; }
+  /// Empty unless set.
+  [[nodiscard]] const std::vector<double>& largest() const { return largest_; }
+  /// Whether it is right outside of its intervals as well: a polynomial of the power basis that stands for
+  /// itself.
+  [[nodiscard]] bool is_unbounded() const { return is_of_powers_ && error_ == 0; }
+  /// RangeError where values of these magnitudes, one bound for each input (infinite: not known), may lie
+  /// beyond both ends of an interval.
+  void require_in_intervals(std::span<const double> largest) const;
   /// Numbers in each coefficient: 1, or the number of slots.
   [[nodiscard]] std::size_t width() const { return width_; }
   /// Whether real inputs have real outputs.
@@ -77,7 +88,9 @@ class Function {
   std::vector<std::size_t> depths_;  // of each value
   std::size_t width_ = 1;
   bool is_real_ = true;
+  bool is_of_powers_ = false;
   double error_ = 0;
+  std::vector<double> largest_;
 };
 
 }  // namespace hemera::circuits

@@ -108,7 +108,8 @@ class PreparedFunction {
   /// The outputs, each for the whole batch. Inputs may be at higher levels, wait for their rescale or be
   /// three components long. MissingKeyError without a relinearization key, MismatchError for another number
   /// of inputs or of slots, LevelError for an input at a lower level, ScaleError for one of another scale at
-  /// that level.
+  /// that level, RangeError for declared bounds (Metadata::largest) beyond an interval. Results have a bound
+  /// where all inputs have one.
   [[nodiscard]] std::vector<rlwe::Ciphertext> operator()(
       const ckks::Evaluator& evaluator, std::span<const rlwe::Ciphertext* const> inputs) const;
 

@@ -40,9 +40,16 @@ class Encoder {
                                        std::optional<std::size_t> level = std::nullopt,
                                        Use use = Use::both) const;
   /// [batch, count] values, count = plaintext.meta.slots; centred in [-(t-1)/2, t/2] if `is_signed`, else in
-  /// [0, t). NoiseError for a decryption whose noise left less than one bit of budget (bfv.hpp).
+  /// [0, t). NoiseError, which names the elements of the batch, for a decryption whose noise left less than
+  /// one bit of budget (bfv.hpp).
   [[nodiscard]] std::vector<std::int64_t> decode(const rlwe::Plaintext& plaintext,
                                                  bool is_signed = true) const;
+  struct Decoded {
+    std::vector<std::int64_t> values;   ///< [batch, count]; 0 in doubtful elements
+    std::vector<std::size_t> doubtful;  ///< elements of the batch that `decode` refuses; ascending
+  };
+  /// The same without the error: one element that is wrong leaves the others.
+  [[nodiscard]] Decoded decode_certain(const rlwe::Plaintext& plaintext, bool is_signed = true) const;
   /// Decodes to the context's memory, by the context's queue: nothing is copied and nobody waits, so no
   /// decryption is checked.
   /// MismatchError unless there is room for [batch, count] values.

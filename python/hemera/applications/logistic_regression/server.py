@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter
 
 import hemera
+from hemera._noise_warning import ranges_are_known
 from hemera.applications.logistic_regression.plan import Iteration, TrainingPlan
 from hemera.errors import LevelError, MismatchError, ParameterError
 
@@ -131,7 +132,8 @@ class Server:
         level, plan = self._plan.iterations[0].level, self._plan
 
         def refresh(x: hemera.Ciphertext) -> hemera.Ciphertext:
-            fresh = plan.bootstrap(x.with_slots(plan.state_slots))
+            with ranges_are_known():
+                fresh = plan.bootstrap(x.with_slots(plan.state_slots))
             return self._evaluator.at_level(fresh, level).with_slots(plan.slots)
 
         return self._run(-1, refresh, state)[0]
@@ -191,7 +193,8 @@ class Server:
         """The sum over samples of p(-z v) times the scaled z, in each row of a model."""
         ev = self._evaluator
         scores = own.scores(ev.rescale(ev.at_level(z, own.level) * ahead))
-        spread = own.copies(own.sigmoid(scores))
+        with ranges_are_known():
+            spread = own.copies(own.sigmoid(scores))
         # The products of several ciphertexts are relinearized as their sum.
         total = ev.dot(list(spread), list(scaled)) if spread.shape else spread * scaled
         return own.gradient(ev.rescale(total))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from hemera import circuits
+from hemera._noise_warning import ranges_are_known
 from hemera.ciphertext import Ciphertext
 from hemera.circuits import Bootstrap, Function, LinearTransform, Polynomial
 from hemera.errors import MismatchError, ParameterError
@@ -111,7 +112,8 @@ class _OfFunction(Product):
         return self.function
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.apply(at.plan, *xs)
+        with ranges_are_known():
+            return at.ev.apply(at.plan, *xs)
 
     def clear(self, *xs: Array) -> Array:
         return self.function.evaluate_clear(*xs)
@@ -249,7 +251,8 @@ class Bootstraps(SlotBySlot):
         return Bootstrap(place.params, **self.settings(place.form))
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
-        return at.ev.bootstrap(xs[0], at.plan)
+        with ranges_are_known():
+            return at.ev.bootstrap(xs[0], at.plan)
 
     def clear(self, *xs: Array) -> Array:
         return np.real(xs[0]) if self.real else xs[0]

@@ -1,0 +1,329 @@
+"""Where values must lie: what is declared is checked, clear values outside are refused, and what is not
+declared is warned of."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import circuits
+from hemera.errors import ParameterError, RangeError, RangeWarning
+
+DEPTH = 14
+Session = tuple[hm.Context, hm.SecretKey, hm.Evaluator]
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    params = hm.ckks.Parameters.for_circuit(depth=DEPTH, degree=1024, slots=8, security=None)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    return ctx, sk, ctx.bind(ctx.generate_keys(sk))
+
+
+FUNCTIONS = {
+    "sigmoid": (circuits.sigmoid((-8, 8), bits=8), (-8, 8), lambda x: 1 / (1 + np.exp(-x))),
+    "tanh": (circuits.tanh((-2, 3), bits=8), (-2, 3), np.tanh),
+    "exp": (circuits.exp((-1, 1), bits=8), (-1, 1), np.exp),
+    "log": (circuits.log((0.5, 4), bits=8), (0.5, 4), np.log),
+    "inverse": (circuits.inverse((1, 4), bits=8), (1, 4), lambda x: 1 / x),
+    "sqrt": (circuits.sqrt((0.1, 1), bits=6), (0.1, 1), np.sqrt),
+    "sign": (circuits.sign(gap=0.25, bits=4, largest=2), (-2, 2), np.sign),
+    "approximation": (hm.approximate(np.cos, (-1, 2), 7), (-1, 2), np.cos),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_clear_values_outside_are_refused(name: str) -> None:
+    function, (low, high), expected = FUNCTIONS[name]
+    inside = np.array([low, (low + 3 * high) / 4, high])
+    np.testing.assert_allclose(function(inside), expected(inside), atol=2**-4)
+    for value in (low - 0.01, high + 0.01, 1e30, math.nan, math.inf, -math.inf, (low + high) / 2 + 0.1j):
+        for given in (value, [inside[1], value], np.full((2, 2), value)):
+            with pytest.raises(RangeError, match=rf"outside of its interval from {low:g} to {high:g}"):
+                function(np.asarray(given))
+    with pytest.raises(RangeError, match=r"and 7 more are"):
+        function(np.full(10, high + 1.0))
+
+
+def test_each_clear_value_of_two_has_its_interval() -> None:
+    larger = circuits.maximum(bits=4, largest=2)
+    np.testing.assert_allclose(larger([1, -2], [2, 0.5]), [2, 0.5], atol=2**-4)
+    for pair in (([1, 2.1], [1, 1]), ([1, 1], [-2.1, 1]), ([math.nan, 1], [1, 1])):
+        with pytest.raises(RangeError, match="from -2 to 2"):
+            larger(*pair)
+
+
+def test_powers_are_right_everywhere_and_finite() -> None:
+    square = circuits.Polynomial([1, 0, 2])
+    np.testing.assert_allclose(square(np.array([10.0, -100.0])), [201, 20001])
+    for value in (math.nan, math.inf):
+        with pytest.raises(RangeError):
+            square(value)
+    with pytest.raises(RangeError, match="from -1 to 1"):
+        circuits.Polynomial([1, 0, 2], basis="chebyshev")(1.5)
+    with pytest.raises(RangeError, match="from -1 to 1"):
+        circuits.Polynomial([1, 0, 2], error=0.1)(1.5)
+
+
+def declared_elsewhere(largest: float | None, depth: int) -> hm.ckks.Parameters:
+    return hm.ckks.Parameters.for_circuit(depth=depth, largest=largest, degree=1024, slots=8, security=None)
+
+
+def test_a_declared_bound_beyond_the_interval_is_an_error_before_computing() -> None:
+    function = circuits.sigmoid((-8, 8), bits=8)
+    ctx = hm.Context(declared_elsewhere(100, function.depth), "cpu")
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, relinearization=False))
+    x = ev.encrypt([1.0, 20.0])
+    plan = function.plan(ctx.params)
+    for evaluate in (function, plan):
+        # Before the key that is not there is missed.
+        with pytest.raises(RangeError, match=r"up to 100 are declared.*from -8 to 8.*clip=True.*largest="):
+            evaluate(x)
+    # What is smaller may say so, of parameters that say more.
+    y = ctx.bind(ctx.generate_keys(sk)).encrypt([1.0, 7.0], largest=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(ctx.decrypt(function(y), sk), 1 / (1 + np.exp([-1.0, -7.0])), atol=2**-7)
+    assert function(y).largest == pytest.approx(1 / (1 + math.exp(-8)))
+
+
+def test_where_nothing_is_declared_there_is_one_warning(session: Session) -> None:
+    _, _, ev = session
+    function = circuits.sigmoid((-8, 8), bits=4)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.resetwarnings()
+        for _ in range(3):
+            y = function(ev.encrypt([1.0]))
+    assert [each.category for each in caught] == [RangeWarning]
+    assert caught[0].filename == __file__
+    assert "from -8 to 8" in str(caught[0].message)
+    assert y.largest == math.inf
+    # A magnitude does not say that values are positive.
+    with pytest.warns(RangeWarning, match="log: its values are taken to be from 0.5 to 4"):
+        circuits.log((0.5, 4), bits=4)(ev.encrypt([1.0], largest=4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        function(ev.encrypt([1.0], largest=8))
+        ev.encrypt([1.0]).polyval([0, 1, 2])
+
+
+def test_declared_bounds_are_checked_and_kept(session: Session) -> None:
+    ctx, sk, ev = session
+    x = ev.encrypt([1.0, -3.0], largest=4)
+    assert x.largest == 4
+    assert ctx.encrypt([1.0], sk, largest=4).largest == 4
+    assert ctx.load(bytes(x)).largest == 4
+    assert (x * x - 1).largest == 17
+    assert (x * ev.encode([2.0, 2.0], largest=2)).largest == 8
+    assert x.polyval([1, -3, 0, 0.5]).largest == 1 + 12 + 32
+    np.testing.assert_allclose(ctx.decrypt(x.polyval([1, -3, 0, 0.5]), sk), [-1.5, -3.5], atol=1e-4)
+    for give in (ev.encrypt, ctx.encode):
+        with pytest.raises(ParameterError, match="exceeds the declared bound 4"):
+            give([1.0, 5.0], largest=4)
+        for bound in (-1, math.nan):
+            with pytest.raises(ParameterError, match="largest"):
+                give([0.0], largest=bound)
+    with pytest.raises(ParameterError, match="give largest= to encode"):
+        ctx.encrypt(ctx.encode([1.0]), sk, largest=4)
+    integers = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, degree=1024, security=None), "cpu")
+    with pytest.raises(ParameterError, match="largest is of CKKS"):
+        integers.encode([1], largest=4)
+
+
+CLIPPED: dict[
+    str, tuple[Callable[..., circuits.Function], tuple[float, float], Callable[..., np.ndarray]]
+] = {
+    "sigmoid": (circuits.sigmoid, (-8, 8), lambda x: 1 / (1 + np.exp(-x))),
+    "tanh": (circuits.tanh, (-3, 2), np.tanh),
+    "gelu": (circuits.gelu, (-4, 4), lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))),
+    "exp": (circuits.exp, (-2, 1), np.exp),
+    "log": (circuits.log, (0.5, 4), np.log),
+    "inverse": (circuits.inverse, (-4, -1), lambda x: 1 / x),
+    "sqrt": (circuits.sqrt, (0.5, 2), np.sqrt),
+}
+
+
+@pytest.mark.parametrize("name", CLIPPED)
+def test_with_clip_values_outside_have_that_of_the_end(name: str) -> None:
+    make, (low, high), expected = CLIPPED[name]
+    largest = 5 * max(abs(low), abs(high))
+    function = make((low, high), bits=6, clip=largest)
+    x = np.concatenate(
+        [np.linspace(-largest, largest, 2001), low + np.linspace(-1, 1, 501), high + np.linspace(-1, 1, 501)]
+    )
+    difference = np.abs(function(x) - expected(np.clip(x, low, high)))
+    assert difference.max() <= 2**-6
+    assert function.error <= 2**-6
+    assert difference.max() <= function.error + 1e-9
+    assert function.intervals == [(-largest, largest)]
+    with pytest.raises(RangeError):
+        function(1.1 * largest)
+    assert make((low, high), bits=6, clip=True).intervals == [(-0.8 * largest, 0.8 * largest)]
+    again = circuits.from_recipe(function.name, function.recipe or {})
+    np.testing.assert_array_equal(again(x), function(x))
+
+
+@pytest.mark.parametrize(
+    ("interval", "bits", "largest"), [((-1, 1), 6, 4), ((-1, 1), 8, 10), ((0, 1), 5, 4), ((2, 5), 4, 30)]
+)
+def test_clip_is_that_of_numpy(interval: tuple[float, float], bits: int, largest: float) -> None:
+    function = circuits.clip(interval, bits=bits, largest=largest)
+    grids = [np.linspace(-largest, largest, 4001)]
+    grids += [end + np.linspace(-0.1, 0.1, 2001) for end in interval]
+    x = np.clip(np.concatenate(grids), -largest, largest)
+    assert np.abs(function(x) - np.clip(x, *interval)).max() <= 2**-bits
+    again = circuits.from_recipe("clip", function.recipe or {})
+    np.testing.assert_array_equal(again(x), function(x))
+
+
+def test_clips_are_evaluated(session: Session) -> None:
+    ctx, sk, ev = session
+    values = np.array([-7.5, -2.1, -1.9, 0.3, 1.0, 2.5, 7.9, 0.0])
+    x = ev.encrypt(values, largest=8)
+    y = circuits.clip((-2, 1), bits=4, largest=8)(x)
+    np.testing.assert_allclose(ctx.decrypt(y, sk), np.clip(values, -2, 1), atol=2**-4)
+    assert y.largest == 2
+    z = circuits.sigmoid((-2, 2), bits=4, clip=8)(x)
+    np.testing.assert_allclose(ctx.decrypt(z, sk), 1 / (1 + np.exp(-np.clip(values, -2, 2))), atol=2**-4)
+
+
+def test_clips_that_are_none_are_refused() -> None:
+    for interval, largest in (((-1, 1), 1), ((-1, 1), 0.5), ((1, -1), 4), ((-1, 1), math.inf), ((0, 0), 2)):
+        with pytest.raises(ParameterError):
+            circuits.clip(interval, largest=largest)
+        with pytest.raises(ParameterError):
+            circuits.sigmoid(interval, clip=largest)
+    with pytest.raises(ParameterError, match="negative"):
+        circuits.sqrt((0, 1), bits=4, clip=True)
+    with pytest.raises(ParameterError, match="clip is not made of"):
+        circuits.from_recipe("clip", {"low": -1, "high": 1})
+
+
+# --- Bootstraps. ---
+
+
+Bootstrapped = tuple[hm.Context, hm.SecretKey, hm.Evaluator, circuits.Bootstrap]
+
+
+@pytest.fixture(scope="module")
+def automatic() -> Bootstrapped:
+    params = hm.ckks.Parameters.for_bootstrapping("test-40", levels=5)
+    boot = circuits.Bootstrap(params, 8)
+    ctx = hm.Context(params)
+    sk = ctx.generate_secret_key()
+    return ctx, sk, ctx.bind(ctx.generate_keys(sk, plan=boot), bootstrap=boot, automatic=True), boot
+
+
+def values() -> np.ndarray:
+    return np.array([1.0, -1.0, 0.5, -0.25, 0.0, 0.75, -0.6, 0.1])
+
+
+def test_products_grow_with_their_declared_bound(automatic: Bootstrapped) -> None:
+    ctx, sk, ev, _ = automatic
+    x = ev.encrypt(values(), largest=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(30):
+            x *= 1.5
+    assert x.largest == pytest.approx(1.5**30)
+    np.testing.assert_allclose(ctx.decrypt(x, sk), values() * 1.5**30, atol=1.5**30 * 2**-10)
+
+
+def test_sums_grow_with_their_declared_bound(automatic: Bootstrapped) -> None:
+    ctx, sk, ev, _ = automatic
+    x = ev.encrypt(values(), largest=1)
+    y = x
+    for _ in range(40):
+        y = (y + x) * 1.0
+    np.testing.assert_allclose(ctx.decrypt(y, sk), 41 * values(), atol=41 * 2**-12)
+
+
+def test_arrays_make_bounds_unknown_and_authors_know_them(automatic: Bootstrapped) -> None:
+    ctx, sk, ev, _ = automatic
+    x, expected = ev.encrypt(values(), largest=1), values()
+    weights = np.linspace(1, 1.5, 8)
+    assert (x * weights).largest == math.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for step in range(1, 13):
+            x = ev.declare(x * weights, 1.5**step)
+            expected = expected * weights
+    np.testing.assert_allclose(ctx.decrypt(x, sk), expected, atol=1.5**12 * 2**-12)
+    for bound in (-1.0, math.nan):
+        with pytest.raises(ParameterError, match="declare: a bound of"):
+            ev.declare(x, bound)
+
+
+def test_explicit_bootstraps_scale_by_the_bound(automatic: Bootstrapped) -> None:
+    ctx, sk, ev, boot = automatic
+    for bound in (3.0, 1000.0, 1e5):
+        x = ev.encrypt(bound * values(), largest=bound)
+        for y in (x.bootstrap(), boot(ev.at_level(x, boot.input_level + 1))):
+            assert y.level == boot.result_level
+            assert y.largest == bound
+            np.testing.assert_allclose(ctx.decrypt(y, sk), bound * values(), atol=bound * 2**-14)
+    low = ev.at_level(ev.encrypt(values(), largest=3), boot.input_level)
+    with pytest.raises(RangeError, match=r"up to 3 are declared, and at level \d, the lowest"):
+        low.bootstrap()
+
+
+def test_undeclared_bootstraps_warn_once(automatic: Bootstrapped) -> None:
+    _, _, ev, boot = automatic
+    low = ev.at_level(ev.encrypt(values()), boot.input_level)
+    for run in (
+        lambda x: x.bootstrap(),
+        lambda x: x * x,
+        lambda x: x * 0.5,
+        lambda x: x * np.ones(8),
+        lambda x: ev.dot([x], [x]),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.resetwarnings()
+            for _ in range(2):
+                run(low)
+        assert [each.category for each in caught] == [RangeWarning]
+        assert "from -1 to 1" in str(caught[0].message)
+        assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_inputs_of_other_magnitudes_are_bootstrapped_by_their_own(
+    automatic: Bootstrapped, order: int
+) -> None:
+    ctx, sk, ev, boot = automatic
+    # 8 a, where a function of two has intervals of 1 and 8: one bound for both would cost precision or range.
+    small, large = values(), 8 * values()[::-1]
+    a = ev.at_level(ev.encrypt(small, largest=1), boot.input_level + 1)
+    b = ev.at_level(ev.encrypt(large, largest=8), boot.input_level + 1)
+    asked = ev._all_refreshed((a, b) if order == 0 else (b, a), 1)
+    for fresh, clear in zip(asked, (small, large) if order == 0 else (large, small), strict=True):
+        assert fresh.level == boot.result_level
+        np.testing.assert_allclose(ctx.decrypt(fresh, sk), clear, atol=np.abs(clear).max() * 2**-15)
+    # Undeclared, by the intervals.
+    c = ev.at_level(ev.encrypt(small), boot.input_level + 1)
+    d = ev.at_level(ev.encrypt(large), boot.input_level + 1)
+    magnitudes = (1, 8) if order == 0 else (8, 1)
+    asked = ev._all_refreshed((c, d) if order == 0 else (d, c), 2, magnitudes)
+    for fresh, clear in zip(asked, (small, large) if order == 0 else (large, small), strict=True):
+        np.testing.assert_allclose(ctx.decrypt(fresh, sk), clear, atol=np.abs(clear).max() * 2**-15)
+
+
+def test_functions_in_stages_are_right_of_large_values(automatic: Bootstrapped) -> None:
+    ctx, sk, ev, boot = automatic
+    larger = circuits.maximum(bits=1, largest=8)
+    assert larger.depth > boot.levels_left
+    a, b = 8 * values(), 8 * values()[::-1]
+    for declared in (8, None):
+        found = larger(ev.encrypt(a, largest=declared), ev.encrypt(b, largest=declared))
+        np.testing.assert_allclose(ctx.decrypt(found, sk), np.maximum(a, b), atol=0.5)
+    with pytest.raises(RangeError, match="up to 9 are declared"):
+        larger(ev.encrypt(a, largest=9), ev.encrypt(b, largest=8))
+    with pytest.raises(RangeError, match="up to 9 are declared"):
+        larger(ev.encrypt(a, largest=8), ev.encrypt(b, largest=9))

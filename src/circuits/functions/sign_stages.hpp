@@ -1,0 +1,33 @@
+// The sign as a composition of odd polynomials (elementary.hpp).
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <vector>
+
+#include "hemera/circuits/functions/function.hpp"
+
+namespace hemera::circuits {
+
+/// An odd polynomial for the sign on [from, 1] and its mirror: Chebyshev coefficients on [-1, 1].
+struct SignStage {
+  std::vector<std::complex<double>> coefficients;
+  double error = 0;
+
+  [[nodiscard]] std::size_t degree() const { return coefficients.size() - 1; }
+  /// Where it leaves values, the largest one as 1.
+  [[nodiscard]] double next() const { return (1 - error) / (1 + error); }
+};
+
+/// The stages of the least depth that bring [from, 1] within the tolerance of 1. ParameterError where no
+/// depth that is tried does.
+std::vector<SignStage> stages_for(double from, double tolerance);
+
+/// factor sign(x) + shift; x is in `interval`, which the first stage maps to [-1, 1].
+Function::Value add_sign(Function& function, Function::Value x, const std::vector<SignStage>& stages,
+                         const Interval& interval, double factor, double shift);
+
+/// What the stages make of t in [-1, 1].
+double sign_at(const std::vector<SignStage>& stages, double t);
+
+}  // namespace hemera::circuits

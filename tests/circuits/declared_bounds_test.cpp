@@ -1,0 +1,294 @@
+// Declared bounds of values (Metadata::largest) in functions, bootstraps and circuits of slots: what is
+// beyond an interval is refused, and results carry bounds that formulas give.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "circuits/function_support.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/circuits/functions/elementary.hpp"
+#include "hemera/circuits/functions/function_stages.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
+#include "hemera/circuits/linear/slot_circuit.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+rlwe::Parameters deep(std::size_t depth) { return ckks::small_parameters(depth, 2); }
+
+Ciphertext encrypt(const FunctionSession& session, const Values& values, double largest) {
+  const auto plain = session.client.encoder->encode(values, {}, {}, {}, largest);
+  return ckks::encrypt(plain, session.client.secret);
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const RangeError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(DeclaredBounds, ResultsOfFunctionsHaveThoseOfWhatTheyStandFor) {
+  struct Case {
+    Function function;
+    double given, expected;
+  };
+  const std::vector<Case> cases = {
+      {sigmoid({-8, 8}, 0x1p-8), 8, 1 / (1 + std::exp(-8))},
+      {hyperbolic_tangent({-4, 2}, 0x1p-8), 3, std::tanh(4)},
+      {exponential({-2, 1}, 0x1p-8), 0.5, std::exp(1)},
+      {logarithm({0.25, 2}, 0x1p-8), 2, std::log(4)},
+      {inverse({0.5, 2}, 0x1p-8), 1, 2},
+      {inverse({-4, -2}, 0x1p-8), 4, 0.5},
+      {square_root({1, 9}, 0x1p-4), 9, 3},
+      {gelu({-4, 2}, 0x1p-6), 4, 2 * 0.5 * std::erfc(-2 / std::sqrt(2))},
+      {sign(0.25, 0x1p-4, 3), 3, 1},
+      {clip({-1, 2}, 0x1p-2, 6), 6, 2},
+      {clipped(sigmoid, {-2, 2}, 0x1p-3, 6), 5, 1 / (1 + std::exp(-2))},
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Function& function = cases[i].function;
+    const rlwe::Parameters parameters = deep(function.depth());
+    const FunctionSession session(parameters);
+    const FunctionPlan plan(parameters, function);
+    const Values x(test_slots, 1);
+    EXPECT_NEAR(session.run(plan, encrypt(session, x, cases[i].given)).meta.largest, cases[i].expected, 1e-6);
+    EXPECT_EQ(session.run(plan, encrypt(session, x, infinite)).meta.largest, infinite);
+  }
+}
+
+TEST(DeclaredBounds, BeyondAnIntervalAreRefusedBeforeTheFirstStep) {
+  const Function function = sigmoid({-2, 8}, 0x1p-6);
+  const rlwe::Parameters parameters = deep(function.depth());
+  const FunctionSession session(parameters);
+  const FunctionPlan plan(parameters, function);
+  const Values x(test_slots, 0.5);
+  const auto run = [&](double largest) {
+    return refusal([&] { static_cast<void>(session.run(plan, encrypt(session, x, largest))); });
+  };
+  EXPECT_EQ(run(8), "");
+  EXPECT_EQ(run(8 * (1 + 0x1p-30)), "");  // the rounding of bounds
+  EXPECT_NE(run(8.01).find("up to 8.01 are declared, and its interval is from -2 to 8"), std::string::npos);
+  EXPECT_NE(run(1e12).find("up to 1e+12"), std::string::npos);
+  EXPECT_NE(run(8.01).find("clip=True"), std::string::npos);
+}
+
+TEST(DeclaredBounds, EachInputHasItsOwn) {
+  const Function function = maximum(0x1p-3, 4);
+  const rlwe::Parameters parameters = deep(function.depth());
+  const FunctionSession session(parameters);
+  const FunctionPlan plan(parameters, function);
+  const Values x(test_slots, 0.5);
+  const auto largest_of = [&](double a, double b) {
+    const Ciphertext left = encrypt(session, x, a), right = encrypt(session, x, b);
+    return session.run(plan, std::vector{&left, &right}).front().meta.largest;
+  };
+  EXPECT_EQ(largest_of(1, 4), 4);
+  EXPECT_EQ(largest_of(1, infinite), infinite);
+  EXPECT_EQ(largest_of(infinite, 1), infinite);
+  EXPECT_EQ(largest_of(infinite, infinite), infinite);
+  EXPECT_THROW(static_cast<void>(largest_of(1, 5)), RangeError);
+  EXPECT_THROW(static_cast<void>(largest_of(5, 1)), RangeError);
+  EXPECT_THROW(static_cast<void>(largest_of(infinite, 5)), RangeError);
+}
+
+TEST(DeclaredBounds, InputsOfOtherSlotsSpread) {
+  const Function function = compare(0.5, 0x1p-3);
+  const rlwe::Parameters parameters = deep(function.depth());
+  const FunctionSession session(parameters);
+  const FunctionPlan plan(parameters, function);
+  const Values one{0.1}, eight{-1, 1, -0.8, 0.9, -0.6, 0.7, 1, -1};
+  const Ciphertext single = session.client.encrypt(one), several = session.client.encrypt(eight);
+  for (const bool is_first : {true, false}) {
+    const auto inputs = is_first ? std::vector{&single, &several} : std::vector{&several, &single};
+    const std::vector<Ciphertext> results = session.run(plan, inputs);
+    const Ciphertext& found = results.front();
+    ASSERT_EQ(found.meta.slots, 8U);
+    const Values values = session.client.decrypt(found);
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_NEAR(values[i].real(), (0.1 > eight[i].real()) == is_first ? 1 : 0, 0x1p-2) << i;
+    }
+  }
+}
+
+TEST(DeclaredBounds, PowersAreRightEverywhere) {
+  const rlwe::Parameters parameters = deep(2);
+  const FunctionSession session(parameters);
+  const FunctionPlan plan(parameters, Function(Polynomial({1, -3, 0, 0.5}, Basis::power)));
+  const Ciphertext x = encrypt(session, Values(test_slots, 4), 6);
+  const Ciphertext y = session.run(plan, x);
+  EXPECT_EQ(y.meta.largest, 1 + 3 * 6 + 0.5 * 216);
+  EXPECT_NEAR(session.client.decrypt(y).front().real(), 1 - 12 + 32, 0.01);
+  // One that stands for something else on its interval is not.
+  Function approximation(Polynomial({1, -3, 0, 0.5}, Basis::power));
+  approximation.set_error(0.01);
+  EXPECT_THROW(static_cast<void>(session.run(FunctionPlan(parameters, approximation), x)), RangeError);
+}
+
+TEST(DeclaredBounds, ChebyshevSumsAreAtMostTheirLargestValue) {
+  const rlwe::Parameters parameters = deep(4);
+  const FunctionSession session(parameters);
+  // T_2 - T_4 + T_6 / 2 is at most 2.5 by its coefficients.
+  const Polynomial polynomial({0, 0, 1, 0, -1, 0, 0.5}, Basis::chebyshev, {-3, 3});
+  double expected = 0;
+  for (int i = -30000; i <= 30000; ++i) {
+    const double t = std::acos(i / 30000.0);
+    expected = std::max(expected, std::abs(std::cos(2 * t) - std::cos(4 * t) + std::cos(6 * t) / 2));
+  }
+  const double found =
+      session.run(FunctionPlan(parameters, Function(polynomial)), encrypt(session, {1, 1}, 3)).meta.largest;
+  EXPECT_GE(found, expected);
+  EXPECT_LE(found, 1.02 * expected);
+}
+
+TEST(DeclaredBounds, StagesPassThemOn) {
+  const Function function = maximum(0x1p-8, 100);
+  for (const FunctionStage& stage : stages_of(function, 5, 5)) {
+    std::vector<double> largest;
+    for (const Interval& interval : stage.function.inputs()) {
+      largest.push_back(std::max(std::abs(interval.low), std::abs(interval.high)));
+    }
+    EXPECT_NO_THROW(stage.function.require_in_intervals(largest));
+    EXPECT_EQ(stage.function.largest().size(), stage.outputs.size());
+  }
+  const auto last = stages_of(function, 5, 5).back().function.largest();
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_NEAR(last.front(), 100, 0.5);
+}
+
+TEST(DeclaredBounds, CircuitsOfSlotsMultiplyThemByTheirSums) {
+  const rlwe::Parameters parameters = ckks::parameters_for(
+      {.depth = 2, .scale_bits = 40, .slots = 64, .largest = 4, .degree = 1024, .security = std::nullopt});
+  const auto run = [&](const SlotCircuit& plan) {
+    const ckks::Session client(parameters);
+    rlwe::EvaluationKeys keys = client.keys;
+    keys.merge(plan.generate_keys(client.secret));
+    const ckks::Evaluator evaluator(client.context, keys);
+    return PreparedSlotCircuit(client.context, plan)(evaluator, client.encrypt(Values(64, 4))).meta.largest;
+  };
+  EXPECT_EQ(run(SlotCircuit::inner_sum(parameters, 64, {.count = 8, .stride = 2}, false)), 32);
+  EXPECT_EQ(run(SlotCircuit::inner_sum(parameters, 64, {.count = 64, .stride = 1}, true)), 256);
+  EXPECT_EQ(run(SlotCircuit::mask(parameters, std::vector<bool>(64, true))), 4);
+  // A transform's matrix has entries of the declared bound.
+  Diagonals diagonals;
+  for (const std::size_t number : {0, 3, 7}) diagonals[number] = Values(64, 0.5);
+  const LinearTransform plan(parameters, diagonals, 64);
+  const ckks::Session client(parameters);
+  rlwe::EvaluationKeys keys = client.keys;
+  keys.merge(plan.generate_keys(client.secret));
+  const ckks::Evaluator evaluator(client.context, keys);
+  EXPECT_EQ(
+      PreparedLinearTransform(client.context, plan)(evaluator, client.encrypt(Values(64, 4))).meta.largest,
+      3 * 4 * 4);
+}
+
+// --- Bootstraps. ---
+
+class BootstrapBounds : public testing::Test {
+ protected:
+  BootstrapBounds()
+      : parameters(parameters_for_bootstrapping(bootstrap_preset("test-40"))),
+        plan(parameters, {.slots = 16}),
+        client(parameters, {.public_key = true, .relinearization = true}) {
+    rlwe::EvaluationKeys keys = client.keys;
+    keys.merge(plan.generate_keys(client.secret));
+    prepared = std::make_shared<const PreparedBootstrap>(client.context, plan);
+    evaluator = std::make_unique<ckks::Evaluator>(
+        client.context, keys, rlwe::Relinearization::eager,
+        ckks::Evaluator::Refresh{
+            .run = [this](const auto& own, const auto& x) { return (*prepared)(own, x); },
+            .level = plan.result_level()});
+  }
+  [[nodiscard]] Ciphertext encrypt(double size, std::size_t level, double largest) const {
+    return ckks::encrypt(client.encoder->encode(values(size), {}, level, {}, largest), client.secret);
+  }
+  static Values values(double size) {
+    Values x = ckks::random_values(16, 7, 0.7 * size);
+    x.front() = {size, 0};
+    return x;
+  }
+  [[nodiscard]] double difference(const Ciphertext& found, double size) const {
+    return ckks::largest_difference(client.decrypt(found), values(size));
+  }
+
+  rlwe::Parameters parameters;
+  Bootstrap plan;
+  ckks::Session client;
+  std::shared_ptr<const PreparedBootstrap> prepared;
+  std::unique_ptr<ckks::Evaluator> evaluator;
+};
+
+TEST_F(BootstrapBounds, ValuesAreAsRightAsTheirBoundIsLarge) {
+  const std::size_t low = plan.input_level();
+  for (const double bound : {0.5, 1.0, 1.5, 8.0, 1000.0, 191751.0}) {
+    for (const std::size_t above : {1, 2}) {
+      SCOPED_TRACE(std::to_string(bound) + " and " + std::to_string(above) + " levels above");
+      const Ciphertext found = (*prepared)(*evaluator, encrypt(bound, low + above, bound));
+      EXPECT_EQ(found.meta.largest, bound);
+      EXPECT_EQ(found.meta.level, plan.result_level());
+      EXPECT_LT(difference(found, bound), std::max(1.0, bound) * 0x1p-14);
+    }
+  }
+  // A bound far above the values costs precision, and is no error.
+  EXPECT_LT(difference((*prepared)(*evaluator, encrypt(1, low + 1, 1024)), 1), 1024 * 0x1p-14);
+}
+
+TEST_F(BootstrapBounds, NothingIsLeftToMakeThemSmallerAtTheLowestLevel) {
+  const std::size_t low = plan.input_level();
+  EXPECT_EQ((*prepared)(*evaluator, encrypt(1.5, low, 1.5)).meta.largest, 1.5);
+  const std::string text = refusal([&] { static_cast<void>((*prepared)(*evaluator, encrypt(1, low, 41))); });
+  EXPECT_NE(text.find("up to 41 are declared"), std::string::npos) << text;
+  EXPECT_NE(text.find("higher level"), std::string::npos);
+  EXPECT_NE(refusal([&] {
+              static_cast<void>((*prepared)(*evaluator, encrypt(1, low + 1, 0x1p60)));
+            }).find("bootstrap earlier"),
+            std::string::npos);
+  EXPECT_EQ((*prepared)(*evaluator, encrypt(1, low, infinite)).meta.largest, infinite);
+}
+
+TEST_F(BootstrapBounds, ProductsKeepALevelForThem) {
+  const std::size_t low = plan.input_level();
+  const auto is_refreshed = [&](std::size_t level, double largest, std::size_t levels, double magnitude = 1) {
+    return evaluator->refreshed(encrypt(1, level, largest), levels, magnitude).has_value();
+  };
+  EXPECT_TRUE(is_refreshed(low, infinite, 1));
+  EXPECT_FALSE(is_refreshed(low + 1, infinite, 1));
+  EXPECT_TRUE(is_refreshed(low + 1, 8, 1));
+  EXPECT_TRUE(is_refreshed(low + 1, 1, 1));
+  EXPECT_FALSE(is_refreshed(low + 2, 8, 1));
+  EXPECT_TRUE(is_refreshed(low + 2, 8, 2));
+  EXPECT_FALSE(is_refreshed(low, 1, 0));
+  // What a bootstrap gives back is not bootstrapped again.
+  EXPECT_FALSE(is_refreshed(plan.result_level(), 8, plan.result_level() - low));
+  // Undeclared values are taken to be as large as a function's interval.
+  const auto fresh = evaluator->refreshed(encrypt(16, low + 1, infinite), 2, 16);
+  ASSERT_TRUE(fresh.has_value());
+  EXPECT_EQ(fresh->meta.largest, infinite);
+  EXPECT_LT(difference(*fresh, 16), 16 * 0x1p-14);
+}
+
+TEST_F(BootstrapBounds, AProductOfManyStepsGrowsWithIt) {
+  Ciphertext x = encrypt(1, plan.result_level(), 1);
+  double expected = 1;
+  for (int step = 0; step < 30; ++step) {
+    if (auto fresh = evaluator->refreshed(x)) x = std::move(*fresh);
+    evaluator->multiply_scalar_inplace(x, {.value = 1.5});
+    expected *= 1.5;
+  }
+  EXPECT_DOUBLE_EQ(x.meta.largest, expected);
+  Values wanted = values(1);
+  for (Complex& value : wanted) value *= expected;
+  EXPECT_LT(ckks::largest_difference(client.decrypt(x), wanted), expected * 0x1p-10);
+}
+
+}  // namespace
+}  // namespace hemera::circuits
