@@ -1,4 +1,4 @@
-"""What a second call sees of the first: inputs that a circuit changes in place, and operands of other levels."""
+"""What a second call sees of the first: inputs that a circuit changes in place, operands of other levels."""
 
 from __future__ import annotations
 
