@@ -176,8 +176,8 @@ TEST_F(SecondOperandTest, KeysOfGadgetsThatDifferInAFieldAreTwo) {
   ASSERT_EQ(first->gadget->primes(), base);
   for (const auto& [name, gadget] : gadgets) {
     SCOPED_TRACE(name);
-    const auto second = std::make_shared<const SwitchingKey>(
-        generate_relinearization_key(secret_, context_->gadget(gadget)));
+    const auto second =
+        std::make_shared<const SwitchingKey>(generate_relinearization_key(secret_, context_->gadget(gadget)));
     EvaluationKeys keys{.context = context_, .public_key = nullptr, .switching = {}};
     keys.add(role, first);
     EXPECT_EQ(keys.find(role, gadget), nullptr);
@@ -220,8 +220,8 @@ TEST_F(SecondOperandTest, KeysOfAnotherContextAreRefused) {
   const SecretKey foreign = generate_secret_key(other);
   EvaluationKeys keys = generate_keys(secret_, {});
   EXPECT_THROW(keys.merge(generate_keys(foreign, {})), MismatchError);
-  EXPECT_THROW(keys.add(KeyRole::relinearization(), std::make_shared<const SwitchingKey>(
-                                                        generate_relinearization_key(foreign, 1))),
+  EXPECT_THROW(keys.add(KeyRole::relinearization(),
+                        std::make_shared<const SwitchingKey>(generate_relinearization_key(foreign, 1))),
                MismatchError);
   EXPECT_THROW(static_cast<void>(generate_switching_key(secret_, foreign, 1)), MismatchError);
   EXPECT_THROW(static_cast<void>(generate_switching_key(secret_, secret_, other->gadget(1))), MismatchError);
@@ -271,7 +271,8 @@ TEST_F(SecondOperandTest, TheFingerprintTellsWhatObjectsDependOn) {
   const Parameters bfv = changed(bgv, [](ParametersLiteral& p) { p.scheme = Scheme::bfv; });
   const std::vector<Entry> table = {
       {"scheme", true, to_bgv},
-      {"degree", true, [](ParametersLiteral& p) {
+      {"degree", true,
+       [](ParametersLiteral& p) {
          p = parameters_with({.name = "", .digits = 2, .special_primes = 2}).literal();
          p.degree /= 1;
          const auto primes = arith::primes_below(std::uint64_t{1} << 45, 4096, 4);
@@ -282,19 +283,23 @@ TEST_F(SecondOperandTest, TheFingerprintTellsWhatObjectsDependOn) {
          p.roots.clear();
        }},
       {"levels", true, [](ParametersLiteral& p) { p.levels.erase(p.levels.begin()); }},
-      {"purposes", false, [](ParametersLiteral& p) {
+      {"purposes", false,
+       [](ParametersLiteral& p) {
          p.purposes.assign(p.levels.size(), LevelPurpose::user);
          p.purposes.back() = LevelPurpose::eval_mod;
        }},
-      {"special_primes", true, [](ParametersLiteral& p) { std::swap(p.special_primes[0], p.special_primes[1]); }},
+      {"special_primes", true,
+       [](ParametersLiteral& p) { std::swap(p.special_primes[0], p.special_primes[1]); }},
       {"digits", true, [](ParametersLiteral& p) { std::swap(p.digits[0], p.digits[1]); }},
-      {"window_bits", true, [](ParametersLiteral& p) {
+      {"window_bits", true,
+       [](ParametersLiteral& p) {
          p.digits.clear();
          for (const std::uint64_t prime : p.levels.back()) p.digits.push_back({prime});
          p.window_bits = 20;
        }},
       {"key_primes", true, [&](ParametersLiteral& p) { p.key_primes = {other_prime(52)}; }},
-      {"roots", true, [](ParametersLiteral& p) {
+      {"roots", true,
+       [](ParametersLiteral& p) {
          // Another primitive root: the cube of the first.
          auto& [modulus, root] = *p.roots.begin();
          root = arith::Modulus(modulus).power(root, 3);
@@ -307,8 +312,7 @@ TEST_F(SecondOperandTest, TheFingerprintTellsWhatObjectsDependOn) {
       {"secret", true, [](ParametersLiteral& p) { p.secret.weight = 64; }},
       {"sigma", true, [](ParametersLiteral& p) { p.sigma = 3.2; }},
       {"bfv_multiplication", false, {}},
-      {"rescaling", false,
-       [](ParametersLiteral& p) { p.rescaling = RescalingPolicy::manual(Scheme::ckks); }},
+      {"rescaling", false, [](ParametersLiteral& p) { p.rescaling = RescalingPolicy::manual(Scheme::ckks); }},
       {"security", false, {}},
   };
   EXPECT_EQ(table.size(), tests::member_count<ParametersLiteral>());
