@@ -1,0 +1,509 @@
+// Operations on two operands that differ in something: all pairs of operands that have each field of Metadata
+// other than the first one has, in all three schemes. The result is right by numbers computed here, or a
+// MismatchError says that they do not fit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <random>
+#include <set>
+
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/bfv.hpp"
+#include "hemera/schemes/bgv.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "member_count.hpp"
+#include "rlwe/metadata_fields.hpp"
+#include "test_device.hpp"
+
+namespace hemera {
+namespace {
+
+using rlwe::Ciphertext;
+using rlwe::Metadata;
+using rlwe::Plaintext;
+using rlwe::Scheme;
+
+constexpr std::size_t degree = 1024;
+constexpr double t = 65537;
+
+// One object of a batch: as many numbers as a plaintext has, which repeat (CKKS) or end with zeros. Integers
+// modulo t are exact as doubles.
+using Row = std::vector<std::complex<double>>;
+using Rows = std::vector<Row>;
+
+struct Operand {
+  std::string field;  // in which it differs from the first
+  Ciphertext x;
+  Rows rows;
+};
+struct PlainOperand {
+  std::string field;
+  Plaintext x;
+  Rows rows;
+};
+
+class SecondOperand : public testing::TestWithParam<Scheme> {
+ protected:
+  bool is_ckks_ = GetParam() == Scheme::ckks;
+  std::size_t count_ = is_ckks_ ? degree / 2 : degree;
+  std::shared_ptr<const rlwe::Context> context_ = tests::make_context(parameters());
+  rlwe::SecretKey secret_ = rlwe::generate_secret_key(context_);
+  rlwe::EvaluationKeys keys_ = rlwe::generate_keys(secret_, {.rotations = sums(), .conjugation = true});
+  std::unique_ptr<rlwe::Evaluator> evaluator_ = any_scheme::make_evaluator(context_, keys_);
+  std::unique_ptr<rlwe::Evaluator> lazy_ =
+      any_scheme::make_evaluator(context_, keys_, rlwe::Relinearization::lazy);
+  std::mt19937_64 random_{7};
+
+  static rlwe::Parameters parameters() {
+    if (GetParam() == Scheme::ckks) {
+      return ckks::parameters_for({.depth = 5, .slots = 512, .degree = degree, .security = std::nullopt});
+    }
+    const integer::CircuitRequest request{
+        .depth = 5, .plain_modulus = 65537, .slots = degree, .degree = degree, .security = std::nullopt};
+    return GetParam() == Scheme::bfv ? bfv::parameters_for(request) : bgv::parameters_for(request);
+  }
+  [[nodiscard]] std::vector<std::int64_t> sums() const {
+    return rlwe::rotations_for_sum(context_->parameters(), count_);
+  }
+
+  // --- In the clear ---
+
+  [[nodiscard]] double reduced(double x) const {
+    const double rest = std::fmod(x, t);
+    return rest < 0 ? rest + t : rest;
+  }
+  [[nodiscard]] Row mapped(
+      const Row& a, const Row& b,
+      const std::function<std::complex<double>(std::complex<double>, std::complex<double>)>& f) const {
+    Row result(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      result[i] = f(a[i], b[i]);
+      if (!is_ckks_) result[i] = reduced(result[i].real());
+    }
+    return result;
+  }
+  [[nodiscard]] Row sum(const Row& a, const Row& b) const { return mapped(a, b, std::plus<>()); }
+  [[nodiscard]] Row difference(const Row& a, const Row& b) const { return mapped(a, b, std::minus<>()); }
+  [[nodiscard]] Row product(const Row& a, const Row& b, rlwe::Encoding encoding) const {
+    if (encoding == rlwe::Encoding::slots) return mapped(a, b, std::multiplies<>());
+    Row result(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (a[i] == 0.0) continue;
+      for (std::size_t j = 0; j < count_; ++j) {
+        const double term = reduced(a[i].real() * b[j].real());
+        auto& to = result[(i + j) % count_];
+        to = reduced(to.real() + (i + j < count_ ? term : -term));
+      }
+    }
+    return result;
+  }
+  [[nodiscard]] Row turned(const Row& a, std::size_t steps) const {
+    Row result(count_);
+    const std::size_t row = degree / 2;
+    for (std::size_t i = 0; i < count_; ++i) result[i] = a[i / row * row + (i % row + steps) % row];
+    return result;
+  }
+  [[nodiscard]] Row conjugate(const Row& a) const {
+    Row result(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      result[i] = is_ckks_ ? std::conj(a[i]) : a[(i + degree / 2) % degree];
+    }
+    return result;
+  }
+  [[nodiscard]] Row total(const Row& a, std::size_t slots) const {
+    std::complex<double> sum = 0;
+    for (std::size_t i = 0; i < (is_ckks_ ? slots : count_); ++i) sum += a[i];
+    return Row(count_, is_ckks_ ? sum : reduced(sum.real()));
+  }
+  // Each row of a with that of b, of which one may be single.
+  static Rows each(const Rows& a, const Rows& b, const std::function<Row(const Row&, const Row&)>& f) {
+    Rows result;
+    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+      result.push_back(f(a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]));
+    }
+    return result;
+  }
+  static Rows each(const Rows& a, const std::function<Row(const Row&)>& f) {
+    Rows result;
+    for (const Row& row : a) result.push_back(f(row));
+    return result;
+  }
+
+  // --- Operands ---
+
+  Rows values(std::size_t batch, std::size_t slots) {
+    Rows rows(batch, Row(count_));
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (Row& row : rows) {
+      for (std::size_t i = 0; i < slots; ++i) {
+        row[i] = is_ckks_ ? std::complex<double>(uniform(random_), uniform(random_))
+                          : std::complex<double>(static_cast<double>(random_() % 65537));
+      }
+      for (std::size_t i = slots; is_ckks_ && i < count_; ++i) row[i] = row[i % slots];
+    }
+    return rows;
+  }
+  struct Encoded {
+    rlwe::BatchShape batch = {};
+    std::size_t slots = 8;
+    rlwe::Encoding encoding = rlwe::Encoding::slots;
+    std::optional<std::size_t> level = {};
+    double scale_factor = 1;
+    std::optional<double> largest = 2;
+  };
+  Plaintext encode(const Rows& rows, const Encoded& how) const {
+    if (is_ckks_) {
+      std::vector<std::complex<double>> flat;
+      for (const Row& row : rows)
+        flat.insert(flat.end(), row.begin(), row.begin() + static_cast<long>(how.slots));
+      const std::size_t level = how.level.value_or(context_->top_level());
+      return ckks::Encoder(context_).encode(flat, how.batch, level,
+                                            context_->scales().level_scale(level) * how.scale_factor,
+                                            how.largest ? *how.largest : HUGE_VAL);
+    }
+    std::vector<std::int64_t> flat;
+    for (const Row& row : rows) {
+      for (std::size_t i = 0; i < how.slots; ++i) flat.push_back(static_cast<std::int64_t>(row[i].real()));
+    }
+    return integer::Encoder(context_).encode(flat, how.batch, how.encoding, how.level);
+  }
+  Operand operand(const std::string& field, const Encoded& how) {
+    Rows rows = values(rlwe::batch_count(how.batch), how.slots);
+    Ciphertext x = any_scheme::encrypt(encode(rows, how), keys_);
+    return {field, std::move(x), std::move(rows)};
+  }
+  // The first one, and one or more for each field.
+  std::vector<Operand> operands() {
+    std::vector<Operand> all;
+    all.push_back(operand("", {}));
+    all.push_back(operand("batch", {.batch = {3}}));
+    all.push_back(operand("batch", {.batch = {1, 2}}));
+    all.push_back(operand("batch", {.batch = {1}}));
+    for (const std::size_t level : {context_->top_level() - 1, std::size_t{2}}) {
+      all.push_back(operand("level", {}));
+      evaluator_->lower_to_level_inplace(all.back().x, level);
+    }
+    all.push_back(operand("slots", {.slots = 32}));
+    all.push_back(operand("slots", {.slots = count_}));
+    const auto square = [&](const Operand& a) {
+      return each(a.rows, [&](const Row& row) { return product(row, row, rlwe::Encoding::slots); });
+    };
+    Operand waiting = operand(is_ckks_ ? "noise_scale_degree" : "noise_log2", {});
+    waiting = {waiting.field, evaluator_->square(waiting.x), square(waiting)};
+    all.push_back(std::move(waiting));
+    Operand longer = operand("size", {.batch = {3}});
+    longer = {longer.field, lazy_->square(longer.x), square(longer)};
+    EXPECT_EQ(longer.x.size(), 3U);
+    all.push_back(std::move(longer));
+    Operand switched = operand("correction", {});
+    switched.x = evaluator_->rescale(evaluator_->square(switched.x));
+    switched.rows = square(switched);
+    all.push_back(std::move(switched));
+    if (is_ckks_) {
+      all.push_back(operand("scale", {.scale_factor = 1.25}));
+      all.push_back(operand("largest", {.largest = std::nullopt}));
+      all.push_back(operand("largest", {.largest = 0x1p10}));
+    } else {
+      all.push_back(operand("encoding", {.encoding = rlwe::Encoding::coefficients}));
+    }
+    return all;
+  }
+  std::vector<PlainOperand> plaintexts() {
+    std::vector<PlainOperand> all;
+    const auto add = [&](const std::string& field, const Encoded& how) {
+      Rows rows = values(rlwe::batch_count(how.batch), how.slots);
+      all.push_back({field, encode(rows, how), std::move(rows)});
+    };
+    add("", {});
+    add("batch", {.batch = {3}});
+    add("batch", {.batch = {1, 2}});
+    add("level", {.level = context_->top_level() - 1});
+    add("level", {.level = std::size_t{1}});
+    add("slots", {.slots = count_});
+    if (is_ckks_) {
+      add("scale", {.scale_factor = 1.25});
+      add("largest", {.largest = std::nullopt});
+    } else {
+      add("encoding", {.encoding = rlwe::Encoding::coefficients});
+    }
+    return all;
+  }
+
+  // --- What is expected ---
+
+  static bool fit(const Metadata& a, const Metadata& b) {
+    const std::size_t x = rlwe::batch_count(a.batch), y = rlwe::batch_count(b.batch);
+    return a.encoding == b.encoding && (a.batch == b.batch || x == 1 || y == 1);
+  }
+  // The shape of the operand that is no single object; of two such, the one of more axes.
+  static rlwe::BatchShape shape_of(const Metadata& a, const Metadata& b) {
+    const std::size_t x = rlwe::batch_count(a.batch), y = rlwe::batch_count(b.batch);
+    if (x != y) return x > y ? a.batch : b.batch;
+    return a.batch.size() >= b.batch.size() ? a.batch : b.batch;
+  }
+  [[nodiscard]] std::size_t slots_of_product(const Metadata& a, const Metadata& b) const {
+    if (a.encoding == rlwe::Encoding::slots) return std::max(a.slots, b.slots);
+    return std::min(degree, a.slots + b.slots - 1);
+  }
+  void expect(const Ciphertext& found, const Rows& expected, const rlwe::BatchShape& batch, std::size_t slots,
+              double largest) const {
+    EXPECT_EQ(found.meta.batch, batch);
+    ASSERT_EQ(found.meta.slots, slots);
+    EXPECT_EQ(found.poly.shape().batch, expected.size());
+    EXPECT_EQ(found.poly.base(), context_->base(found.meta.level));
+    if (is_ckks_) EXPECT_DOUBLE_EQ(found.meta.largest, largest);
+    const Plaintext plain = any_scheme::decrypt(found, secret_);
+    Row values;
+    if (is_ckks_) {
+      values = ckks::Encoder(context_).decode(plain);
+    } else {
+      for (const std::int64_t value : integer::Encoder(context_).decode(plain, false)) {
+        values.emplace_back(static_cast<double>(value));
+      }
+      EXPECT_GT(any_scheme::guaranteed_noise_budget(found), 0);
+    }
+    ASSERT_EQ(values.size(), expected.size() * slots);
+    double worst = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      worst = std::max(worst, std::abs(values[i] - expected[i / slots][i % slots]));
+    }
+    EXPECT_LE(worst, is_ckks_ ? 0x1p-15 : 0) << "values are wrong";
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, SecondOperand, testing::Values(Scheme::bfv, Scheme::bgv, Scheme::ckks),
+                         [](const auto& tested) { return rlwe::name(tested.param); });
+
+// Of each scheme, which fields its operands above differ in: none is forgotten.
+TEST_P(SecondOperand, EveryFieldIsTried) {
+  const std::vector<Operand> all = operands();
+  const Metadata& first = all.front().x.meta;
+  std::set<std::string> differing;
+  for (const Operand& other : all) {
+    const Metadata& meta = other.x.meta;
+    if (meta.batch != first.batch) differing.insert("batch");
+    if (meta.level != first.level) differing.insert("level");
+    if (meta.scale != first.scale) differing.insert("scale");
+    if (meta.noise_scale_degree != first.noise_scale_degree) differing.insert("noise_scale_degree");
+    if (meta.correction != first.correction) differing.insert("correction");
+    if (meta.slots != first.slots) differing.insert("slots");
+    if (meta.encoding != first.encoding) differing.insert("encoding");
+    if (meta.noise_log2 != first.noise_log2) differing.insert("noise_log2");
+    if (meta.largest != first.largest) differing.insert("largest");
+  }
+  // What the scheme has, and has no use for.
+  std::set<std::string> unused = {"encoding", "noise_log2", "correction"};
+  if (GetParam() == Scheme::bfv) unused = {"scale", "noise_scale_degree", "correction", "largest"};
+  if (GetParam() == Scheme::bgv) unused = {"scale", "noise_scale_degree", "largest"};
+  for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {
+    EXPECT_EQ(differing.contains(field.name), !unused.contains(field.name))
+        << field.name << ": an operand that differs in it is missing in operands(), or may be";
+  }
+  EXPECT_EQ(differing.size() + unused.size(), tests::member_count<Metadata>());
+}
+
+TEST_P(SecondOperand, OfSums) {
+  const std::vector<Operand> all = operands();
+  for (const Operand& a : all) {
+    for (const Operand& b : all) {
+      SCOPED_TRACE("(" + a.field + ") and (" + b.field + ")");
+      const Metadata &x = a.x.meta, &y = b.x.meta;
+      Ciphertext in_place = a.x.clone();
+      const std::vector<const Ciphertext*> terms = {&a.x, &b.x, &a.x};
+      if (!fit(x, y)) {
+        EXPECT_THROW(static_cast<void>(evaluator_->add(a.x, b.x)), MismatchError);
+        EXPECT_THROW(static_cast<void>(evaluator_->subtract(a.x, b.x)), MismatchError);
+        EXPECT_THROW(evaluator_->add_inplace(in_place, b.x), MismatchError);
+        EXPECT_THROW(evaluator_->subtract_inplace(in_place, b.x), MismatchError);
+        EXPECT_THROW(static_cast<void>(evaluator_->add_many(terms)), MismatchError);
+        continue;
+      }
+      const rlwe::BatchShape batch = shape_of(x, y);
+      const std::size_t slots = std::max(x.slots, y.slots);
+      const double largest = x.largest + y.largest;
+      const Rows sums = each(a.rows, b.rows, [&](const Row& u, const Row& v) { return sum(u, v); });
+      const Rows rest = each(a.rows, b.rows, [&](const Row& u, const Row& v) { return difference(u, v); });
+      expect(evaluator_->add(a.x, b.x), sums, batch, slots, largest);
+      expect(evaluator_->subtract(a.x, b.x), rest, batch, slots, largest);
+      evaluator_->add_inplace(in_place, b.x);
+      expect(in_place, sums, batch, slots, largest);
+      in_place = a.x.clone();
+      evaluator_->subtract_inplace(in_place, b.x);
+      expect(in_place, rest, batch, slots, largest);
+      expect(evaluator_->add_many(terms),
+             each(sums, a.rows, [&](const Row& u, const Row& v) { return sum(u, v); }), batch, slots,
+             largest + x.largest);
+    }
+  }
+}
+
+TEST_P(SecondOperand, OfProducts) {
+  const std::vector<Operand> all = operands();
+  for (const Operand& a : all) {
+    for (const Operand& b : all) {
+      SCOPED_TRACE("(" + a.field + ") and (" + b.field + ")");
+      const Metadata &x = a.x.meta, &y = b.x.meta;
+      // Operands of the other order, so that products to be summed differ.
+      const std::vector<const Ciphertext*> left = {&a.x, &all.front().x}, right = {&b.x, &all.front().x};
+      if (!fit(x, y)) {
+        EXPECT_THROW(static_cast<void>(evaluator_->multiply(a.x, b.x)), MismatchError);
+        EXPECT_THROW(static_cast<void>(lazy_->multiply(a.x, b.x)), MismatchError);
+        EXPECT_THROW(static_cast<void>(evaluator_->dot(left, right)), MismatchError);
+        continue;
+      }
+      const Rows rows =
+          each(a.rows, b.rows, [&](const Row& u, const Row& v) { return product(u, v, x.encoding); });
+      const rlwe::BatchShape batch = shape_of(x, y);
+      const std::size_t slots = slots_of_product(x, y);
+      const double largest = x.largest * y.largest;
+      expect(evaluator_->multiply(a.x, b.x), rows, batch, slots, largest);
+      Ciphertext late = lazy_->multiply(a.x, b.x);
+      EXPECT_EQ(late.size(), 3U);
+      expect(late, rows, batch, slots, largest);
+      if (x.encoding != rlwe::Encoding::slots) {
+        EXPECT_THROW(static_cast<void>(evaluator_->dot(left, right)), MismatchError);
+        continue;
+      }
+      const Row& first = all.front().rows.front();
+      const double own = all.front().x.meta.largest;
+      expect(evaluator_->dot(left, right),
+             each(rows, [&](const Row& u) { return sum(u, product(first, first, x.encoding)); }), batch,
+             std::max(slots, all.front().x.meta.slots), largest + own * own);
+    }
+  }
+}
+
+TEST_P(SecondOperand, OfPlaintexts) {
+  const std::vector<Operand> all = operands();
+  const std::vector<PlainOperand> plain = plaintexts();
+  for (const Operand& a : all) {
+    for (const PlainOperand& b : plain) {
+      SCOPED_TRACE("(" + a.field + ") and the plaintext (" + b.field + ")");
+      const Metadata &x = a.x.meta, &y = b.x.meta;
+      Ciphertext in_place = a.x.clone();
+      const std::vector<const Ciphertext*> left = {&a.x, &a.x};
+      const std::vector<const Plaintext*> right = {&b.x, &b.x};
+      if (!fit(x, y)) {
+        EXPECT_THROW(static_cast<void>(evaluator_->multiply_plain(a.x, b.x)), MismatchError);
+        EXPECT_THROW(static_cast<void>(evaluator_->dot(left, right)), MismatchError);
+        EXPECT_THROW(evaluator_->add_plain_inplace(in_place, b.x), Error);
+        EXPECT_THROW(evaluator_->subtract_plain_inplace(in_place, b.x), Error);
+        continue;
+      }
+      const rlwe::BatchShape batch = shape_of(x, y);
+      const Rows rows =
+          each(a.rows, b.rows, [&](const Row& u, const Row& v) { return product(u, v, x.encoding); });
+      expect(evaluator_->multiply_plain(a.x, b.x), rows, batch, slots_of_product(x, y),
+             x.largest * y.largest);
+      expect(evaluator_->dot(left, right), each(rows, [&](const Row& u) { return sum(u, u); }), batch,
+             slots_of_product(x, y), 2 * x.largest * y.largest);
+      // Scales must be those of the sum: a ScaleError says so, and leaves the operand.
+      const std::size_t slots = std::max(x.slots, y.slots);
+      try {
+        evaluator_->add_plain_inplace(in_place, b.x);
+        expect(in_place, each(a.rows, b.rows, [&](const Row& u, const Row& v) { return sum(u, v); }), batch,
+               slots, x.largest + y.largest);
+        in_place = a.x.clone();
+        evaluator_->subtract_plain_inplace(in_place, b.x);
+        expect(in_place, each(a.rows, b.rows, [&](const Row& u, const Row& v) { return difference(u, v); }),
+               batch, slots, x.largest + y.largest);
+      } catch (const ScaleError&) {
+        EXPECT_TRUE(is_ckks_ && std::abs(x.scale / y.scale - 1) > 0x1p-30) << "scales are equal";
+        expect(in_place, a.rows, x.batch, x.slots, x.largest);
+      }
+    }
+  }
+}
+
+TEST_P(SecondOperand, OfNumbers) {
+  for (const Operand& a : operands()) {
+    SCOPED_TRACE("(" + a.field + ")");
+    const Metadata& x = a.x.meta;
+    std::vector<rlwe::Scalar> numbers = {{.value = 0.0, .integer = 0},
+                                         {.value = 1.0, .integer = 1},
+                                         {.value = -3.0, .integer = -3},
+                                         {.value = 7.0, .integer = 70000}};
+    if (is_ckks_) {
+      for (const std::complex<double> value : {std::complex(0.375), std::complex(-1.5, 0.25)}) {
+        numbers.push_back({.value = value});
+      }
+    }
+    for (const rlwe::Scalar& number : numbers) {
+      SCOPED_TRACE(number.value.real());
+      const std::complex<double> value =
+          is_ckks_ ? number.value : std::complex<double>(reduced(static_cast<double>(number.integer)));
+      // One number: in every slot, or in the polynomial's constant coefficient.
+      Row constant(count_, value);
+      if (x.encoding == rlwe::Encoding::coefficients) {
+        constant.assign(count_, 0);
+        constant.front() = value;
+      }
+      const double size = std::abs(number.value);
+      Ciphertext y = a.x.clone();
+      evaluator_->add_scalar_inplace(y, number);
+      expect(y, each(a.rows, [&](const Row& row) { return sum(row, constant); }), x.batch, x.slots,
+             x.largest + size);
+      y = a.x.clone();
+      evaluator_->multiply_scalar_inplace(y, number);
+      expect(y, each(a.rows, [&](const Row& row) { return product(row, constant, x.encoding); }), x.batch,
+             x.slots, size == 0 ? 0 : x.largest * size);
+    }
+  }
+}
+
+TEST_P(SecondOperand, OfOperationsOnOne) {
+  for (const Operand& a : operands()) {
+    SCOPED_TRACE("(" + a.field + ")");
+    const Metadata& x = a.x.meta;
+    const auto same = [&](const Ciphertext& y) { expect(y, a.rows, x.batch, x.slots, x.largest); };
+    const auto negated = each(a.rows, [&](const Row& row) { return difference(Row(count_), row); });
+    expect(evaluator_->negate(a.x), negated, x.batch, x.slots, x.largest);
+    Ciphertext y = a.x.clone();
+    evaluator_->negate_inplace(y);
+    expect(y, negated, x.batch, x.slots, x.largest);
+    y = a.x.clone();
+    evaluator_->relinearize_inplace(y);
+    EXPECT_EQ(y.size(), 2U);
+    same(y);
+    // Of a fresh encryption of CKKS it would leave no scale.
+    if (!is_ckks_ || x.noise_scale_degree > 1) same(evaluator_->rescale(a.x));
+    same(evaluator_->lower_to_level(a.x, 1));
+    y = a.x.clone();
+    evaluator_->drop_to_level_inplace(y, x.level - 1);
+    same(y);
+    same(evaluator_->shrink(a.x));
+    const auto renewed = rlwe::generate_switching_key(secret_, secret_, x.level);
+    same(evaluator_->reencrypt(a.x, renewed));
+    const auto power =
+        each(a.rows, [&](const Row& row) { return product(product(row, row, x.encoding), row, x.encoding); });
+    const std::size_t longer = x.encoding == rlwe::Encoding::slots ? x.slots : 3 * (x.slots - 1) + 1;
+    expect(evaluator_->power(a.x, 3), power, x.batch, longer, std::pow(x.largest, 3));
+    const std::vector<const Ciphertext*> thrice = {&a.x, &a.x, &a.x};
+    expect(evaluator_->multiply_many(thrice), power, x.batch, longer, std::pow(x.largest, 3));
+    if (x.encoding != rlwe::Encoding::slots) {
+      EXPECT_THROW(static_cast<void>(evaluator_->rotate(a.x, 1)), MismatchError);
+      EXPECT_THROW(static_cast<void>(evaluator_->conjugate(a.x)), MismatchError);
+      EXPECT_THROW(static_cast<void>(evaluator_->sum_slots(a.x)), MismatchError);
+      continue;
+    }
+    const std::vector<std::int64_t> steps = {0, 1, 2};
+    const std::vector<Ciphertext> hoisted = evaluator_->rotate_hoisted(a.x, steps);
+    for (const std::size_t step : {0U, 1U, 2U}) {
+      const auto expected = each(a.rows, [&](const Row& row) { return turned(row, step); });
+      expect(hoisted[step], expected, x.batch, x.slots, x.largest);
+      expect(evaluator_->rotate(a.x, static_cast<std::int64_t>(step)), expected, x.batch, x.slots, x.largest);
+    }
+    expect(evaluator_->conjugate(a.x), each(a.rows, [&](const Row& row) { return conjugate(row); }), x.batch,
+           x.slots, x.largest);
+    const double terms = static_cast<double>(x.slots);
+    expect(evaluator_->sum_slots(a.x), each(a.rows, [&](const Row& row) { return total(row, x.slots); }),
+           x.batch, x.slots, x.largest * terms);
+  }
+}
+
+}  // namespace
+}  // namespace hemera
