@@ -22,7 +22,10 @@ from hemera.errors import FileError, FormatError, ParameterError
 from hemera.serving import LinearModel, Package, export_linear, export_trees
 from hemera.serving.estimators import Results, is_exactly, steps_of
 
-_KINDS = ("Classifier", "Regressor")
+_BOOSTED = tuple(
+    f"{way}GradientBoosting{kind}" for way in ("", "Hist") for kind in ("Classifier", "Regressor")
+)
+"""Of sklearn.ensemble: what `read_model` takes, or says why not."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +104,7 @@ def _has_trees(model: object) -> bool:
     last = steps_of(model)[-1:]
     return bool(last) and (
         library_of(last[0]) in ("xgboost", "lightgbm")
-        or any(is_exactly(last[0], "sklearn.ensemble", f"GradientBoosting{kind}") for kind in _KINDS)
+        or any(is_exactly(last[0], "sklearn.ensemble", name) for name in _BOOSTED)
     )
 
 

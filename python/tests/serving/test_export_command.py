@@ -12,7 +12,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -134,6 +138,7 @@ def test_labels_travel_by_files(tmp_path: Path, capsys: Any) -> None:
         ("list.json", "no model of xgboost or LightGBM"),
         ("dict.joblib", "dict: no linear model that is packaged"),
         ("forest.joblib", "RandomForestClassifier: no linear model that is packaged"),
+        ("histogram.joblib", "HistGradientBoostingClassifier is not"),
         ("pca.joblib", "PCA is no step that is packaged"),
     ],
 )
@@ -145,6 +150,7 @@ def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "list.json").write_text("[]")
     joblib.dump({"coef_": 1}, tmp_path / "dict.joblib")
     joblib.dump(RandomForestClassifier(), tmp_path / "forest.joblib")
+    joblib.dump(HistGradientBoostingClassifier(), tmp_path / "histogram.joblib")
     joblib.dump(make_pipeline(PCA(), RidgeClassifier()).fit(np.eye(4), [1, 1, 0, 0]), tmp_path / "pca.joblib")
     target = tmp_path / "out"
     assert main(["export", str(tmp_path / model), str(target)]) == 1
