@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from hemera.applications.trees.ensemble import Ensemble
-from hemera.applications.trees.read_histogram import from_histogram
 from hemera.applications.trees.read_lightgbm import from_lightgbm
 from hemera.applications.trees.read_sklearn import from_sklearn
 from hemera.applications.trees.read_xgboost import from_xgboost
@@ -21,8 +20,7 @@ def read_model(model: object) -> Ensemble:
     Args:
         model: a model of xgboost (`Booster`, `XGBClassifier`, `XGBRegressor`), LightGBM (`Booster`,
             `LGBMClassifier`, `LGBMRegressor`) or scikit-learn (`GradientBoostingClassifier`,
-            `GradientBoostingRegressor`, `HistGradientBoostingClassifier`, `HistGradientBoostingRegressor`);
-            or the path of a JSON file: `save_model` of xgboost, or
+            `GradientBoostingRegressor`); or the path of a JSON file: `save_model` of xgboost, or
             `json.dump(booster.dump_model(), file)` of LightGBM.
 
     Raises:
@@ -39,8 +37,6 @@ def read_model(model: object) -> Ensemble:
     if library == "lightgbm":
         booster: Any = getattr(model, "booster_", model)
         return from_lightgbm(booster.dump_model())
-    if library == "sklearn" and type(model).__name__.startswith("HistGradientBoosting"):
-        return from_histogram(model)
     if library == "sklearn":
         return from_sklearn(model)
     raise TypeError(
