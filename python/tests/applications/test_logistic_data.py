@@ -294,17 +294,26 @@ def test_bounds_are_checked_in_the_clear(loans: logistic.Table) -> None:
         part,
         1,
     )
-    largest = max(
-        float(np.abs(by_hand(dataclasses.replace(settings, iterations=n), batches, 0)).max())
-        for n in range(1, 9)
-    )
-    # Of Nesterov's two, v runs ahead.
-    require_bounds(dataclasses.replace(settings, weight_bound=2 * largest), batches)
+    steps = [by_hand(dataclasses.replace(settings, iterations=n), batches, 0) for n in range(1, 9)]
+    own = max(float(np.abs(w).max()) for w in steps)
+    # Of Nesterov's two, v runs ahead, and the state holds it too.
+    before = [np.zeros_like(steps[0]), *steps[:-1]]
+    ahead = [
+        w + settings.momentum_at(t) * (w - old) for t, (w, old) in enumerate(zip(steps, before, strict=True))
+    ]
+    largest = max(float(np.abs(v).max()) for v in ahead)
+    assert largest > 1.01 * own
+    require_bounds(dataclasses.replace(settings, weight_bound=1.001 * largest), batches)
+    tight = dataclasses.replace(settings, weight_bound=(largest + own) / 2)
     with pytest.raises(
-        ParameterError,
-        match=r"takes weights to .*; with --degree 3 --interval 8 --rates 0.5 --weight-bound 4 it",
+        ParameterError, match=r"takes weights to .*--degree 3 --interval 8 --rates 0.5 --weight-bound 4 "
     ):
-        require_bounds(dataclasses.replace(settings, weight_bound=0.99 * largest), batches)
+        require_bounds(tight, batches)
+    # Logits that leave the sigmoid's interval take another.
+    logits = max(float(np.abs(batches @ v).max()) for v in ahead)
+    narrow = dataclasses.replace(tight, interval=logits / 2, weight_bound=0.01)
+    with pytest.raises(ParameterError, match=r"--degree 7 --interval 16 "):
+        require_bounds(narrow, batches)
     with pytest.raises(ParameterError, match=r"diverges.*--iterations"):
         require_bounds(dataclasses.replace(settings, rates=(1e6,)), batches)
 

@@ -153,6 +153,7 @@ def test_a_table_with_missing_values(trainer: str, tmp_path: Path) -> None:
     (run,) = call(tmp_path / "a.json", "--data", str(path), "--trainer", trainer, "--trees", "20")["runs"]
     assert run["exact"] is True
     assert run["accuracy_encrypted"] == run["accuracy_float"] > 0.75
+    assert run["model"]["trees"] == 20
 
 
 def test_default_trainer_of_a_fresh_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,6 +155,18 @@ def test_missing_values_have_a_bin_or_a_bit() -> None:
     assert quantise(model, dataclasses.replace(quantiser, missing=None)).planes == 2
 
 
+def test_thresholds_below_and_above_all_values() -> None:
+    """What is there goes right below -inf and left below inf; what is missing goes where its node says."""
+    below = Node(feature=0, threshold=-np.inf, left=Node(), right=Node(1.0), missing_right=False)
+    above = Node(feature=0, threshold=np.inf, left=Node(), right=Node(2.0), missing_right=True)
+    model = Ensemble.of([[below, above]], [0.0], feature_count=1, single=False, classes=0)
+    quantiser = Quantiser.from_data(Quantiser.of_model(model).to_data())
+    rows = np.array([[-1e300], [1e300], [np.nan]])
+    integers = quantise(model, quantiser)
+    np.testing.assert_array_equal(model.scores(rows), [[1], [1], [2]])
+    np.testing.assert_array_equal(integers.scores(quantiser.bins(rows)) / integers.scale, [[1], [1], [2]])
+
+
 def test_binned_for_training_with_missing_values() -> None:
     rows = np.array([[1.0, np.nan], [2.0, 5.0], [3.0, 6.0], [4.0, 7.0]])
     quantiser = Quantiser.of_quantiles(rows, 2)

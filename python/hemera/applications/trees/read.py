@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from hemera.applications.trees.ensemble import Ensemble
-from hemera.applications.trees.read_histogram import from_histogram
 from hemera.applications.trees.read_lightgbm import from_lightgbm
 from hemera.applications.trees.read_sklearn import from_sklearn
 from hemera.applications.trees.read_xgboost import from_xgboost
@@ -43,8 +42,6 @@ def read_model(model: object) -> Ensemble:
         if library == "xgboost":
             return from_xgboost(json.loads(bytes(_booster(model).save_raw("json"))))
         return from_lightgbm(_dumped(model))
-    if library == "sklearn" and type(model).__name__.startswith("HistGradientBoosting"):
-        return from_histogram(model)
     if library == "sklearn":
         return from_sklearn(model)
     raise TypeError(

@@ -10,6 +10,7 @@ import numpy as np
 from hemera.applications.trees.ensemble import Ensemble, Node
 from hemera.errors import ParameterError
 
+HISTOGRAMS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 _LOSSES = ("log_loss", "squared_error", "absolute_error", "quantile")
 """Those whose raw scores are what `decision_function` or `predict` gives."""
 

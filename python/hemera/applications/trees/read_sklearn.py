@@ -1,4 +1,4 @@
-"""scikit-learn's GradientBoostingClassifier and GradientBoostingRegressor."""
+"""scikit-learn's GradientBoostingClassifier and GradientBoostingRegressor, and by histograms."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hemera.applications.trees.ensemble import Ensemble, Node
+from hemera.applications.trees.read_histogram import HISTOGRAMS, from_histogram
 from hemera.errors import ParameterError
 
 
@@ -19,11 +20,12 @@ def from_sklearn(model: Any) -> Ensemble:
         ParameterError: for another model, one that is not fitted, or one whose `init` is a model of its own.
     """
     name = type(model).__name__
+    if name in HISTOGRAMS:
+        return from_histogram(model)
     if name not in ("GradientBoostingClassifier", "GradientBoostingRegressor"):
         raise ParameterError(
-            f"scikit-learn's {name} is not read; train a GradientBoostingClassifier or -Regressor, or a "
-            "model "
-            "of xgboost or LightGBM"
+            f"scikit-learn's {name} is not read; train a GradientBoostingClassifier or -Regressor, a "
+            "HistGradientBoostingClassifier or -Regressor, or a model of xgboost or LightGBM"
         )
     if not hasattr(model, "estimators_"):
         raise ParameterError(f"the {name} is not fitted; call fit first")
