@@ -182,9 +182,9 @@ def run(options: argparse.Namespace) -> int:
         with home.locked():
             service = Service(home, settings)
             if not service.models:
-                damaged = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
+                reasons = "".join(f"; {name}: {why}" for name, why in service.damaged.items())
                 raise ParameterError(
-                    f"{options.home} has no model to serve: `hemera serve HOME --add-model FILE`{damaged}"
+                    f"{options.home} has no model to serve: `hemera serve HOME --add-model FILE`{reasons}"
                 )
             return serve(
                 service,
