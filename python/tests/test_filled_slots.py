@@ -74,7 +74,7 @@ def test_programs_of_batches(ev: Any, name: str) -> None:
     )
 
 
-def test_the_variance_of_an_audit_takes_three_levels() -> None:
+def test_a_variance_takes_three_levels() -> None:
     """1000 values in 1024 slots were 6.170 for 3.816, since 24 deviations of 0 counted."""
     params = hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=32, security=None, degree=1024)
     ctx = hm.Context(params, "cpu")
