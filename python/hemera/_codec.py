@@ -59,19 +59,19 @@ class Codec(ABC):
     ) -> _core.Plaintext: ...
 
     def encode_operand(
-        self, values: ArrayLike, a: _core.Ciphertext, *, product: bool
+        self, values: ArrayLike, a: _core.Ciphertext, *, product: bool, kept: bool = False
     ) -> tuple[_core.Plaintext, int | None]:
         """An array that is added to or multiplied with `a`, at the level and scale that this takes, and how
-        many slots it fills, as of `encode`."""
+        many slots it fills, as of `encode`. `kept`: it is for more than one operation."""
         array = self._numbers(values, "array operand")
         fitted = fit_slots(array, a.slots, "array operand")
         # One value spreads: it changes no more slots than `a` fills.
         count = array.shape[-1]
-        return self._encode_operand(fitted, a, product), count if count < a.slots else None
+        return self._encode_operand(fitted, a, product, kept), count if count < a.slots else None
 
     @abstractmethod
     def _encode_operand(
-        self, values: NDArray[Any], a: _core.Ciphertext, product: bool
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
     ) -> _core.Plaintext: ...
 
     @abstractmethod
@@ -155,7 +155,10 @@ class ComplexCodec(Codec):
         if level is not None:
             require_level(self._params, level)
 
-    def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
+    ) -> _core.Plaintext:
+        del kept  # CKKS is encoded for a level always
         level, scale = self._native.plain_operand(a, product)
         return self._encoder.encode(values, level, scale)
 
@@ -211,10 +214,13 @@ class IntegerCodec(Codec):
         if level is not None:
             require_level(self._params, level)
 
-    def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
-        # For one sum there is nothing to keep: it makes the plaintext ready as it adds it.
-        level = self._native.plain_operand(a, product)[0] if product else None
-        return self._encoder.encode(values, a.encoding == "slots", level, _core.Use.products)
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
+    ) -> _core.Plaintext:
+        # One sum makes the plaintext ready as it adds it.
+        level = self._native.plain_operand(a, product)[0] if product or kept else None
+        use = _core.Use.products if product else _core.Use.sums
+        return self._encoder.encode(values, a.encoding == "slots", level, use)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         if not isinstance(number, int):

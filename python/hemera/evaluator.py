@@ -468,10 +468,12 @@ class Evaluator(CircuitMethods):
             self._native.subtract_plain_inplace(core, plain)
         return self._finish(operation, core, out, a, operand)
 
-    def _plain_operand(self, a: Ciphertext, b: Plaintext | ArrayLike, *, product: bool = True) -> Plaintext:
+    def _plain_operand(
+        self, a: Ciphertext, b: Plaintext | ArrayLike, *, product: bool = True, kept: bool = False
+    ) -> Plaintext:
         if isinstance(b, Plaintext):
             return b
-        plain, filled = self._context._codec.encode_operand(b, a._native, product=product)
+        plain, filled = self._context._codec.encode_operand(b, a._native, product=product, kept=kept)
         return Plaintext(plain, self._context, filled)
 
     def _check_out(
