@@ -99,11 +99,17 @@ class Codec(ABC):
     ) -> _core.Plaintext: ...
 
     def encode_operand(
-        self, values: ArrayLike, a: _core.Ciphertext, *, product: bool, fill: bool = False
+        self,
+        values: ArrayLike,
+        a: _core.Ciphertext,
+        *,
+        product: bool,
+        fill: bool = False,
+        kept: bool = False,
     ) -> _core.Plaintext:
         """An array that is added to or multiplied with `a`, at the level and scale that this takes. It has a
         value for each filled slot, or for each slot, or one for all filled ones; with `fill` it may have
-        fewer.
+        fewer. `kept`: it is for more than one operation.
 
         Raises:
             MismatchError: for another number of values.
@@ -121,7 +127,7 @@ class Codec(ABC):
                     f"as many, or one{_OF_FILLING if count < filled else ''}"
                 )
         fitted = np.ascontiguousarray(fit_slots(array, a.slots, "array operand"))
-        plain = self._encode_operand(fitted, a, product)
+        plain = self._encode_operand(fitted, a, product, kept)
         return self._declared(plain, a.slots if count == a.slots else filled, found.dtype.kind)
 
     def number_operand(self, number: complex, a: _core.Ciphertext, *, product: bool) -> _core.Plaintext:
@@ -135,7 +141,8 @@ class Codec(ABC):
                 if len(self._of_numbers) >= _NUMBERS_KEPT:
                     self._of_numbers.pop(next(iter(self._of_numbers)))
                 self.scalar(number)
-                found = self.encode_operand(np.full(a.filled, self._in_range(number)), a, product=product)
+                numbers = np.full(a.filled, self._in_range(number))
+                found = self.encode_operand(numbers, a, product=product, kept=True)
                 self._of_numbers[place] = found
             return found
 
@@ -145,7 +152,7 @@ class Codec(ABC):
 
     @abstractmethod
     def _encode_operand(
-        self, values: NDArray[Any], a: _core.Ciphertext, product: bool
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
     ) -> _core.Plaintext: ...
 
     @abstractmethod
@@ -245,7 +252,10 @@ class ComplexCodec(Codec):
         if level is not None:
             require_level(self._params, level)
 
-    def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
+    ) -> _core.Plaintext:
+        del kept  # CKKS is encoded for a level always
         level, scale = self._native.plain_operand(a, product)
         return self._encoder.encode(values, level, scale, None)
 
@@ -315,10 +325,13 @@ class IntegerCodec(Codec):
         if level is not None:
             require_level(self._params, level)
 
-    def _encode_operand(self, values: NDArray[Any], a: _core.Ciphertext, product: bool) -> _core.Plaintext:
-        # For one sum there is nothing to keep: it makes the plaintext ready as it adds it.
-        level = self._native.plain_operand(a, product)[0] if product else None
-        return self._encoder.encode(values, a.encoding == "slots", level, _core.Use.products)
+    def _encode_operand(
+        self, values: NDArray[Any], a: _core.Ciphertext, product: bool, kept: bool
+    ) -> _core.Plaintext:
+        # One sum makes the plaintext ready as it adds it.
+        level = self._native.plain_operand(a, product)[0] if product or kept else None
+        use = _core.Use.products if product else _core.Use.sums
+        return self._encoder.encode(values, a.encoding == "slots", level, use)
 
     def scalar(self, number: complex) -> tuple[complex, int]:
         if not isinstance(number, int):

@@ -610,11 +610,17 @@ class Evaluator(CircuitMethods):
         return self._finish(operation, core, out, a, operand)
 
     def _plain_operand(
-        self, a: Ciphertext, b: Plaintext | ArrayLike, *, product: bool = True, fill: bool = False
+        self,
+        a: Ciphertext,
+        b: Plaintext | ArrayLike,
+        *,
+        product: bool = True,
+        fill: bool = False,
+        kept: bool = False,
     ) -> Plaintext:
         if isinstance(b, Plaintext):
             return b
-        plain = self._context._codec.encode_operand(b, a._native, product=product, fill=fill)
+        plain = self._context._codec.encode_operand(b, a._native, product=product, fill=fill, kept=kept)
         return Plaintext(plain, self._context)
 
     def _check_out(

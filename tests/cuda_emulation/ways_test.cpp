@@ -97,6 +97,43 @@ TEST(EmulationWays, KeySwitchesHaveThree) {
   EXPECT_EQ(large[3], large[2]);
 }
 
+// Integers modulo t are lifted, and added, by one kernel in rings up to N = 2^14, while batches are small.
+TEST(EmulationWays, LiftedIntegersHaveTwo) {
+  struct Case {
+    std::size_t degree, batch;
+    std::size_t kernels[std::size(ways)];
+  };
+  for (const Case& given :
+       {Case{1024, 1, {1, 2, 2, 1}}, Case{1024, 16, {1, 2, 2, 1}}, Case{1024, 17, {2, 2, 2, 1}},
+        Case{16384, 1, {1, 2, 2, 1}}, Case{32768, 1, {2, 2, 2, 2}}}) {
+    SCOPED_TRACE(std::to_string(given.degree) + " " + std::to_string(given.batch));
+    for (const bool adds : {false, true}) {
+      std::optional<Host> first;
+      for (std::size_t i = 0; i < std::size(ways); ++i) {
+        Rig rig(case_of(ways[i]), given.degree, {50, 50, 50}, {65537});
+        const RnsBase base = rig.all(), plain = rig.plaintext(0);
+        const BaseConversion lift(plain, base, BaseConversion::Kind::exact);
+        const Poly in = rig.upload(rig.random(plain, given.batch, 1), Form::coefficient);
+        const ConstPolyView input = in.view();
+        Poly out = rig.upload(rig.random(base, given.batch, 1));
+        runtime::Workspace space(rig.backend->memory());
+        // The first call makes tables.
+        for (const bool counts : {false, true}) {
+          const std::size_t before = emulation::counts().kernels;
+          rig.backend->lift_integers(*rig.queue, out.view(), std::span(&input, 1), 3, {}, lift, space,
+                                     adds ? ConstPolyView(out.view()) : ConstPolyView());
+          if (counts) {
+            EXPECT_EQ(emulation::counts().kernels - before, given.kernels[i]) << ways[i].name;
+          }
+        }
+        const Host result = rig.download(out);
+        if (!first) first = result;
+        EXPECT_EQ(result.words, first->words) << ways[i].name;
+      }
+    }
+  }
+}
+
 // Digits of one prime and a single special one are converted where the columns of their inverse transform
 // end.
 TEST(EmulationWays, SinglePrimesTakeFewerKernels) {

@@ -73,18 +73,22 @@ __global__ void __launch_bounds__(ColumnTile<log_rows>::threads, A::inverse_colu
       dynamic_shared<typename A::Value>(), limb.table, limb.table, limb.modulus);
 }
 
+// An addend takes registers: 4 blocks have them.
 template <class A, bool adds>
-__global__ void __launch_bounds__(128, A::row_blocks)
+__global__ void __launch_bounds__(128, adds ? 4 : A::row_blocks)
     forward_rows_kernel(const __grid_constant__ Pass<A> pass, int log_rows) {
   const Limb<A> limb(pass, log_rows);
   const unsigned t = threadIdx.x % 16, local_row = threadIdx.x / 16;
   const unsigned row = blockIdx.x * (blockDim.x / 16) + local_row;
   const unsigned first = row_size * row + t;
-  const std::uint64_t* addend = nullptr;
+  std::uint64_t added[16] = {};
   if constexpr (adds) {
-    // The columns' kernel does not write it: what does has finished. A row is 16 lines.
-    addend = pass.addend.limb(blockIdx.y / pass.components, blockIdx.y % pass.components, blockIdx.z) + first;
-    prefetch(addend + 15 * t);
+    // The columns' kernel does not write it: what does has finished. All loads come before the first store,
+    // which may be to the same place: between stores each load would wait for the one before.
+    const std::uint64_t* addend =
+        pass.addend.limb(blockIdx.y / pass.components, blockIdx.y % pass.components, blockIdx.z) + first;
+#pragma unroll
+    for (unsigned k = 0; k < 16; ++k) added[k] = addend[16 * k];
   }
   begin_kernel();
   if (left_out(pass)) return;
@@ -98,7 +102,7 @@ __global__ void __launch_bounds__(128, A::row_blocks)
 #pragma unroll
   for (unsigned k = 0; k < 16; ++k) {
     std::uint64_t value = A::finish_forward(x[k], limb.modulus);
-    if constexpr (adds) value = reduce_once<1>(value + addend[16 * k], integer_modulus<A>(limb.modulus));
+    if constexpr (adds) value = reduce_once<1>(value + added[k], integer_modulus<A>(limb.modulus));
     out[16 * k] = value;
   }
 }

@@ -65,7 +65,7 @@ class Encoded:
         with self._lock:  # so that requests that come together encode it once
             plain = self._found.get(place)
             if plain is None:
-                plain = evaluator._plain_operand(x, self._array, product=self._product, fill=True)
+                plain = evaluator._plain_operand(x, self._array, product=self._product, fill=True, kept=True)
                 if len(self._found) >= _ENCODINGS_KEPT:
                     self._found.clear()
                 self._found[place] = plain
