@@ -465,6 +465,8 @@ def test_bootstraps_are_openfhes(name: str) -> None:
         **BOOTSTRAPS[name],
     }
     slots, budget = setting["slots"], setting["budget"]
+    if VERSION < (1, 5) and (setting["decodes_first"] or setting["secret"] == "SPARSE_ENCAPSULATED"):
+        pytest.skip("OpenFHE has it since 1.5")
     secret_type = getattr(lib.SecretKeyDist, setting["secret"])
     parameters = lib.CCParamsCKKSRNS()
     parameters.SetSecurityLevel(lib.HEStd_NotSet)
@@ -480,7 +482,8 @@ def test_bootstraps_are_openfhes(name: str) -> None:
     cc = lib.GenCryptoContext(parameters)
     for feature in (lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, lib.ADVANCEDSHE, lib.FHE):
         cc.Enable(feature)
-    cc.EvalBootstrapSetup(budget, setting["steps"], slots, BTSlotsEncoding=setting["decodes_first"])
+    order = {"BTSlotsEncoding": True} if setting["decodes_first"] else {}
+    cc.EvalBootstrapSetup(budget, setting["steps"], slots, **order)
     keys = cc.KeyGen()
     cc.EvalMultKeyGen(keys.secretKey)
     cc.EvalBootstrapKeyGen(keys.secretKey, slots)
