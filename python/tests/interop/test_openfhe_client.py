@@ -465,8 +465,8 @@ def test_bootstraps_are_openfhes(name: str) -> None:
         **BOOTSTRAPS[name],
     }
     slots, budget = setting["slots"], setting["budget"]
-    if VERSION < (1, 5) and (setting["decodes_first"] or setting["secret"] == "SPARSE_ENCAPSULATED"):
-        pytest.skip("OpenFHE has it since 1.5")
+    if VERSION < (1, 5):
+        pytest.skip("contexts that 1.4 set up for bootstrapping have fewer fields, and are refused")
     secret_type = getattr(lib.SecretKeyDist, setting["secret"])
     parameters = lib.CCParamsCKKSRNS()
     parameters.SetSecurityLevel(lib.HEStd_NotSet)
