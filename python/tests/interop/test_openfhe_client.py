@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import openfhe_process
 import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+import openfhe_process
 from hemera.cli import main
 from hemera.interop import openfhe
 
@@ -67,7 +67,7 @@ SETTINGS = [
     Setting("ckks-digits", "ckks", "FLEXIBLEAUTOEXT", digits=3),
     # A digit of whole words of 60 bits, for which OpenFHE has a special prime more since 1.6.1.
     Setting("bfv-words", "bfv", multiplication="HPS", digits=1, depth=2),
-    Setting("ckks-words", "ckks", "FIXEDAUTO", digits=2, depth=3, scale_bits=60, first_bits=60),
+    Setting("ckks-words", "ckks", "FLEXIBLEAUTO", digits=1, depth=3, scale_bits=40, first_bits=59),
     *(
         Setting(
             f"bfv-extended-bv-{size}",
@@ -408,7 +408,7 @@ def test_contexts_that_hemera_does_not_have_are_named() -> None:
     context = lib.GenCryptoContext(parameters)
     for feature in (lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, lib.SCHEMESWITCH):
         context.Enable(feature)
-    with pytest.raises(hm.errors.FormatError, match="SCHEMESWITCH"):
+    with pytest.raises(hm.errors.FormatError, match="scheme switching"):
         openfhe.Session(lib.Serialize(context, lib.BINARY))
 
 
@@ -465,6 +465,8 @@ def test_bootstraps_are_openfhes(name: str) -> None:
         **BOOTSTRAPS[name],
     }
     slots, budget = setting["slots"], setting["budget"]
+    if VERSION < (1, 5):
+        pytest.skip("contexts that 1.4 set up for bootstrapping have fewer fields, and are refused")
     secret_type = getattr(lib.SecretKeyDist, setting["secret"])
     parameters = lib.CCParamsCKKSRNS()
     parameters.SetSecurityLevel(lib.HEStd_NotSet)
@@ -480,7 +482,8 @@ def test_bootstraps_are_openfhes(name: str) -> None:
     cc = lib.GenCryptoContext(parameters)
     for feature in (lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, lib.ADVANCEDSHE, lib.FHE):
         cc.Enable(feature)
-    cc.EvalBootstrapSetup(budget, setting["steps"], slots, BTSlotsEncoding=setting["decodes_first"])
+    order = {"BTSlotsEncoding": True} if setting["decodes_first"] else {}
+    cc.EvalBootstrapSetup(budget, setting["steps"], slots, **order)
     keys = cc.KeyGen()
     cc.EvalMultKeyGen(keys.secretKey)
     cc.EvalBootstrapKeyGen(keys.secretKey, slots)
