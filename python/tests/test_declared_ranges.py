@@ -298,21 +298,28 @@ def test_inputs_of_other_magnitudes_are_bootstrapped_by_their_own(
     automatic: Bootstrapped, order: int
 ) -> None:
     ctx, sk, ev, boot = automatic
-    # 8 a, where a function of two has intervals of 1 and 8: one bound for both would cost precision or range.
-    small, large = values(), 8 * values()[::-1]
-    a = ev.at_level(ev.encrypt(small, largest=1), boot.input_level + 1)
-    b = ev.at_level(ev.encrypt(large, largest=8), boot.input_level + 1)
-    asked = ev._all_refreshed((a, b) if order == 0 else (b, a), 1)
-    for fresh, clear in zip(asked, (small, large) if order == 0 else (large, small), strict=True):
-        assert fresh.level == boot.result_level
-        np.testing.assert_allclose(ctx.decrypt(fresh, sk), clear, atol=np.abs(clear).max() * 2**-15)
-    # Undeclared, by the intervals.
-    c = ev.at_level(ev.encrypt(small), boot.input_level + 1)
-    d = ev.at_level(ev.encrypt(large), boot.input_level + 1)
-    magnitudes = (1, 8) if order == 0 else (8, 1)
-    asked = ev._all_refreshed((c, d) if order == 0 else (d, c), 2, magnitudes)
-    for fresh, clear in zip(asked, (small, large) if order == 0 else (large, small), strict=True):
-        np.testing.assert_allclose(ctx.decrypt(fresh, sk), clear, atol=np.abs(clear).max() * 2**-15)
+    # One magnitude for both would cost the small one its precision, or the large one its range.
+    clear = (values(), 1000 * values()[::-1])
+    for declared in (True, False):
+        inputs = [
+            ev.at_level(ev.encrypt(each, largest=bound if declared else None), boot.input_level + 1)
+            for each, bound in zip(clear, (1, 1000), strict=True)
+        ]
+        asked = ev._all_refreshed(inputs[:: 1 - 2 * order], 2, (1, 1000)[:: 1 - 2 * order])
+        for fresh, each in zip(asked[:: 1 - 2 * order], clear, strict=True):
+            assert fresh.level == boot.result_level
+            np.testing.assert_allclose(ctx.decrypt(fresh, sk), each, atol=np.abs(each).max() * 2**-15)
+
+
+def test_nothing_is_bootstrapped_before_a_refusal(
+    automatic: Bootstrapped, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, ev, boot = automatic
+    x = ev.at_level(ev.encrypt(values(), largest=9), boot.input_level + 1)
+    monkeypatch.setattr(hm._core, "refreshed", None)
+    for function in (circuits.sigmoid((-8, 8), bits=2), circuits.sign(gap=0.25, bits=8, largest=8)):
+        with pytest.raises(RangeError, match="up to 9 are declared"):
+            function(x)
 
 
 def test_functions_in_stages_are_right_of_large_values(automatic: Bootstrapped) -> None:
@@ -327,3 +334,23 @@ def test_functions_in_stages_are_right_of_large_values(automatic: Bootstrapped) 
         larger(ev.encrypt(a, largest=9), ev.encrypt(b, largest=8))
     with pytest.raises(RangeError, match="up to 9 are declared"):
         larger(ev.encrypt(a, largest=8), ev.encrypt(b, largest=9))
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300])
+def test_scales_that_no_factor_leads_to_are_refused(
+    automatic: Bootstrapped, session: Session, scale: float
+) -> None:
+    for ctx, sk, ev in (session, automatic[:3]):
+        x = ev.bind(ctx.load(bytes(ctx.encrypt(ctx.encode([0.5, 0.25], scale=scale), sk))))
+        y = ev.encrypt([0.5, 0.25])
+        for refused in (
+            lambda x=x: x.at_level(x.level - 1),
+            lambda x=x: x.at_level(3),
+            lambda x=x, y=y: x + y,
+        ):
+            with pytest.raises(hm.errors.ScaleError, match=r"too small|operands have scales"):
+                refused()
+    ctx, sk, ev, boot = automatic
+    small = ctx.encrypt(ctx.encode(np.full(8, 0.5), scale=scale, largest=1), sk)
+    with pytest.raises(hm.errors.ScaleError, match="scale that is asked for"):
+        boot(ev.bind(small))

@@ -44,7 +44,7 @@ TEST(DeclaredBounds, ResultsOfFunctionsHaveThoseOfWhatTheyStandFor) {
   const std::vector<Case> cases = {
       {sigmoid({-8, 8}, 0x1p-8), 8, 1 / (1 + std::exp(-8))},
       {hyperbolic_tangent({-4, 2}, 0x1p-8), 3, std::tanh(4)},
-      {exponential({-2, 1}, 0x1p-8), 0.5, std::exp(1)},
+      {exponential({-2, 1}, 0x1p-8), 2, std::exp(1)},
       {logarithm({0.25, 2}, 0x1p-8), 2, std::log(4)},
       {inverse({0.5, 2}, 0x1p-8), 1, 2},
       {inverse({-4, -2}, 0x1p-8), 4, 0.5},
@@ -61,7 +61,10 @@ TEST(DeclaredBounds, ResultsOfFunctionsHaveThoseOfWhatTheyStandFor) {
     const FunctionSession session(parameters);
     const FunctionPlan plan(parameters, function);
     const Values x(test_slots, 1);
-    EXPECT_NEAR(session.run(plan, encrypt(session, x, cases[i].given)).meta.largest, cases[i].expected, 1e-6);
+    // Of a clipped function it is the largest value of the approximation.
+    const double slack = i + 1 == cases.size() ? function.error() : 1e-6;
+    EXPECT_NEAR(session.run(plan, encrypt(session, x, cases[i].given)).meta.largest, cases[i].expected,
+                slack);
     EXPECT_EQ(session.run(plan, encrypt(session, x, infinite)).meta.largest, infinite);
   }
 }

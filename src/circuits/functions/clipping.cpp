@@ -86,7 +86,8 @@ std::vector<double> samples_of(const Interval& ends, double largest, double near
 std::vector<double> values_of(const Function& f, std::span<const double> x) {
   const std::vector<std::vector<Complex>> rows(1, std::vector<Complex>(x.begin(), x.end()));
   std::vector<double> values;
-  for (const Complex& value : f.evaluate(rows).front()) values.push_back(value.real());
+  const std::vector<std::vector<Complex>> found = f.evaluate(rows);
+  for (const Complex& value : found.front()) values.push_back(value.real());
   return values;
 }
 
