@@ -101,6 +101,26 @@ TEST(FunctionFormula, ErrorsAreBoundsWithinTheTolerance) {
   EXPECT_GT(2 * made, tried);
 }
 
+// Newton's iterations for the inverse root, whose error grows with the root of the interval's upper end.
+TEST(FunctionFormula, ErrorsOfRootsOfLargeValues) {
+  constexpr double high = 1000;
+  bool iterates = false;
+  for (int bits = 10; bits <= 20; ++bits) {
+    const double tolerance = std::sqrt(high) * std::exp2(-bits);
+    const Function function = square_root({1e-4 * high, high}, tolerance);
+    iterates = iterates || function.parts().size() > 1;
+    EXPECT_LE(function.error(), tolerance) << bits;
+    const Values x = spread({1e-4 * high, high}, 1001);
+    const Values y = function.evaluate(Rows{x}).front();
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      worst = std::max(worst, std::abs(y[i] - std::sqrt(x[i].real())));
+    }
+    EXPECT_LE(worst, function.error() * between_samples);
+  }
+  EXPECT_TRUE(iterates);
+}
+
 TEST(FunctionFormula, ErrorsOfComparisons) {
   for (const double gap : {0.25, 0.01}) {
     for (const double tolerance : {0.125, 0x1p-8}) {

@@ -11,20 +11,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "own_stack.hpp"
 #include "poly/cpu/sampling.hpp"
 #include "poly/sampling_support.hpp"
 
-#if defined(__linux__)
-#include <pthread.h>
-#include <sys/mman.h>
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HEMERA_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HEMERA_TEST_SANITIZED 1
-#endif
-#endif
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #endif
@@ -89,24 +79,9 @@ TEST_P(SamplingSecrecy, FixedWeightClearsItsWorkspace) {
   EXPECT_TRUE(std::all_of(scratch, scratch + bytes, [](std::byte b) { return b == std::byte{0}; }));
 }
 
-// Optimised builds only: without optimisation, and with sanitizers, frames are many times as large.
-#if defined(__linux__) && defined(__OPTIMIZE__) && !defined(HEMERA_TEST_SANITIZED)
+#if defined(HEMERA_TEST_OWN_STACK)
 
-// Runs `body` on a thread whose stack is `stack`, zeroed before.
-void run_on_stack(std::byte* stack, std::size_t bytes, const std::function<void()>& body) {
-  std::memset(stack, 0, bytes);
-  pthread_attr_t attributes;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstack(&attributes, stack, bytes), 0);
-  pthread_t thread;
-  const auto start = [](void* argument) -> void* {
-    (*static_cast<const std::function<void()>*>(argument))();
-    return nullptr;
-  };
-  ASSERT_EQ(pthread_create(&thread, &attributes, start, const_cast<std::function<void()>*>(&body)), 0);
-  ASSERT_EQ(pthread_join(thread, nullptr), 0);
-  pthread_attr_destroy(&attributes);
-}
+using tests::run_on_stack;
 
 // A thread that draws keeps neither words of the seed nor random words on its stack.
 TEST_P(SamplingSecrecy, StackHoldsNoSecretsAfterwards) {
