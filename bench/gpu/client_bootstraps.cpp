@@ -109,7 +109,8 @@ std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, 
   const openfhe::BootstrapSettings settings{.slots = static_cast<std::uint32_t>(slots),
                                             .budget_encode = sizes.budget,
                                             .budget_decode = sizes.budget};
-  const openfhe::Bootstrapper bootstrapper(context, client, settings, correction_factor);
+  const openfhe::Bootstrapper bootstrapper(context, client, settings, correction_factor,
+                                           openfhe::GiantSteps::own_keys);
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
   const ckks::Evaluator evaluator(context, circuits::generate_keys(secret, bootstrapper.needed_keys()));
 
