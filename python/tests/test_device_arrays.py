@@ -137,12 +137,14 @@ def test_streams_of_other_libraries() -> None:
         hm.Context(make_params("ckks"), "cpu", stream=0)
 
 
-def test_contexts_of_all_devices_are_one_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The CPU plays the other devices.
-    module = sys.modules[hm.Context.__module__]
-    made = hm.Context
-    monkeypatch.setattr(module, "Context", lambda params, _, storage: made(params, "cpu", storage=storage))
-    ctx = hm.Context(make_params("bfv"), "cpu")
+def test_contexts_of_all_devices_are_one_family() -> None:
+    class OnCpu(hm.Context):
+        """The CPU plays the other devices."""
+
+        def __init__(self, params: hm.Parameters, _: str, *, storage: str) -> None:
+            super().__init__(params, "cpu", storage=storage)
+
+    ctx = OnCpu(make_params("bfv"), "cpu", storage="eight-byte")
     other = weakref.ref(ctx.on("cuda:0"))
     gc.collect()
     assert other() is not None, "whoever made it keeps it"

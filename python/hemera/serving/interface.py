@@ -177,7 +177,7 @@ class Interface:
                 encoding_from_data(data["encoding"]),
             )
             if interface.keys.bootstraps:
-                _ = interface._key_bytes  # raises where the parameters have no such bootstrap
+                _ = interface.key_bytes_at_most  # raises where the parameters have no such bootstrap
         except FormatError:
             raise
         except MALFORMED as error:
