@@ -449,35 +449,44 @@ TEST(CkksBounds, EncodingRefusesWhatIsBarelyAbove) {
   }
 }
 
-// Which ciphertexts are refreshed before a circuit of so many levels, and what the refresh is given.
-TEST(CkksBounds, RefreshesTakeSmallValuesAndKeepTheBound) {
+// Which ciphertexts are refreshed before a circuit of so many levels, and what the refresh is given: one level
+// more is left of values of a declared bound, and values of none are supposed to have the given magnitude.
+TEST(CkksBounds, RefreshesComeInTimeAndKeepTheBound) {
   const ckks::Session session(ckks::small_parameters(4));
-  const std::size_t top = session.context->top_level();
+  const std::size_t top = session.context->top_level(), fresh_level = top - 1;
   std::vector<rlwe::Metadata> given;
-  ckks::Values seen;
-  const ckks::Evaluator evaluator(session.context, session.keys, rlwe::Relinearization::eager,
-                                  [&](const ckks::Evaluator&, const Ciphertext& a) {
-                                    given.push_back(a.meta);
-                                    seen = session.decrypt(a);
-                                    Ciphertext fresh = session.encrypt(seen);
-                                    fresh.meta.largest = a.meta.largest;
-                                    return fresh;
-                                  });
+  const ckks::Evaluator evaluator(
+      session.context, session.keys, rlwe::Relinearization::eager,
+      ckks::Evaluator::Refresh{
+          [&](const ckks::Evaluator&, const Ciphertext& a) {
+            given.push_back(a.meta);
+            return ckks::encrypt(
+                session.encoder->encode(session.decrypt(a), {}, fresh_level, {}, a.meta.largest),
+                session.secret);
+          },
+          fresh_level});
   const ckks::Values x = {7, -6.5, 0.25, 1};
-  for (std::size_t level = 0; level <= top; ++level) {
-    for (const std::size_t levels : {std::size_t{1}, std::size_t{2}, top}) {
-      given.clear();
-      const Ciphertext in = ckks::encrypt(session.encoder->encode(x, {}, level, {}, 8), session.secret);
-      const auto out = evaluator.refreshed(in, levels, 8);
-      EXPECT_EQ(out.has_value(), level < levels) << level << " " << levels;
-      if (!out) continue;
-      ASSERT_EQ(given.size(), 1U);
-      EXPECT_EQ(out->meta.largest, 8);
-      EXPECT_LT(ckks::largest_difference(session.decrypt(*out), x), 1e-4);
-      if (level == 0) continue;  // no level to make them smaller
-      EXPECT_EQ(given.front().level, 0U);
-      EXPECT_EQ(given.front().largest, 1);
-      for (const ckks::Complex& value : seen) EXPECT_LE(std::abs(value), 1 + 1e-6);
+  for (const double largest : {8.0, HUGE_VAL}) {
+    for (std::size_t level = 0; level <= top; ++level) {
+      for (const std::size_t levels : {std::size_t{0}, std::size_t{1}, std::size_t{2}, top}) {
+        SCOPED_TRACE(std::to_string(largest) + ", " + std::to_string(level) + " of " +
+                     std::to_string(levels));
+        given.clear();
+        const bool is_declared = std::isfinite(largest);
+        const Ciphertext in =
+            ckks::encrypt(session.encoder->encode(x, {}, level, {}, largest), session.secret);
+        const auto out = evaluator.refreshed(in, levels, 8);
+        const std::size_t needed = levels + (is_declared && levels > 0 && level < fresh_level ? 1 : 0);
+        EXPECT_EQ(out.has_value(), level < needed);
+        ASSERT_EQ(given.size(), out ? 1U : 0U);
+        if (!out) continue;
+        EXPECT_EQ(given.front().level, level);
+        // At the lowest level nothing makes values smaller: what is not declared stays so.
+        EXPECT_EQ(given.front().largest, is_declared || level > 0 ? 8 : HUGE_VAL);
+        EXPECT_EQ(out->meta.largest, largest);
+        EXPECT_EQ(out->meta.level, fresh_level);
+        EXPECT_LT(ckks::largest_difference(session.decrypt(*out), x), 1e-4);
+      }
     }
   }
 }
