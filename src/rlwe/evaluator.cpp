@@ -321,9 +321,10 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
   Metadata meta = first.meta;
   for (const Factors& product : products.subspan(1)) {
     meta.batch = broadcast(meta.batch, product.meta.batch, operation);
+    // Of the numbers of slots before they are joined.
+    join_filling(meta, meta, product.meta, false);
     meta.slots = std::max(meta.slots, product.meta.slots);
     meta.largest += product.meta.largest;
-    join_filling(meta, meta, product.meta, false);
     if (traits(context_->scheme()).two_rows) meta.filled = filled_slots(meta, context_->degree());
     meta.noise_log2 = sum_noise_log2(*context_, meta.noise_log2, product.meta.noise_log2);
   }
