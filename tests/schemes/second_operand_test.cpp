@@ -345,6 +345,8 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
   // BFV and BGV: the values are those that are filled.
   [[nodiscard]] Filling with_count(Filling x) const {
     if (!is_ckks_ && x.filled != 0) x.filled = x.slots < count_ ? x.slots : 0;
+    // No slots are behind all.
+    if (x.filled == 0 && x.padding != Padding::uniform) x.padding = Padding::zeros;
     return x;
   }
   [[nodiscard]] Filling turned(Filling x) const {
