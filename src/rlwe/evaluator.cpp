@@ -43,6 +43,7 @@ void combine(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool sub
   meta.largest = a.meta.largest + b.meta.largest;
   join_filling(meta, a.meta, b.meta, false);
   if (traits(context.scheme()).two_rows) meta.filled = filled_slots(meta, context.degree());
+  if (meta.filled == 0) count_all(meta);
   meta.noise_log2 = sum_noise_log2(context, a.meta.noise_log2, b.meta.noise_log2);
   const std::size_t common = std::min(a.size(), b.size());
   const std::size_t rest = std::max(a.size(), b.size()) - common;
@@ -321,10 +322,12 @@ Ciphertext Evaluator::sum_aligned(std::span<const Factors> products, const Switc
   Metadata meta = first.meta;
   for (const Factors& product : products.subspan(1)) {
     meta.batch = broadcast(meta.batch, product.meta.batch, operation);
+    // Of the numbers of slots before they are joined.
+    join_filling(meta, meta, product.meta, false);
     meta.slots = std::max(meta.slots, product.meta.slots);
     meta.largest += product.meta.largest;
-    join_filling(meta, meta, product.meta, false);
     if (traits(context_->scheme()).two_rows) meta.filled = filled_slots(meta, context_->degree());
+    if (meta.filled == 0) count_all(meta);
     meta.noise_log2 = sum_noise_log2(*context_, meta.noise_log2, product.meta.noise_log2);
   }
   return sum_products(products, std::move(meta), key);

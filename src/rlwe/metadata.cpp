@@ -27,9 +27,16 @@ double largest_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b
 
 namespace {
 
-// Whether all slots of the other operand meet one value.
+// Whether all slots of the other operand meet one value. A single value of BFV and BGV is in one slot, which
+// is filled, and a single one of CKKS in all.
 bool is_uniform(const Metadata& a, const Metadata& other) {
-  return a.padding == Padding::uniform || (a.slots == 1 && other.slots > 1);
+  return a.padding == Padding::uniform || (a.slots == 1 && a.filled == 0 && other.slots > 1);
+}
+
+// The padding as the other operand meets it. With CKKS fewer slots repeat in more, values among them; with
+// BFV and BGV, where `filled` is `slots`, none does.
+Padding padding_met(const Metadata& a, const Metadata& other) {
+  return a.filled < a.slots && a.slots < other.slots ? no_longer_zeros(a) : a.padding;
 }
 
 std::size_t joined_count(const Metadata& a, const Metadata& b) {
@@ -63,26 +70,28 @@ Padding no_longer_zeros(const Metadata& a) {
   return a.filled != 0 && a.padding == Padding::zeros ? Padding::unknown : a.padding;
 }
 
+// Zeros stay zeros in sums with zeros, and in products. Where other padding of a part meets values of all
+// slots, all are filled. One value in all slots goes with any count.
 void join_filling(Metadata& result, const Metadata& a, const Metadata& b, bool is_product) {
   // `result` may be one of the operands.
   const bool is_complex = a.is_complex || b.is_complex;
   std::size_t filled = 0;
   Padding padding = Padding::zeros;
   const bool uniform_a = is_uniform(a, b), uniform_b = is_uniform(b, a);
+  const Padding of_a = padding_met(a, b), of_b = padding_met(b, a);
   if (uniform_a && uniform_b) {
     filled = a.filled == 0 || b.filled == 0 ? a.filled + b.filled : std::min(a.filled, b.filled);
     padding = Padding::uniform;
   } else if (uniform_a || uniform_b) {
-    const Metadata& other = uniform_a ? b : a;
-    filled = other.filled;
-    padding = is_product ? other.padding : no_longer_zeros(other);
+    filled = (uniform_a ? b : a).filled;
+    padding = is_product ? (uniform_a ? of_b : of_a) : no_longer_zeros(uniform_a ? b : a);
   } else if (a.filled != 0 && b.filled != 0) {
     filled = joined_count(a, b);
-    padding = joined_padding(a.padding, b.padding, is_product);
+    padding = joined_padding(of_a, of_b, is_product);
   } else if (is_product && (a.filled != 0 || b.filled != 0)) {
-    // Zeros stay zeros; anything else counts like the values that it meets.
-    const Metadata& part = a.filled != 0 ? a : b;
-    if (part.padding == Padding::zeros) filled = part.filled;
+    // Anything but zeros counts like the values that it meets.
+    const bool is_part_a = a.filled != 0;
+    if ((is_part_a ? of_a : of_b) == Padding::zeros) filled = (is_part_a ? a : b).filled;
   }
   result.filled = filled;
   result.padding = padding;

@@ -38,6 +38,24 @@ struct Operand {
   Rows rows;  // by element of the batch, of as many values as x has slots
 };
 
+// What is known of a result's slots.
+struct Filling {
+  std::size_t filled = 0;
+  rlwe::Padding padding = rlwe::Padding::zeros;
+  bool is_complex = false;
+};
+using FillingRule = std::function<Filling(const rlwe::Metadata&)>;
+
+// After rotations, and of matrices: values are in all slots.
+Filling all_slots(const rlwe::Metadata& x) { return {.is_complex = x.is_complex}; }
+Filling as_before(const rlwe::Metadata& x) { return {x.filled, x.padding, x.is_complex}; }
+// f(0) is in the slots that were 0.
+Filling after_function(const rlwe::Metadata& x) {
+  Filling result = as_before(x);
+  if (x.filled != 0) result.padding = rlwe::Padding::unknown;
+  return result;
+}
+
 // A client, its ciphertexts, and one by one what differs in a field from the first.
 struct Client {
   explicit Client(const std::vector<const Plan*>& plans) {
@@ -53,20 +71,30 @@ struct Client {
     double scale_factor = 1;
     double largest = 2;
     std::uint64_t seed = 5;
+    std::size_t filled = 0;
+    bool is_uniform = false;
+    bool is_complex = false;
   };
   [[nodiscard]] Operand operand(const std::string& field, const Encoded& how) const {
     const std::size_t count = rlwe::batch_count(how.batch);
     // Real, so that functions take them; at most 1.
     Values values = ckks::random_values(count * how.slots, how.seed);
     for (Complex& value : values) value.imag(0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (how.filled != 0 && i % how.slots >= how.filled) values[i] = 0;
+      if (how.is_uniform) values[i] = values[i / how.slots * how.slots];
+    }
     Operand result{field, {}, {}};
     for (std::size_t i = 0; i < count; ++i) {
       result.rows.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(i * how.slots),
                                values.begin() + static_cast<std::ptrdiff_t>((i + 1) * how.slots));
     }
     const double scale = session.context->scales().level_scale(how.level) * how.scale_factor;
-    result.x = ckks::encrypt(session.encoder->encode(values, how.batch, how.level, scale, how.largest),
-                             session.secret);
+    rlwe::Plaintext plain = session.encoder->encode(values, how.batch, how.level, scale, how.largest);
+    plain.meta.filled = how.filled;
+    if (how.is_uniform) plain.meta.padding = rlwe::Padding::uniform;
+    plain.meta.is_complex = how.is_complex;
+    result.x = ckks::encrypt(plain, session.secret);
     return result;
   }
   [[nodiscard]] std::vector<Operand> operands(std::size_t own = slots, rlwe::BatchShape batch = {}) const {
@@ -87,6 +115,9 @@ struct Client {
     add("more slots", {.slots = own * 2});
     add("largest", {.slots = own, .largest = HUGE_VAL});
     add("largest", {.slots = own, .largest = 1});
+    add("filled", {.slots = own, .filled = own - 1});
+    add("padding", {.slots = own, .is_uniform = true});
+    add("is_complex", {.slots = own, .is_complex = true});
     for (const bool relinearized : {true, false}) {
       add(relinearized ? "noise_scale_degree" : "size", {.slots = own, .level = plan_level + 1});
       Operand& last = all.back();
@@ -103,10 +134,13 @@ struct Client {
     }
     return all;
   }
-  // The values, the shape, and a declared bound that holds.
+  // The values, the shape, a declared bound that holds, and what is filled.
   void expect(const Ciphertext& found, const Rows& rows, const rlwe::BatchShape& batch,
-              double tolerance = 1e-5) const {
+              const Filling& filling, double tolerance = 1e-5) const {
     EXPECT_EQ(found.meta.batch, batch);
+    EXPECT_EQ(found.meta.filled, filling.filled);
+    EXPECT_EQ(found.meta.padding, filling.padding);
+    EXPECT_EQ(found.meta.is_complex, filling.is_complex);
     EXPECT_EQ(found.size(), 2U);
     ASSERT_EQ(found.meta.slots, rows.front().size());
     const Values values = session.decrypt(found);
@@ -130,7 +164,7 @@ using Clear = std::function<Values(const Values&)>;
 
 // A circuit of one ciphertext beside its function of a row; `refused`: fields with which it is to be refused.
 void check_one(const Client& client, const Run& run, const Clear& clear,
-               const std::map<std::string, std::string>& refused) {
+               const std::map<std::string, std::string>& refused, const FillingRule& filling = all_slots) {
   std::set<std::string> seen;
   for (const Operand& a : client.operands()) {
     SCOPED_TRACE(a.field);
@@ -140,7 +174,7 @@ void check_one(const Client& client, const Run& run, const Clear& clear,
     if (entry == refused.end()) {
       Rows rows;
       for (const Values& row : a.rows) rows.push_back(clear(row));
-      client.expect(result(), rows, a.x.meta.batch);
+      client.expect(result(), rows, a.x.meta.batch, filling(a.x.meta));
     } else if (entry->second == "Mismatch") {
       EXPECT_THROW(static_cast<void>(result()), MismatchError);
     } else if (entry->second == "Level") {
@@ -172,6 +206,9 @@ TEST(CircuitOperands, EveryFieldOfMetadataIsTried) {
     if (a.x.meta.noise_scale_degree != first.noise_scale_degree) differing.insert("noise_scale_degree");
     if (a.x.meta.slots != first.slots) differing.insert("slots");
     if (a.x.meta.largest != first.largest) differing.insert("largest");
+    if (a.x.meta.filled != first.filled) differing.insert("filled");
+    if (a.x.meta.padding != first.padding) differing.insert("padding");
+    if (a.x.meta.is_complex != first.is_complex) differing.insert("is_complex");
   }
   const std::set<std::string> unused = {"correction", "encoding", "noise_log2"};
   for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {
@@ -210,11 +247,12 @@ TEST(CircuitOperands, OfCircuitsOfSlots) {
   const std::map<std::string, std::string> without_mask = {{"fewer slots", "Mismatch"},
                                                            {"more slots", "Mismatch"}};
   const Client client({&sum, &plain, &copies, &mask});
-  const auto check = [&](const SlotCircuit& plan, const auto& clear, const auto& table) {
+  const auto check = [&](const SlotCircuit& plan, const auto& clear, const auto& table,
+                         const FillingRule& filling = all_slots) {
     const PreparedSlotCircuit prepared(client.session.context, plan);
     check_one(
         client, [&](const auto& evaluator, const Ciphertext& x) { return prepared(evaluator, x); }, clear,
-        table);
+        table, filling);
   };
   check(
       sum,
@@ -228,7 +266,13 @@ TEST(CircuitOperands, OfCircuitsOfSlots) {
       refused);
   check(
       plain, [](const Values& x) { return Values(slots, std::accumulate(x.begin(), x.end(), Complex(0))); },
-      without_mask);
+      without_mask,
+      // Sums of one value are one value.
+      [](const rlwe::Metadata& x) {
+        Filling result = all_slots(x);
+        if (x.padding == rlwe::Padding::uniform) result.padding = x.padding;
+        return result;
+      });
   check(
       copies,
       [](const Values& x) {
@@ -244,7 +288,9 @@ TEST(CircuitOperands, OfCircuitsOfSlots) {
         for (std::size_t i = 0; i < slots; i += 3) y[i] = x[i];
         return y;
       },
-      refused);
+      refused,
+      // A product with values of all slots: zeros stay zeros.
+      [](const rlwe::Metadata& x) { return Filling{.filled = x.filled, .is_complex = x.is_complex}; });
 }
 
 TEST(CircuitOperands, OfFunctions) {
@@ -271,16 +317,19 @@ TEST(CircuitOperands, OfFunctions) {
       return std::move(function(evaluator, std::vector{&x}).front());
     };
   };
-  check_one(client, run(prepared),
-            [&](const Values& x) { return expected(x, [](std::size_t) { return 0.25; }); },
-            {{"lower level", "Level"}, {"scale", "Scale"}});
+  check_one(
+      client, run(prepared), [&](const Values& x) { return expected(x, [](std::size_t) { return 0.25; }); },
+      {{"lower level", "Level"}, {"scale", "Scale"}}, after_function);
   check_one(
       client, run(prepared_wide),
       [&](const Values& x) { return expected(x, [](std::size_t i) { return static_cast<double>(i) / 16; }); },
-      {{"lower level", "Level"},
-       {"scale", "Scale"},
-       {"fewer slots", "Mismatch"},
-       {"more slots", "Mismatch"}});
+      {{"lower level", "Level"}, {"scale", "Scale"}, {"fewer slots", "Mismatch"}, {"more slots", "Mismatch"}},
+      // One value in all slots does not stay one.
+      [](const rlwe::Metadata& x) {
+        Filling result = after_function(x);
+        if (x.filled == 0) result.padding = rlwe::Padding::zeros;
+        return result;
+      });
 }
 
 bool fit(const rlwe::BatchShape& a, const rlwe::BatchShape& b) {
@@ -306,11 +355,16 @@ TEST(CircuitOperands, OfFunctionsOfTwo) {
         EXPECT_THROW(static_cast<void>(run()), Error);
         continue;
       }
-      if (!fit(a.x.meta.batch, b.x.meta.batch)) {
+      const rlwe::Metadata &x = a.x.meta, &y = b.x.meta;
+      const auto is_beyond = [](double largest) { return std::isfinite(largest) && largest > 2; };
+      if (is_beyond(x.largest) || is_beyond(y.largest)) {
+        EXPECT_THROW(static_cast<void>(run()), RangeError);
+        continue;
+      }
+      if (!fit(x.batch, y.batch)) {
         EXPECT_THROW(static_cast<void>(run()), MismatchError);
         continue;
       }
-      const rlwe::Metadata &x = a.x.meta, &y = b.x.meta;
       Rows rows;
       for (std::size_t i = 0; i < std::max(a.rows.size(), b.rows.size()); ++i) {
         const Values &u = a.rows[a.rows.size() == 1 ? 0 : i], &v = b.rows[b.rows.size() == 1 ? 0 : i];
@@ -322,8 +376,16 @@ TEST(CircuitOperands, OfFunctionsOfTwo) {
         rows.push_back(std::move(row));
       }
       const Ciphertext found = run();
-      client.expect(found, rows,
-                    rlwe::batch_count(x.batch) >= rlwe::batch_count(y.batch) ? x.batch : y.batch);
+      // A part stays one with a part, and with one value in all slots.
+      const bool one_x = x.padding == rlwe::Padding::uniform, one_y = y.padding == rlwe::Padding::uniform;
+      Filling filling{.is_complex = x.is_complex || y.is_complex};
+      if (one_x && one_y) {
+        filling.padding = rlwe::Padding::uniform;
+      } else if ((one_x || x.filled != 0) && (one_y || y.filled != 0)) {
+        filling = {std::max(x.filled, y.filled), rlwe::Padding::unknown, filling.is_complex};
+      }
+      client.expect(found, rows, rlwe::batch_count(x.batch) >= rlwe::batch_count(y.batch) ? x.batch : y.batch,
+                    filling);
       // An input of which nothing is known has a result of which nothing is known.
       EXPECT_EQ(std::isfinite(found.meta.largest), std::isfinite(x.largest) && std::isfinite(y.largest));
     }
@@ -357,7 +419,8 @@ TEST(CircuitOperands, OfMatrixProducts) {
         rows.push_back(product(a.rows[a.rows.size() == 1 ? 0 : i], b.rows[b.rows.size() == 1 ? 0 : i], size,
                                size, size));
       }
-      client.expect(run(), rows, a.rows.size() >= b.rows.size() ? a.x.meta.batch : b.x.meta.batch);
+      client.expect(run(), rows, a.rows.size() >= b.rows.size() ? a.x.meta.batch : b.x.meta.batch,
+                    {.is_complex = a.x.meta.is_complex || b.x.meta.is_complex});
     }
   }
 }
@@ -384,14 +447,14 @@ TEST(CircuitOperands, OfMatrixVectorProducts) {
       } else {
         Rows expected;
         for (const Values& row : a.rows) expected.push_back(product(matrix, row, rows, columns));
-        client.expect(run(), expected, a.x.meta.batch);
+        client.expect(run(), expected, a.x.meta.batch, all_slots(a.x.meta));
       }
     }
     // And the matrix.
     const Operand x = client.operand("", {.slots = plan.vector_slots()});
     const Rows expected{product(matrix, x.rows.front(), rows, columns)};
     client.expect(prepared(*client.evaluator, encrypted(plan_level + 1, {plan.diagonals()}), x.x), expected,
-                  {});
+                  {}, all_slots(x.x.meta));
     EXPECT_THROW(
         static_cast<void>(prepared(*client.evaluator, encrypted(plan_level - 1, {plan.diagonals()}), x.x)),
         LevelError);
@@ -535,9 +598,13 @@ TEST(CircuitOperands, OfBootstraps) {
   const PreparedBootstrap prepared(client.context, plan);
   const std::size_t low = plan.input_level();
   const auto encrypt = [&](const Values& x, const rlwe::BatchShape& batch, std::size_t level,
-                           double factor = 1, double largest = 1.5) {
+                           double factor = 1, double largest = 1.5, const Filling& filling = {}) {
     const double scale = client.context->scales().level_scale(level) * factor;
-    return ckks::encrypt(client.encoder->encode(x, batch, level, scale, largest), client.secret);
+    rlwe::Plaintext plain = client.encoder->encode(x, batch, level, scale, largest);
+    plain.meta.filled = filling.filled;
+    plain.meta.padding = filling.padding;
+    plain.meta.is_complex = filling.is_complex;
+    return ckks::encrypt(plain, client.secret);
   };
   const Values x = ckks::random_values(slots, 11);
   const auto expect = [&](const Ciphertext& in, const Values& values) {
@@ -547,8 +614,15 @@ TEST(CircuitOperands, OfBootstraps) {
     EXPECT_EQ(out.meta.level, plan.result_level());
     // What was declared stays so: a bootstrap keeps the values.
     EXPECT_EQ(out.meta.largest, in.meta.largest);
+    EXPECT_EQ(out.meta.filled, in.meta.filled);
+    EXPECT_EQ(out.meta.padding, in.meta.padding);
+    EXPECT_EQ(out.meta.is_complex, in.meta.is_complex);
     EXPECT_LT(ckks::largest_difference(client.decrypt(out), values), 1e-3);
   };
+  for (const Filling& filling : {Filling{.filled = 5, .padding = rlwe::Padding::unknown},
+                                 Filling{.padding = rlwe::Padding::uniform, .is_complex = true}}) {
+    expect(encrypt(x, {}, low, 1, 1.5, filling), x);
+  }
   expect(encrypt(x, {}, low), x);
   expect(encrypt(x, {}, low, 1, HUGE_VAL), x);
   expect(encrypt(ckks::random_values(2 * slots, 12), {2, 1}, low), ckks::random_values(2 * slots, 12));
@@ -557,16 +631,22 @@ TEST(CircuitOperands, OfBootstraps) {
   Values squares;
   for (const Complex& value : x) squares.push_back(value * value);
   const ckks::Evaluator lazy(client.context, keys, rlwe::Relinearization::lazy);
-  expect(evaluator.square(encrypt(x, {}, low + 1, 1, 1.5)), squares);
-  expect(lazy.square(encrypt(x, {}, low + 1, 1, 1.5)), squares);
-  expect(lazy.rescale(lazy.square(encrypt(x, {}, low + 1, 1, 1.5))), squares);
+  expect(evaluator.square(encrypt(x, {}, low + 1, 1, 1.4142)), squares);
+  expect(lazy.square(encrypt(x, {}, low + 1, 1, 1.4142)), squares);
+  expect(lazy.rescale(lazy.square(encrypt(x, {}, low + 1, 1, 1.4142))), squares);
 
   EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(x, {}, low, 1.25))), ScaleError);
+  // Nothing divides values at the lowest level.
+  expect(encrypt(x, {}, low, 1, 2), x);
+  EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(x, {}, low, 1, 2.01))), RangeError);
+  expect(encrypt(x, {}, low + 1, 1, 2.01), x);
   for (const std::size_t other : {slots / 2, 2 * slots}) {
     EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(ckks::random_values(other, 1), {}, low))),
                  MismatchError);
   }
-  if (low > 0) EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(x, {}, low - 1))), LevelError);
+  if (low > 0) {
+    EXPECT_THROW(static_cast<void>(prepared(evaluator, encrypt(x, {}, low - 1))), LevelError);
+  }
   for (const KeyNeed& need : plan.needed_keys()) {
     rlwe::EvaluationKeys fewer = keys;
     fewer.switching.at(need.role).erase(need.gadget);
@@ -678,7 +758,9 @@ TEST(CircuitLevels, EndWhereTheUsersDo) {
   for (const auto& [depth, plan] : plans) {
     SCOPED_TRACE(depth);
     EXPECT_NO_THROW(plan(highest));
-    if (lowest + depth <= highest) EXPECT_NO_THROW(plan(lowest + depth));
+    if (lowest + depth <= highest) {
+      EXPECT_NO_THROW(plan(lowest + depth));
+    }
     EXPECT_THROW(plan(lowest + depth - 1), LevelError);
     EXPECT_THROW(plan(highest + 1), LevelError);
   }

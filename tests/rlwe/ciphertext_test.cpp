@@ -185,5 +185,30 @@ TEST(Filling, FollowsFromBothOperands) {
   EXPECT_EQ(part.padding, Padding::unknown);
 }
 
+// 5 of 8 slots of CKKS are in slots 8 to 12 of 16 once more; 8 of 8 values of BFV are not.
+TEST(Filling, FewerSlotsRepeatInMore) {
+  Metadata few, many, sums, result;
+  few.slots = 8;
+  few.filled = 5;
+  many.slots = sums.slots = 16;
+  sums.padding = Padding::uniform;
+  for (const bool is_product : {false, true}) {
+    join_filling(result, few, many, is_product);
+    EXPECT_EQ(result.filled, 0U);
+    EXPECT_EQ(result.padding, Padding::zeros);
+    join_filling(result, few, sums, is_product);
+    EXPECT_EQ(result.filled, 5U);
+    EXPECT_EQ(result.padding, Padding::unknown);
+  }
+  few.filled = 8;
+  join_filling(result, few, sums, true);
+  EXPECT_EQ(result.padding, Padding::zeros);
+  // One value of BFV, with which not all slots are alike.
+  Metadata one;
+  one.slots = one.filled = 1;
+  join_filling(result, sums, one, false);
+  EXPECT_EQ(result.padding, Padding::unknown);
+}
+
 }  // namespace
 }  // namespace hemera::rlwe

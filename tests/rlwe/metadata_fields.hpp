@@ -25,7 +25,10 @@ inline std::vector<MetadataField> metadata_fields() {
           {"slots", [](Metadata& meta) { meta.slots *= 2; }},
           {"encoding", [](Metadata& meta) { meta.encoding = Encoding::coefficients; }},
           {"noise_log2", [](Metadata& meta) { meta.noise_log2 += 3; }},
-          {"largest", [](Metadata& meta) { meta.largest *= 4; }}};
+          {"largest", [](Metadata& meta) { meta.largest *= 4; }},
+          {"filled", [](Metadata& meta) { meta.filled += 1; }},
+          {"padding", [](Metadata& meta) { meta.padding = Padding::unknown; }},
+          {"is_complex", [](Metadata& meta) { meta.is_complex = true; }}};
 }
 
 }  // namespace hemera::rlwe

@@ -58,8 +58,11 @@ TEST_F(SecondOperandTest, JoinsTakeWhatFitsAndRefuseTheRest) {
       {"encoding", {Outcome::refused, Outcome::refused}},
       {"noise_log2", {Outcome::larger, Outcome::larger}},
       {"largest", {Outcome::larger, Outcome::larger}},
+      {"filled", {Outcome::larger, Outcome::larger}},
+      {"padding", {Outcome::larger, Outcome::larger}},
+      {"is_complex", {Outcome::larger, Outcome::larger}},
   };
-  const Metadata base{.batch = {2, 3}, .level = 1, .scale = 0x1p40, .slots = 8, .largest = 2};
+  const Metadata base{.batch = {2, 3}, .level = 1, .scale = 0x1p40, .slots = 8, .largest = 2, .filled = 5};
   for (const MetadataField& field : metadata_fields()) {
     SCOPED_TRACE(field.name);
     const Entry& entry = table.at(field.name);
@@ -84,6 +87,10 @@ TEST_F(SecondOperandTest, JoinsTakeWhatFitsAndRefuseTheRest) {
         EXPECT_EQ(whole.meta.batch, (stacked ? BatchShape{2, 2, 3} : BatchShape{4, 3}));
         EXPECT_EQ(whole.meta.noise_log2, std::max(a.meta.noise_log2, b.meta.noise_log2));
         EXPECT_EQ(whole.meta.largest, std::max(base.largest, other.largest));
+        EXPECT_EQ(whole.meta.filled, std::max(base.filled, other.filled));
+        // Zeros of one and what is no zero of the other: not known.
+        EXPECT_EQ(whole.meta.padding, other.padding);
+        EXPECT_EQ(whole.meta.is_complex, other.is_complex);
         auto words = host_words(*context_, x.poly);
         const auto more = host_words(*context_, y.poly);
         words.insert(words.end(), more.begin(), more.end());

@@ -449,22 +449,23 @@ TEST(CkksBounds, EncodingRefusesWhatIsBarelyAbove) {
   }
 }
 
-// Which ciphertexts are refreshed before a circuit of so many levels, and what the refresh is given: one level
-// more is left of values of a declared bound, and values of none are supposed to have the given magnitude.
+// Which ciphertexts are refreshed before a circuit of so many levels, and what the refresh is given: one
+// level more is left of values of a declared bound, and values of none are supposed to have the given
+// magnitude.
 TEST(CkksBounds, RefreshesComeInTimeAndKeepTheBound) {
   const ckks::Session session(ckks::small_parameters(4));
   const std::size_t top = session.context->top_level(), fresh_level = top - 1;
   std::vector<rlwe::Metadata> given;
   const ckks::Evaluator evaluator(
       session.context, session.keys, rlwe::Relinearization::eager,
-      ckks::Evaluator::Refresh{
-          [&](const ckks::Evaluator&, const Ciphertext& a) {
-            given.push_back(a.meta);
-            return ckks::encrypt(
-                session.encoder->encode(session.decrypt(a), {}, fresh_level, {}, a.meta.largest),
-                session.secret);
-          },
-          fresh_level});
+      ckks::Evaluator::Refresh{[&](const ckks::Evaluator&, const Ciphertext& a) {
+                                 given.push_back(a.meta);
+                                 return ckks::encrypt(
+                                     session.encoder->encode(session.decrypt(a), {}, fresh_level, {},
+                                                             a.meta.largest),
+                                     session.secret);
+                               },
+                               fresh_level});
   const ckks::Values x = {7, -6.5, 0.25, 1};
   for (const double largest : {8.0, HUGE_VAL}) {
     for (std::size_t level = 0; level <= top; ++level) {

@@ -24,6 +24,7 @@ namespace {
 
 using rlwe::Ciphertext;
 using rlwe::Metadata;
+using rlwe::Padding;
 using rlwe::Plaintext;
 using rlwe::Scheme;
 
@@ -135,11 +136,11 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
 
   // --- Operands ---
 
-  Rows values(std::size_t batch, std::size_t slots) {
+  Rows values(std::size_t batch, std::size_t slots, std::size_t filled = 0) {
     Rows rows(batch, Row(count_));
     std::uniform_real_distribution<double> uniform(-1, 1);
     for (Row& row : rows) {
-      for (std::size_t i = 0; i < slots; ++i) {
+      for (std::size_t i = 0; i < (filled == 0 ? slots : filled); ++i) {
         row[i] = is_ckks_ ? std::complex<double>(uniform(random_), uniform(random_))
                           : std::complex<double>(static_cast<double>(random_() % 65537));
       }
@@ -154,6 +155,9 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
     std::optional<std::size_t> level = {};
     double scale_factor = 1;
     std::optional<double> largest = 2;
+    // CKKS: of the slots, where not all are.
+    std::size_t filled = 0;
+    bool is_complex = false;
   };
   Plaintext encode(const Rows& rows, const Encoded& how) const {
     if (is_ckks_) {
@@ -161,9 +165,12 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
       for (const Row& row : rows)
         flat.insert(flat.end(), row.begin(), row.begin() + static_cast<long>(how.slots));
       const std::size_t level = how.level.value_or(context_->top_level());
-      return ckks::Encoder(context_).encode(flat, how.batch, level,
-                                            context_->scales().level_scale(level) * how.scale_factor,
-                                            how.largest ? *how.largest : HUGE_VAL);
+      Plaintext plain = ckks::Encoder(context_).encode(
+          flat, how.batch, level, context_->scales().level_scale(level) * how.scale_factor,
+          how.largest ? *how.largest : HUGE_VAL);
+      plain.meta.filled = how.filled;
+      plain.meta.is_complex = how.is_complex;
+      return plain;
     }
     std::vector<std::int64_t> flat;
     for (const Row& row : rows) {
@@ -172,9 +179,33 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
     return integer::Encoder(context_).encode(flat, how.batch, how.encoding, how.level);
   }
   Operand operand(const std::string& field, const Encoded& how) {
-    Rows rows = values(rlwe::batch_count(how.batch), how.slots);
+    Rows rows = values(rlwe::batch_count(how.batch), how.slots, how.filled);
     Ciphertext x = any_scheme::encrypt(encode(rows, how), keys_);
     return {field, std::move(x), std::move(rows)};
+  }
+  // One value in all slots, which operations know to be one.
+  Operand uniform(const Encoded& how) {
+    Operand result = operand("padding", how);
+    if (is_ckks_) {
+      // As a sum makes it, but without growing values.
+      for (Row& row : result.rows) row.assign(count_, row.front());
+      Plaintext plain = encode(result.rows, how);
+      plain.meta.padding = rlwe::Padding::uniform;
+      result.x = any_scheme::encrypt(plain, keys_);
+    } else {
+      result.x = evaluator_->sum_slots(result.x);
+      result.rows = each(result.rows, [&](const Row& row) { return total(row, how.slots); });
+    }
+    return result;
+  }
+  // One whose padding an operation made of zeros.
+  Operand padded(const Encoded& how) {
+    Operand result = operand("padding", how);
+    const rlwe::Scalar number{.value = 0.25, .integer = 3};
+    evaluator_->add_scalar_inplace(result.x, number);
+    const Row term(count_, is_ckks_ ? number.value : std::complex<double>(3));
+    result.rows = each(result.rows, [&](const Row& row) { return sum(row, term); });
+    return result;
   }
   // The first one, and one or more for each field.
   std::vector<Operand> operands() {
@@ -187,6 +218,7 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
       all.push_back(operand("level", {}));
       evaluator_->lower_to_level_inplace(all.back().x, level);
     }
+    all.push_back(operand("slots", {.slots = 1}));
     all.push_back(operand("slots", {.slots = 32}));
     all.push_back(operand("slots", {.slots = count_}));
     const auto square = [&](const Operand& a) {
@@ -207,15 +239,28 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
       all.push_back(operand("scale", {.scale_factor = 1.25}));
       all.push_back(operand("largest", {.largest = std::nullopt}));
       all.push_back(operand("largest", {.largest = 0x1p10}));
+      all.push_back(operand("filled", {.filled = 5}));
+      all.push_back(operand("filled", {.slots = 32, .filled = 20}));
+      all.push_back(padded({.filled = 5}));
+      all.push_back(uniform({}));
+      all.push_back(uniform({.filled = 5}));
+      all.push_back(operand("is_complex", {.is_complex = true}));
     } else {
       all.push_back(operand("encoding", {.encoding = rlwe::Encoding::coefficients}));
+      all.push_back(padded({}));
+      all.push_back(uniform({}));
+      all.push_back(uniform({.slots = count_}));
+      Operand rotated = operand("padding", {});
+      rotated.x = evaluator_->rotate(rotated.x, 1);
+      rotated.rows = each(rotated.rows, [&](const Row& row) { return turned(row, 1); });
+      all.push_back(std::move(rotated));
     }
     return all;
   }
   std::vector<PlainOperand> plaintexts() {
     std::vector<PlainOperand> all;
     const auto add = [&](const std::string& field, const Encoded& how) {
-      Rows rows = values(rlwe::batch_count(how.batch), how.slots);
+      Rows rows = values(rlwe::batch_count(how.batch), how.slots, how.filled);
       all.push_back({field, encode(rows, how), std::move(rows)});
     };
     add("", {});
@@ -227,6 +272,9 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
     if (is_ckks_) {
       add("scale", {.scale_factor = 1.25});
       add("largest", {.largest = std::nullopt});
+      add("filled", {.filled = 5});
+      add("filled", {.slots = 32, .filled = 20});
+      add("is_complex", {.is_complex = true});
     } else {
       add("encoding", {.encoding = rlwe::Encoding::coefficients});
     }
@@ -249,13 +297,76 @@ class SecondOperand : public testing::TestWithParam<Scheme> {
     if (a.encoding == rlwe::Encoding::slots) return std::max(a.slots, b.slots);
     return std::min(degree, a.slots + b.slots - 1);
   }
+
+  // What is known of the slots, by what each one holds: a slot behind the filled ones of an operand its
+  // padding, and with CKKS those of fewer slots once more.
+  struct Filling {
+    explicit Filling(const Metadata& of)
+        : slots(of.slots), filled(of.filled), padding(of.padding), is_complex(of.is_complex) {}
+    std::size_t slots, filled;
+    Padding padding;
+    bool is_complex;
+  };
+  [[nodiscard]] Padding held(const Filling& x, std::size_t slot) const {
+    const std::size_t own = is_ckks_ ? slot % x.slots : slot;
+    return x.filled == 0 || own < x.filled ? Padding::values : x.padding;
+  }
+  [[nodiscard]] Filling joined(const Filling& x, const Filling& y, bool is_product) const {
+    Filling result = x;
+    result.slots = std::max(x.slots, y.slots);
+    result.is_complex = x.is_complex || y.is_complex;
+    const auto is_one_value = [&](const Filling& a) {
+      return a.padding == Padding::uniform || (is_ckks_ && a.slots == 1 && result.slots > 1);
+    };
+    const bool one_x = is_one_value(x), one_y = is_one_value(y);
+    const std::size_t larger = std::max(x.filled, y.filled), smaller = std::min(x.filled, y.filled);
+    result.filled = one_x && one_y ? (smaller == 0 ? larger : smaller)
+                    : one_x        ? y.filled
+                    : one_y        ? x.filled
+                                   : larger;
+    result.padding = one_x && one_y ? Padding::uniform : Padding::zeros;
+    if (result.filled != 0 && result.padding != Padding::uniform) {
+      bool all_zeros = true, any_values = false;
+      for (std::size_t i = result.filled; i < (is_ckks_ ? result.slots : count_); ++i) {
+        const Padding a = held(x, i), b = held(y, i);
+        const int zeros = (!one_x && a == Padding::zeros ? 1 : 0) + (!one_y && b == Padding::zeros ? 1 : 0);
+        if (zeros == (is_product ? 1 : 2) || zeros == 2) continue;
+        all_zeros = false;
+        any_values = any_values || (!one_x && a == Padding::values) || (!one_y && b == Padding::values);
+      }
+      const bool in_part = (one_x || x.filled != 0) && (one_y || y.filled != 0);
+      if (!all_zeros && !in_part) result.filled = 0;
+      if (!all_zeros && in_part) {
+        result.padding = any_values && !is_ckks_ ? Padding::values : Padding::unknown;
+      }
+    }
+    return with_count(result);
+  }
+  // BFV and BGV: the values are those that are filled.
+  [[nodiscard]] Filling with_count(Filling x) const {
+    if (!is_ckks_ && x.filled != 0) x.filled = x.slots < count_ ? x.slots : 0;
+    // No slots are behind all.
+    if (x.filled == 0 && x.padding != Padding::uniform) x.padding = Padding::zeros;
+    return x;
+  }
+  [[nodiscard]] Filling turned(Filling x) const {
+    if (x.padding == Padding::uniform || x.filled == 0) return x;
+    x.padding = is_ckks_ ? Padding::zeros : Padding::values;
+    if (is_ckks_) x.filled = 0;
+    return x;
+  }
   void expect(const Ciphertext& found, const Rows& expected, const rlwe::BatchShape& batch, std::size_t slots,
-              double largest) const {
+              double largest, const Filling& filling) const {
+    EXPECT_EQ(found.meta.filled, filling.filled);
+    EXPECT_EQ(found.meta.padding, filling.padding);
+    EXPECT_EQ(found.meta.is_complex, filling.is_complex);
     EXPECT_EQ(found.meta.batch, batch);
     ASSERT_EQ(found.meta.slots, slots);
     EXPECT_EQ(found.poly.shape().batch, expected.size());
     EXPECT_EQ(found.poly.base(), context_->base(found.meta.level));
-    if (is_ckks_) EXPECT_DOUBLE_EQ(found.meta.largest, largest);
+    if (is_ckks_) {
+      EXPECT_DOUBLE_EQ(found.meta.largest, largest);
+    }
     const Plaintext plain = any_scheme::decrypt(found, secret_);
     Row values;
     if (is_ckks_) {
@@ -294,11 +405,15 @@ TEST_P(SecondOperand, EveryFieldIsTried) {
     if (meta.encoding != first.encoding) differing.insert("encoding");
     if (meta.noise_log2 != first.noise_log2) differing.insert("noise_log2");
     if (meta.largest != first.largest) differing.insert("largest");
+    if (meta.filled != first.filled) differing.insert("filled");
+    if (meta.padding != first.padding) differing.insert("padding");
+    if (meta.is_complex != first.is_complex) differing.insert("is_complex");
   }
   // What the scheme has, and has no use for.
   std::set<std::string> unused = {"encoding", "noise_log2", "correction"};
-  if (GetParam() == Scheme::bfv) unused = {"scale", "noise_scale_degree", "correction", "largest"};
-  if (GetParam() == Scheme::bgv) unused = {"scale", "noise_scale_degree", "largest"};
+  if (GetParam() == Scheme::bfv)
+    unused = {"scale", "noise_scale_degree", "correction", "largest", "is_complex"};
+  if (GetParam() == Scheme::bgv) unused = {"scale", "noise_scale_degree", "largest", "is_complex"};
   for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {
     EXPECT_EQ(differing.contains(field.name), !unused.contains(field.name))
         << field.name << ": an operand that differs in it is missing in operands(), or may be";
@@ -325,18 +440,19 @@ TEST_P(SecondOperand, OfSums) {
       const rlwe::BatchShape batch = shape_of(x, y);
       const std::size_t slots = std::max(x.slots, y.slots);
       const double largest = x.largest + y.largest;
+      const Filling filling = joined(Filling(x), Filling(y), false);
       const Rows sums = each(a.rows, b.rows, [&](const Row& u, const Row& v) { return sum(u, v); });
       const Rows rest = each(a.rows, b.rows, [&](const Row& u, const Row& v) { return difference(u, v); });
-      expect(evaluator_->add(a.x, b.x), sums, batch, slots, largest);
-      expect(evaluator_->subtract(a.x, b.x), rest, batch, slots, largest);
+      expect(evaluator_->add(a.x, b.x), sums, batch, slots, largest, filling);
+      expect(evaluator_->subtract(a.x, b.x), rest, batch, slots, largest, filling);
       evaluator_->add_inplace(in_place, b.x);
-      expect(in_place, sums, batch, slots, largest);
+      expect(in_place, sums, batch, slots, largest, filling);
       in_place = a.x.clone();
       evaluator_->subtract_inplace(in_place, b.x);
-      expect(in_place, rest, batch, slots, largest);
+      expect(in_place, rest, batch, slots, largest, filling);
       expect(evaluator_->add_many(terms),
              each(sums, a.rows, [&](const Row& u, const Row& v) { return sum(u, v); }), batch, slots,
-             largest + x.largest);
+             largest + x.largest, joined(filling, Filling(x), false));
     }
   }
 }
@@ -360,10 +476,11 @@ TEST_P(SecondOperand, OfProducts) {
       const rlwe::BatchShape batch = shape_of(x, y);
       const std::size_t slots = slots_of_product(x, y);
       const double largest = x.largest * y.largest;
-      expect(evaluator_->multiply(a.x, b.x), rows, batch, slots, largest);
+      const Filling filling = joined(Filling(x), Filling(y), true);
+      expect(evaluator_->multiply(a.x, b.x), rows, batch, slots, largest, filling);
       Ciphertext late = lazy_->multiply(a.x, b.x);
       EXPECT_EQ(late.size(), 3U);
-      expect(late, rows, batch, slots, largest);
+      expect(late, rows, batch, slots, largest, filling);
       if (x.encoding != rlwe::Encoding::slots) {
         EXPECT_THROW(static_cast<void>(evaluator_->dot(left, right)), MismatchError);
         continue;
@@ -372,7 +489,8 @@ TEST_P(SecondOperand, OfProducts) {
       const double own = all.front().x.meta.largest;
       expect(evaluator_->dot(left, right),
              each(rows, [&](const Row& u) { return sum(u, product(first, first, x.encoding)); }), batch,
-             std::max(slots, all.front().x.meta.slots), largest + own * own);
+             std::max(slots, all.front().x.meta.slots), largest + own * own,
+             joined(filling, Filling(all.front().x.meta), false));
     }
   }
 }
@@ -397,23 +515,26 @@ TEST_P(SecondOperand, OfPlaintexts) {
       const rlwe::BatchShape batch = shape_of(x, y);
       const Rows rows =
           each(a.rows, b.rows, [&](const Row& u, const Row& v) { return product(u, v, x.encoding); });
-      expect(evaluator_->multiply_plain(a.x, b.x), rows, batch, slots_of_product(x, y),
-             x.largest * y.largest);
+      const Filling product_filling = joined(Filling(x), Filling(y), true);
+      const Filling sum_filling = joined(Filling(x), Filling(y), false);
+      expect(evaluator_->multiply_plain(a.x, b.x), rows, batch, slots_of_product(x, y), x.largest * y.largest,
+             product_filling);
       expect(evaluator_->dot(left, right), each(rows, [&](const Row& u) { return sum(u, u); }), batch,
-             slots_of_product(x, y), 2 * x.largest * y.largest);
+             slots_of_product(x, y), 2 * x.largest * y.largest,
+             joined(product_filling, product_filling, false));
       // Scales must be those of the sum: a ScaleError says so, and leaves the operand.
       const std::size_t slots = std::max(x.slots, y.slots);
       try {
         evaluator_->add_plain_inplace(in_place, b.x);
         expect(in_place, each(a.rows, b.rows, [&](const Row& u, const Row& v) { return sum(u, v); }), batch,
-               slots, x.largest + y.largest);
+               slots, x.largest + y.largest, sum_filling);
         in_place = a.x.clone();
         evaluator_->subtract_plain_inplace(in_place, b.x);
         expect(in_place, each(a.rows, b.rows, [&](const Row& u, const Row& v) { return difference(u, v); }),
-               batch, slots, x.largest + y.largest);
+               batch, slots, x.largest + y.largest, sum_filling);
       } catch (const ScaleError&) {
         EXPECT_TRUE(is_ckks_ && std::abs(x.scale / y.scale - 1) > 0x1p-30) << "scales are equal";
-        expect(in_place, a.rows, x.batch, x.slots, x.largest);
+        expect(in_place, a.rows, x.batch, x.slots, x.largest, Filling(x));
       }
     }
   }
@@ -443,14 +564,18 @@ TEST_P(SecondOperand, OfNumbers) {
         constant.front() = value;
       }
       const double size = std::abs(number.value);
+      Filling multiplied(x);
+      multiplied.is_complex = x.is_complex || number.value.imag() != 0;
+      Filling added = multiplied;
+      if (size != 0 && x.filled != 0 && x.padding == Padding::zeros) added.padding = Padding::unknown;
       Ciphertext y = a.x.clone();
       evaluator_->add_scalar_inplace(y, number);
       expect(y, each(a.rows, [&](const Row& row) { return sum(row, constant); }), x.batch, x.slots,
-             x.largest + size);
+             x.largest + size, added);
       y = a.x.clone();
       evaluator_->multiply_scalar_inplace(y, number);
       expect(y, each(a.rows, [&](const Row& row) { return product(row, constant, x.encoding); }), x.batch,
-             x.slots, size == 0 ? 0 : x.largest * size);
+             x.slots, size == 0 ? 0 : x.largest * size, multiplied);
     }
   }
 }
@@ -459,12 +584,13 @@ TEST_P(SecondOperand, OfOperationsOnOne) {
   for (const Operand& a : operands()) {
     SCOPED_TRACE("(" + a.field + ")");
     const Metadata& x = a.x.meta;
-    const auto same = [&](const Ciphertext& y) { expect(y, a.rows, x.batch, x.slots, x.largest); };
+    const Filling own(x);
+    const auto same = [&](const Ciphertext& y) { expect(y, a.rows, x.batch, x.slots, x.largest, own); };
     const auto negated = each(a.rows, [&](const Row& row) { return difference(Row(count_), row); });
-    expect(evaluator_->negate(a.x), negated, x.batch, x.slots, x.largest);
+    expect(evaluator_->negate(a.x), negated, x.batch, x.slots, x.largest, own);
     Ciphertext y = a.x.clone();
     evaluator_->negate_inplace(y);
-    expect(y, negated, x.batch, x.slots, x.largest);
+    expect(y, negated, x.batch, x.slots, x.largest, own);
     y = a.x.clone();
     evaluator_->relinearize_inplace(y);
     EXPECT_EQ(y.size(), 2U);
@@ -481,9 +607,9 @@ TEST_P(SecondOperand, OfOperationsOnOne) {
     const auto power =
         each(a.rows, [&](const Row& row) { return product(product(row, row, x.encoding), row, x.encoding); });
     const std::size_t longer = x.encoding == rlwe::Encoding::slots ? x.slots : 3 * (x.slots - 1) + 1;
-    expect(evaluator_->power(a.x, 3), power, x.batch, longer, std::pow(x.largest, 3));
+    expect(evaluator_->power(a.x, 3), power, x.batch, longer, std::pow(x.largest, 3), own);
     const std::vector<const Ciphertext*> thrice = {&a.x, &a.x, &a.x};
-    expect(evaluator_->multiply_many(thrice), power, x.batch, longer, std::pow(x.largest, 3));
+    expect(evaluator_->multiply_many(thrice), power, x.batch, longer, std::pow(x.largest, 3), own);
     if (x.encoding != rlwe::Encoding::slots) {
       EXPECT_THROW(static_cast<void>(evaluator_->rotate(a.x, 1)), MismatchError);
       EXPECT_THROW(static_cast<void>(evaluator_->conjugate(a.x)), MismatchError);
@@ -494,14 +620,19 @@ TEST_P(SecondOperand, OfOperationsOnOne) {
     const std::vector<Ciphertext> hoisted = evaluator_->rotate_hoisted(a.x, steps);
     for (const std::size_t step : {0U, 1U, 2U}) {
       const auto expected = each(a.rows, [&](const Row& row) { return turned(row, step); });
-      expect(hoisted[step], expected, x.batch, x.slots, x.largest);
-      expect(evaluator_->rotate(a.x, static_cast<std::int64_t>(step)), expected, x.batch, x.slots, x.largest);
+      // One slot of CKKS stays where it is, as all do by no step.
+      const Filling filling = step == 0 ? own : turned(own);
+      expect(hoisted[step], expected, x.batch, x.slots, x.largest, filling);
+      expect(evaluator_->rotate(a.x, static_cast<std::int64_t>(step)), expected, x.batch, x.slots, x.largest,
+             filling);
     }
     expect(evaluator_->conjugate(a.x), each(a.rows, [&](const Row& row) { return conjugate(row); }), x.batch,
-           x.slots, x.largest);
+           x.slots, x.largest, is_ckks_ ? own : turned(own));
     const double terms = static_cast<double>(x.slots);
+    Filling summed = own;
+    summed.padding = Padding::uniform;
     expect(evaluator_->sum_slots(a.x), each(a.rows, [&](const Row& row) { return total(row, x.slots); }),
-           x.batch, x.slots, x.largest * terms);
+           x.batch, x.slots, x.largest * terms, summed);
   }
 }
 

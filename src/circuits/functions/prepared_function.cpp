@@ -228,7 +228,10 @@ class PreparedFunction::Evaluation {
 
   void add_constant(Ciphertext& sum, const FunctionStep& step, std::size_t number) const {
     if (const auto found = prepared_.constants_.find(number); found != prepared_.constants_.end()) {
+      // Coefficients of all slots fill none: metadata() says what is filled.
+      const rlwe::Metadata before = sum.meta;
       evaluator_.add_plain_inplace(sum, found->second);
+      rlwe::copy_filling(sum.meta, before);
     } else {
       evaluator_.add_scalar_inplace(sum, {.value = step.constant.front()});
     }

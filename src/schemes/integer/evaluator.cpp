@@ -102,6 +102,7 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   rlwe::join_filling(a.meta, a.meta, b.meta, false);
   a.meta.slots = std::max(a.meta.slots, b.meta.slots);
   a.meta.filled = rlwe::filled_slots(a.meta, own.degree());
+  if (a.meta.filled == 0) rlwe::count_all(a.meta);
   const double largest = std::log2(static_cast<double>(own.parameters().plain_modulus())) - 1;
   a.meta.noise_log2 = rlwe::add_log2(a.meta.noise_log2, placement.noise_log2(largest));
 }
@@ -186,6 +187,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Ciphertext& b) const
   result.meta.slots = product_slots(x.meta, y.meta, own.degree());
   rlwe::join_filling(result.meta, x.meta, y.meta, true);
   result.meta.filled = rlwe::filled_slots(result.meta, own.degree());
+  if (result.meta.filled == 0) rlwe::count_all(result.meta);
   result.meta.noise_log2 = product_noise_log2(x.meta, y.meta);
   result.hold(std::move(lowered_a.poly));
   result.hold(std::move(lowered_b.poly));
@@ -204,6 +206,7 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   result.meta.slots = product_slots(a.meta, b.meta, own.degree());
   rlwe::join_filling(result.meta, x.meta, b.meta, true);
   result.meta.filled = rlwe::filled_slots(result.meta, own.degree());
+  if (result.meta.filled == 0) rlwe::count_all(result.meta);
   result.meta.noise_log2 =
       x.meta.noise_log2 + rlwe::plaintext_factor_log2(own.degree(), own.parameters().plain_modulus());
   // The message itself, or times the factor of the level: it multiplies the one placed in the ciphertext.
