@@ -408,8 +408,9 @@ def test_contexts_that_hemera_does_not_have_are_named() -> None:
     context = lib.GenCryptoContext(parameters)
     for feature in (lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, lib.SCHEMESWITCH):
         context.Enable(feature)
-    with pytest.raises(hm.errors.FormatError, match="scheme switching"):
+    with pytest.raises(hm.errors.FormatError, match="scheme switching") as caught:
         openfhe.Session(lib.Serialize(context, lib.BINARY))
+    assert "versions" not in str(caught.value)  # none would help
 
 
 def test_contexts_with_multiparty_and_one_party_load() -> None:
@@ -465,8 +466,8 @@ def test_bootstraps_are_openfhes(name: str) -> None:
         **BOOTSTRAPS[name],
     }
     slots, budget = setting["slots"], setting["budget"]
-    if VERSION < (1, 5):
-        pytest.skip("contexts that 1.4 set up for bootstrapping have fewer fields, and are refused")
+    if VERSION < (1, 5) and (setting["decodes_first"] or setting["secret"] == "SPARSE_ENCAPSULATED"):
+        pytest.skip("1.4 has CoeffToSlot first alone, and its wheel no encapsulated secrets")
     secret_type = getattr(lib.SecretKeyDist, setting["secret"])
     parameters = lib.CCParamsCKKSRNS()
     parameters.SetSecurityLevel(lib.HEStd_NotSet)

@@ -289,7 +289,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     : context_(std::move(context)),
       slots_(settings.slots),
       encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated),
-      decodes_first_(settings.encodes_slots) {
+      decodes_first_(settings.encodes_slots.value_or(false)) {
   const rlwe::Parameters& parameters = context_->parameters();
   if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
     throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
