@@ -341,7 +341,11 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                             bool is_reduced) {
     if (dense) {  // with CoeffToSlot's steps for both
       given = settings.baby_steps_encode;
-      const auto count = given != 0 ? static_cast<std::int64_t>(given) : baby_steps(stages);
+      // 1.4 writes 0 for its own choice.
+      const std::int64_t own = settings.encodes_slots
+                                   ? baby_steps(stages)
+                                   : static_cast<std::int64_t>(std::ceil(std::sqrt(slots_)));
+      const std::int64_t count = given != 0 ? static_cast<std::int64_t>(given) : own;
       return Split{.first = 0,
                    .count = count,
                    .outer = (static_cast<std::int64_t>(slots_) + count - 1) / count,
