@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 import hemera as hm
 import openfhe_process
@@ -375,9 +376,14 @@ def test_keys_that_hemera_makes_serve_openfhe(client: Client) -> None:
     session = client.session()
     cc = client.context
     secret = session.load_secret_key(client.saved(client.keys.secretKey))
-    made = session.context.generate_keys(secret, rotations=STEPS)
-    files = session.dump_keys(made)
     theirs = client.saved_keys()
+    # EXTENDED encryption has a prime more, which contexts with BV's keys lack.
+    lacks_prime = client.setting.encryption == "EXTENDED" and client.setting.key_switching == "BV"
+    if lacks_prime:
+        with pytest.raises(hm.errors.MismatchError, match="let the client make its own"):
+            session.dump_keys(session.context.generate_keys(secret))
+    made = session.context.generate_keys(secret, public_key=not lacks_prime, rotations=STEPS)
+    files = {"public_key": theirs["public_key"], **session.dump_keys(made)}
     a, b = fresh(client, session, 11), fresh(client, session, 12)
     try:
         lib.ClearEvalMultKeys()
@@ -408,8 +414,9 @@ def test_contexts_that_hemera_does_not_have_are_named() -> None:
     context = lib.GenCryptoContext(parameters)
     for feature in (lib.PKE, lib.KEYSWITCH, lib.LEVELEDSHE, lib.SCHEMESWITCH):
         context.Enable(feature)
-    with pytest.raises(hm.errors.FormatError, match="scheme switching"):
+    with pytest.raises(hm.errors.FormatError, match="scheme switching") as caught:
         openfhe.Session(lib.Serialize(context, lib.BINARY))
+    assert "versions" not in str(caught.value)  # none would help
 
 
 def test_contexts_with_multiparty_and_one_party_load() -> None:
@@ -465,8 +472,8 @@ def test_bootstraps_are_openfhes(name: str) -> None:
         **BOOTSTRAPS[name],
     }
     slots, budget = setting["slots"], setting["budget"]
-    if VERSION < (1, 5):
-        pytest.skip("contexts that 1.4 set up for bootstrapping have fewer fields, and are refused")
+    if VERSION < (1, 5) and (setting["decodes_first"] or setting["secret"] == "SPARSE_ENCAPSULATED"):
+        pytest.skip("1.4 has CoeffToSlot first alone, and its wheel no encapsulated secrets")
     secret_type = getattr(lib.SecretKeyDist, setting["secret"])
     parameters = lib.CCParamsCKKSRNS()
     parameters.SetSecurityLevel(lib.HEStd_NotSet)
@@ -509,19 +516,27 @@ def test_bootstraps_are_openfhes(name: str) -> None:
     assert found == stated
     assert abs(scales[0] / scales[1] - 1) < 1e-14
 
-    def worst(ciphertext: Any, expected: NDArray[Any]) -> float:
+    def errors(ciphertext: Any, expected: NDArray[Any]) -> NDArray[Any]:
         plaintext = cc.Decrypt(keys.secretKey, ciphertext)
         plaintext.SetLength(slots)
         found = plaintext.GetCKKSPackedValue() if setting["complex"] else plaintext.GetRealPackedValue()
-        return float(np.max(np.abs(np.array(found) - expected)))
+        return np.abs(np.array(found) - expected)
 
+    def rms(found: NDArray[Any]) -> float:
+        return float(np.sqrt(np.mean(found**2)))
+
+    # Errors are random: of two samples of one deviation one is larger by that with probability 10^-6. (No
+    # more than 32 each, for those of many slots depend on each other.)
+    count = min(slots, 32)
+    most = float(np.sqrt(stats.f.isf(1e-6, count, count)))
     dumped = session.dump_ciphertext(ours)
     assert isinstance(dumped, bytes)
     back = lib.DeserializeCiphertextString(dumped, lib.BINARY)
-    own, other = worst(back, clear), worst(theirs, clear)
-    print(f"worst slot: OpenFHE 2^{np.log2(other):.1f}, Hemera 2^{np.log2(own):.1f}")
-    assert own < max(2 * other, 2.0**-18)
-    bound = 8 * (own + other) + 2.0**-18  # of what is computed from both
+    own, other = errors(back, clear), errors(theirs, clear)
+    print(f"{name}: root mean square: OpenFHE 2^{np.log2(rms(other)):.1f}, Hemera 2^{np.log2(rms(own)):.1f}")
+    # No sine is straighter than 2^-25 at 1 (docs/clients.md).
+    assert rms(own) < max(most * rms(other), 2.0**-25)
+    bound = 8 * float(own.max() + other.max()) + 2.0**-18  # of what is computed from both
     if name in ("dense", "decode-dense", "decode-manual"):
         # Twice, with the bits that one iteration has.
         theirs_twice = cc.EvalBootstrap(low, 2, 18)
@@ -533,12 +548,12 @@ def test_bootstraps_are_openfhes(name: str) -> None:
         dumped = session.dump_ciphertext(ours_twice)
         assert isinstance(dumped, bytes)
         again = lib.DeserializeCiphertextString(dumped, lib.BINARY)
-        assert worst(again, clear) < max(4 * worst(theirs_twice, clear), 2.0**-30)
+        assert rms(errors(again, clear)) < max(max(4, most) * rms(errors(theirs_twice, clear)), 2.0**-30)
     # The client goes on.
     waits = setting["scaling"] == "FIXEDMANUAL" and back.GetNoiseScaleDeg() == 2
     further = cc.Rescale(back) if waits else back
-    assert worst(cc.EvalMult(further, further), clear * clear) < bound
-    assert worst(cc.EvalAdd(back, theirs), 2 * clear) < bound
+    assert errors(cc.EvalMult(further, further), clear * clear).max() < bound
+    assert errors(cc.EvalAdd(back, theirs), 2 * clear).max() < bound
 
 
 @pytest.mark.skipif(importlib.util.find_spec("openfhe") is None, reason="it imports OpenFHE itself")

@@ -23,6 +23,16 @@ void Archive::version(Class type) {
   }
 }
 
+void Archive::value(const char* name, std::optional<bool>& value) {
+  if (is_reading() ? !has_field(name) : !value) {
+    value.reset();
+    return;
+  }
+  bool plain = value.value_or(false);
+  this->value(name, plain);
+  value = plain;
+}
+
 bool Archive::type_word(bool is_there, std::span<const std::string_view> names, std::size_t& type) {
   const auto known = [&](std::string_view name) {
     return static_cast<std::size_t>(std::find(type_names_.begin(), type_names_.end(), name) -

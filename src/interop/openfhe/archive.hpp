@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,12 @@ class Archive {
   [[nodiscard]] virtual bool is_reading() const = 0;
   /// Throws FormatError that says where.
   [[noreturn]] virtual void fail(const std::string& problem) const = 0;
+  /// The same for what OpenFHE does write, and Hemera does not have.
+  [[noreturn]] void refuse(const std::string& problem) {
+    was_refused_ = true;
+    fail(problem);
+  }
+  [[nodiscard]] bool was_refused() const { return was_refused_; }
   /// How far it got, in units of its own.
   [[nodiscard]] virtual std::size_t position() const = 0;
   /// Throws FormatError unless everything was read.
@@ -77,6 +84,10 @@ class Archive {
   virtual void value(const char* name, float& value) = 0;
   virtual void value(const char* name, double& value) = 0;
   virtual void value(const char* name, std::string& value) = 0;
+  /// A field that OpenFHE 1.4 does not write: none where a file has none.
+  void value(const char* name, std::optional<bool>& value);
+  /// Whether such fields were taken to be there, of which the bytes tell nothing.
+  [[nodiscard]] virtual bool has_guessed() const { return false; }
   /// A vector of numbers.
   virtual void words(const char* name, std::vector<std::uint64_t>& values) = 0;
   /// The same for so many numbers that the binary writer leaves place for: they are still with a device.
@@ -158,6 +169,8 @@ class Archive {
   }
 
  protected:
+  /// Readers: whether the field that may be missing is the next one.
+  virtual bool has_field(const char* name) = 0;
   /// The number of elements: `count` if it writes.
   virtual std::size_t begin_list(const char* name, std::size_t count, std::size_t least_bytes) = 0;
   virtual void end_list() = 0;
@@ -197,6 +210,7 @@ class Archive {
   std::size_t announce(std::uint32_t number);
   [[nodiscard]] const std::shared_ptr<void>& find(std::uint32_t number, std::type_index type) const;
 
+  bool was_refused_ = false;
   std::array<bool, class_count> seen_{};
   std::vector<std::string> type_names_;
   std::map<const void*, std::uint32_t> written_;

@@ -15,7 +15,8 @@ constexpr std::size_t longest_string = 1024;
 
 }  // namespace
 
-BinaryReader::BinaryReader(std::span<const std::byte> file) : file_(file) {
+BinaryReader::BinaryReader(std::span<const std::byte> file, bool has_all_fields)
+    : file_(file), has_all_fields_(has_all_fields) {
   std::uint8_t is_little_endian = 0;
   value(nullptr, is_little_endian);
   if (is_little_endian > 1) {

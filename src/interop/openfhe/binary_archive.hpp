@@ -13,7 +13,8 @@ namespace hemera::interop::openfhe {
 /// Reads bytes that it does not own. Counts are compared with what is left before memory is taken.
 class BinaryReader final : public Archive {
  public:
-  explicit BinaryReader(std::span<const std::byte> file);
+  /// `has_all_fields`: those too that OpenFHE 1.4 does not write.
+  explicit BinaryReader(std::span<const std::byte> file, bool has_all_fields = true);
 
   [[nodiscard]] std::size_t position() const override { return position_; }
   void expect_end() const override;
@@ -31,8 +32,13 @@ class BinaryReader final : public Archive {
   void words(const char* name, std::vector<std::uint64_t>& values) override;
   void begin(const char* /*name*/) override {}
   void end() override {}
+  [[nodiscard]] bool has_guessed() const override { return has_guessed_; }
 
  private:
+  bool has_field(const char* /*name*/) override {
+    has_guessed_ = has_all_fields_;
+    return has_all_fields_;
+  }
   std::size_t begin_list(const char* name, std::size_t count, std::size_t least_bytes) override;
   void end_list() override {}
 
@@ -44,6 +50,8 @@ class BinaryReader final : public Archive {
   std::span<const std::byte> file_;
   std::size_t position_ = 0;
   bool is_big_endian_ = false;
+  bool has_all_fields_ = true;
+  bool has_guessed_ = false;
 };
 
 /// Writes little-endian, whatever the machine. Lists of numbers stay where they are until the file's size is
@@ -82,6 +90,7 @@ class BinaryWriter final : public Archive {
     std::size_t count = 0;
     const std::uint64_t* words = nullptr;  // null: later
   };
+  bool has_field(const char* /*name*/) override { return true; }
   std::size_t begin_list(const char* name, std::size_t count, std::size_t least_bytes) override;
   void end_list() override {}
   void add_list(std::size_t count, const std::uint64_t* words);

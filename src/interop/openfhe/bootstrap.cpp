@@ -289,7 +289,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
     : context_(std::move(context)),
       slots_(settings.slots),
       encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated),
-      decodes_first_(settings.encodes_slots) {
+      decodes_first_(settings.encodes_slots.value_or(false)) {
   const rlwe::Parameters& parameters = context_->parameters();
   if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
     throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
@@ -341,7 +341,11 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                             bool is_reduced) {
     if (dense) {  // with CoeffToSlot's steps for both
       given = settings.baby_steps_encode;
-      const auto count = given != 0 ? static_cast<std::int64_t>(given) : baby_steps(stages);
+      // 1.4 writes 0 for its own choice.
+      const std::int64_t own = settings.encodes_slots
+                                   ? baby_steps(stages)
+                                   : static_cast<std::int64_t>(std::ceil(std::sqrt(slots_)));
+      const std::int64_t count = given != 0 ? static_cast<std::int64_t>(given) : own;
       return Split{.first = 0,
                    .count = count,
                    .outer = (static_cast<std::int64_t>(slots_) + count - 1) / count,

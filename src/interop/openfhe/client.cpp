@@ -113,7 +113,7 @@ std::map<std::size_t, std::size_t> Client::bootstrap_input_levels() const {
   for (const FheObject::Entry& entry : fhe->settings) {
     if (entry.settings == nullptr || entry.slots != entry.settings->slots) continue;
     // SlotToCoeff takes those of its budget, else one is for the input's scale.
-    levels[entry.slots] = entry.settings->encodes_slots ? entry.settings->budget_decode : 1;
+    levels[entry.slots] = entry.settings->encodes_slots.value_or(false) ? entry.settings->budget_decode : 1;
   }
   return levels;
 }

@@ -15,22 +15,37 @@ namespace {
 struct Failure {
   std::size_t position = 0;
   std::string message;
+  bool is_refusal = false;
 };
 
-// What readers of a file that was never damaged want to know.
-std::string with_versions(const std::string& problem) {
-  return problem + "; files of OpenFHE 1.4 to 1.6 are read, none of older versions";
+[[noreturn]] void refuse(const Failure& failure) {
+  if (failure.is_refusal) throw FormatError(failure.message);
+  // What readers of a file that was never damaged want to know.
+  throw FormatError(failure.message + "; files of OpenFHE 1.4 to 1.6 are read, none of older versions");
 }
 
 template <typename T>
-std::optional<Failure> read(Archive& archive, T& object) {
+std::optional<Failure> read_once(Archive& archive, T& object) {
   try {
     visit_file(archive, object);
     archive.expect_end();
     return {};
   } catch (const FormatError& error) {
-    return Failure{archive.position(), error.what()};
+    return Failure{archive.position(), error.what(), archive.was_refused()};
   }
+}
+
+// A file as OpenFHE 1.5 and 1.6 write it, or else 1.4: one of 1.4 that were read with the fields of 1.5 would
+// be too short at the end.
+template <typename T>
+std::optional<Failure> read(const auto& make, T& object) {
+  const auto archive = make(true);
+  auto failure = read_once(*archive, object);
+  if (!failure || !archive->has_guessed()) return failure;
+  object = {};
+  auto without = read_once(*make(false), object);
+  if (!without || without->position > failure->position) return without;
+  return failure;
 }
 
 std::string with_article(const std::string& kind) { return (kind.ends_with('s') ? "" : "a ") + kind; }
@@ -39,18 +54,17 @@ std::string with_article(const std::string& kind) { return (kind.ends_with('s') 
 template <typename Body>
 auto with_archives(std::span<const std::byte> file, const Body& body) {
   if (format_of(file) == Format::binary) {
-    return body([&]() { return std::make_unique<BinaryReader>(file); });
+    return body([&](bool has_all_fields) { return std::make_unique<BinaryReader>(file, has_all_fields); });
   }
   JsonDocument document(file);
-  return body([&]() { return std::make_unique<JsonReader>(document); });
+  return body([&](bool /*has_all_fields*/) { return std::make_unique<JsonReader>(document); });
 }
 
 template <std::size_t index>
 void try_kinds(const auto& make, std::optional<AnyFile>& found, Failure& furthest) {
   if constexpr (index < std::variant_size_v<AnyFile>) {
     std::variant_alternative_t<index, AnyFile> object{};
-    const auto archive = make();
-    if (auto failure = read(*archive, object)) {
+    if (auto failure = read(make, object)) {
       if (failure->position >= furthest.position) furthest = std::move(*failure);
       try_kinds<index + 1>(make, found, furthest);
     } else {
@@ -82,7 +96,7 @@ template <typename T>
 T read_file(std::span<const std::byte> file) {
   return with_archives(file, [](const auto& make) {
     T object{};
-    const auto failure = read(*make(), object);
+    const auto failure = read(make, object);
     if (!failure) return object;
     std::optional<AnyFile> other;
     Failure furthest;
@@ -92,7 +106,7 @@ T read_file(std::span<const std::byte> file) {
                         ", not " + with_article(kind_of(AnyFile(std::move(object)))) +
                         "; load it as what it is");
     }
-    throw FormatError(with_versions(failure->message));
+    refuse(*failure);
   });
 }
 
@@ -101,7 +115,7 @@ AnyFile read_any_file(std::span<const std::byte> file) {
     std::optional<AnyFile> found;
     Failure furthest;
     try_kinds<0>(make, found, furthest);
-    if (!found) throw FormatError(with_versions(furthest.message));
+    if (!found) refuse(furthest);
     return std::move(*found);
   });
 }

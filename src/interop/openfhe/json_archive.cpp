@@ -177,21 +177,27 @@ void JsonReader::expect_end() const {
   }
 }
 
+std::size_t JsonReader::find_field(const char* name) const {
+  const Place& place = places_.back();
+  const auto has_name = [&](std::size_t index) {
+    const std::uint32_t found = document_.items[index].name;
+    return found != JsonDocument::no_name && document_.names[found] == name;
+  };
+  // Usually it is the next one.
+  std::size_t at = place.next;
+  if (at >= place.end || !has_name(at)) {
+    at = place.first;
+    while (at < place.end && !has_name(at)) at = document_.items[at].next;
+  }
+  return at;
+}
+
+bool JsonReader::has_field(const char* name) { return find_field(name) < places_.back().end; }
+
 JsonDocument::Item& JsonReader::take(const char* name) {
   Place& place = places_.back();
   if (name != nullptr) last_name_ = name;
-  std::size_t at = place.next;
-  if (name != nullptr) {
-    const auto has_name = [&](std::size_t index) {
-      const std::uint32_t found = document_.items[index].name;
-      return found != JsonDocument::no_name && document_.names[found] == name;
-    };
-    // Usually it is the next one.
-    if (at >= place.end || !has_name(at)) {
-      at = place.first;
-      while (at < place.end && !has_name(at)) at = document_.items[at].next;
-    }
-  }
+  const std::size_t at = name == nullptr ? place.next : find_field(name);
   if (at >= place.end) fail("a field that is not there");
   Item& item = document_.items[at];
   place.next = item.next;

@@ -80,8 +80,11 @@ class JsonReader final : public Archive {
     std::size_t count = 0;
   };
 
+  bool has_field(const char* name) override;
   std::size_t begin_list(const char* name, std::size_t count, std::size_t least_bytes) override;
   void end_list() override { end(); }
+  /// An item's place; the end of its object if there is none.
+  [[nodiscard]] std::size_t find_field(const char* name) const;
   JsonDocument::Item& take(const char* name);
   std::uint64_t integer(const char* name, std::uint64_t largest);
 
@@ -115,6 +118,7 @@ class JsonWriter final : public Archive {
   void end() override;
 
  private:
+  bool has_field(const char* /*name*/) override { return true; }
   std::size_t begin_list(const char* name, std::size_t count, std::size_t least_bytes) override;
   void end_list() override;
   void append(std::string_view text);

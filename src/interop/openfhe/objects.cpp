@@ -257,7 +257,7 @@ void visit(Archive& archive, FheObject& object) {
 }
 
 void visit(Archive& archive, SchemeSwitching& /*object*/) {
-  archive.fail("a context for scheme switching, which Hemera does not have");
+  archive.refuse("a context for scheme switching, which Hemera does not have");
 }
 
 void visit(Archive& archive, SchemeObject& object) {
@@ -303,7 +303,7 @@ void visit(Archive& archive, CiphertextObject& object) {
   archive.plain_pointer("m", object.metadata, [&](CiphertextObject::Metadata&) {
     std::vector<char> none;
     archive.list("data", none, 1,
-                 [&](char&) { archive.fail("a ciphertext with metadata of the user's own"); });
+                 [&](char&) { archive.refuse("a ciphertext with metadata of the user's own"); });
   });
 }
 

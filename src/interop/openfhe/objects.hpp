@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,8 @@ struct BootstrapSettings {
   std::uint32_t baby_steps_encode = 0, baby_steps_decode = 0;
   std::uint32_t slots = 0;
   std::uint32_t budget_encode = 0, budget_decode = 0;
-  bool encodes_slots = false;
+  /// SlotToCoeff first. 1.4, which always has it last, writes none.
+  std::optional<bool> encodes_slots;
 };
 
 struct FheObject {
