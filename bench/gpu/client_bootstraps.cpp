@@ -108,7 +108,8 @@ std::vector<BootstrapTiming> time_client_bootstrap(const BootstrapCase& chosen, 
   const std::size_t slots = chosen.slots == 0 ? sizes.degree / 2 : chosen.slots;
   const openfhe::BootstrapSettings settings{.slots = static_cast<std::uint32_t>(slots),
                                             .budget_encode = sizes.budget,
-                                            .budget_decode = sizes.budget};
+                                            .budget_decode = sizes.budget,
+                                            .encodes_slots = false};
   const openfhe::Bootstrapper bootstrapper(context, client, settings, correction_factor,
                                            openfhe::GiantSteps::own_keys);
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);

@@ -215,7 +215,8 @@ TEST(OpenFheBootstrapCost, HasFewerExtensionsAndDivisionsThanRotations) {
   object->parameters->secret = SecretType::sparse_encapsulated;
   const auto context = rlwe::Context::make(parameters_of(*object, {}));
   const auto cost_of = [&](std::uint32_t slots, std::uint32_t budget) {
-    const BootstrapSettings settings{.slots = slots, .budget_encode = budget, .budget_decode = budget};
+    const BootstrapSettings settings{
+        .slots = slots, .budget_encode = budget, .budget_decode = budget, .encodes_slots = false};
     const Bootstrapper bootstrapper(context, *object, settings, 11, GiantSteps::own_keys);
     std::size_t rotations = 0;
     for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
