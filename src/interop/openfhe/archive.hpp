@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,6 +69,7 @@ class Archive {
   [[noreturn]] void refuse(const std::string& problem) {
     was_refused_ = true;
     fail(problem);
+    std::terminate();  // not reached: GCC forgets of virtual functions that they do not return
   }
   [[nodiscard]] bool was_refused() const { return was_refused_; }
   /// How far it got, in units of its own.
