@@ -73,9 +73,23 @@ const std::vector<Gadget>& gadgets() {
        {2},
        {0, 1, 2},
        {{0, {0}, 0, 40}, {1, {0}, 40, 40}, {2, {1}, 0, 0}}},
+      {"primes that are 1 modulo 2^32",
+       {-59, -60, -59, -60, -60},
+       {0, 1, 2},
+       {3, 4},
+       {0, 1, 2, 3, 4},
+       {{0, {0, 1}, 0, 0}, {1, {2}, 0, 0}}},
+      {"the same with other special primes",
+       {-59, -60, -59, 60, 60},
+       {0, 1, 2},
+       {3, 4},
+       {0, 1, 2, 3, 4},
+       {{0, {0, 1}, 0, 0}, {1, {2}, 0, 0}}},
   };
   return list;
 }
+
+constexpr std::size_t montgomery = 9;  // of gadgets(), the first of two
 
 struct Prepared {
   ModUp plan;
@@ -185,6 +199,11 @@ TEST_P(BackendTest, ModUpExtendsDigitsAndMultipliesTheKey) {
 TEST_P(BackendTest, ModUpInALargeRing) { check_gadget(GetParam(), gadgets()[2], 32768, 1); }
 
 TEST_P(BackendTest, ModUpOfSmallPrimesInALargeRing) { check_gadget(GetParam(), gadgets()[7], 16384, 2); }
+
+TEST_P(BackendTest, ModUpOfMontgomeryPrimesInALargeRing) {
+  for (const std::size_t gadget : {montgomery, montgomery + 1})
+    check_gadget(GetParam(), gadgets()[gadget], 8192, 2);
+}
 
 // Digits larger than caches hold.
 TEST_P(BackendTest, ModUpOfLargeDigitsInALargeRing) {
@@ -356,6 +375,7 @@ TEST_P(BackendTest, HoistedProductsOfManyDigits) {
 
 TEST_P(BackendTest, HoistedProductsInALargeRing) {
   check_hoisted_products(GetParam(), gadgets()[0], 32768, 1, 4, 6);
+  check_hoisted_products(GetParam(), gadgets()[montgomery], 8192, 1, 2, 6);
 }
 
 // The windows of a residue, as digits of one key.

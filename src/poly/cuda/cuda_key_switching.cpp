@@ -59,9 +59,9 @@ void CudaBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyVi
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
   const bool values = form == Form::evaluation;
-  if (values && allows(Way::passes) && fused_.of(plan).usable) {
+  if (values && allows(Way::passes) && fused_.of_digits(plan).usable) {
     // As a switch begins, with rows of their own.
-    const FusedModUp& fused = fused_.of(plan);
+    const FusedModUp& fused = fused_.of_digits(plan);
     const std::size_t limbs = plan.base().size();
     const PolyView residues =
         scaled_residues(where, in.shape, in, {}, {}, plan.base(), fused.scaled, limbs, workspace);

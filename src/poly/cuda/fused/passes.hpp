@@ -119,7 +119,8 @@ struct FusedModUp {
   bool usable = false;
   ScaledTables scaled;
   ScaledTables scaled_product;  // of what scaled_inverse_transform makes of two factors
-  // Made for the arithmetics of the level's base and of the special limbs; M64 gets 2^64 times the digits.
+  // Made for the arithmetics of the level's base and of the special limbs; in M64 a product with a key takes
+  // 2^64 times the digits.
   ColumnTables base;
   ColumnTables special;
   std::vector<std::uint16_t> key_digits;  // [digit]

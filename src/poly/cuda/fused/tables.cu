@@ -228,70 +228,84 @@ ScaledTables FusedTables::scaled(Arithmetic arithmetic, const RnsBase& base,
 }
 
 const FusedModUp& FusedTables::of(const ModUp& plan) const {
-  return mod_ups_.of(plan.identity(), [&] {
-    FusedModUp tables;
-    std::size_t most = 0;
-    for (const GadgetDigit& digit : plan.digits()) {
-      if (digit.width != 0) return tables;
-      most = std::max(most, digit.moduli.size());
-    }
-    const std::size_t limbs = plan.base().size();
-    const RnsBase specials = plan.extended().without(plan.base());
-    if (!takes(plan.base(), most) || (!specials.empty() && !takes(specials, most)) ||
-        plan.digits().size() > max_fused_digits) {
-      return tables;
-    }
+  return mod_ups_.of(plan.identity(), [&] { return fused(plan, true); });
+}
 
-    std::vector<std::uint64_t> factors(limbs), product_factors(limbs), shifts(limbs);
-    const Arithmetic arithmetics[2] = {arithmetic_(plan.base()), arithmetic_(specials)};
-    const auto raise = [](Arithmetic arithmetic, const arith::Modulus& q) {
-      return arithmetic == Arithmetic::m64 ? q.power(2, 64) : 1;
-    };
-    std::vector<std::uint16_t> key_digits;
-    std::vector<std::uint32_t> own_digits(plan.extended().size(), no_digit);
-    HostColumns base, special;
-    for (std::size_t d = 0; d < plan.digits().size(); ++d) {
-      const BaseConversion& conversion = plan.conversions()[d];
-      key_digits.push_back(static_cast<std::uint16_t>(plan.digits()[d].key_digit));
-      const std::vector<std::uint32_t>& own = plan.own_positions()[d];
-      for (std::size_t i = 0; i < own.size(); ++i) {
-        own_digits[own[i]] = static_cast<std::uint32_t>(d);
-        const arith::Modulus& q = plan.extended().modulus(own[i]);
-        factors[own[i]] = conversion.inverse_punctured()[i].operand;
-        product_factors[own[i]] = q.multiply(factors[own[i]], raise(arithmetics[0], q));
-        shifts[own[i]] = (q.value() - 1) / 2;
-      }
-      std::vector<HostColumns::Target> targets[2];
-      for (std::size_t j = 0; j < conversion.target().size(); ++j) {
-        const std::uint32_t limb = plan.other_positions()[d][j];
-        const arith::Modulus& b = conversion.target().modulus(j);
-        const unsigned part = limb < limbs ? 0 : 1;
-        targets[part].push_back({.ring_index = conversion.target().index(j),
-                                 .component = static_cast<std::uint32_t>(d),
-                                 .limb = limb,
-                                 .modulus = b,
-                                 .weights = conversion.punctured()[j],
-                                 .minus_shift = b.negate(conversion.center_shift()[j]),
-                                 .factor = raise(arithmetics[part], b),
-                                 .source = plan.extended().modulus(own.front()).value()});
-      }
-      base.add(own, targets[0], {}, {});
-      special.add(own, targets[1], {}, {});
-    }
-    // A limb that no digit has is transformed with the others, and not used.
-    for (std::size_t i = 0; i < limbs; ++i) {
-      if (own_digits[i] == no_digit) return tables;
-    }
-    tables.scaled = scaled(arithmetic_(plan.base()), plan.base(), factors, shifts);
-    tables.scaled_product = scaled(arithmetic_(plan.base()), plan.base(), product_factors, shifts);
-    tables.base = upload(base, arithmetics[0]);
-    tables.special = upload(special, arithmetics[1]);
-    tables.key_digits = std::move(key_digits);
-    tables.key_limbs = upload(plan.key_positions());
-    tables.own_digits = upload(own_digits);
-    tables.usable = true;
+const FusedModUp& FusedTables::of_digits(const ModUp& plan) const {
+  const RnsBase specials = plan.extended().without(plan.base());
+  if (arithmetic_(plan.base()) != Arithmetic::m64 &&
+      (specials.empty() || arithmetic_(specials) != Arithmetic::m64)) {
+    return of(plan);
+  }
+  return digits_.of(plan.identity(), [&] { return fused(plan, false); });
+}
+
+FusedModUp FusedTables::fused(const ModUp& plan, bool for_products) const {
+  FusedModUp tables;
+  std::size_t most = 0;
+  for (const GadgetDigit& digit : plan.digits()) {
+    if (digit.width != 0) return tables;
+    most = std::max(most, digit.moduli.size());
+  }
+  const std::size_t limbs = plan.base().size();
+  const RnsBase specials = plan.extended().without(plan.base());
+  if (!takes(plan.base(), most) || (!specials.empty() && !takes(specials, most)) ||
+      plan.digits().size() > max_fused_digits) {
     return tables;
-  });
+  }
+
+  std::vector<std::uint64_t> factors(limbs), product_factors(limbs), shifts(limbs);
+  const Arithmetic arithmetics[2] = {arithmetic_(plan.base()), arithmetic_(specials)};
+  const auto raise = [](Arithmetic arithmetic, const arith::Modulus& q) {
+    return arithmetic == Arithmetic::m64 ? q.power(2, 64) : 1;
+  };
+  const auto raise_digits = [&](Arithmetic arithmetic, const arith::Modulus& q) {
+    return for_products ? raise(arithmetic, q) : 1;
+  };
+  std::vector<std::uint16_t> key_digits;
+  std::vector<std::uint32_t> own_digits(plan.extended().size(), no_digit);
+  HostColumns base, special;
+  for (std::size_t d = 0; d < plan.digits().size(); ++d) {
+    const BaseConversion& conversion = plan.conversions()[d];
+    key_digits.push_back(static_cast<std::uint16_t>(plan.digits()[d].key_digit));
+    const std::vector<std::uint32_t>& own = plan.own_positions()[d];
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      own_digits[own[i]] = static_cast<std::uint32_t>(d);
+      const arith::Modulus& q = plan.extended().modulus(own[i]);
+      factors[own[i]] = conversion.inverse_punctured()[i].operand;
+      product_factors[own[i]] = q.multiply(factors[own[i]], raise(arithmetics[0], q));
+      shifts[own[i]] = (q.value() - 1) / 2;
+    }
+    std::vector<HostColumns::Target> targets[2];
+    for (std::size_t j = 0; j < conversion.target().size(); ++j) {
+      const std::uint32_t limb = plan.other_positions()[d][j];
+      const arith::Modulus& b = conversion.target().modulus(j);
+      const unsigned part = limb < limbs ? 0 : 1;
+      targets[part].push_back({.ring_index = conversion.target().index(j),
+                               .component = static_cast<std::uint32_t>(d),
+                               .limb = limb,
+                               .modulus = b,
+                               .weights = conversion.punctured()[j],
+                               .minus_shift = b.negate(conversion.center_shift()[j]),
+                               .factor = raise_digits(arithmetics[part], b),
+                               .source = plan.extended().modulus(own.front()).value()});
+    }
+    base.add(own, targets[0], {}, {});
+    special.add(own, targets[1], {}, {});
+  }
+  // A limb that no digit has is transformed with the others, and not used.
+  for (std::size_t i = 0; i < limbs; ++i) {
+    if (own_digits[i] == no_digit) return tables;
+  }
+  tables.scaled = scaled(arithmetic_(plan.base()), plan.base(), factors, shifts);
+  tables.scaled_product = scaled(arithmetic_(plan.base()), plan.base(), product_factors, shifts);
+  tables.base = upload(base, arithmetics[0]);
+  tables.special = upload(special, arithmetics[1]);
+  tables.key_digits = std::move(key_digits);
+  tables.key_limbs = upload(plan.key_positions());
+  tables.own_digits = upload(own_digits);
+  tables.usable = true;
+  return tables;
 }
 
 const ColumnTables& FusedTables::joined(const ModUp& plan) const {

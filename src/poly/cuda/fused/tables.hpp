@@ -23,6 +23,8 @@ class FusedTables {
 
   /// `usable` tells whether the fused kernels take the plan: other plans run unfused.
   [[nodiscard]] const FusedModUp& of(const ModUp& plan) const;
+  /// The same for digits that are kept: in M64, too, the digits themselves.
+  [[nodiscard]] const FusedModUp& of_digits(const ModUp& plan) const;
   [[nodiscard]] const FusedDivision& of(const Division& plan) const;
   [[nodiscard]] const FusedProduct& of(const ScaledProduct& plan) const;
   /// The conversions of a usable plan to base and special limbs in one, the targets of a job from one digit:
@@ -48,6 +50,7 @@ class FusedTables {
   [[nodiscard]] bool transforms(const RnsBase& base) const;
   /// Where a conversion from so many sources gets its quotient.
   [[nodiscard]] Quotient quotient_of(std::size_t sources) const;
+  [[nodiscard]] FusedModUp fused(const ModUp& plan, bool for_products) const;
   struct HostColumns;
   [[nodiscard]] ColumnTables upload(HostColumns host, Arithmetic arithmetic) const;
 
@@ -56,6 +59,7 @@ class FusedTables {
   std::shared_ptr<const runtime::cuda::Streams> streams_;
   ArithmeticOf arithmetic_;
   PlanCache<FusedModUp> mod_ups_;
+  PlanCache<FusedModUp> digits_;
   PlanCache<ColumnTables> joined_mod_ups_;
   PlanCache<FusedDivision> divisions_;
   PlanCache<FusedProduct> products_;
