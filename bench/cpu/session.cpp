@@ -27,7 +27,7 @@ struct Ckks : bench::Ckks {
     std::vector<Value> result(degree / 2);
     for (std::size_t i = 0; i < result.size(); ++i) {
       const auto x = static_cast<double>((i * 37 + static_cast<std::size_t>(seed) * 11) % 101);
-      result[i] = {x / 101 - 0.5, 0.25 - x / 202};
+      result[i] = {x / 202 - 0.25, 0.25 - x / 202};  // small enough for the lowest levels of all sets
     }
     return result;
   }
