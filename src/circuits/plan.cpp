@@ -57,10 +57,10 @@ std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& para
   for (const KeyNeed& need : needs) wanted.insert(need.role.galois_element);
   std::map<std::uint64_t, std::size_t> steps;
   const std::uint64_t generator = parameters.galois_element(1), order = 2 * parameters.degree();
-  std::uint64_t element = 1;
-  for (std::size_t step = 0; step < parameters.max_slots(); ++step) {
-    if (wanted.contains(element)) steps.emplace(element, step);
+  std::uint64_t element = 1;  // which keys that are of no rotation have
+  for (std::size_t step = 1; step < parameters.max_slots(); ++step) {
     element = element * generator % order;
+    if (wanted.contains(element)) steps.emplace(element, step);
   }
   return steps;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
@@ -57,9 +58,15 @@ void expect_near(std::size_t told, std::size_t measured, double tolerance) {
 }
 
 TEST(Plan, TellsTheWorkspaceOfABootstrap) {
-  for (const BootstrapOptions& options : std::initializer_list<BootstrapOptions>{
-           {}, {.real = true}, {.slots = 32}, {.slots = 2}, {.slots = 32, .real = true}}) {
-    SCOPED_TRACE(std::to_string(options.slots) + (options.real ? " real slots" : " slots"));
+  for (const BootstrapOptions& options :
+       std::initializer_list<BootstrapOptions>{{},
+                                               {.real = true},
+                                               {.slots = 32},
+                                               {.slots = 2},
+                                               {.slots = 32, .real = true},
+                                               {.slots = 32, .iterations = 2}}) {
+    SCOPED_TRACE(std::to_string(options.slots) + (options.real ? " real slots, " : " slots, ") +
+                 std::to_string(options.iterations) + " iterations");
     const Bootstrap plan(parameters(), options);
     const Session session(plan, plan.slots());
     const PreparedBootstrap prepared(session.context, plan);
@@ -130,7 +137,7 @@ TEST(Plan, FewerKeysFitALimitAndArePrecise) {
                              .decode(ckks::decrypt(prepared(session.evaluator, session.x), session.secret));
     const Precision precision = precision_of(found, values), expected = plan->expected_precision();
     EXPECT_NEAR(precision.mean_bits, expected.mean_bits, 0.7);
-    EXPECT_NEAR(precision.worst_bits, expected.worst_bits, 1);
+    EXPECT_NEAR(precision.worst_bits, expected.worst_bits, 1.5);  // of one draw each
   }
 }
 
@@ -235,6 +242,24 @@ TEST(Plan, WorkOfALevelIsThatOfItsParts) {
       EXPECT_GE(plan.cost().work.at(matrix.level()).key_products, matrix.cost().total_work().key_products);
     }
   }
+}
+
+// Elements are powers of 5 modulo 2N; others are no rotations.
+TEST(Plan, RotationsOfKeysAreFound) {
+  const rlwe::Parameters& own = parameters();
+  std::vector<KeyNeed> needs = {{rlwe::KeyRole::relinearization(), {}},
+                                {rlwe::KeyRole::galois(2 * own.degree() - 1), {}}};
+  std::map<std::uint64_t, std::size_t> expected;
+  std::uint64_t element = 1;
+  const std::set<std::size_t> steps = {1, own.max_slots() / 2 - 1, own.max_slots() / 2, own.max_slots() - 1};
+  for (std::size_t step = 0; step < own.max_slots(); ++step) {
+    if (steps.contains(step)) {
+      expected.emplace(element, step);
+      needs.push_back({rlwe::KeyRole::galois(element), {}});
+    }
+    element = element * 5 % (2 * own.degree());
+  }
+  EXPECT_EQ(rotation_steps(own, needs), expected);
 }
 
 // A second estimate would differ by the clock's noise.
