@@ -252,30 +252,51 @@ TEST(NoiseFormula, LargestProductsFitTheAuxiliaryBaseForEveryModulus) {
 }
 
 // docs/ckks.md, "How large the noise is".
-TEST(NoiseFormula, OfCircuitsOfCkks) {
-  for (const std::size_t digits : {1, 3}) {
-    const auto context = tests::make_context(ckks::small_parameters(3, digits));
-    const NoiseFormulas noise(*context);
-    double scale = HUGE_VAL, switching = 0;
-    for (std::size_t level = 0; level <= context->top_level(); ++level) {
-      scale = std::min(scale, context->scales().level_scale(level));
-      switching = std::max(switching, noise.switching(level));
-    }
-    const auto in_slots = [&](double x) { return std::sqrt(noise.n) * x / scale; };
-    const double key_switch = in_slots(switching), rounding = in_slots(noise.rounding(2, 0.5));
-    for (const double largest : {0.01, 1.0, 300.0}) {
-      for (const std::size_t terms : {1, 7}) {
-        const auto many = static_cast<double>(terms);
-        double bound = in_slots(noise.fresh_error(true)) + key_switch;
-        EXPECT_NEAR(ckks::noise_bound(*context, 0, largest, terms) / (many * bound), 1, 1e-3);
-        for (std::size_t depth = 1; depth <= 3; ++depth) {
-          const double a = bound + rounding;
-          bound = many * (2 * largest * a + std::sqrt(noise.n / 2) * a * a + 2 * key_switch) + rounding;
-          EXPECT_NEAR(ckks::noise_bound(*context, depth, largest, terms) / bound, 1, 1e-3) << depth;
-        }
+void check_bounds_of_ckks(const rlwe::Context& context) {
+  const NoiseFormulas noise(context);
+  double scale = HUGE_VAL, switching = 0;
+  for (std::size_t level = 0; level <= context.top_level(); ++level) {
+    scale = std::min(scale, context.scales().level_scale(level));
+    switching = std::max(switching, noise.switching(level));
+  }
+  const auto in_slots = [&](double x) { return std::sqrt(noise.n) * x / scale; };
+  const double key_switch = in_slots(switching), rounding = in_slots(noise.rounding(2, 0.5));
+  for (const double largest : {0.01, 1.0, 300.0}) {
+    for (const std::size_t terms : {1, 7}) {
+      const auto many = static_cast<double>(terms);
+      double bound = in_slots(noise.fresh_error(true)) + key_switch;
+      EXPECT_NEAR(ckks::noise_bound(context, 0, largest, terms) / (many * bound), 1, 1e-3);
+      for (std::size_t depth = 1; depth <= context.top_level(); ++depth) {
+        const double a = bound + rounding;
+        bound = many * (2 * largest * a + std::sqrt(noise.n / 2) * a * a + 2 * key_switch) + rounding;
+        EXPECT_NEAR(ckks::noise_bound(context, depth, largest, terms) / bound, 1, 1e-3) << depth;
       }
     }
   }
+}
+
+TEST(NoiseFormula, OfCircuitsOfCkks) {
+  for (const std::size_t digits : {1, 3}) {
+    check_bounds_of_ckks(*tests::make_context(ckks::small_parameters(3, digits)));
+  }
+}
+
+// Levels that are no parts of each other: the lower one has the longer prime, so the noisier key switch.
+TEST(NoiseFormula, OfCircuitsOfCkksWhoseLowerLevelsAreNoisier) {
+  rlwe::ParametersLiteral literal =
+      ckks::parameters_from_drops(
+          {.degree = 1024, .last_bits = 49, .drops = {10}, .scale = 0x1p20, .security = std::nullopt})
+          .literal();
+  literal.special_primes.resize(1);  // little longer than the longest digit
+  literal.roots.clear();
+  literal.digits.clear();
+  for (const auto& level : literal.levels) {
+    for (const std::uint64_t prime : level) literal.digits.push_back({prime});
+  }
+  const auto context = tests::make_context(rlwe::Parameters(literal));
+  const NoiseFormulas noise(*context);
+  ASSERT_GT(noise.switching(0), 1.1 * noise.switching(context->top_level()));
+  check_bounds_of_ckks(*context);
 }
 
 TEST(NoiseFormula, OfFlooding) {
