@@ -86,8 +86,9 @@ class PreparedMatrixProduct {
 
   [[nodiscard]] const MatrixProduct& plan() const { return plan_; }
   /// The products, for batches of one shape, or one factor for each of the other's batch. Factors may be at
-  /// higher levels, and wait for their rescale. MissingKeyError names what lacks, MismatchError other slots
-  /// or batches that do not fit, LevelError a lower level.
+  /// higher levels, and wait for their rescale; the right one is taken a level below the plan's.
+  /// MissingKeyError names what lacks, MismatchError other slots or batches that do not fit. LevelError for a
+  /// left factor below the plan's level, or a right one more than one level below it.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& left,
                                             const rlwe::Ciphertext& right) const;
 
