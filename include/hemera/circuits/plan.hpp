@@ -48,7 +48,7 @@ struct Cost {
   std::size_t rescales = 0;  ///< that are not part of a division by P
   /// Of values in between and of scratch, at most at once (docs/circuits.md).
   std::size_t workspace_bytes = 0;
-  /// Scales of the inputs and of the result.
+  /// Scales of the inputs and of the result; of several results that of the first one at the result level.
   double scale = 0;
   double result_scale = 0;
   /// By the level at which it is done.
