@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "circuits/function_support.hpp"
+#include "circuits/matrix_support.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/functions/approximation.hpp"
 #include "hemera/circuits/functions/elementary.hpp"
@@ -212,6 +213,29 @@ TEST(PlanNumbers, RealIterationsHaveTwoConjugatesMore) {
   }
 }
 
+// Both parts of complex slots go through EvalMod as a batch: the products of its steps, three components
+// each.
+TEST(PlanNumbers, WorkOfEvalModIsThatOfBothParts) {
+  const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  for (const bool real : {false, true}) {
+    const Bootstrap plan(own, {.slots = 64, .real = real});
+    std::size_t level = plan.coefficients_to_slots().back().level() - 1;
+    for (const std::size_t products : {1, 1, 2, 3, 1, 1, 1, 1}) {
+      const std::size_t limbs = own.literal().levels[level].size(), parts = real ? 1 : 2;
+      EXPECT_EQ(plan.cost().work.at(level).products, parts * products * 3 * limbs) << level;
+      --level;
+    }
+  }
+}
+
+// Errors of the inputs are beside those of the bootstrap, in the worst slot as well.
+TEST(PlanNumbers, ErrorsOfABootstrapHaveThoseOfItsInputs) {
+  const Bootstrap plan(parameters_for_bootstrapping(bootstrap_preset("test-40")), {.slots = 64});
+  const ExpectedError own = plan.expected_error(0), more = plan.expected_error(1e-3);
+  EXPECT_NEAR(more.mean, std::hypot(own.mean, 1e-3), 1e-12);
+  EXPECT_NEAR(more.worst, std::hypot(own.worst, 1e-3), 1e-12);
+}
+
 // A step of the trace divides one component, and the last one both (docs/bootstrapping.md).
 TEST(PlanNumbers, WorkOfATraceIsThatOfItsSteps) {
   const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
@@ -232,6 +256,50 @@ TEST(PlanNumbers, WorkOfATraceIsThatOfItsSteps) {
   EXPECT_EQ(all.mod_ups - matrix.mod_ups, 2 * digit_limbs(*turns) + lifted);
   EXPECT_EQ(all.key_products - matrix.key_products, 2 * ((3 + 1) * digit_limbs(*turns) + lifted));
   EXPECT_EQ(all.divisions - matrix.divisions, (1 + 2) * extended + 2 * lifted);
+}
+
+// Levels of quite other scales: what a plan tells is what its result has.
+TEST(PlanNumbers, ScalesAreThoseOfARun) {
+  const rlwe::Parameters own = ckks::parameters_from_drops({.degree = 1024,
+                                                            .last_bits = 56,
+                                                            .drops = {35, 38, 42, 44},
+                                                            .scale = 0x1p36,
+                                                            .security = std::nullopt});
+  constexpr std::size_t slots = 16;
+  const rlwe::ScalePolicy scales(own);
+  ASSERT_GT(std::abs(std::log2(scales.level_scale(4) / scales.level_scale(3))), 0.5);
+  const ckks::Session client(own);
+  const Ciphertext x = client.encrypt(Values(slots, 0.5));
+  const auto check = [&](const Plan& plan, const auto& run) {
+    rlwe::EvaluationKeys keys = client.keys;
+    keys.merge(plan.generate_keys(client.secret));
+    const Ciphertext y = run(ckks::Evaluator(client.context, keys));
+    EXPECT_EQ(plan.cost().scale, scales.level_scale(plan.cost().level));
+    EXPECT_EQ(y.meta.level, plan.cost().result_level);
+    EXPECT_NEAR(y.meta.scale / plan.cost().result_scale, 1, 0x1p-40);
+  };
+  const LinearTransform transform(own, {{0, Values(slots, 1)}, {3, Values(slots, 0.5)}}, slots);
+  check(transform, [&](const auto& e) { return PreparedLinearTransform(client.context, transform)(e, x); });
+  std::vector<bool> kept(slots);
+  kept[2] = true;
+  const SlotCircuit mask = SlotCircuit::mask(own, kept);
+  check(mask, [&](const auto& e) { return PreparedSlotCircuit(client.context, mask)(e, x); });
+  const SlotCircuit sum = SlotCircuit::inner_sum(own, slots, {.count = 4, .stride = 1}, true);
+  check(sum, [&](const auto& e) { return PreparedSlotCircuit(client.context, sum)(e, x); });
+  const MatrixProduct square(own, 4);
+  check(square, [&](const auto& e) { return PreparedMatrixProduct(client.context, square)(e, x, x); });
+  const MatrixVectorProduct vector(own, 4, 16);
+  const Ciphertext m = client.encrypt(Values(4 * slots, 0.5), {4});
+  check(vector, [&](const auto& e) { return PreparedMatrixVectorProduct(client.context, vector)(e, m, x); });
+}
+
+// A constant for each slot is a plaintext: 2n words in each limb of the level.
+TEST(PlanNumbers, BytesOfAFunctionHaveItsConstants) {
+  const rlwe::Parameters own = parameters();
+  Function function(std::vector{Interval{}});
+  function.set_outputs({function.add({.terms = {{0, {2}}}, .constant = ckks::random_values(test_slots, 1)})});
+  const FunctionPlan plan(own, function);
+  EXPECT_EQ(plan.cost().plaintext_bytes, own.literal().levels.back().size() * 2 * test_slots * 8);
 }
 
 // --- Workspaces ---
@@ -357,6 +425,82 @@ TEST(PlanNumbers, ErrorsOfAFunctionAreTheMeanOfItsOutputs) {
   }
 }
 
+// sigma sqrt(2n N sum_d k_d / 12 (D_d / P)^2) for digits of k_d primes with product D_d (docs/noise.md).
+double switching(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget, std::size_t slots) {
+  double special = 1, sum = 0;
+  for (const std::uint64_t prime : gadget.special) special *= static_cast<double>(prime);
+  for (const auto& digit : gadget.digits) {
+    double product = 1;
+    for (const std::uint64_t prime : digit) product *= static_cast<double>(prime);
+    sum += static_cast<double>(digit.size()) / 12 * std::pow(product / special, 2);
+  }
+  const auto coefficients = static_cast<double>(2 * slots), degree = static_cast<double>(parameters.degree());
+  return parameters.literal().sigma * std::sqrt(coefficients * degree * sum);
+}
+
+// A sum of two rows, a mask, and a copy: each with the key of its own level. Exact inputs: what is left are
+// both key switches, their divisions, the rounding of the mask and the rescale.
+TEST(PlanNumbers, ErrorsOfACircuitOfSlotsAreThoseOfBothLevels) {
+  rlwe::ParametersLiteral literal = parameters().literal();
+  // One digit, which is longer than P at the higher level.
+  literal.digits = {literal.levels.back()};
+  literal.special_primes.resize(3);
+  literal.roots.clear();
+  const rlwe::Parameters own(literal);
+  constexpr std::size_t slots = 64, level = 3;
+  const SlotCircuit plan = SlotCircuit::inner_sum(own, slots, {.count = 2, .stride = 1}, true,
+                                                  {.level = level, .fewest_keys = true});
+  const rlwe::ScalePolicy scales(own);
+  const double scale = scales.level_scale(level), below = scales.level_scale(level - 1);
+  const double before = switching(own, own.default_gadget(level), slots);
+  const double after = switching(own, own.default_gadget(level - 1), slots);
+  const auto n = static_cast<double>(own.degree());
+  const double division = 2.0 * slots * (1 + 2 * n / 3) / 12;
+  ASSERT_GT(before * before + division, 1.01 * (after * after + division));
+  const double plain = below * scales.policy().scales[level].divisor / scale;
+  const double sum = (before * before + division) / (scale * scale);
+  const double own_error = 2 * (2.0 * slots) / 12 / (plain * plain) + division / (below * below);
+  // Half of the slots are kept, and each is there twice.
+  const double expected = sum + 2 * own_error + (after * after + division) / (below * below);
+  EXPECT_NEAR(plan.expected_error(0).mean / std::sqrt(expected), 1, 1e-4);
+}
+
+// Both factors go through as many roundings: that of the left one is not left out.
+TEST(PlanNumbers, ErrorsOfMatrixProductsAreThoseOfARun) {
+  constexpr std::size_t size = 16, batch = 8;
+  const MatrixProduct plan(parameters(), size);
+  const ckks::Session client(parameters());
+  const ckks::Evaluator evaluator(client.context, plan.generate_keys(client.secret));
+  Values left = ckks::random_values(batch * plan.slots(), 50), right = ckks::random_values(plan.slots(), 51);
+  for (Values* each : {&left, &right}) {
+    for (Complex& value : *each) value /= std::abs(value);  // the model's magnitude
+  }
+  const auto encrypt = [&](const Values& x, const rlwe::BatchShape& shape) {
+    return ckks::encrypt(client.encoder->encode(x, shape), client.secret);
+  };
+  const Values found = client.decrypt(
+      PreparedMatrixProduct(client.context, plan)(evaluator, encrypt(left, {batch}), encrypt(right, {})));
+  Values expected;
+  for (std::size_t i = 0; i < batch; ++i) {
+    const auto one = std::span(left).subspan(i * plan.slots(), plan.slots());
+    const Values c = product(one, right, size, size, size);
+    expected.insert(expected.end(), c.begin(), c.end());
+  }
+  // Of encryptions with the secret key: sigma in 2n coefficients, and the rounding of the encoding.
+  const double fresh =
+      std::sqrt(2.0 * static_cast<double>(plan.slots()) * (3.19 * 3.19 + 1.0 / 12)) / plan.cost().scale;
+  EXPECT_NEAR(std::log2(root_mean_square(found, expected) / plan.expected_error(fresh).mean), 0, 0.25);
+}
+
+// x - 3 y: each input has its own slope.
+TEST(PlanNumbers, ErrorsOfAFunctionAreThoseOfAllInputs) {
+  Function function(std::vector(2, Interval{}));
+  function.set_outputs({function.add({.terms = {{0, {1}}, {1, {-3}}}})});
+  const ExpectedError error = FunctionPlan(parameters(), function).expected_error(large);
+  EXPECT_NEAR(error.mean / large, std::sqrt(10.0), 1e-3);
+  EXPECT_NEAR(error.worst / large, std::sqrt(10.0), 1e-3);
+}
+
 // Steps by few keys: each of up to 15 is turned from the one before, a stride apart, and rounds once more.
 TEST(PlanNumbers, ErrorsOfStepsByFewKeysAreThoseOfARun) {
   constexpr std::size_t stride = 16;
@@ -381,6 +525,23 @@ TEST(PlanNumbers, ErrorsOfStepsByFewKeysAreThoseOfARun) {
 }
 
 // --- Functions ---
+
+TEST(PlanNumbers, ComplexConstantsMakeAFunctionComplex) {
+  for (const bool is_real : {true, false}) {
+    Function function(std::vector{Interval{}});
+    function.add({.terms = {{0, {1}}}, .constant = {is_real ? Complex(2) : Complex(2, 1)}});
+    EXPECT_EQ(function.is_real(), is_real);
+  }
+  Function function(std::vector{Interval{}});
+  EXPECT_THROW(function.add({.terms = {{0, {1}}}, .constant = {HUGE_VAL}}), ParameterError);
+}
+
+// By iterations, too.
+TEST(PlanNumbers, ARootIsAtMostThatOfTheEnd) {
+  const Function function = square_root({0.1, 1000}, 0x1p-15);
+  ASSERT_GT(function.parts().size(), 1U);
+  EXPECT_EQ(function.largest(), std::vector<double>{std::sqrt(1000.0)});
+}
 
 // A clip adds its error to that of the function, which it leaves as it is where the function is flat.
 TEST(PlanNumbers, ErrorsOfClippedFunctionsAreThoseOfBoth) {
