@@ -276,6 +276,7 @@ TEST(PlanNumbers, ScalesAreThoseOfARun) {
     const Ciphertext y = run(ckks::Evaluator(client.context, keys));
     EXPECT_EQ(plan.cost().scale, scales.level_scale(plan.cost().level));
     EXPECT_EQ(y.meta.level, plan.cost().result_level);
+    EXPECT_EQ(plan.cost().result_scale, scales.level_scale(plan.cost().result_level));
     EXPECT_NEAR(y.meta.scale / plan.cost().result_scale, 1, 0x1p-40);
   };
   const LinearTransform transform(own, {{0, Values(slots, 1)}, {3, Values(slots, 0.5)}}, slots);
