@@ -275,6 +275,27 @@ void rescale_all(const ckks::Evaluator& evaluator, Ciphertext& x) {
   for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
 }
 
+// With the moduli themselves as divisors. FIXEDMANUAL and FIXEDAUTO take 2^bits for each: values are off by
+// a small part of themselves, but so are the multiples of q_0, whose error the correction magnifies.
+rlwe::Parameters with_exact_divisors(const rlwe::Parameters& parameters) {
+  rlwe::ParametersLiteral literal = parameters.literal();
+  rlwe::RescalingPolicy policy = parameters.rescaling();
+  for (std::size_t level = 1; level < policy.scales.size(); ++level) {
+    policy.scales[level].divisor = static_cast<double>(literal.levels[level].back());
+  }
+  literal.rescaling = std::move(policy);
+  return rlwe::Parameters(std::move(literal));
+}
+
+// Results have the scales of their plans; a rescale would divide by the context's divisors.
+void apply(const std::vector<circuits::PreparedLinearTransform>& stages, const ckks::Evaluator& evaluator,
+           Ciphertext& x) {
+  for (const auto& stage : stages) {
+    x = stage(evaluator, x);
+    x.meta.scale = stage.plan().cost().result_scale;
+  }
+}
+
 // The values times 2^bits, at the same scale.
 Ciphertext magnified(const ckks::Evaluator& evaluator, Ciphertext x, int bits) {
   for (int i = 0; i < bits; ++i) x = evaluator.add(x, x);
@@ -290,7 +311,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
       slots_(settings.slots),
       encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated),
       decodes_first_(settings.encodes_slots.value_or(false)) {
-  const rlwe::Parameters& parameters = context_->parameters();
+  const rlwe::Parameters parameters = with_exact_divisors(context_->parameters());
   if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
     throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
   }
@@ -605,7 +626,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   const auto decode = [&] {
     // Rotations are told apart in all slots, however many hold values.
     x.meta.slots = context_->parameters().max_slots();
-    for (const auto& stage : decode_) x = stage(evaluator, x);
+    apply(decode_, evaluator, x);
   };
   if (decodes_first_) {
     if (x.meta.level < decode_level_) {
@@ -619,7 +640,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
     evaluator.adjust_to_level_inplace(x, 0, input_scale_);
   }
   x = raised(evaluator, x);
-  for (const auto& stage : encode_) x = stage(evaluator, x);
+  apply(encode_, evaluator, x);
   x = reduced(evaluator, x);
   if (!decodes_first_) decode();
   turn_last(evaluator, x);
