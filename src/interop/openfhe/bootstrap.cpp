@@ -144,14 +144,43 @@ class OddSteps {
 
 constexpr long double turn = 2 * std::numbers::pi_v<long double>;
 
+// The polynomial of degree 2n that has the function's values at -n / bound to n / bound, in the barycentric
+// form: its weights at equidistant points are binomial coefficients of alternating sign.
+std::function<long double(long double)> through_multiples(const std::function<long double(long double)>& f,
+                                                          std::size_t degree, int bound) {
+  std::vector<long double> points, values, weights;
+  long double weight = 1;
+  for (std::size_t j = 0; j <= degree; ++j) {
+    const long double multiple = static_cast<long double>(j) - static_cast<long double>(degree) / 2;
+    points.push_back(multiple / bound);
+    values.push_back(f(points.back()));
+    weights.push_back(weight);
+    weight *= -static_cast<long double>(degree - j) / static_cast<long double>(j + 1);
+  }
+  return [=](long double v) {
+    long double sum = 0, total = 0;
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      if (v == points[j]) return values[j];
+      const long double share = weights[j] / (v - points[j]);
+      sum += share * values[j];
+      total += share;
+    }
+    return sum / total;
+  };
+}
+
 // factor sin(2 pi K v) for v in [-1, 1], after the last of the double angles; `angles` of them are taken.
 circuits::Function scaled_sine(const Sine& sine, long double factor, int angles) {
   const long double parts = std::exp2(static_cast<long double>(sine.angles));
-  const auto cosine = [&](long double v) {
+  const std::function<long double(long double)> cosine = [&](long double v) {
     return std::pow(factor, 1 / parts) * std::cos(turn * (sine.bound * v - 0.25L) / parts);
   };
   circuits::Function function(std::vector<circuits::Interval>{{-1, 1}});
-  std::size_t value = OddSteps(function, chebyshev_coefficients(cosine, sine.degree)).value();
+  // Inputs lie within 2^-(correction) of multiples of q_0. Where the degree is enough for all of these, and
+  // for one more on each side, the polynomial takes the cosine's values there, and any between.
+  const bool meets_all = sine.degree >= 2 * static_cast<std::size_t>(sine.bound + 1);
+  const auto values = meets_all ? through_multiples(cosine, sine.degree, sine.bound) : cosine;
+  std::size_t value = OddSteps(function, chebyshev_coefficients(values, sine.degree)).value();
   for (int i = 1 - sine.angles; i <= angles - sine.angles; ++i) {
     const auto constant = static_cast<double>(-std::pow(factor, std::exp2(static_cast<long double>(i))));
     value = function.add(circuits::Function::Sum{
