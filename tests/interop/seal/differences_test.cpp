@@ -383,6 +383,53 @@ TEST_P(SealDifferences, PlaintextsOfCoefficientsKeepTheirNumber) {
 
 // --- Keys. ---
 
+TEST_P(SealDifferences, KeysOfRolesThatSealDoesNotHaveAreNotWritten) {
+  const rlwe::SecretKey& secret = vectors.secret();
+  const auto key = std::make_shared<const rlwe::SwitchingKey>(
+      rlwe::generate_switching_key(secret, secret, session().context()->top_level()));
+  const auto files = [&](const std::vector<KeyRole>& roles) {
+    rlwe::EvaluationKeys keys{.context = session().context(), .public_key = nullptr, .switching = {}};
+    for (const KeyRole& role : roles) keys.add(role, key);
+    return session().dump_keys(keys);
+  };
+  ASSERT_EQ(tests::member_count<KeyRole>(), 4U);  // each field is changed below
+  EXPECT_TRUE(files({KeyRole{.power = 2}}).relinearization.has_value());
+  EXPECT_TRUE(files({KeyRole{.galois_element = 3}}).galois.has_value());
+  EXPECT_TRUE(files({{.power = 2}, {.power = 3}}).relinearization.has_value());
+  const std::vector<std::vector<KeyRole>> none = {
+      {{.power = 3}},
+      {{.power = 2}, {.power = 4}},
+      {{.power = 2, .galois_element = 3}},
+      {{.power = 2, .from = 1}},
+      {{.power = 2, .to = 1}},
+      {{.galois_element = 3, .from = 1}},
+      {{.galois_element = 3, .to = 1}},
+      {{.from = rlwe::ephemeral_secret}},
+      {{.to = rlwe::ephemeral_secret}},
+  };
+  for (const auto& roles : none) {
+    const KeyRole& role = roles.back();
+    EXPECT_THROW(static_cast<void>(files(roles)), MismatchError)
+        << role.power << " " << role.galois_element << " " << role.from << " " << role.to;
+  }
+  // SEAL makes and loads 14 of them: its ciphertexts have 16 components at most.
+  std::vector<KeyRole> powers;
+  for (std::uint32_t power = 2; power <= 15; ++power) powers.push_back({.power = power});
+  const KeyFiles most = files(powers);
+  Session other(parms, session().context(), vectors.options());
+  other.load_keys(most.sources());
+  EXPECT_EQ(other.keys().switching.size(), 14U);
+  powers.push_back({.power = 16});
+  EXPECT_THROW(static_cast<void>(files(powers)), MismatchError);
+  // A 15th place, which a file has after its others.
+  Bytes longer = content(*most.relinearization);
+  const std::size_t place = (longer.size() - 40) / 14;
+  const Bytes last(longer.end() - static_cast<std::ptrdiff_t>(place), longer.end());
+  longer.insert(longer.end(), last.begin(), last.end());
+  longer[32] = std::byte{15};
+  EXPECT_THROW(other.load_keys({.relinearization = Source(stored(longer))}), FormatError);
+}
+
 // SEAL has one gadget: of two keys of a role it is that of all levels that is written.
 TEST_P(SealDifferences, KeysOfLowerLevelsAreLeftOut) {
   const auto context = session().context();
