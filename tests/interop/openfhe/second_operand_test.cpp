@@ -196,6 +196,19 @@ TEST(OpenFheMetadata, FactorsThatAreNoNumbersHaveNoJson) {
   }
 }
 
+TEST(OpenFheMetadata, EmptyObjectsAreRefused) {
+  const Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), "tag", {}, tests::device());
+  io::MemorySink sink;
+  EXPECT_THROW(static_cast<void>(session.dump_ciphertext({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session.dump_ciphertexts({})), MismatchError);
+  EXPECT_THROW(session.dump_ciphertext(sink, {}), MismatchError);
+  EXPECT_THROW(static_cast<void>(session.dump_keys({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session.dump_secret_key({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session.metadata({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session.bootstrap({})), MismatchError);
+  EXPECT_THROW(session.export_ciphertext({}, {}), MismatchError);
+}
+
 // --- Keys. ---
 
 class OpenFheRoles : public testing::Test {
