@@ -561,5 +561,117 @@ TEST_P(SealDifferences, EmptyObjectsAreRefused) {
   EXPECT_THROW(session().export_ciphertext({}, {}), MismatchError);
 }
 
+// --- One prime, and where the plain modulus ends the chain. ---
+
+const std::vector<std::uint64_t> primes{68719403009, 68719230977, 137438822401};
+
+// A level needs room for the plain modulus and a sign.
+TEST(SealLevels, BeginWhereTwiceThePlainModulusFits) {
+  for (const auto& [plain_modulus, limbs] : {std::pair{primes[0] / 2 - 10, 1U},
+                                             {primes[0] / 2 + 10, 2U},
+                                             {primes[0] - 10, 2U},
+                                             {primes[0] + 10, 2U}}) {
+    const Session session(file_of({SchemeNumber::bfv, 4096, primes, plain_modulus}), hemera::tests::device());
+    EXPECT_EQ(session.params().levels(), 3 - limbs);
+    EXPECT_EQ(session.params().literal().levels.front().size(), limbs);
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+    const Ciphertext lowest =
+        rlwe::encrypt_zero(secret, {.slots = 4096, .encoding = rlwe::Encoding::coefficients});
+    EXPECT_EQ(session.metadata(lowest).coeff_modulus_count, limbs);
+    EXPECT_EQ(session.load_ciphertext(session.dump_ciphertext(lowest)).meta.level, 0U);
+  }
+}
+
+// SEAL adds what has one scale, whatever products it comes from.
+TEST(SealScales, AreAllThatSumsOfCkksAskFor) {
+  Vectors vectors("ckks");
+  vectors.load_keys();
+  const auto evaluator = vectors.session().evaluator();
+  const Ciphertext a = vectors.ciphertext("ct_a."), b = vectors.ciphertext("ct_b.");
+  const Ciphertext product = evaluator->multiply(a, b);
+  Ciphertext fresh = a.clone();
+  fresh.meta.scale = product.meta.scale;
+  EXPECT_EQ(evaluator->add(product, fresh).meta.scale, a.meta.scale * b.meta.scale);
+  EXPECT_EQ(evaluator->add(fresh, product).meta.scale, a.meta.scale * b.meta.scale);
+  EXPECT_THROW(static_cast<void>(evaluator->add(product, a)), ScaleError);
+  const Ciphertext rescaled = evaluator->rescale(product);
+  Ciphertext lower = a.clone();
+  evaluator->drop_to_level_inplace(lower, rescaled.meta.level);
+  lower.meta.scale = rescaled.meta.scale;
+  EXPECT_NO_THROW(static_cast<void>(evaluator->subtract(rescaled, lower)));
+}
+
+// Plaintexts that are prepared for a level have its residues: the message modulo t over that level's primes.
+TEST(SealPlaintexts, ArePreparedForTheLevelThatIsAskedFor) {
+  for (const char* const scheme : {"bfv", "bgv"}) {
+    const Vectors vectors(scheme);
+    const Session& session = vectors.session();
+    const rlwe::Context& context = *session.context();
+    const std::uint64_t t = session.params().plain_modulus();
+    std::vector<std::uint64_t> words(context.degree());
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = (i * 7919 + 3) % t;
+    ASSERT_GT(context.top_level(), 0U);
+    for (std::size_t level = 0; level <= context.top_level(); ++level) {
+      const rlwe::Plaintext prepared = session.import_plaintext({.words = words}, level);
+      ASSERT_NE(prepared.lifted, nullptr);
+      EXPECT_EQ(prepared.lifted->level, level);
+      EXPECT_EQ(prepared.lifted->poly.base(), context.base(level));
+      poly::Poly coefficients = context.make_poly(1, 1, context.base(level), poly::Form::coefficient);
+      context.backend().inverse_transform(context.queue(), coefficients.view(), prepared.lifted->poly.view(),
+                                          context.base(level));
+      std::vector<std::uint64_t> residues(context.base(level).size() * context.degree());
+      context.backend().download(context.queue(), residues, std::as_const(coefficients).view(),
+                                 poly::Form::coefficient);
+      context.queue().synchronize();
+      for (std::size_t limb = 0; limb < context.base(level).size(); ++limb) {
+        const std::uint64_t prime = context.base(level).modulus(limb).value();
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          const std::uint64_t centered = words[i] > t / 2 ? prime - (t - words[i]) : words[i];
+          ASSERT_EQ(residues[limb * context.degree() + i], centered) << level << " " << limb << " " << i;
+        }
+      }
+    }
+  }
+}
+
+// Fewer digits than data primes, in a file and in memory: neither is a key of SEAL's.
+TEST_P(SealDifferences, KeysOfFewerOrMoreDigitsAreRefused) {
+  std::vector<std::vector<std::uint64_t>> words;
+  const KeyPlaces turns = places_of(session(), vectors.secret(), true, words);
+  const EncryptionParameters own = parameters();
+  const std::size_t digits = own.moduli.size() - 1;
+  ASSERT_EQ(turns.at(1).size(), digits);
+  for (const std::size_t count : {std::size_t{1}, digits - 1, digits, digits + 1}) {
+    Writer out(4);
+    out.bytes(own.id(own.moduli.size()));
+    out.u64(2);
+    out.u64(0);
+    out.u64(count);
+    KeyPlaces places(2);
+    for (std::size_t digit = 0; digit < count; ++digit) {
+      const CiphertextView& view = turns[1][digit % digits];
+      places[1].push_back(view);
+      const CiphertextFields fields{.id = view.parms_id,
+                                    .is_evaluation = true,
+                                    .size = 2,
+                                    .degree = own.degree,
+                                    .moduli = view.coeff_modulus_count};
+      out.nested_header(ciphertext_bytes(fields));
+      write_ciphertext(out, fields);
+      out.words(view.words);
+    }
+    const Bytes file = out.finish(Compression::none);
+    Session other(parms, session().context(), vectors.options());
+    if (count == digits) {
+      other.load_keys({.galois = Source(file)});
+      EXPECT_TRUE(other.keys().has(KeyRole::galois(3)));
+      continue;
+    }
+    EXPECT_THROW(other.load_keys({.galois = Source(file)}), FormatError) << count;
+    EXPECT_THROW(other.import_galois(places), FormatError) << count;
+    EXPECT_TRUE(other.keys().switching.empty());
+  }
+}
+
 }  // namespace
 }  // namespace hemera::interop::seal::test
