@@ -565,6 +565,28 @@ TEST_P(SealDifferences, EmptyObjectsAreRefused) {
 
 const std::vector<std::uint64_t> primes{68719403009, 68719230977, 137438822401};
 
+// Of one prime messages and keys have one parms_id: nothing tells them apart.
+TEST(SealDescriptions, OfOnePrimeLeaveOpenWhatIsAKey) {
+  for (const SchemeNumber scheme : {SchemeNumber::bfv, SchemeNumber::ckks, SchemeNumber::bgv}) {
+    const bool ckks = scheme == SchemeNumber::ckks, bfv = scheme == SchemeNumber::bfv;
+    const Bytes parms = file_of({scheme, 4096, {primes[0]}, ckks ? 0U : 257U});
+    Options options;
+    if (ckks) options.scale = 0x1p20;
+    const Session session(parms, hemera::tests::device(), options);
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+    rlwe::EvaluationKeys keys{.context = session.context(), .public_key = nullptr, .switching = {}};
+    keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::generate_public_key(secret));
+    const Ciphertext x =
+        rlwe::encrypt_zero(secret, {.scale = ckks ? 0x1p20 : 1.0,
+                                    .slots = ckks ? 2048U : 4096U,
+                                    .encoding = ckks ? rlwe::Encoding::slots : rlwe::Encoding::coefficients});
+    const auto kind = [&](const Bytes& file) { return describe(file, Source(parms))->kind; };
+    EXPECT_EQ(kind(session.dump_ciphertext(x)), bfv ? "ciphertext" : "ciphertext or public key");
+    EXPECT_EQ(kind(*session.dump_keys(keys).public_key), "ciphertext or public key");
+    EXPECT_EQ(kind(session.dump_secret_key(secret)), "plaintext or secret key");
+  }
+}
+
 // A level needs room for the plain modulus and a sign.
 TEST(SealLevels, BeginWhereTwiceThePlainModulusFits) {
   for (const auto& [plain_modulus, limbs] : {std::pair{primes[0] / 2 - 10, 1U},
