@@ -422,6 +422,7 @@ TEST(OpenFheParameters, RangesAreThoseOfTheLastLevel) {
 TEST(OpenFheParameters, IntegerFactorsWithAnExtraModulus) {
   const ContextPointer context = context_of("bgv");
   context->parameters->scaling = Scaling::flexible_auto_ext;
+  set_primes(*context, primes_of_bits({50, 44, 45, 46}, 2 * context->parameters->elements->degree));
   const rlwe::Parameters parameters = parameters_of(*context);
   const auto& primes = context->parameters->elements->primes;
   const std::uint64_t t = context->parameters->encoding->plain_modulus;
@@ -430,6 +431,7 @@ TEST(OpenFheParameters, IntegerFactorsWithAnExtraModulus) {
   ASSERT_EQ(factors.size(), primes.size());
   const std::size_t top = primes.size() - 1;
   ASSERT_GE(top, 2U);
+  ASSERT_NE(primes[top]->modulus % t, primes[top - 1]->modulus % t);
   EXPECT_EQ(factors[top].factor, primes[top]->modulus % t);
   EXPECT_EQ(factors[top - 1].factor, primes[top - 1]->modulus % t);
   EXPECT_EQ(factors[top].product_factor, factors[top].factor * factors[top - 1].factor % t);
