@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <string_view>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/interop/openfhe.hpp"
@@ -187,6 +188,38 @@ TEST(OpenFheMetadata, LevelsCountDroppedModuliWhereSeveralAreNeeded) {
   }
 }
 
+// EvalMultNoRelin of BFV leaves coefficients, that of the others the evaluations.
+TEST_P(OpenFheMetadata, ProductsOfThreeComponentsHaveOpenFhesForm) {
+  const Session session(test::get(GetParam(), "cryptocontext.bin"), tests::device());
+  const bool bfv = session.params().scheme() == rlwe::Scheme::bfv;
+  const Ciphertext a = session.load_ciphertext(test::get(GetParam(), "ct_a.bin"));
+  const auto lazy =
+      any_scheme::make_evaluator(session.context(), session.keys(), rlwe::Relinearization::lazy);
+  const Ciphertext product = lazy->multiply(a, session.load_ciphertext(test::get(GetParam(), "ct_b.bin")));
+  ASSERT_EQ(product.size(), 3U);
+  EXPECT_EQ(session.metadata(a).is_evaluation, true);
+  EXPECT_EQ(session.metadata(product).is_evaluation, !bfv);
+  const auto object = read_file<CiphertextPointer>(session.dump_ciphertext(product));
+  std::vector<std::vector<std::uint64_t>> words(3 * object->components[0].limbs.size(),
+                                                std::vector<std::uint64_t>(session.context()->degree()));
+  session.export_ciphertext(product, std::vector<std::span<std::uint64_t>>(words.begin(), words.end()));
+  std::size_t next = 0;
+  for (const DcrtPolynomial& component : object->components) {
+    EXPECT_EQ(component.form, bfv ? PolynomialForm::coefficient : PolynomialForm::evaluation);
+    for (const NativePolynomial& limb : component.limbs) EXPECT_EQ(limb.words, words[next++]);
+  }
+  // In a file with another one beside it each element has its own rows.
+  const Ciphertext square = lazy->multiply(a, a);
+  const auto files = session.dump_ciphertexts(rlwe::stack({&square, &product}));
+  EXPECT_EQ(files.at(0), session.dump_ciphertext(square));
+  EXPECT_EQ(files.at(1), session.dump_ciphertext(product));
+  EXPECT_NE(files[0], files[1]);
+  // Spans are for one ciphertext.
+  EXPECT_THROW(session.export_ciphertext(rlwe::stack({&square, &product}),
+                                         std::vector<std::span<std::uint64_t>>(words.begin(), words.end())),
+               MismatchError);
+}
+
 TEST(OpenFheMetadata, FactorsThatAreNoNumbersHaveNoJson) {
   const Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
   Ciphertext x = session.load_ciphertext(test::get("ckks-flexibleauto", "ct_a.bin"));
@@ -317,6 +350,103 @@ TEST_F(OpenFheRoles, SecretsInCoefficientsAreTheSame) {
   EXPECT_THROW(static_cast<void>(session.load_secret_key(write_file(fewer, Format::binary))), FormatError);
 }
 
+TEST_F(OpenFheRoles, HalvesOfPublicKeysHaveTheirModuli) {
+  const CryptoObject header{context_of("bgv"),
+                            read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"))->header.tag};
+  const rlwe::PublicKey own = rlwe::generate_public_key(secret);
+  const auto written = [&](const auto& change) {
+    auto object = from_public_key(own, header);
+    change(*object);
+    return write_file(object, Format::binary);
+  };
+  const auto shorten = [](DcrtPolynomial& half) {
+    half.parameters = std::make_shared<DcrtParameters>(*half.parameters);
+    half.parameters->primes.pop_back();
+    half.limbs.pop_back();
+  };
+  const auto load = [&](const Bytes& file) { session.load_keys({.public_key = Source(file)}); };
+  for (const std::size_t half : {0U, 1U}) {
+    EXPECT_THROW(load(written([&](PublicKeyObject& object) { shorten(object.polynomials[half]); })),
+                 FormatError);
+    EXPECT_THROW(load(written([&](PublicKeyObject& object) {
+                   object.polynomials[half].form = PolynomialForm::coefficient;
+                   for (auto& limb : object.polynomials[half].limbs) limb.form = PolynomialForm::coefficient;
+                 })),
+                 FormatError);
+    // The same modulus twice.
+    EXPECT_THROW(load(written([&](PublicKeyObject& object) {
+                   DcrtPolynomial& changed = object.polynomials[half];
+                   changed.parameters = std::make_shared<DcrtParameters>(*changed.parameters);
+                   changed.parameters->primes.push_back(changed.parameters->primes[0]);
+                   changed.limbs.push_back(changed.limbs[0]);
+                 })),
+                 FormatError);
+  }
+  EXPECT_THROW(load(written([](PublicKeyObject& object) { object.polynomials.pop_back(); })), FormatError);
+  EXPECT_THROW(
+      load(written([](PublicKeyObject& object) { object.polynomials.push_back(object.polynomials[0]); })),
+      FormatError);
+  EXPECT_EQ(session.keys().public_key, nullptr);
+  load(written([](PublicKeyObject&) {}));
+  EXPECT_NE(session.keys().public_key, nullptr);
+  // One of fewer moduli than OpenFHE's have.
+  const rlwe::Context& context = *session.context();
+  rlwe::EvaluationKeys keys{.context = session.context(), .public_key = nullptr, .switching = {}};
+  keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::PublicKey{
+      session.context(), context.make_poly(1, 2, context.base(0), poly::Form::evaluation), {}});
+  EXPECT_THROW(static_cast<void>(session.dump_keys(keys)), MismatchError);
+}
+
+// Each kind by itself: a key of another pair has another tag.
+TEST_F(OpenFheRoles, OfAnotherPairAreRefused) {
+  const std::string other_tag(32, 'f');
+  Session writer(test::get("bgv", "cryptocontext.bin"), other_tag, {}, tests::device());
+  const KeyFiles others =
+      writer.dump_keys(rlwe::generate_keys(rlwe::generate_secret_key(writer.context()), {.rotations = {1}}));
+  EXPECT_THROW(session.load_keys({.public_key = Source(*others.public_key)}), MismatchError);
+  EXPECT_THROW(session.load_keys({.relinearization = Source(*others.relinearization)}), MismatchError);
+  EXPECT_THROW(session.load_keys({.galois = Source(*others.galois)}), MismatchError);
+  EXPECT_TRUE(session.keys().public_key == nullptr && session.keys().switching.empty());
+}
+
+// The first switching key fixes the special primes.
+TEST(OpenFheSwitchingKeys, OfOtherSpecialPrimesAreRefusedAfterTheFirst) {
+  const Bytes context = test::get("ckks-flexibleauto", "cryptocontext.bin");
+  const rlwe::Parameters usual = load_parameters(context);
+  const rlwe::ParametersLiteral& literal = usual.literal();
+  const std::uint64_t order = 2 * usual.degree();
+  std::vector<std::uint64_t> taken = literal.levels.back();
+  FurtherPrimes more, others;
+  for (const std::uint64_t prime : literal.special_primes) {
+    taken.push_back(prime);
+    more.special.push_back({prime, literal.roots.at(prime)});
+  }
+  for (const std::uint64_t prime :
+       arith::primes_below(literal.special_primes.back(), order, more.special.size(), taken)) {
+    others.special.push_back({prime, arith::minimal_primitive_root(order, arith::Modulus(prime))});
+  }
+  more.special.push_back(others.special.front());
+  const std::string tag(32, 'a');
+  const auto files_of = [&](const FurtherPrimes& primes) {
+    const Session writer(context, tag, primes, tests::device());
+    return writer.dump_keys(
+        rlwe::generate_keys(rlwe::generate_secret_key(writer.context()), {.rotations = {1}}));
+  };
+  const KeyFiles first = files_of({});
+  for (const FurtherPrimes* const primes : {&more, &others}) {
+    const KeyFiles second = files_of(*primes);
+    Session session(context, tag, {}, tests::device());
+    session.load_keys({.relinearization = Source(*first.relinearization)});
+    const auto fixed = session.context();
+    EXPECT_THROW(session.load_keys({.galois = Source(*second.galois)}), MismatchError);
+    EXPECT_EQ(session.context(), fixed);
+    EXPECT_EQ(session.keys().switching.size(), 1U);
+    session.load_keys({.galois = Source(*first.galois)});
+    EXPECT_EQ(session.keys().switching.size(), 2U);
+    EXPECT_EQ(session.dump_keys(session.keys()).relinearization, first.relinearization);
+  }
+}
+
 // BFV's EXTENDED encryption adds a prime to public keys, and BV its windows to switching keys: as many as its
 // bits need, rounded up. What they are is nothing to ciphertexts, which do not have it.
 TEST(OpenFheExtended, WindowsOfTheAddedPrimeAreLeftOut) {
@@ -398,6 +528,60 @@ TEST(OpenFheParameters, RootsOfKeyPrimesAreTheirs) {
       const poly::RnsBase& all = session.context()->key_base();
       EXPECT_EQ((*all.ring())[all.ring()->index_of(prime.prime)].root, prime.root);
     }
+  }
+}
+
+// What each setting of OpenFHE means here.
+TEST(OpenFheParameters, SettingsAreOpenFhes) {
+  const auto literal_of = [](const char* folder, const auto& change) {
+    const ContextPointer context = context_of(folder);
+    change(*context->parameters);
+    return parameters_of(*context).literal();
+  };
+  using rlwe::SecretDistribution;
+  // OpenFHE's DiscreteGaussianGenerator, TernaryUniformGenerator, and this of 192 non-zero coefficients.
+  const std::map<SecretType, SecretDistribution> secrets = {
+      {SecretType::gaussian, {.weight = 0, .deviation = 4.5}},
+      {SecretType::uniform, {}},
+      {SecretType::sparse, {.weight = 192}},
+      {SecretType::sparse_encapsulated, {.weight = 192}},
+  };
+  for (const auto& [type, secret] : secrets) {
+    const auto literal = literal_of("ckks-flexibleauto", [type = type](CryptoParameters& parameters) {
+      parameters.secret = type;
+      parameters.deviation = 4.5F;
+    });
+    EXPECT_EQ(literal.secret, secret) << static_cast<int>(type);
+    EXPECT_EQ(literal.sigma, 4.5);
+  }
+  const std::map<MultiplicationType, rlwe::BfvMultiplication> products = {
+      {MultiplicationType::behz, rlwe::BfvMultiplication::behz},
+      {MultiplicationType::hps, rlwe::BfvMultiplication::hps},
+      {MultiplicationType::hps_over_q, rlwe::BfvMultiplication::hps_over_q},
+      {MultiplicationType::hps_over_q_leveled, rlwe::BfvMultiplication::hps_over_q},
+  };
+  for (const auto& [type, multiplication] : products) {
+    const auto literal = literal_of("bfv", [type = type](CryptoParameters& p) { p.multiplication = type; });
+    EXPECT_EQ(literal.bfv_multiplication, multiplication) << static_cast<int>(type);
+  }
+  // FLEXIBLEAUTOEXT encrypts at the extra modulus by degree 2; FIXEDMANUAL leaves rescaling to its caller.
+  for (const Scaling scaling :
+       {Scaling::fixed_manual, Scaling::fixed_auto, Scaling::flexible_auto, Scaling::flexible_auto_ext}) {
+    for (const char* const folder : {"ckks-flexibleauto", "bgv"}) {
+      const auto literal = literal_of(folder, [&](CryptoParameters& p) { p.scaling = scaling; });
+      ASSERT_TRUE(literal.rescaling);
+      EXPECT_EQ(literal.rescaling->fresh_degree, scaling == Scaling::flexible_auto_ext ? 2 : 1);
+      EXPECT_EQ(literal.rescaling->rescale_by == rlwe::RescaleBy::caller, scaling == Scaling::fixed_manual);
+    }
+  }
+  for (const std::uint32_t window : {0U, 1U, 20U, 60U}) {
+    const auto literal = literal_of("bfv", [&](CryptoParameters& parameters) {
+      parameters.key_switching = KeySwitching::bv;
+      parameters.digit_size = window;
+    });
+    EXPECT_EQ(literal.window_bits, static_cast<int>(window));
+    EXPECT_TRUE(literal.special_primes.empty());
+    for (const auto& digit : literal.digits) EXPECT_EQ(digit.size(), 1U);
   }
 }
 
@@ -545,6 +729,56 @@ TEST(OpenFheFiles, RootsOfLimbsAreThoseOfTheBase) {
                FormatError);
   other->root = object->components[0].limbs[1].parameters->root;
   EXPECT_NO_THROW(static_cast<void>(read_file<CiphertextPointer>(write_file(object, Format::binary))));
+}
+
+TEST(OpenFheFiles, DegreesAndOrdersFit) {
+  for (const int field : {0, 1}) {
+    auto context = context_of("bgv");
+    NativeParameters& prime = *context->parameters->elements->primes[0];
+    (field == 0 ? prime.order : prime.degree) *= 2;
+    EXPECT_THROW(static_cast<void>(read_file<ContextPointer>(write_file(context, Format::binary))),
+                 FormatError);
+  }
+}
+
+TEST(OpenFheFiles, TruthValuesOfJsonAreTruthValues) {
+  const Bytes file = test::get("ckks-bootstrap-context", "cryptocontext.json");
+  const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+  const std::string field = "\"BTSlotsEncoding\": ";
+  const std::size_t at = text.find(field);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t first = at + field.size(), last = text.find_first_of(",\n}", first);
+  for (const char* const value : {"true", "false", "1", "0", "\"true\"", "{}"}) {
+    const std::string changed = text.substr(0, first) + value + text.substr(last);
+    const auto read = [&] { return read_file<ContextPointer>(std::as_bytes(std::span(changed))); };
+    if (std::string_view(value) == "true" || std::string_view(value) == "false") {
+      EXPECT_EQ(read()->scheme->fhe->settings[0].settings->encodes_slots, std::string_view(value) == "true");
+    } else {
+      EXPECT_THROW(static_cast<void>(read()), FormatError) << value;
+    }
+  }
+}
+
+TEST(OpenFheDescriptions, NameEachTechnique) {
+  const std::map<Scaling, const char*> names = {{Scaling::fixed_manual, "FIXEDMANUAL"},
+                                                {Scaling::fixed_auto, "FIXEDAUTO"},
+                                                {Scaling::flexible_auto, "FLEXIBLEAUTO"},
+                                                {Scaling::flexible_auto_ext, "FLEXIBLEAUTOEXT"},
+                                                {Scaling::composite_auto, "COMPOSITESCALINGAUTO"},
+                                                {Scaling::composite_manual, "COMPOSITESCALINGMANUAL"},
+                                                {Scaling::no_rescale, "NORESCALE"}};
+  for (const auto& [scaling, name] : names) {
+    for (const KeySwitching switching : {KeySwitching::bv, KeySwitching::hybrid}) {
+      auto context = context_of("ckks-flexibleauto");
+      context->parameters->scaling = scaling;
+      context->parameters->key_switching = switching;
+      const auto found = describe(write_file(context, Format::binary));
+      ASSERT_TRUE(found);
+      EXPECT_EQ(field_of(*found, "scaling technique"), name);
+      EXPECT_EQ(field_of(*found, "key switching"), switching == KeySwitching::bv ? "BV" : "HYBRID");
+      EXPECT_EQ(field_of(*found, "bootstrapping"), "no");
+    }
+  }
 }
 
 }  // namespace

@@ -695,5 +695,107 @@ TEST_P(SealDifferences, KeysOfFewerOrMoreDigitsAreRefused) {
   }
 }
 
+// A seed stands for the second of two components: of three there would be one left.
+TEST_P(SealDifferences, SeedsAreOfTwoComponents) {
+  const Bytes seeded = content(vectors.file(vectors.names("ct_a.").front()));
+  const std::size_t size_at = 33;  // after the parms_id and the form
+  ASSERT_EQ(std::to_integer<int>(seeded[size_at]), 2);
+  for (const int size : {0, 1, 3, 4, 16, 17}) {
+    Bytes other = seeded;
+    other[size_at] = static_cast<std::byte>(size);
+    EXPECT_THROW(static_cast<void>(session().load_ciphertext(stored(other))), FormatError) << size;
+  }
+  const bool is_seeded = seeded.size() < content(vectors.file("ct_b.seal")).size();
+  const auto found = describe(stored(seeded));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->fields.back(), (std::pair<std::string, std::string>("seeded", is_seeded ? "yes" : "no")));
+}
+
+// A product is what its file is: SEAL has no degrees that would tell them apart.
+TEST_P(SealDifferences, ResultsAreStackedWithWhatWasLoaded) {
+  vectors.load_keys();
+  const auto evaluator = session().evaluator();
+  const Ciphertext product = evaluator->multiply(vectors.ciphertext("ct_a."), vectors.ciphertext("ct_b."));
+  const Ciphertext loaded = session().load_ciphertext(session().dump_ciphertext(product));
+  const auto files = session().dump_ciphertexts(rlwe::stack({&product, &loaded}));
+  EXPECT_EQ(files.at(0), files.at(1));
+}
+
+TEST_P(SealDifferences, LevelsAreReducedToThemselvesAndBelow) {
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  if (is(rlwe::Scheme::bfv)) return;  // refused at every level
+  EXPECT_EQ(content(session().dump_ciphertext(session().reduced(a, a.meta.level))),
+            content(session().dump_ciphertext(a)));
+  // A batch is exported one by one: room for one is none for two.
+  const Ciphertext both = rlwe::stack({&a, &a});
+  std::vector<std::uint64_t> words(2 * a.poly.base().size() * session().context()->degree());
+  EXPECT_THROW(session().export_ciphertext(both, words), MismatchError);
+  words.resize(2 * words.size());
+  EXPECT_THROW(session().export_ciphertext(both, words), MismatchError);
+}
+
+// Keys have the fields of keys: scale and correction factor are 1, and nothing follows.
+TEST_P(SealDifferences, FieldsOfKeysAreThoseOfKeys) {
+  rlwe::EvaluationKeys keys{.context = session().context(), .public_key = nullptr, .switching = {}};
+  keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::generate_public_key(vectors.secret()));
+  const Bytes good = content(*session().dump_keys(keys).public_key);
+  Session other(parms, session().context(), vectors.options());
+  const auto load = [&](const Bytes& changed) {
+    const Bytes file = stored(changed);
+    other.load_keys({.public_key = Source(file)});
+  };
+  // parms_id, form, size, degree, moduli, scale, correction factor.
+  const std::size_t scale_at = 32 + 1 + 3 * 8;
+  for (const std::size_t at : {scale_at, scale_at + 7, scale_at + 8, scale_at + 15}) {
+    Bytes changed = good;
+    changed[at] ^= std::byte{2};
+    EXPECT_THROW(load(changed), FormatError) << at;
+  }
+  Bytes longer = good;
+  longer.resize(longer.size() + 8);
+  EXPECT_THROW(load(longer), FormatError);
+  EXPECT_EQ(other.keys().public_key, nullptr);
+  load(good);
+  EXPECT_NE(other.keys().public_key, nullptr);
+}
+
+// 8193 = 3 * 2731 is 1 modulo 2N, and no prime: there are no slots.
+TEST(SealParameters, CompositePlainModuliHaveNoSlots) {
+  for (const auto& [t, has_slots] : {std::pair{std::uint64_t{8193}, false}, {40961, true}, {40963, false}}) {
+    const Bytes parms = file_of({SchemeNumber::bfv, 4096, primes, t});
+    const auto encoding_of = [&](const Options& options) {
+      const Session session(parms, hemera::tests::device(), options);
+      const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+      const Ciphertext x =
+          rlwe::encrypt_zero(secret, {.slots = 4096, .encoding = rlwe::Encoding::coefficients});
+      return session.load_ciphertext(session.dump_ciphertext(x)).meta.encoding;
+    };
+    EXPECT_EQ(encoding_of({}), has_slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients) << t;
+    EXPECT_EQ(encoding_of({.encoding = rlwe::Encoding::coefficients}), rlwe::Encoding::coefficients);
+    if (has_slots) continue;
+    EXPECT_THROW(static_cast<void>(encoding_of({.encoding = rlwe::Encoding::slots})), ParameterError) << t;
+  }
+  for (const std::uint64_t degree : {std::uint64_t{0}, std::uint64_t{3000}, std::uint64_t{1} << 18}) {
+    EXPECT_THROW(load_parameters(file_of({SchemeNumber::bfv, degree, primes, 257})), FormatError) << degree;
+  }
+}
+
+TEST(SealCorrections, AreUnits) {
+  const Vectors vectors("bgv");
+  const Bytes good = content(vectors.file("ct_b.seal"));
+  const std::size_t at = 32 + 1 + 4 * 8;
+  const auto load = [&](std::uint64_t correction) {
+    Bytes changed = good;
+    for (std::size_t i = 0; i < 8; ++i)
+      changed[at + i] = static_cast<std::byte>(correction >> (8 * i) & 0xFF);
+    return vectors.session().load_ciphertext(stored(changed)).meta.correction;
+  };
+  const std::uint64_t t = vectors.session().params().plain_modulus();
+  EXPECT_EQ(load(t - 1), t - 1);
+  for (const std::uint64_t correction : {std::uint64_t{0}, t, t + 1, ~std::uint64_t{0}}) {
+    EXPECT_THROW(static_cast<void>(load(correction)), FormatError) << correction;
+  }
+}
+
 }  // namespace
 }  // namespace hemera::interop::seal::test
