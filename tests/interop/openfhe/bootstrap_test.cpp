@@ -12,6 +12,7 @@
 #include <random>
 #include <set>
 
+#include "hemera/arith/primes.hpp"
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
@@ -386,6 +387,32 @@ TEST(OpenFheBootstrapOperands, KeepWhatIsKnownOfTheValues) {
   }
   // filled, padding and is_complex are the rest.
   EXPECT_EQ(table.size() + 3, tests::member_count<rlwe::Metadata>());
+}
+
+// OpenFHE's EvalBootstrap takes round(log2(q_0 / 2^p)) off the correction factor, and throws where that is
+// less.
+TEST(OpenFheBootstrapErrors, CorrectionFactorsAreAtLeastTheRoundedDegree) {
+  for (const auto& [bits_above, degree] : {std::pair{0.3, 0U}, std::pair{0.7, 1U}}) {
+    const auto object =
+        read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
+    const double bits = static_cast<double>(object->parameters->encoding->plain_modulus) + bits_above;
+    DcrtParameters& elements = *object->parameters->elements;
+    NativeParameters& first = *elements.primes.front();
+    const std::uint64_t order = 2 * std::uint64_t{elements.degree};
+    first.modulus = arith::primes_below(static_cast<std::uint64_t>(std::exp2(bits)), order, 1).front();
+    first.root = arith::minimal_primitive_root(order, arith::Modulus(first.modulus));
+    const auto context = rlwe::Context::make(parameters_of(*object, {}), tests::device());
+    const BootstrapSettings settings{
+        .slots = 8, .budget_encode = 1, .budget_decode = 1, .encodes_slots = false};
+    for (const std::uint32_t factor : {0U, 1U}) {
+      const auto make = [&] { Bootstrapper(context, *object, settings, factor, GiantSteps::own_keys); };
+      if (factor < degree) {
+        EXPECT_THROW(make(), ParameterError) << bits_above << " " << factor;
+      } else {
+        EXPECT_NO_THROW(make()) << bits_above << " " << factor;
+      }
+    }
+  }
 }
 
 TEST(OpenFheBootstrapErrors, SayWhatIsMissing) {

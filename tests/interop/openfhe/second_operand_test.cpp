@@ -741,6 +741,66 @@ TEST(OpenFheFiles, DegreesAndOrdersFit) {
   }
 }
 
+// A reference to an object of another class, or to another one of its own, is none.
+TEST(OpenFheFiles, ReferencesAreToTheirObject) {
+  auto object = read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"));
+  const Bytes file = write_file(object, Format::json);
+  const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+  const std::string field = "\"id\": ";
+  // The base of the last polynomial, and the prime of its last limb.
+  std::size_t at = std::string::npos;
+  int references = 0;
+  for (int from_end = 0; from_end < 4; ++from_end) {
+    at = text.rfind(field, at - 1);
+    ASSERT_NE(at, std::string::npos);
+    const std::size_t first = at + field.size();
+    std::size_t digits = 0;
+    const auto own = std::stoull(text.substr(first, 10), &digits);
+    if (own >> 31 != 0) continue;  // no reference, but an object
+    ++references;
+    for (std::uint64_t number = 1; number < 12; ++number) {
+      const std::string changed =
+          text.substr(0, first) + std::to_string(number) + text.substr(first + digits);
+      const auto read = [&] { return read_file<CiphertextPointer>(std::as_bytes(std::span(changed))); };
+      if (number == own) {
+        EXPECT_NO_THROW(static_cast<void>(read()));
+      } else {
+        EXPECT_THROW(static_cast<void>(read()), FormatError) << from_end << " " << number;
+      }
+    }
+  }
+  EXPECT_GE(references, 2);
+}
+
+TEST(OpenFheFiles, ContextsOfSecondKeysAreContexts) {
+  const CryptoObject header{context_of("bgv"), "tag"};
+  MultiplicationKeys keys;
+  keys.entries.push_back({"tag", {}});
+  for (int i = 0; i < 2; ++i) {
+    keys.entries[0].keys.push_back(std::make_shared<EvaluationKeyObject>());
+    keys.entries[0].keys.back()->header = header;
+  }
+  const Bytes file = write_file(keys, Format::json);
+  const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+  const std::string field = "\"id\": ";
+  const std::size_t at = text.find(field, text.rfind("\"cc\""));
+  ASSERT_NE(at, std::string::npos);
+  std::size_t digits = 0;
+  const auto own = std::stoull(text.substr(at + field.size(), 10), &digits);
+  ASSERT_LT(own, 100U);
+  for (std::uint64_t number = 0; number < 12; ++number) {
+    const std::string changed =
+        text.substr(0, at + field.size()) + std::to_string(number) + text.substr(at + field.size() + digits);
+    const auto read = [&] { return read_file<MultiplicationKeys>(std::as_bytes(std::span(changed))); };
+    if (number == own) {
+      const MultiplicationKeys found = read();
+      EXPECT_EQ(found.entries[0].keys[0]->header.context, found.entries[0].keys[1]->header.context);
+    } else {
+      EXPECT_THROW(static_cast<void>(read()), FormatError) << number;
+    }
+  }
+}
+
 TEST(OpenFheFiles, TruthValuesOfJsonAreTruthValues) {
   const Bytes file = test::get("ckks-bootstrap-context", "cryptocontext.json");
   const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
