@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Union
@@ -99,14 +100,59 @@ _ATTRIBUTES = {
 """What to call in place of an attribute that an array or a user would look for."""
 
 
-def shown_slots(x: Plaintext | Ciphertext) -> str:
-    """The slots of a message in its `repr`: how many are filled, and of how many."""
-    of = f"{x.filled} of " if x.filled != x.slots else ""
-    return f"{of}{x.slots} {x.encoding}"
+@in_own_words
+class _Message(NotAnArray, Stored):
+    """What plaintexts and ciphertexts tell of their values."""
+
+    __slots__ = ()
+
+    _native: _core.Plaintext | _core.Ciphertext
+
+    @property
+    @abstractmethod
+    def context(self) -> Context:
+        """The context that it belongs to."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the batch; () for a single message."""
+        return tuple(self._native.batch)
+
+    @property
+    def slots(self) -> int:
+        """Number of values in each message of the batch."""
+        return self._native.slots
+
+    @property
+    def filled(self) -> int:
+        """How many slots hold values, from the first on; the others fill the message up. What numbers are
+        added to, and what sums, means and matrices see."""
+        return self._native.filled or self._native.slots
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values: float64 or complex128 (CKKS, by the type of what was encoded), int64 (BFV
+        and BGV). `Context.decode` and `Context.decrypt` give this type unless they get another `dtype=`."""
+        return value_type(self._native, self.context)
+
+    @property
+    def scale(self) -> float:
+        """CKKS: the factor between values and polynomial; 1 otherwise."""
+        return self._native.scale
+
+    @property
+    def encoding(self) -> str:
+        """How values lie in the polynomial: "slots", or "coefficients" (BFV and BGV)."""
+        return self._native.encoding
+
+    def _shown_slots(self) -> str:
+        """The slots in a `repr`: how many are filled, and of how many."""
+        of = f"{self.filled} of " if self.filled != self.slots else ""
+        return f"{of}{self.slots} {self.encoding}"
 
 
 @in_own_words
-class Plaintext(NotAnArray, Stored):
+class Plaintext(_Message):
     """A batch of encoded messages. `Context.encode` and `Context.load` make one."""
 
     __slots__ = ("_context",)
@@ -126,48 +172,16 @@ class Plaintext(NotAnArray, Stored):
         return self._context
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the batch; () for a single message."""
-        return tuple(self._native.batch)
-
-    @property
-    def slots(self) -> int:
-        """Number of values in each message."""
-        return self._native.slots
-
-    @property
-    def filled(self) -> int:
-        """How many slots hold values, from the first on; the others fill the message up. What numbers are
-        added to, and what sums, means and matrices see."""
-        return self._native.filled or self._native.slots
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values: float64 or complex128 (CKKS, by the type of what was encoded), int64 (BFV
-        and BGV). What `Context.decode` gives unless it is told another one."""
-        return value_type(self._native, self.context)
-
-    @property
     def level(self) -> int:
         """CKKS: the level that it is encoded at; BFV and BGV, whose plaintexts go with any level: the top."""
         return self._native.level
 
-    @property
-    def scale(self) -> float:
-        """CKKS: the factor between values and polynomial; 1 otherwise."""
-        return self._native.scale
-
-    @property
-    def encoding(self) -> str:
-        """How values lie in the polynomial: "slots", or "coefficients" (BFV and BGV)."""
-        return self._native.encoding
-
     def __repr__(self) -> str:
-        return f"<Plaintext of shape {self.shape}, {shown_slots(self)}>"
+        return f"<Plaintext of shape {self.shape}, {self._shown_slots()}>"
 
 
 @in_own_words
-class Ciphertext(NotAnArray, Stored, Encrypted):
+class Ciphertext(_Message, Encrypted):
     """A batch of encrypted messages, with the operators of an array.
 
     `shape` is the shape of the batch: encrypting an array of shape `(B, slots)` gives a ciphertext of shape
@@ -216,31 +230,9 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
         return self._evaluator
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the batch; () for a single ciphertext."""
-        return tuple(self._native.batch)
-
-    @property
     def ndim(self) -> int:
         """Number of batch axes."""
         return len(self._native.batch)
-
-    @property
-    def slots(self) -> int:
-        """Number of values in each ciphertext of the batch."""
-        return self._native.slots
-
-    @property
-    def filled(self) -> int:
-        """How many slots hold values, from the first on; the others fill the message up. What numbers are
-        added to, and what sums, means and matrices see."""
-        return self._native.filled or self._native.slots
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values: float64 or complex128 (CKKS, by the type of what was encoded), int64 (BFV
-        and BGV). What `Context.decrypt` gives unless it is told another one."""
-        return value_type(self._native, self.context)
 
     @property
     def level(self) -> int:
@@ -248,19 +240,9 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
         return self._native.level
 
     @property
-    def scale(self) -> float:
-        """CKKS: the factor between values and polynomial; 1 otherwise."""
-        return self._native.scale
-
-    @property
     def size(self) -> int:
         """Polynomials of each ciphertext: 2, or 3 for a product that is not relinearized yet."""
         return self._native.size
-
-    @property
-    def encoding(self) -> str:
-        """How values lie in the polynomial: "slots", or "coefficients" (BFV and BGV)."""
-        return self._native.encoding
 
     @property
     def largest(self) -> float:
@@ -295,7 +277,7 @@ class Ciphertext(NotAnArray, Stored, Encrypted):
 
     def __repr__(self) -> str:
         return (
-            f"<{self.context.params.scheme.upper()} Ciphertext of shape {self.shape}, {shown_slots(self)}, "
+            f"<{self.context.params.scheme.upper()} Ciphertext of shape {self.shape}, {self._shown_slots()}, "
             f"level {self.level}>"
         )
 

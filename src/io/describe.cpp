@@ -1,7 +1,6 @@
 #include "hemera/io/describe.hpp"
 
 #include <cmath>
-#include <cstdio>
 
 #include "hemera/io/container.hpp"
 #include "hemera/runtime/bytes.hpp"
@@ -9,17 +8,12 @@
 #include "io/file_bytes.hpp"
 #include "io/metadata.hpp"
 #include "io/residues.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::io {
 namespace {
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
-
-std::string decimal(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 std::string power_of_two(double log2) { return "2^" + decimal(log2); }
 

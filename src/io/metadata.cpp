@@ -10,6 +10,7 @@
 
 #include "hemera/arith/modulus.hpp"
 #include "hemera/runtime/error.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::io {
 namespace {
@@ -147,7 +148,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
   fields.meta.level = in.u32();
   fields.meta.scale = in.f64();
   if (!(std::isfinite(fields.meta.scale) && fields.meta.scale > 0) || (!ckks && fields.meta.scale != 1)) {
-    in.fail("a scale of " + std::to_string(fields.meta.scale));
+    in.fail("a scale of " + decimal(fields.meta.scale));
   }
   fields.meta.correction = in.u64();
   if (fields.meta.correction == 0 || (fields.scheme != rlwe::Scheme::bgv && fields.meta.correction != 1)) {
@@ -156,7 +157,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
   fields.meta.slots = in.u64();
   fields.meta.noise_log2 = in.f64();
   if (std::isnan(fields.meta.noise_log2)) {
-    in.fail("a noise bound of 2^" + std::to_string(fields.meta.noise_log2));
+    in.fail("a noise bound of 2^" + decimal(fields.meta.noise_log2));
   }
   std::size_t elements = 1;
   const std::vector<std::uint64_t> extents = in.u64s();
@@ -174,7 +175,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
   if (version > first_format) {
     fields.meta.largest = in.f64();
     if (!(fields.meta.largest >= 0) || (!ckks && !std::isinf(fields.meta.largest))) {
-      in.fail("values of at most " + std::to_string(fields.meta.largest));
+      in.fail("values of at most " + decimal(fields.meta.largest));
     }
   }
   if (version > second_format) read_filling(in, fields);

@@ -1,6 +1,7 @@
 #include "hemera/rlwe/captured_input.hpp"
 
 #include "hemera/runtime/error.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::rlwe {
 
@@ -24,12 +25,10 @@ std::string difference(const Ciphertext& example, const Ciphertext& given) {
     return "other slots of it are filled, or its values are of another type";
   }
   if (b.largest > a.largest) {
-    return "its values may be as large as " + std::to_string(b.largest) + " and not at most " +
-           std::to_string(a.largest);
+    return "its values may be as large as " + decimal(b.largest) + " and not at most " + decimal(a.largest);
   }
   if (b.noise_log2 > a.noise_log2) {
-    return "its noise may be 2^" + std::to_string(b.noise_log2) + " and not at most 2^" +
-           std::to_string(a.noise_log2);
+    return "its noise may be 2^" + decimal(b.noise_log2) + " and not at most 2^" + decimal(a.noise_log2);
   }
   return {};
 }

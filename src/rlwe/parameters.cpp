@@ -17,6 +17,7 @@
 #include "hemera/poly/ring.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/sha256.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -209,13 +210,13 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   if (literal_.scheme == Scheme::ckks) {
     if (!(literal_.scale > 1 && literal_.scale <= max_scale)) {
       throw ParameterError("the CKKS scale must be above 1 and at most 2^120, not " +
-                           std::to_string(literal_.scale));
+                           decimal(literal_.scale));
     }
     if (literal_.range_bits < 0 || literal_.range_bits > 120) {
       throw ParameterError("range_bits " + std::to_string(literal_.range_bits) + " is outside [0, 120]");
     }
     if (!(literal_.largest >= 0 && literal_.largest <= std::exp2(literal_.range_bits - 1))) {
-      throw ParameterError("values of magnitude " + std::to_string(literal_.largest) + " do not fit " +
+      throw ParameterError("values of magnitude " + decimal(literal_.largest) + " do not fit " +
                            std::to_string(literal_.range_bits) +
                            " range_bits; give more range_bits, or a finite bound of at least 0");
     }

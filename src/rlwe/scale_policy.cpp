@@ -8,6 +8,7 @@
 #include "hemera/rlwe/scheme_traits.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/descent.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::rlwe {
 namespace {
@@ -17,7 +18,7 @@ using Kind = ScaleStep::Kind;
 // Whether residues can be multiplied by it. Scales of files may be anything.
 bool is_factor(double factor) { return factor >= 1 && std::isfinite(factor); }
 
-std::string scale_text(double scale) { return "2^" + std::to_string(std::log2(scale)); }
+std::string scale_text(double scale) { return "2^" + decimal(std::log2(scale)); }
 
 // Product of the primes that `from` has and `to` lacks, modulo t; both sorted.
 std::uint64_t product_without(const std::vector<std::uint64_t>& from, const std::vector<std::uint64_t>& to,

@@ -64,6 +64,34 @@ TEST(Approximation, Alternates) {
   }
 }
 
+// The largest difference from the function at points that the approximation has not seen.
+TEST(Approximation, ReportsErrorsThatNoPointExceeds) {
+  struct Case {
+    const char* name;
+    RealFunction f;
+    Interval interval;
+    double tolerance;
+  };
+  const Case cases[] = {
+      {"tanh", [](double x) { return std::tanh(x); }, {-8, 8}, 0x1p-8},
+      {"tanh, nearer", [](double x) { return std::tanh(x); }, {-8, 8}, 0x1p-20},
+      {"root", [](double x) { return std::sqrt(x); }, {0.1, 5}, 0x1p-16},
+      {"logarithm", [](double x) { return std::log(x); }, {0.1, 5}, 0x1p-16},
+      {"inverse", [](double x) { return 1 / x; }, {0.1, 5}, 0x1p-20},
+  };
+  for (const Case& each : cases) {
+    const Approximation found = approximate_within(each.f, each.interval, each.tolerance);
+    double largest = 0;
+    constexpr int points = 200'000;
+    for (int i = 0; i <= points; ++i) {
+      const double x = each.interval.low + (each.interval.high - each.interval.low) * i / points;
+      largest = std::max(largest, std::abs(error_at(found, each.f, x)));
+    }
+    EXPECT_LE(largest, found.error) << each.name;
+    EXPECT_GT(largest, 0.997 * found.error) << each.name;
+  }
+}
+
 TEST(Approximation, KeepsSymmetry) {
   const Approximation odd = approximate([](double x) { return std::tanh(x); }, {-4, 4}, 16);
   EXPECT_EQ(odd.polynomial.degree(), 15U);

@@ -54,6 +54,29 @@ def _require_range(values: Array, spec: InputSpec) -> None:
         )
 
 
+def finite_rows(given: Any, features: int, what: str) -> Floats:
+    """Rows of numbers, checked: at least one, of so many features, all of them finite.
+
+    Raises:
+        ParameterError: for what is no table of numbers, and for missing or infinite values.
+        MismatchError: for another shape.
+    """
+    try:
+        rows = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{what}: the rows are no table of numbers: {error}") from None
+    if rows.ndim != 2 or rows.shape[1] != features or len(rows) == 0:
+        raise MismatchError(
+            f"{what}: rows of shape {rows.shape} for a model of {features} features; give at least one row, "
+            f"of shape (rows, {features})"
+        )
+    if not np.isfinite(rows).all():
+        raise ParameterError(
+            f"{what}: the rows have missing or infinite values; fill them in before, or leave such rows out"
+        )
+    return rows
+
+
 def _require_columns(rows: Any, names: tuple[str, ...]) -> None:
     """MismatchError for a table whose columns have the model's names in another order, or other names."""
     columns = tuple(map(str, getattr(rows, "columns", ())))
@@ -136,14 +159,7 @@ class Rows(Encoding):
         """Standardised and clipped rows. Warns of the columns that are clipped, unless the model saturates
         there."""
         _require_columns(rows, self.names)
-        values = np.asarray(rows, dtype=np.float64)
-        if values.ndim != 2 or values.shape[1] != self.features or len(values) == 0:
-            raise MismatchError(
-                f"rows of shape {values.shape} were given to a model of {self.features} features; give "
-                f"at least one row, of shape (rows, {self.features})"
-            )
-        if not np.isfinite(values).all():
-            raise ParameterError("the rows have missing or infinite values; fill them in before")
+        values = finite_rows(rows, self.features, "score")
         scaled = (values - np.asarray(self.mean)) / np.asarray(self.deviation)
         clipped = np.clip(scaled, -self.clip, self.clip)
         if not self.saturates:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import ckks
 from hemera.errors import FileError, FormatError, MismatchError, ParameterError
 from hemera.serving.agreement import of_library, require_agreement, thinned
-from hemera.serving.encodings import Rows
+from hemera.serving.encodings import Rows, finite_rows
 from hemera.serving.estimators import Results, read_features, read_scores, steps_of
 from hemera.serving.exporting import package
 from hemera.serving.package import Package
@@ -237,7 +237,7 @@ def export_linear(
         linear = model
     else:
         linear, method = _of_sklearn(model, results)
-    checked = None if calibrate is None else _rows_of(calibrate, linear)
+    checked = None if calibrate is None else finite_rows(calibrate, linear.features, "calibrate")
     centre, half, reach = _range(linear, checked, clip)
     # Of features in [-1, 1], so that neither they nor weights lose digits of the scale.
     weights = linear.coefficients * (half / linear.deviation)
@@ -287,22 +287,6 @@ def export_linear(
     found = packaged(expected.ndim == 2 and expected.shape[1] == 1)
     require_agreement(found, rows, expected, _TOLERANCE * sizes, f"{type(model).__name__}.{method}")
     return found
-
-
-def _rows_of(given: Any, linear: LinearModel) -> Floats:
-    """The rows of `calibrate`, checked."""
-    try:
-        rows = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"calibrate: the rows are no table of numbers: {error}") from None
-    if rows.ndim != 2 or rows.shape[1] != linear.features or len(rows) == 0:
-        raise MismatchError(
-            f"calibrate: rows of shape {rows.shape} for a model of {linear.features} features; give at least "
-            f"one row, of shape (rows, {linear.features})"
-        )
-    if not np.isfinite(rows).all():
-        raise ParameterError("calibrate: the rows have missing or infinite values; leave such rows out")
-    return rows
 
 
 def _range(linear: LinearModel, rows: Floats | None, clip: ArrayLike | None) -> tuple[Floats, Floats, Floats]:

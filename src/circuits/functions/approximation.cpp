@@ -73,14 +73,51 @@ double clenshaw(const std::vector<double>& coefficients, double t) {
   return coefficients[0] + t * one - two;
 }
 
-double largest_error(const Grid& grid, const std::vector<double>& coefficients) {
-  double largest = 0;
-  for (std::size_t j = 0; j < grid.size(); ++j) {
-    const double error = grid.weights[j] * std::abs(grid.values[j] - clenshaw(coefficients, grid.t[j]));
-    largest = std::max(largest, error);
+// The weighted error at t, and what rounding may make of it.
+class WeightedError {
+ public:
+  WeightedError(const RealFunction& f, const Interval& interval, const RealFunction& weight,
+                const std::vector<double>& coefficients)
+      : f_(f), interval_(interval), weight_(weight), coefficients_(coefficients) {
+    for (const double c : coefficients) size_ += std::abs(c);
   }
-  // Between points, as for polynomials of the degree.
-  return largest / std::cos(pi / (2.0 * static_cast<double>(grid_density)));
+  [[nodiscard]] double operator()(double t) const {
+    const double x = Grid::at(interval_, t);
+    return (weight_ ? weight_(x) : 1) * (std::abs(f_(x) - clenshaw(coefficients_, t)) + 0x1p-50 * size_);
+  }
+
+ private:
+  const RealFunction& f_;
+  const Interval& interval_;
+  const RealFunction& weight_;
+  const std::vector<double>& coefficients_;
+  double size_ = 0;
+};
+
+// The largest error: that of the grid as for polynomials of the degree, or where it is larger, that of the
+// vertices of parabolas through the grid's extrema and their neighbours.
+double largest_error(const Grid& grid, const std::vector<double>& coefficients, const WeightedError& at) {
+  std::vector<double> errors(grid.size());
+  for (std::size_t j = 0; j < grid.size(); ++j) {
+    errors[j] = grid.weights[j] * std::abs(grid.values[j] - clenshaw(coefficients, grid.t[j]));
+  }
+  const double largest = *std::max_element(errors.begin(), errors.end());
+  double result = largest / std::cos(pi / (2.0 * static_cast<double>(grid_density)));
+  constexpr double near = 0.99;  // a parabola adds less than a hundredth
+  for (std::size_t j = 0; j < grid.size(); ++j) {
+    if (errors[j] < near * largest) continue;
+    if (j == 0 || j + 1 == grid.size()) {
+      result = std::max(result, at(grid.t[j]));
+      continue;
+    }
+    if (errors[j] < errors[j - 1] || errors[j] < errors[j + 1]) continue;
+    // In the angle points are equally far from each other, by this much.
+    const double step = pi / static_cast<double>(grid.size() - 1);
+    const double curvature = errors[j - 1] - 2 * errors[j] + errors[j + 1];
+    const double shift = curvature < 0 ? (errors[j - 1] - errors[j + 1]) / (2 * curvature) : 0;
+    result = std::max(result, at(std::cos((static_cast<double>(j) + shift) * step)));
+  }
+  return result;
 }
 
 // The polynomial through degree + 2 points of the grid whose weighted errors there alternate and are equal.
@@ -219,10 +256,13 @@ Approximation approximate(const RealFunction& f, const Interval& interval, std::
     return coefficients;
   };
   std::vector<double> chosen = cleaned(interpolation(f, interval, degree));
-  double error = largest_error(grid, chosen);
+  const auto error_of = [&](const std::vector<double>& coefficients) {
+    return largest_error(grid, coefficients, {f, interval, options.weight, coefficients});
+  };
+  double error = error_of(chosen);
   if (options.fit == Fit::minimax) {
     std::vector<double> nearest = cleaned(minimax(grid, degree));
-    const double own = largest_error(grid, nearest);
+    const double own = error_of(nearest);
     if (own < error) {
       error = own;
       chosen = std::move(nearest);

@@ -9,17 +9,12 @@
 #include "hemera/runtime/error.hpp"
 #include "interop/openfhe/client.hpp"
 #include "interop/openfhe/file.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
 
 using FieldList = std::vector<std::pair<std::string, std::string>>;
-
-std::string decimal(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 // Text of a file with its bytes that are not printable ASCII as numbers.
 std::string printable(const std::string& text) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "rlwe/device_values.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "runtime/decimal.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::ckks {
@@ -35,8 +35,8 @@ void require_at_most(std::span<const Complex> values, double bound) {
   double largest = 0;  // squared
   for (const Complex& value : values) largest = std::max(largest, std::norm(value));
   if (largest <= bound * bound * (1 + 0x1p-50)) return;
-  throw ParameterError("encode: a value of magnitude " + std::to_string(std::sqrt(largest)) +
-                       " exceeds the declared bound " + std::to_string(bound) +
+  throw ParameterError("encode: a value of magnitude " + decimal(std::sqrt(largest)) +
+                       " exceeds the declared bound " + decimal(bound) +
                        "; use smaller values, or declare a larger bound (for_circuit(largest=))");
 }
 
@@ -44,8 +44,8 @@ void require_at_most(std::span<const Complex> values, double bound) {
 void require_fits(double largest, const rlwe::Metadata& meta, const poly::RnsBase& base) {
   const double bits = base.log2();
   if (largest == 0 || std::log2(largest) + std::log2(meta.scale) + 1 <= bits) return;
-  throw ParameterError("encode: a value of magnitude " + std::to_string(largest) + " at scale 2^" +
-                       std::to_string(std::log2(meta.scale)) + " does not fit the " + std::to_string(bits) +
+  throw ParameterError("encode: a value of magnitude " + decimal(largest) + " at scale 2^" +
+                       decimal(std::log2(meta.scale)) + " does not fit the " + decimal(bits) +
                        " bits of level " + std::to_string(meta.level) +
                        "; use smaller values, a smaller scale or more range_bits");
 }
@@ -89,12 +89,6 @@ double range_limit(const rlwe::Context& context, const rlwe::Metadata& meta) {
   return part * std::exp2(context.base(meta.level).log2() - std::log2(meta.scale));
 }
 
-std::string number_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", number);
-  return text;
-}
-
 }  // namespace
 
 std::size_t period_entries(std::size_t slots) { return std::max(poly::min_entries, 2 * slots); }
@@ -128,7 +122,7 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
   }
   if (!(meta.scale > 0 && meta.scale <= 0x1p240)) {
     throw ParameterError("encode: the scale must be positive and at most 2^240, not " +
-                         std::to_string(meta.scale));
+                         decimal(meta.scale));
   }
   const double declared = context.parameters().literal().largest;
   if (declared != 0) meta.largest = declared;
@@ -221,16 +215,15 @@ std::vector<Complex> Encoder::decode(const rlwe::Plaintext& plaintext) const {
   const bool is_range = checks_range(context_->parameters());
   const std::string others =
       decoded.doubtful.size() < rlwe::batch_count(meta.batch) ? "; errors=\"mask\" gives the other rows" : "";
-  throw NoiseError("decrypt: " + rlwe::elements_text(decoded.doubtful, meta.batch) +
-                   "a coefficient exceeds " + (is_range ? "a quarter" : "15/32") +
-                   " of the modulus of level " + std::to_string(meta.level) +
-                   ", so the values are wrong, or nearly: those of more than " +
-                   number_text(range_limit(*context_, meta)) +
-                   " wrap there. Either this is not the secret key of the encryption, or a function or a "
-                   "bootstrap was given values outside of its interval, or values are too large: choose "
-                   "parameters with more range_bits or with the bound of your values, largest=, or with a "
-                   "smaller scale" +
-                   others + ". Whoever evaluates must not learn of this error");
+  throw NoiseError(
+      "decrypt: " + rlwe::elements_text(decoded.doubtful, meta.batch) + "a coefficient exceeds " +
+      (is_range ? "a quarter" : "15/32") + " of the modulus of level " + std::to_string(meta.level) +
+      ", so the values are wrong, or nearly: those of more than " + decimal(range_limit(*context_, meta)) +
+      " wrap there. Either this is not the secret key of the encryption, or a function or a "
+      "bootstrap was given values outside of its interval, or values are too large: choose "
+      "parameters with more range_bits or with the bound of your values, largest=, or with a "
+      "smaller scale" +
+      others + ". Whoever evaluates must not learn of this error");
 }
 
 Encoder::Decoded Encoder::decode_certain(const rlwe::Plaintext& plaintext) const {

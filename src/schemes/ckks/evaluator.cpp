@@ -12,6 +12,7 @@
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
+#include "runtime/decimal.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::ckks {
@@ -26,7 +27,7 @@ using rlwe::ScaleStep;
 // Integers up to here multiply without using up scale: exact as doubles.
 constexpr double max_plain_integer = 0x1p53;
 
-std::string scale_text(double scale) { return "2^" + std::to_string(std::log2(scale)); }
+std::string scale_text(double scale) { return "2^" + decimal(std::log2(scale)); }
 
 void multiply_integer(Ciphertext& a, const BigInteger& factor) {
   const rlwe::Context& context = *a.context;
@@ -40,7 +41,7 @@ void multiply_integer(Ciphertext& a, const BigInteger& factor) {
 void require_room(const rlwe::Context& context, double scale, std::size_t level, const char* operation) {
   if (std::log2(scale) + 1 > context.base(level).log2()) {
     throw LevelError(std::string(operation) + ": no level is left: the result's scale " + scale_text(scale) +
-                     " does not fit the " + std::to_string(context.base(level).log2()) + " bits of level " +
+                     " does not fit the " + decimal(context.base(level).log2()) + " bits of level " +
                      std::to_string(level) + "; use parameters of more depth");
   }
 }

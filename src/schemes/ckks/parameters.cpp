@@ -9,6 +9,7 @@
 #include "hemera/rlwe/gadget_choice.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::ckks {
 namespace {
@@ -133,7 +134,7 @@ Range range_of(const CircuitRequest& request) {
   if (!request.range_bits) {
     if (!(request.largest >= 0 && request.largest <= std::exp2(largest_bits - 1))) {
       throw ParameterError("largest must be a bound of at most 2^59 on the magnitude of values, not " +
-                           std::to_string(request.largest));
+                           decimal(request.largest));
     }
     const int bits = request.largest == 0
                          ? default_range_bits

@@ -1,7 +1,6 @@
 // Decryptions for others: how wide the flooding must be, and where its seeds come from (docs/ckks.md).
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "hemera/schemes/ckks.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/wide_gaussian.hpp"
+#include "runtime/decimal.hpp"
 
 namespace hemera::ckks {
 namespace {
@@ -22,12 +22,6 @@ static_assert(std::endian::native == std::endian::little);  // residues are hash
 
 // Beyond it the accuracy of the samplers is what counts (docs/randomness.md).
 constexpr int most_bits = 64;
-
-std::string text(double value) {
-  char digits[32];
-  std::snprintf(digits, sizeof(digits), "%.3g", value);
-  return digits;
-}
 
 void require_sharing(const char* operation, double noise_bound, int statistical_bits, std::size_t shares) {
   const std::string prefix = std::string(operation) + ": ";
@@ -123,9 +117,9 @@ rlwe::Plaintext decrypt_for_sharing(const rlwe::Ciphertext& ciphertext, const rl
   const double slot_error = 6 * sharing_deviation(ciphertext, noise_bound, statistical_bits, shares);
   if (slot_error >= 0.5) {
     throw NoiseError(
-        "decrypt_for_sharing: hiding an error of " + text(noise_bound) + " with " +
+        "decrypt_for_sharing: hiding an error of " + decimal(noise_bound) + " with " +
         std::to_string(statistical_bits) + " statistical bits in " + std::to_string(shares) +
-        " shares would leave no precision (slots in error by " + text(slot_error) +
+        " shares would leave no precision (slots in error by " + decimal(slot_error) +
         "); choose parameters with a larger scale, as for_circuit(sharing_bits=, shares=) does, a tighter "
         "bound, or fewer statistical bits or shares");
   }

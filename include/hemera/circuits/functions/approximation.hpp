@@ -26,7 +26,8 @@ struct Approximation {
   Polynomial polynomial;  // in the Chebyshev basis of the interval
   /// The largest error, times the weight, at the points cos(pi j / m) of the interval for an m of at least
   /// 32 (degree + 1), over cos(pi / 64): a bound where the error is a polynomial of degree m / 32 (H. Ehlich,
-  /// K. Zeller, 1964), as it nearly is for functions that are smooth on this scale.
+  /// K. Zeller, 1964). Where the largest errors between these points are larger, the largest of them, with
+  /// the rounding of an evaluation. A bound for functions that are smooth on this scale.
   double error;
 };
 
