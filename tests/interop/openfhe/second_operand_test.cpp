@@ -626,6 +626,43 @@ TEST(OpenFheParameters, IntegerFactorsWithAnExtraModulus) {
   }
 }
 
+// --- Limits: the last value that is taken, and the first that is not. ---
+
+TEST(OpenFheLimits, OfCiphertextsAndContexts) {
+  const Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
+  const auto load = [&](const auto& change) {
+    auto object = read_file<CiphertextPointer>(test::get("ckks-flexibleauto", "ct_a.bin"));
+    change(*object);
+    return session.load_ciphertext(write_file(object, Format::binary));
+  };
+  EXPECT_EQ(load([](CiphertextObject& c) { c.noise_scale_degree = 255; }).meta.noise_scale_degree, 255);
+  EXPECT_THROW(load([](CiphertextObject& c) { c.noise_scale_degree = 256; }), FormatError);
+  for (const std::uint32_t slots : {0U, 3U, 1000U, 4096U}) {
+    EXPECT_THROW(load([=](CiphertextObject& c) { c.slots = slots; }), FormatError) << slots;
+  }
+  for (const std::uint32_t slots : {1U, 2U, 2048U}) {
+    EXPECT_EQ(load([=](CiphertextObject& c) { c.slots = slots; }).meta.slots, slots);
+  }
+  const auto context = context_of("ckks-flexibleauto");
+  for (const std::uint32_t bits : {19U, 61U, 62U, 64U}) {
+    context->parameters->auxiliary_bits = bits;
+    EXPECT_THROW(static_cast<void>(parameters_of(*context)), FormatError) << bits;
+  }
+  const Session bootstraps(test::get("ckks-bootstrap", "cryptocontext.bin"), tests::device());
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(bootstraps.context());
+  const Ciphertext x = rlwe::encrypt_zero(
+      secret, {.level = 1, .scale = bootstraps.params().rescaling().scales[1].scale, .slots = 8});
+  for (const int precision : {-1, 0, 31}) {
+    EXPECT_THROW(static_cast<void>(bootstraps.bootstrap(x, 2, precision)), ParameterError) << precision;
+  }
+  for (const int iterations : {0, 3}) {
+    EXPECT_THROW(static_cast<void>(bootstraps.bootstrap(x, iterations, 10)), ParameterError) << iterations;
+  }
+  const auto found = describe(test::get("ckks-bootstrap", "cryptocontext.bin"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->fields.back(), (std::pair<std::string, std::string>("bootstrapping", "enabled")));
+}
+
 // --- Files. ---
 
 std::string field_of(const Description& description, const std::string& name) {

@@ -797,5 +797,34 @@ TEST(SealCorrections, AreUnits) {
   }
 }
 
+// The last number that is taken, and the first that is not.
+TEST_P(SealDifferences, PlaintextsAndPlacesHaveTheirLimits) {
+  EXPECT_EQ(session().params().literal().sigma, 3.2);  // SEAL's noise_standard_deviation
+  const std::uint64_t degree = parameters().degree;
+  const auto keys_of = [&](std::uint64_t places) {
+    Writer out(4);
+    out.bytes(parameters().id(parameters().moduli.size()));
+    out.u64(places);
+    for (std::uint64_t i = 0; i < places; ++i) out.u64(0);
+    return out.finish(Compression::none);
+  };
+  Session other(parms, session().context(), vectors.options());
+  const Bytes most = keys_of(degree), more = keys_of(degree + 1);
+  EXPECT_NO_THROW(other.load_keys({.galois = Source(most)}));
+  EXPECT_THROW(other.load_keys({.galois = Source(more)}), FormatError);
+  if (is(rlwe::Scheme::ckks)) return;
+  for (const std::uint64_t count : {degree, degree + 1}) {
+    Writer out(4);
+    write_plaintext(out, {.id = {}, .count = count});
+    out.words(std::vector<std::uint64_t>(count, 1));
+    const Bytes file = out.finish(Compression::none);
+    if (count == degree) {
+      EXPECT_NO_THROW(static_cast<void>(session().load_plaintext(file)));
+    } else {
+      EXPECT_THROW(static_cast<void>(session().load_plaintext(file)), FormatError);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hemera::interop::seal::test
