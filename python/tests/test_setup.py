@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import pty
 import re
 import shutil
@@ -165,6 +166,35 @@ def test_openfhe_needs_its_own_python(tmp_path: Path, monkeypatch: pytest.Monkey
         assert (status, calls) == (1, [])
         assert "need CPython 3.10" in text or "Linux on x86-64" in text
     assert not (tmp_path / ".openfhe").exists()
+
+
+def test_openfhe_headers_are_of_one_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a repository does not have it there are none, and the reason is told."""
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        pytest.skip("OpenFHE's wheels are for Linux on x86-64")
+    for lock in (REPOSITORY / "requirements").glob("openfhe-*.txt"):
+        folder = tmp_path / ".openfhe" / lock.stem.removeprefix("openfhe-")
+        wheel = folder / "lib" / "python3.10" / "site-packages" / "openfhe"
+        wheel.mkdir(parents=True)
+        shutil.copy(lock, folder / "lock")
+        pinned = re.search(r"openfhe==(\d+\.\d+\.\d+)", lock.read_text())
+        assert pinned is not None
+        (wheel / "build-config.txt").write_text(f"OPENFHE_TAG=v{pinned[1]}\n")
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", "--bare", str(other)], check=True)
+    monkeypatch.setenv("HEMERA_CPYTHON_310", "/bin/true")
+    monkeypatch.setenv("HEMERA_OPENFHE_SOURCES", str(other))
+    status, calls, text = run_setup(tmp_path, "openfhe-headers")
+    assert (status, calls) == (1, [])
+    assert "Without OpenFHE's headers: their commit could not be had" in text
+    assert not list(tmp_path.glob(".openfhe/*/include/commit"))
+    # Nor are they taken beside libraries of another version.
+    (tmp_path / ".openfhe/1.5/lib/python3.10/site-packages/openfhe/build-config.txt").write_text(
+        "OPENFHE_TAG=v1.4.0\n"
+    )
+    status, _, text = run_setup(tmp_path, "openfhe-headers")
+    assert status == 1
+    assert "is not of v1.5" in text
 
 
 def test_what_can_not_be_installed(tmp_path: Path) -> None:

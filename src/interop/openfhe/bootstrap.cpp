@@ -144,14 +144,43 @@ class OddSteps {
 
 constexpr long double turn = 2 * std::numbers::pi_v<long double>;
 
+// The polynomial of degree 2n that has the function's values at -n / bound to n / bound, in the barycentric
+// form: its weights at equidistant points are binomial coefficients of alternating sign.
+std::function<long double(long double)> through_multiples(const std::function<long double(long double)>& f,
+                                                          std::size_t degree, int bound) {
+  std::vector<long double> points, values, weights;
+  long double weight = 1;
+  for (std::size_t j = 0; j <= degree; ++j) {
+    const long double multiple = static_cast<long double>(j) - static_cast<long double>(degree) / 2;
+    points.push_back(multiple / bound);
+    values.push_back(f(points.back()));
+    weights.push_back(weight);
+    weight *= -static_cast<long double>(degree - j) / static_cast<long double>(j + 1);
+  }
+  return [=](long double v) {
+    long double sum = 0, total = 0;
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      if (v == points[j]) return values[j];
+      const long double share = weights[j] / (v - points[j]);
+      sum += share * values[j];
+      total += share;
+    }
+    return sum / total;
+  };
+}
+
 // factor sin(2 pi K v) for v in [-1, 1], after the last of the double angles; `angles` of them are taken.
 circuits::Function scaled_sine(const Sine& sine, long double factor, int angles) {
   const long double parts = std::exp2(static_cast<long double>(sine.angles));
-  const auto cosine = [&](long double v) {
+  const std::function<long double(long double)> cosine = [&](long double v) {
     return std::pow(factor, 1 / parts) * std::cos(turn * (sine.bound * v - 0.25L) / parts);
   };
   circuits::Function function(std::vector<circuits::Interval>{{-1, 1}});
-  std::size_t value = OddSteps(function, chebyshev_coefficients(cosine, sine.degree)).value();
+  // Inputs lie within 2^-(correction) of multiples of q_0. Where the degree is enough for all of these, and
+  // for one more on each side, the polynomial takes the cosine's values there, and any between.
+  const bool meets_all = sine.degree >= 2 * static_cast<std::size_t>(sine.bound + 1);
+  const auto values = meets_all ? through_multiples(cosine, sine.degree, sine.bound) : cosine;
+  std::size_t value = OddSteps(function, chebyshev_coefficients(values, sine.degree)).value();
   for (int i = 1 - sine.angles; i <= angles - sine.angles; ++i) {
     const auto constant = static_cast<double>(-std::pow(factor, std::exp2(static_cast<long double>(i))));
     value = function.add(circuits::Function::Sum{
@@ -275,6 +304,27 @@ void rescale_all(const ckks::Evaluator& evaluator, Ciphertext& x) {
   for (int degree = x.meta.noise_scale_degree; degree > 1; --degree) evaluator.rescale_inplace(x);
 }
 
+// With the moduli themselves as divisors. FIXEDMANUAL and FIXEDAUTO take 2^bits for each: values are off by
+// a small part of themselves, but so are the multiples of q_0, whose error the correction magnifies.
+rlwe::Parameters with_exact_divisors(const rlwe::Parameters& parameters) {
+  rlwe::ParametersLiteral literal = parameters.literal();
+  rlwe::RescalingPolicy policy = parameters.rescaling();
+  for (std::size_t level = 1; level < policy.scales.size(); ++level) {
+    policy.scales[level].divisor = static_cast<double>(literal.levels[level].back());
+  }
+  literal.rescaling = std::move(policy);
+  return rlwe::Parameters(std::move(literal));
+}
+
+// Results have the scales of their plans; a rescale would divide by the context's divisors.
+void apply(const std::vector<circuits::PreparedLinearTransform>& stages, const ckks::Evaluator& evaluator,
+           Ciphertext& x) {
+  for (const auto& stage : stages) {
+    x = stage(evaluator, x);
+    x.meta.scale = stage.plan().cost().result_scale;
+  }
+}
+
 // The values times 2^bits, at the same scale.
 Ciphertext magnified(const ckks::Evaluator& evaluator, Ciphertext x, int bits) {
   for (int i = 0; i < bits; ++i) x = evaluator.add(x, x);
@@ -290,7 +340,7 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
       slots_(settings.slots),
       encapsulated_(client.parameters->secret == SecretType::sparse_encapsulated),
       decodes_first_(settings.encodes_slots.value_or(false)) {
-  const rlwe::Parameters& parameters = context_->parameters();
+  const rlwe::Parameters parameters = with_exact_divisors(context_->parameters());
   if (!std::has_single_bit(slots_) || slots_ < 2 || slots_ > parameters.max_slots()) {
     throw ParameterError("bootstrap: the settings are for " + std::to_string(slots_) + " slots");
   }
@@ -605,7 +655,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   const auto decode = [&] {
     // Rotations are told apart in all slots, however many hold values.
     x.meta.slots = context_->parameters().max_slots();
-    for (const auto& stage : decode_) x = stage(evaluator, x);
+    apply(decode_, evaluator, x);
   };
   if (decodes_first_) {
     if (x.meta.level < decode_level_) {
@@ -619,7 +669,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
     evaluator.adjust_to_level_inplace(x, 0, input_scale_);
   }
   x = raised(evaluator, x);
-  for (const auto& stage : encode_) x = stage(evaluator, x);
+  apply(encode_, evaluator, x);
   x = reduced(evaluator, x);
   if (!decodes_first_) decode();
   turn_last(evaluator, x);
