@@ -43,6 +43,14 @@ TEST(InteropSource, SaysWhatItCanNotRead) {
   EXPECT_THROW(Source{std::filesystem::temp_directory_path()}, FileError);
 }
 
+// Files that do not tell their size have content all the same: pipes, and the kernel's.
+TEST(InteropSource, ReadsFilesWithoutASize) {
+  const std::filesystem::path status = "/proc/self/status";
+  if (!std::filesystem::exists(status)) GTEST_SKIP() << "this system has no /proc";
+  ASSERT_EQ(std::filesystem::file_size(status), 0U);
+  EXPECT_EQ(text_of(status).substr(0, 5), "Name:");
+}
+
 TEST(InteropSource, FilesOfKeysAreSources) {
   KeyFiles files;
   files.galois = std::vector<std::byte>(3);

@@ -12,6 +12,7 @@
 #include "interop/openfhe/client.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
@@ -48,6 +49,12 @@ void require_own(const rlwe::Context& session, const rlwe::Context& object, cons
   throw MismatchError(std::string(operation) + ": the object belongs to parameters " +
                       object.parameters().short_fingerprint() + ", not to " +
                       session.parameters().short_fingerprint() + " of this session");
+}
+
+template <typename Object>
+void require_own(const rlwe::Context& session, const Object& object, const char* operation) {
+  rlwe::require_filled(object, operation);
+  require_own(session, *object.context, operation);
 }
 
 }  // namespace
@@ -222,7 +229,7 @@ rlwe::SecretKey Session::load_secret_key(const Source& source) const {
 }
 
 rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext, int iterations, int precision) const {
-  require_own(*context_, *ciphertext.context, "bootstrap");
+  require_own(*context_, ciphertext, "bootstrap");
   const auto bootstrapper = client_->bootstrapper(keys_, ciphertext.meta.slots);
   const ckks::Evaluator evaluator(context_, keys_);
   if (iterations == 1) return (*bootstrapper)(evaluator, ciphertext);
@@ -243,6 +250,7 @@ std::vector<std::byte> Session::dump_context(Format format) const {
 }
 
 KeyFiles Session::dump_keys(const rlwe::EvaluationKeys& keys, Format format) const {
+  if (keys.context == nullptr) throw MismatchError("dump_keys: the keys are empty");
   require_own(*context_, *keys.context, "dump_keys");
   const CryptoObject header = client_->header();
   KeyFiles files;
@@ -302,7 +310,7 @@ std::vector<std::byte> Session::dump_ciphertext(const rlwe::Ciphertext& cipherte
 
 std::vector<std::vector<std::byte>> Session::dump_ciphertexts(const rlwe::Ciphertext& batch,
                                                               Format format) const {
-  require_own(*context_, *batch.context, "dump_ciphertext");
+  require_own(*context_, batch, "dump_ciphertext");
   std::vector<std::vector<std::byte>> files;
   for (std::size_t i = 0; i < batch.poly.shape().batch; ++i) {
     io::MemorySink sink;
@@ -314,7 +322,7 @@ std::vector<std::vector<std::byte>> Session::dump_ciphertexts(const rlwe::Cipher
 
 void Session::dump_ciphertext(io::Sink& sink, const rlwe::Ciphertext& batch, std::size_t element,
                               Format format) const {
-  require_own(*context_, *batch.context, "dump_ciphertext");
+  require_own(*context_, batch, "dump_ciphertext");
   if (element >= batch.poly.shape().batch) {
     throw MismatchError("dump_ciphertext: element " + std::to_string(element) + " of a batch of " +
                         std::to_string(batch.poly.shape().batch));
@@ -323,7 +331,7 @@ void Session::dump_ciphertext(io::Sink& sink, const rlwe::Ciphertext& batch, std
 }
 
 std::vector<std::byte> Session::dump_secret_key(const rlwe::SecretKey& key, Format format) const {
-  require_own(*context_, *key.context, "dump_secret_key");
+  require_own(*context_, key, "dump_secret_key");
   auto object = from_secret_key(key, client_->header());
   return write_file(object, format);
 }
@@ -367,7 +375,7 @@ void Session::import_galois(const std::map<std::uint32_t, SwitchingKeyView>& key
 
 void Session::export_ciphertext(const rlwe::Ciphertext& ciphertext,
                                 std::span<const std::span<std::uint64_t>> limbs) const {
-  require_own(*context_, *ciphertext.context, "export_ciphertext");
+  require_own(*context_, ciphertext, "export_ciphertext");
   const bool fits = ciphertext.poly.shape().batch == 1 &&
                     limbs.size() == ciphertext.size() * ciphertext.poly.base().size() &&
                     std::all_of(limbs.begin(), limbs.end(),
@@ -381,7 +389,7 @@ void Session::export_ciphertext(const rlwe::Ciphertext& ciphertext,
 }
 
 Metadata Session::metadata(const rlwe::Ciphertext& ciphertext) const {
-  require_own(*context_, *ciphertext.context, "metadata");
+  require_own(*context_, ciphertext, "metadata");
   return metadata_of(ciphertext);
 }
 

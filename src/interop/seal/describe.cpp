@@ -68,7 +68,7 @@ class Place {
     if (!parameters_) return std::nullopt;
     const Levels levels(*parameters_);
     // Parameters of one prime have one level for both.
-    if (levels.find(id)) return levels.key_id() == id && parameters_->moduli.size() == 1;
+    if (levels.find(id)) return parameters_->moduli.size() == 1 ? std::nullopt : std::optional(false);
     if (levels.key_id() == id) return true;
     throw MismatchError("the object has a parms_id of other encryption parameters than those given");
   }

@@ -17,6 +17,7 @@ using rlwe::KeyRole;
 const char* const relinearization_name = "relinearization keys of SEAL";
 const char* const galois_name = "Galois keys of SEAL";
 constexpr std::uint64_t first_power = 2;  // that the first place of relinearization keys switches
+constexpr std::uint64_t highest_power = most_components - 1;
 
 // Throws unless the secret's coefficients are -1, 0 or 1, the same in every limb; without a branch on them.
 void require_ternary(Reader& in, const rlwe::Context& context, const poly::Poly& secret) {
@@ -187,7 +188,7 @@ poly::Poly Keys::make_key(std::uint64_t digits, const char* what) const {
 
 void Keys::add_relinearization(std::uint64_t place, poly::Poly key, rlwe::EvaluationKeys& keys) const {
   // The first place is that of s^2; SEAL fills them up to the last.
-  if (place + first_power > most_components) {
+  if (place + first_power > highest_power) {
     throw FormatError(std::string(relinearization_name) +
                       ": there are more than products need; are these Galois keys?");
   }
@@ -299,6 +300,18 @@ std::vector<std::byte> Keys::dump(const rlwe::PublicKey& key, Compression compre
   out.expect(ciphertext_bytes(pair_fields()));
   write_pair(out, key.poly.view());
   return out.finish(compression);
+}
+
+void Keys::require_places(const rlwe::EvaluationKeys& keys) {
+  for (const auto& [role, of_role] : keys.switching) {
+    if (role.galois_element != 1 && role == KeyRole::galois(role.galois_element)) continue;
+    if (role != KeyRole{.power = role.power} || role.power < first_power || role.power > highest_power) {
+      throw MismatchError("dump_keys: a key of a power or between secrets that SEAL has no place for");
+    }
+    if (role.power > first_power && !keys.has({.power = role.power - 1})) {
+      throw MismatchError("dump_keys: SEAL holds relinearization keys of s^2, s^3, ... without a gap");
+    }
+  }
 }
 
 std::optional<std::vector<std::byte>> Keys::dump_relinearization(const rlwe::EvaluationKeys& keys,

@@ -32,6 +32,8 @@ class Keys {
 
   [[nodiscard]] std::vector<std::byte> dump(const rlwe::SecretKey& key, Compression compression) const;
   [[nodiscard]] std::vector<std::byte> dump(const rlwe::PublicKey& key, Compression compression) const;
+  /// MismatchError for keys of roles that SEAL has no place for, which its files would lose.
+  static void require_places(const rlwe::EvaluationKeys& keys);
   /// Empty where there is none.
   [[nodiscard]] std::optional<std::vector<std::byte>> dump_relinearization(const rlwe::EvaluationKeys& keys,
                                                                            Compression compression) const;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <complex>
 #include <functional>
+#include <map>
+#include <set>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/interop/openfhe.hpp"
@@ -16,6 +18,7 @@
 #include "interop/openfhe/keys.hpp"
 #include "interop/openfhe/parameters.hpp"
 #include "interop/openfhe/vectors.hpp"
+#include "member_count.hpp"
 #include "test_device.hpp"
 
 namespace hemera::interop::openfhe {
@@ -48,36 +51,105 @@ ContextPointer copy_of(const CryptoContext& original) {
   return copy;
 }
 
+// Every field of a context's structs. Two contexts are others where their objects are: the rest says how to
+// set up or use them, or follows from other fields.
 const std::vector<ContextChange> context_changes = {
-    {"nothing", [](CryptoContext&) {}, false},
-    {"scheme", [](CryptoContext& c) { c.scheme_type = SchemeType::bgv; }, true},
-    {"modulus", [](CryptoContext& c) { c.parameters->elements->primes[1]->modulus += 8192; }, true},
-    {"root", [](CryptoContext& c) { ++c.parameters->elements->primes[1]->root; }, true},
-    {"number of moduli", [](CryptoContext& c) { c.parameters->elements->primes.pop_back(); }, true},
-    {"degree", [](CryptoContext& c) { c.parameters->elements->degree *= 2; }, true},
-    {"plaintext modulus", [](CryptoContext& c) { ++c.parameters->encoding->plain_modulus; }, true},
-    {"deviation", [](CryptoContext& c) { c.parameters->deviation += 1; }, true},
-    {"noise scale", [](CryptoContext& c) { ++c.parameters->noise_scale; }, true},
-    {"digit size", [](CryptoContext& c) { ++c.parameters->digit_size; }, true},
-    {"secret", [](CryptoContext& c) { c.parameters->secret = SecretType::sparse; }, true},
-    {"parties", [](CryptoContext& c) { ++c.parameters->parties; }, true},
-    {"key switching", [](CryptoContext& c) { c.parameters->key_switching = KeySwitching::bv; }, true},
-    {"scaling", [](CryptoContext& c) { c.parameters->scaling = Scaling::fixed_auto; }, true},
-    {"encryption", [](CryptoContext& c) { c.parameters->encryption = EncryptionType::extended; }, true},
-    {"multiplication", [](CryptoContext& c) { c.parameters->multiplication = MultiplicationType::behz; },
+    {"CryptoContext.parameters", [](CryptoContext& c) { static_cast<void>(c); }, false},
+    {"CryptoContext.scheme", [](CryptoContext& c) { c.scheme = std::make_shared<SchemeObject>(); }, false},
+    {"CryptoContext.scheme_type", [](CryptoContext& c) { c.scheme_type = SchemeType::bgv; }, true},
+    {"SchemeObject.type", [](CryptoContext& c) { ++c.scheme->type; }, false},
+    {"SchemeObject.fhe", [](CryptoContext& c) { c.scheme->fhe = std::make_shared<FheObject>(); }, false},
+    {"SchemeObject.switching",
+     [](CryptoContext& c) { c.scheme->switching = std::make_shared<SchemeSwitching>(); }, false},
+    {"SchemeObject.features", [](CryptoContext& c) { c.scheme->features |= 32; }, false},
+    {"DcrtParameters.order", [](CryptoContext& c) { c.parameters->elements->order *= 2; }, false},
+    {"DcrtParameters.degree", [](CryptoContext& c) { c.parameters->elements->degree *= 2; }, true},
+    {"DcrtParameters.modulus", [](CryptoContext& c) { ++c.parameters->elements->modulus.bits; }, false},
+    {"DcrtParameters.root", [](CryptoContext& c) { ++c.parameters->elements->root.bits; }, false},
+    {"DcrtParameters.big_modulus", [](CryptoContext& c) { ++c.parameters->elements->big_modulus.bits; },
+     false},
+    {"DcrtParameters.big_root", [](CryptoContext& c) { ++c.parameters->elements->big_root.bits; }, false},
+    {"DcrtParameters.primes", [](CryptoContext& c) { c.parameters->elements->primes.pop_back(); }, true},
+    {"NativeParameters.order", [](CryptoContext& c) { c.parameters->elements->primes[1]->order *= 2; },
+     false},
+    {"NativeParameters.degree", [](CryptoContext& c) { c.parameters->elements->primes[1]->degree *= 2; },
+     false},
+    {"NativeParameters.modulus", [](CryptoContext& c) { c.parameters->elements->primes[1]->modulus += 8192; },
      true},
-    {"digits", [](CryptoContext& c) { ++c.parameters->digits; }, true},
-    {"auxiliary bits", [](CryptoContext& c) { --c.parameters->auxiliary_bits; }, true},
-    {"extra bits", [](CryptoContext& c) { ++c.parameters->extra_bits; }, true},
-    {"composite degree", [](CryptoContext& c) { ++c.parameters->composite_degree; }, true},
-    {"data type", [](CryptoContext& c) { c.parameters->data_type = 1 - c.parameters->data_type; }, true},
-    // What only says how to set up or use objects.
-    {"features", [](CryptoContext& c) { c.scheme->features |= 32; }, false},
-    {"depth", [](CryptoContext& c) { ++c.parameters->depth; }, false},
-    {"additions", [](CryptoContext& c) { ++c.parameters->additions; }, false},
-    {"batch size", [](CryptoContext& c) { c.parameters->encoding->batch_size *= 2; }, false},
-    {"security", [](CryptoContext& c) { ++c.parameters->security; }, false},
+    {"NativeParameters.root", [](CryptoContext& c) { ++c.parameters->elements->primes[1]->root; }, true},
+    {"NativeParameters.big_modulus",
+     [](CryptoContext& c) { ++c.parameters->elements->primes[1]->big_modulus; }, false},
+    {"NativeParameters.big_root", [](CryptoContext& c) { ++c.parameters->elements->primes[1]->big_root; },
+     false},
+    {"EncodingParameters.plain_modulus", [](CryptoContext& c) { ++c.parameters->encoding->plain_modulus; },
+     true},
+    {"EncodingParameters.root", [](CryptoContext& c) { ++c.parameters->encoding->root; }, false},
+    {"EncodingParameters.big_modulus", [](CryptoContext& c) { ++c.parameters->encoding->big_modulus; },
+     false},
+    {"EncodingParameters.big_root", [](CryptoContext& c) { ++c.parameters->encoding->big_root; }, false},
+    {"EncodingParameters.generator", [](CryptoContext& c) { ++c.parameters->encoding->generator; }, false},
+    {"EncodingParameters.batch_size", [](CryptoContext& c) { c.parameters->encoding->batch_size *= 2; },
+     false},
+    {"CryptoParameters.type", [](CryptoContext& c) { ++c.parameters->type; }, false},
+    {"CryptoParameters.elements", [](CryptoContext& c) { static_cast<void>(c); }, false},
+    {"CryptoParameters.encoding", [](CryptoContext& c) { static_cast<void>(c); }, false},
+    {"CryptoParameters.deviation", [](CryptoContext& c) { c.parameters->deviation += 1; }, true},
+    {"CryptoParameters.assurance", [](CryptoContext& c) { c.parameters->assurance += 1; }, false},
+    {"CryptoParameters.noise_scale", [](CryptoContext& c) { ++c.parameters->noise_scale; }, true},
+    {"CryptoParameters.digit_size", [](CryptoContext& c) { ++c.parameters->digit_size; }, true},
+    {"CryptoParameters.noise_estimate", [](CryptoContext& c) { c.parameters->noise_estimate += 1; }, false},
+    {"CryptoParameters.depth", [](CryptoContext& c) { ++c.parameters->depth; }, false},
+    {"CryptoParameters.additions", [](CryptoContext& c) { ++c.parameters->additions; }, false},
+    {"CryptoParameters.key_switches", [](CryptoContext& c) { ++c.parameters->key_switches; }, false},
+    {"CryptoParameters.hops", [](CryptoContext& c) { ++c.parameters->hops; }, false},
+    {"CryptoParameters.most_relinearized", [](CryptoContext& c) { ++c.parameters->most_relinearized; },
+     false},
+    {"CryptoParameters.secret", [](CryptoContext& c) { c.parameters->secret = SecretType::sparse; }, true},
+    {"CryptoParameters.reencryption_mode", [](CryptoContext& c) { ++c.parameters->reencryption_mode; },
+     false},
+    {"CryptoParameters.multiparty_mode", [](CryptoContext& c) { ++c.parameters->multiparty_mode; }, false},
+    {"CryptoParameters.execution_mode", [](CryptoContext& c) { ++c.parameters->execution_mode; }, false},
+    {"CryptoParameters.decryption_noise_mode",
+     [](CryptoContext& c) { ++c.parameters->decryption_noise_mode; }, false},
+    {"CryptoParameters.security", [](CryptoContext& c) { ++c.parameters->security; }, false},
+    {"CryptoParameters.flooding_deviation", [](CryptoContext& c) { c.parameters->flooding_deviation += 1; },
+     false},
+    {"CryptoParameters.statistical_security",
+     [](CryptoContext& c) { c.parameters->statistical_security += 1; }, false},
+    {"CryptoParameters.adversarial_queries", [](CryptoContext& c) { c.parameters->adversarial_queries += 1; },
+     false},
+    {"CryptoParameters.parties", [](CryptoContext& c) { ++c.parameters->parties; }, true},
+    {"CryptoParameters.key_switching",
+     [](CryptoContext& c) { c.parameters->key_switching = KeySwitching::bv; }, true},
+    {"CryptoParameters.scaling", [](CryptoContext& c) { c.parameters->scaling = Scaling::fixed_auto; }, true},
+    {"CryptoParameters.encryption",
+     [](CryptoContext& c) { c.parameters->encryption = EncryptionType::extended; }, true},
+    {"CryptoParameters.multiplication",
+     [](CryptoContext& c) { c.parameters->multiplication = MultiplicationType::behz; }, true},
+    {"CryptoParameters.digits", [](CryptoContext& c) { ++c.parameters->digits; }, true},
+    {"CryptoParameters.auxiliary_bits", [](CryptoContext& c) { --c.parameters->auxiliary_bits; }, true},
+    {"CryptoParameters.extra_bits", [](CryptoContext& c) { ++c.parameters->extra_bits; }, true},
+    {"CryptoParameters.compression_level", [](CryptoContext& c) { ++c.parameters->compression_level; },
+     false},
+    {"CryptoParameters.composite_degree", [](CryptoContext& c) { ++c.parameters->composite_degree; }, true},
+    {"CryptoParameters.register_bits", [](CryptoContext& c) { c.parameters->register_bits = 32; }, false},
+    {"CryptoParameters.data_type",
+     [](CryptoContext& c) { c.parameters->data_type = 1 - c.parameters->data_type; }, true},
 };
+
+TEST(OpenFheContexts, EveryFieldHasAnEntry) {
+  std::map<std::string, std::set<std::string>> fields;
+  for (const ContextChange& change : context_changes) {
+    const std::string name = change.name;
+    fields[name.substr(0, name.find('.'))].insert(name);
+  }
+  EXPECT_EQ(fields["CryptoContext"].size(), tests::member_count<CryptoContext>());
+  EXPECT_EQ(fields["SchemeObject"].size(), tests::member_count<SchemeObject>());
+  EXPECT_EQ(fields["DcrtParameters"].size(), tests::member_count<DcrtParameters>());
+  EXPECT_EQ(fields["NativeParameters"].size(), tests::member_count<NativeParameters>());
+  EXPECT_EQ(fields["EncodingParameters"].size(), tests::member_count<EncodingParameters>());
+  EXPECT_EQ(fields["CryptoParameters"].size(), tests::member_count<CryptoParameters>());
+}
 
 TEST(OpenFheContexts, AreOneOrOthersByEachField) {
   const ContextPointer original = context_of("ckks-flexibleauto");
@@ -122,21 +194,21 @@ TEST(OpenFheBatches, OfCiphertextsThatDifferInAnyFieldAreRefused) {
   const Bytes first = test::get("ckks-flexibleauto", "ct_a.bin");
   using Change = std::pair<const char*, std::function<void(CiphertextObject&)>>;
   const std::vector<Change> changes = {
-      {"tag", [](CiphertextObject& c) { c.header.tag[0] = c.header.tag[0] == '0' ? '1' : '0'; }},
+      {"header", [](CiphertextObject& c) { c.header.tag[0] = c.header.tag[0] == '0' ? '1' : '0'; }},
       {"slots", [](CiphertextObject& c) { c.slots /= 2; }},
-      {"degree", [](CiphertextObject& c) { c.noise_scale_degree = 2; }},
-      {"scaling factor", [](CiphertextObject& c) { c.scaling_factor *= 1.5; }},
-      {"integer factor", [](CiphertextObject& c) { c.scaling_factor_int = 7; }},
+      {"noise_scale_degree", [](CiphertextObject& c) { c.noise_scale_degree = 2; }},
+      {"scaling_factor", [](CiphertextObject& c) { c.scaling_factor *= 1.5; }},
+      {"scaling_factor_int", [](CiphertextObject& c) { c.scaling_factor_int = 7; }},
       {"encoding", [](CiphertextObject& c) { c.encoding = EncodingType::packed; }},
-      {"components", [](CiphertextObject& c) { c.components.push_back(c.components.front()); }},
-      {"form",
+      {"components, their number", [](CiphertextObject& c) { c.components.push_back(c.components.front()); }},
+      {"components, their form",
        [](CiphertextObject& c) {
          for (DcrtPolynomial& component : c.components) {
            component.form = PolynomialForm::coefficient;
            for (NativePolynomial& limb : component.limbs) limb.form = PolynomialForm::coefficient;
          }
        }},
-      {"limbs",
+      {"components, their limbs",
        [](CiphertextObject& c) {
          auto base = std::make_shared<DcrtParameters>(*c.components.front().parameters);
          base->primes.pop_back();
@@ -147,6 +219,14 @@ TEST(OpenFheBatches, OfCiphertextsThatDifferInAnyFieldAreRefused) {
          ++c.level;
        }},
   };
+  // Limbs tell the level; hops are those of re-encryption, and metadata the user's own, which is refused.
+  const std::set<std::string> ignored = {"level", "hop_level", "metadata"};
+  std::set<std::string> fields = ignored;
+  for (const auto& [name, apply] : changes) {
+    const std::string field = name;
+    fields.insert(field.substr(0, field.find(',')));
+  }
+  EXPECT_EQ(fields.size(), tests::member_count<CiphertextObject>());
   for (const auto& [name, apply] : changes) {
     auto object = read_file<CiphertextPointer>(first);
     apply(*object);
@@ -157,6 +237,13 @@ TEST(OpenFheBatches, OfCiphertextsThatDifferInAnyFieldAreRefused) {
     }
   }
   EXPECT_EQ(session.load_ciphertexts(std::vector<Source>{first, first}).meta.batch, rlwe::BatchShape{2});
+  auto object = read_file<CiphertextPointer>(first);
+  object->level += 1;
+  object->hop_level += 1;
+  const auto batch = session.load_ciphertexts(std::vector<Source>{first, write_file(object, Format::binary)});
+  for (const std::size_t index : {0U, 1U}) {
+    EXPECT_EQ(session.dump_ciphertext(rlwe::take(batch, index)), first);
+  }
 }
 
 TEST(OpenFheBatches, KeepTheFactorsOfCiphertextsInMemory) {
@@ -250,12 +337,13 @@ TEST(OpenFheKeys, OfSeveralLoadsAreAllThere) {
     session.load_keys(is_galois_first ? KeySources{.relinearization = Source(relinearization)}
                                       : KeySources{.galois = Source(galois)});
     EXPECT_TRUE(session.keys().has(power) && session.keys().has(turn));
+    const std::size_t count = session.keys().switching.size();
     // A failure leaves them.
     EXPECT_THROW(session.load_keys({.relinearization = Source(galois)}), FormatError);
     EXPECT_TRUE(session.keys().has(power) && session.keys().has(turn));
     // A third call with a key that is there already.
     session.load_keys({.galois = Source(galois)});
-    EXPECT_EQ(session.keys().switching.size(), 2U);
+    EXPECT_EQ(session.keys().switching.size(), count);
   }
 }
 
@@ -287,7 +375,7 @@ TEST(OpenFheKeys, OfSeveralLevelsAreWrittenForTheHighest) {
 // A key as a client has it whose special primes are these, of a secret that Hemera made.
 struct OtherClient {
   ContextPointer context;
-  Bytes relinearization, galois, secret, ciphertext;
+  Bytes public_key, relinearization, galois, secret, ciphertext;
   std::vector<std::uint64_t> special, auxiliary;
 };
 
@@ -342,6 +430,8 @@ OtherClient newer_client() {
   list.push_back({5, from_switching_key(rlwe::generate_galois_key(secret, 5, gadget), header, bases)});
   list.push_back({static_cast<std::uint32_t>(2 * degree - 2),
                   from_switching_key(rlwe::generate_switching_key(sparse, secret, gadget), header, bases)});
+  auto public_key = from_public_key(*keys.public_key, header);
+  client.public_key = write_file(public_key, Format::binary);
   client.relinearization = write_file(powers, Format::binary);
   client.galois = write_file(automorphisms, Format::binary);
   auto secret_object = from_secret_key(secret, header);
@@ -378,9 +468,19 @@ TEST(OpenFheSpecialPrimes, StayOpenUntilTheFirstKey) {
   {
     SCOPED_TRACE("one kind after the other: the first ones move to the second context");
     Session session(context, tests::device());
+    session.load_keys({.public_key = Source(client.public_key)});
+    const auto first = session.context();
     session.load_keys({.relinearization = Source(client.relinearization)});
     EXPECT_EQ(session.params().literal().special_primes, client.special);
     session.load_keys({.galois = Source(client.galois)});
+    // Once more: nothing else is told.
+    const auto last = session.context();
+    EXPECT_NE(last, first);
+    session.load_keys({.galois = Source(client.galois)});
+    EXPECT_EQ(session.context(), last);
+    ASSERT_NE(session.keys().public_key, nullptr);
+    EXPECT_EQ(session.keys().public_key->context, last);
+    EXPECT_EQ(session.dump_keys(session.keys()).public_key, client.public_key);
     expect_works(session);
   }
   {

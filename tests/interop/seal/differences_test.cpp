@@ -1,0 +1,830 @@
+// Two objects of SEAL's that differ in one field: of the parameters, of ciphertexts and plaintexts, of what
+// is known of them here, and of the roles of keys; and second calls.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "hemera/arith/primes.hpp"
+#include "hemera/rlwe/encryption.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
+#include "interop/seal/client.hpp"
+#include "interop/seal/objects.hpp"
+#include "interop/seal/samples.hpp"
+#include "interop/seal/vectors.hpp"
+#include "member_count.hpp"
+#include "rlwe/metadata_fields.hpp"
+#include "test_device.hpp"
+
+namespace hemera::interop::seal::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using rlwe::Ciphertext;
+using rlwe::KeyRole;
+
+class SealDifferences : public ::testing::TestWithParam<const char*> {
+ protected:
+  SealDifferences() : vectors(GetParam()), parms(vectors.file(vectors.names("parms.").front())) {}
+
+  [[nodiscard]] const Session& session() const { return vectors.session(); }
+  [[nodiscard]] bool is(rlwe::Scheme scheme) const { return session().context()->scheme() == scheme; }
+  [[nodiscard]] EncryptionParameters parameters() const { return read_parameters(Source(parms)).parameters; }
+
+  Vectors vectors;
+  Bytes parms;
+};
+
+INSTANTIATE_TEST_SUITE_P(, SealDifferences, ::testing::ValuesIn(schemes),
+                         [](const auto& test) { return std::string(test.param); });
+
+Bytes file_of(const EncryptionParameters& parameters) {
+  Writer out(4);
+  write_parameters(out, parameters);
+  return out.finish(Compression::none);
+}
+
+// --- Parameters. ---
+
+TEST_P(SealDifferences, ObjectsOfOtherParametersAreRefusedByEveryLoader) {
+  const EncryptionParameters own = parameters();
+  const std::uint64_t step = 2 * own.degree;
+  const auto prime_beside = [&](std::uint64_t prime) {
+    return arith::primes_below(prime, step, 1, own.moduli).front();
+  };
+  struct Entry {
+    std::string field;
+    std::function<void(EncryptionParameters&)> change;
+    // SEAL's parms_id of data has the primes of data alone.
+    bool has_other_messages = true;
+  };
+  const bool ckks = is(rlwe::Scheme::ckks);
+  const std::vector<Entry> table = {
+      {"scheme",
+       [&](EncryptionParameters& p) {
+         p.scheme = p.scheme == SchemeNumber::bfv ? SchemeNumber::bgv : SchemeNumber::bfv;
+         if (ckks) p.plain_modulus = 65537;
+       }},
+      {"degree", [](EncryptionParameters& p) { p.degree /= 2; }},
+      {"moduli", [&](EncryptionParameters& p) { p.moduli.front() = prime_beside(p.moduli.front()); }},
+      {"plain_modulus", [](EncryptionParameters& p) { p.plain_modulus = 40961; }},
+      // A field of several numbers.
+      {"moduli, the last of data",
+       [&](EncryptionParameters& p) { p.moduli[p.moduli.size() - 2] = prime_beside(p.moduli.front()); }},
+      {"moduli, that of keys",
+       [&](EncryptionParameters& p) { p.moduli.back() = prime_beside(p.moduli.back()); }, false},
+      {"moduli, their number", [](EncryptionParameters& p) { p.moduli.pop_back(); }},
+      {"moduli, their order", [](EncryptionParameters& p) { std::swap(p.moduli[0], p.moduli[1]); }},
+  };
+  std::set<std::string> fields;
+  for (const Entry& entry : table) fields.insert(entry.field.substr(0, entry.field.find(',')));
+  ASSERT_EQ(fields.size(), tests::member_count<EncryptionParameters>());
+
+  vectors.load_keys();
+  const KeyFiles keys = session().dump_keys(session().keys());
+  const Bytes ciphertext = vectors.file(vectors.names("ct_a.").front());
+  const Bytes plaintext = vectors.file("plaintext_m.seal"), secret = vectors.file("secret_key.seal");
+  const Ciphertext a = session().load_ciphertext(ciphertext);
+  const rlwe::Plaintext m = session().load_plaintext(plaintext);
+  for (const Entry& entry : table) {
+    SCOPED_TRACE(entry.field);
+    EncryptionParameters changed = own;
+    entry.change(changed);
+    const Bytes changed_file = file_of(changed);
+    const Options options = changed.scheme == SchemeNumber::ckks ? vectors.options() : Options{};
+    if (ckks && entry.field == "plain_modulus") {
+      EXPECT_THROW(Session(changed_file, hemera::tests::device(), options), ParameterError);
+      continue;
+    }
+    EXPECT_THROW(Session(changed_file, session().context(), options), MismatchError);
+    Session other(changed_file, hemera::tests::device(), options);
+    const auto expect_refused = [&](const char* what, const auto& call) {
+      EXPECT_THROW(static_cast<void>(call()), MismatchError) << what;
+    };
+    if (entry.has_other_messages) {
+      expect_refused("ciphertext", [&] { return other.load_ciphertext(ciphertext); });
+      expect_refused("batch", [&] { return other.load_ciphertexts(std::vector<Source>{ciphertext}); });
+      // Alone the id of fewer primes may be that of their keys.
+      if (changed.moduli.size() == own.moduli.size())
+        expect_refused("description", [&] { return describe(ciphertext, Source(changed_file)); });
+      // Those of BFV and BGV say nothing of their parameters.
+      if (ckks) expect_refused("plaintext", [&] { return other.load_plaintext(plaintext); });
+    } else {
+      EXPECT_EQ(content(other.dump_ciphertext(other.load_ciphertext(ciphertext))),
+                content(session().dump_ciphertext(a)));
+    }
+    expect_refused("secret key", [&] { return other.load_secret_key(secret); });
+    expect_refused("public key", [&] { return other.load_keys({.public_key = Source(*keys.public_key)}); });
+    expect_refused("relinearization",
+                   [&] { return other.load_keys({.relinearization = Source(*keys.relinearization)}); });
+    expect_refused("galois", [&] { return other.load_keys({.galois = Source(*keys.galois)}); });
+    EXPECT_TRUE(other.keys().public_key == nullptr && other.keys().switching.empty());
+    // Objects of this context in the other session.
+    std::vector<std::uint64_t> words(a.poly.shape().components * a.poly.base().size() * own.degree);
+    expect_refused("dump ciphertext", [&] { return other.dump_ciphertext(a); });
+    expect_refused("dump batch", [&] { return other.dump_ciphertexts(a); });
+    expect_refused("dump plaintext", [&] { return other.dump_plaintext(m); });
+    expect_refused("dump keys", [&] { return other.dump_keys(session().keys()); });
+    expect_refused("dump secret key", [&] { return other.dump_secret_key(vectors.secret()); });
+    expect_refused("metadata", [&] { return other.metadata(a); });
+    expect_refused("reduced", [&] { return other.reduced(a, 0); });
+    expect_refused("export", [&] { return other.export_ciphertext(a, words), 0; });
+  }
+}
+
+TEST_P(SealDifferences, OptionsAreThoseOfTheContext) {
+  ASSERT_EQ(tests::member_count<Options>(), 2U);  // an entry for each below
+  if (is(rlwe::Scheme::ckks)) {
+    EXPECT_THROW(Session(parms, session().context(), {.scale = 2 * vectors.options().scale}), MismatchError);
+    EXPECT_THROW(Session(parms, hemera::tests::device(),
+                         {.scale = vectors.options().scale, .encoding = rlwe::Encoding::coefficients}),
+                 ParameterError);
+    EXPECT_THROW(Session(parms, hemera::tests::device(), {}), ParameterError);
+    return;
+  }
+  EXPECT_THROW(Session(parms, hemera::tests::device(), {.scale = 0x1p30}), ParameterError);
+  // The encoding is no field of a context: two sessions in one may have one each.
+  const Session other(parms, session().context(), {.encoding = rlwe::Encoding::coefficients});
+  const Bytes file = vectors.file(vectors.names("ct_a.").front());
+  EXPECT_EQ(other.load_ciphertext(file).meta.encoding, rlwe::Encoding::coefficients);
+  EXPECT_EQ(session().load_ciphertext(file).meta.encoding, rlwe::Encoding::slots);
+}
+
+// --- Ciphertexts. ---
+
+// Of its fields and words, whether they fit or not.
+Bytes file_of(const CiphertextFields& fields, std::span<const std::uint64_t> words) {
+  Writer out(4);
+  write_ciphertext(out, fields);
+  out.words(words);
+  return out.finish(Compression::none);
+}
+
+TEST_P(SealDifferences, CiphertextsThatDifferInAFieldAreNoBatch) {
+  const EncryptionParameters own = parameters();
+  const Levels levels(own);
+  const Ciphertext a = session().load_ciphertext(vectors.file(vectors.names("ct_a.").front()));
+  const Metadata meta = session().metadata(a);
+  const CiphertextFields fields{.id = levels.id(a.meta.level),
+                                .is_evaluation = meta.is_ntt_form,
+                                .size = 2,
+                                .degree = own.degree,
+                                .moduli = meta.coeff_modulus_count,
+                                .scale = meta.scale,
+                                .correction = meta.correction_factor};
+  std::vector<std::uint64_t> words(2 * fields.moduli * fields.degree), other_form(words.size());
+  session().export_ciphertext(a, words);
+  session().export_ciphertext(a, other_form, !fields.is_evaluation);
+  const Bytes first = file_of(fields, words);
+  ASSERT_EQ(content(session().dump_ciphertext(session().load_ciphertext(first))), content(first));
+
+  enum class Outcome { malformed, refused, no_batch, batch };
+  struct Entry {
+    std::string field;
+    Outcome outcome;
+    Bytes file;
+  };
+  std::vector<Entry> table;
+  const auto add = [&](const std::string& field, Outcome outcome, const auto& change) {
+    CiphertextFields changed = fields;
+    std::vector<std::uint64_t> changed_words = words;
+    change(changed, changed_words);
+    table.push_back({field, outcome, file_of(changed, changed_words)});
+  };
+  using Words = std::vector<std::uint64_t>;
+  const bool ckks = is(rlwe::Scheme::ckks), bgv = is(rlwe::Scheme::bgv);
+  add("id", Outcome::malformed, [&](CiphertextFields& f, Words&) { f.id = levels.id(a.meta.level - 1); });
+  add("id of keys", Outcome::refused, [&](CiphertextFields& f, Words& w) {
+    f.id = levels.key_id();
+    ++f.moduli;
+    w.resize(2 * f.moduli * f.degree);
+  });
+  add("is_evaluation", bgv ? Outcome::batch : Outcome::refused, [&](CiphertextFields& f, Words& w) {
+    f.is_evaluation = !f.is_evaluation;
+    w = other_form;
+  });
+  add("size", Outcome::no_batch, [&](CiphertextFields& f, Words& w) {
+    f.size = 3;
+    w.resize(3 * f.moduli * f.degree);
+  });
+  add("size and words of one component", Outcome::malformed, [&](CiphertextFields& f, Words&) {
+    f.size = 3;
+    f.degree /= 2;
+  });
+  add("degree", Outcome::malformed, [&](CiphertextFields& f, Words& w) {
+    f.degree /= 2;
+    w.resize(w.size() / 2);
+  });
+  add("moduli", Outcome::malformed, [&](CiphertextFields& f, Words& w) {
+    --f.moduli;
+    w.resize(2 * f.moduli * f.degree);
+  });
+  add("moduli and id", Outcome::no_batch, [&](CiphertextFields& f, Words& w) {
+    --f.moduli;
+    f.id = levels.id(a.meta.level - 1);
+    w.assign(2 * f.moduli * f.degree, 1);
+  });
+  add("scale", ckks ? Outcome::no_batch : Outcome::malformed,
+      [](CiphertextFields& f, Words&) { f.scale *= 1 + 0x1p-50; });
+  add("correction", bgv ? Outcome::no_batch : Outcome::malformed,
+      [](CiphertextFields& f, Words&) { f.correction += 1; });
+  // Words of one component and a seed, which the expanded one agrees with.
+  for (const std::string& name : vectors.names("ct_a."))
+    table.push_back({"is_seeded", Outcome::batch, vectors.file(name)});
+  std::set<std::string> named;
+  for (const Entry& entry : table) named.insert(entry.field.substr(0, entry.field.find(' ')));
+  ASSERT_EQ(named.size(), tests::member_count<CiphertextFields>());
+
+  for (const Entry& entry : table) {
+    SCOPED_TRACE(entry.field);
+    const auto load = [&] { static_cast<void>(session().load_ciphertext(entry.file)); };
+    if (entry.outcome == Outcome::malformed) {
+      EXPECT_THROW(load(), FormatError);
+    } else if (entry.outcome == Outcome::refused) {
+      EXPECT_THROW(load(), MismatchError);
+    } else {
+      EXPECT_NO_THROW(load());
+    }
+    for (const bool is_first : {true, false}) {
+      const auto sources =
+          is_first ? std::vector<Source>{entry.file, first} : std::vector<Source>{first, entry.file};
+      if (entry.outcome != Outcome::batch) {
+        EXPECT_THROW(static_cast<void>(session().load_ciphertexts(sources)), Error) << is_first;
+        continue;
+      }
+      const auto files = session().dump_ciphertexts(session().load_ciphertexts(sources));
+      EXPECT_EQ(content(files.at(0)), content(first));
+      EXPECT_EQ(content(files.at(1)), content(first));
+    }
+  }
+  // A batch of which the second one is refused by its words alone.
+  std::vector<std::uint64_t> above = words;
+  above.back() = ~std::uint64_t{0};
+  EXPECT_THROW(
+      static_cast<void>(session().load_ciphertexts(std::vector<Source>{first, file_of(fields, above)})),
+      FormatError);
+}
+
+// What Hemera knows of a ciphertext: SEAL's file has some of it, and the rest changes nothing in it.
+TEST_P(SealDifferences, FilesOfCiphertextsHaveWhatSealHas) {
+  const bool ckks = is(rlwe::Scheme::ckks), bgv = is(rlwe::Scheme::bgv);
+  const std::map<std::string, bool> table = {
+      {"batch", false},    {"level", true},   {"scale", ckks},     {"noise_scale_degree", false},
+      {"correction", bgv}, {"slots", false},  {"encoding", false}, {"noise_log2", false},
+      {"largest", false},  {"filled", false}, {"padding", false},  {"is_complex", false}};
+  ASSERT_EQ(table.size(), tests::member_count<rlwe::Metadata>());
+  const Ciphertext a = session().load_ciphertext(vectors.file(vectors.names("ct_a.").front()));
+  const Metadata before = session().metadata(a);
+  const Bytes file = content(session().dump_ciphertext(a));
+  for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {
+    SCOPED_TRACE(field.name);
+    Ciphertext b = a.clone();
+    if (field.name == "batch") {
+      b = rlwe::stack({&a, &a});
+      EXPECT_THROW(static_cast<void>(session().dump_ciphertext(b)), MismatchError);
+      EXPECT_EQ(session().metadata(b).parms_id, before.parms_id);
+      for (const Bytes& each : session().dump_ciphertexts(b)) EXPECT_EQ(content(each), file);
+      continue;
+    }
+    if (field.name == "level") {
+      session().evaluator()->drop_to_level_inplace(b, a.meta.level - 1);
+    } else {
+      field.change(b.meta);
+    }
+    if (field.name == "scale" && !ckks) b.meta.scale = 1;  // no other scheme has another
+    if (field.name == "correction" && !bgv) b.meta.correction = 1;
+    const Bytes changed = session().dump_ciphertext(b);
+    EXPECT_EQ(content(changed) != file, table.at(field.name));
+    const Metadata after = session().metadata(b);
+    EXPECT_EQ(after.scale, b.meta.scale);
+    EXPECT_EQ(after.correction_factor, b.meta.correction);
+    EXPECT_EQ(after.coeff_modulus_count, before.coeff_modulus_count - (field.name == "level" ? 1 : 0));
+    EXPECT_EQ(after.parms_id != before.parms_id, field.name == "level");
+    EXPECT_EQ(after.is_ntt_form, before.is_ntt_form);
+    const Ciphertext again = session().load_ciphertext(changed);
+    EXPECT_EQ(again.meta.level, b.meta.level);
+    EXPECT_EQ(again.meta.scale, b.meta.scale);
+    EXPECT_EQ(again.meta.correction, b.meta.correction);
+  }
+}
+
+// --- Plaintexts. ---
+
+TEST_P(SealDifferences, FilesOfPlaintextsHaveWhatSealHas) {
+  const bool ckks = is(rlwe::Scheme::ckks);
+  // Of BFV and BGV a file has coefficients alone.
+  const std::map<std::string, bool> table = {
+      {"batch", false},      {"level", false},  {"scale", ckks},     {"noise_scale_degree", false},
+      {"correction", false}, {"slots", false},  {"encoding", false}, {"noise_log2", false},
+      {"largest", false},    {"filled", false}, {"padding", false},  {"is_complex", false}};
+  ASSERT_EQ(table.size(), tests::member_count<rlwe::Metadata>());
+  const Bytes file = vectors.file("plaintext_m.seal");
+  for (const rlwe::MetadataField& field : rlwe::metadata_fields()) {
+    SCOPED_TRACE(field.name);
+    // Of BFV and BGV the values fill the ring whatever their encoding: half of the slots are less there.
+    if (field.name == "level" || (field.name == "slots" && !ckks)) continue;
+    rlwe::Plaintext m = session().load_plaintext(file);
+    ASSERT_EQ(content(session().dump_plaintext(m)), content(file));
+    if (field.name == "batch") {
+      m.meta.batch = {1};
+      EXPECT_EQ(content(session().dump_plaintext(m)), content(file));
+      const rlwe::Plaintext twice = rlwe::gather(m, std::vector<std::size_t>{0, 0, 0}, {3});
+      EXPECT_THROW(static_cast<void>(session().dump_plaintext(twice)), MismatchError);
+      const auto files = session().dump_plaintexts(twice);
+      ASSERT_EQ(files.size(), 3U);
+      for (const Bytes& each : files) EXPECT_EQ(content(each), content(file));
+      continue;
+    }
+    field.change(m.meta);
+    if (field.name == "scale" && !ckks) m.meta.scale = 1;
+    EXPECT_EQ(content(session().dump_plaintext(m)) != content(file), table.at(field.name));
+    if (!ckks) continue;
+    EXPECT_EQ(session().load_plaintext(session().dump_plaintext(m)).meta.scale, m.meta.scale);
+  }
+}
+
+// Rows that differ: each has its own file.
+TEST_P(SealDifferences, PlaintextsOfABatchAreWrittenEachByItself) {
+  const Bytes a = vectors.file(vectors.names("ct_a.").front()), b = vectors.file("ct_b.seal");
+  const rlwe::Plaintext both =
+      any_scheme::decrypt(session().load_ciphertexts(std::vector<Source>{a, b}), vectors.secret());
+  const auto files = session().dump_plaintexts(both);
+  ASSERT_EQ(files.size(), 2U);
+  for (const auto& [name, file] : {std::pair{"inputs.a", files[0]}, {"inputs.b", files[1]}}) {
+    vectors.expect_values(session().load_plaintext(file), vectors.values().get_child(name), 1e-3);
+  }
+}
+
+// SEAL's plaintexts end with their highest coefficient that is not 0.
+TEST_P(SealDifferences, PlaintextsOfCoefficientsKeepTheirNumber) {
+  if (is(rlwe::Scheme::ckks)) return;
+  const Session coefficients(parms, session().context(), {.encoding = rlwe::Encoding::coefficients});
+  for (const std::size_t count : {1U, 6U, 4095U, 4096U}) {
+    std::vector<std::uint64_t> words(count);
+    for (std::size_t i = 0; i < count; ++i) words[i] = i % 97 + 1;
+    Writer out(4);
+    write_plaintext(out, {.id = {}, .count = count});
+    out.words(words);
+    const Bytes file = out.finish(Compression::none);
+    const rlwe::Plaintext plaintext = coefficients.load_plaintext(file);
+    EXPECT_EQ(plaintext.meta.slots, count);
+    EXPECT_EQ(coefficients.dump_plaintext(plaintext, Compression::none), file) << count;
+    const auto found = integer::Encoder(coefficients.context()).decode(plaintext);
+    EXPECT_TRUE(std::equal(words.begin(), words.end(), found.begin(), [](std::uint64_t x, std::int64_t y) {
+      return static_cast<std::int64_t>(x) == y;
+    })) << count;
+    // In slots the same file is a polynomial whose other coefficients are 0.
+    EXPECT_EQ(session().load_plaintext(file).meta.slots, 4096U);
+  }
+}
+
+// --- Keys. ---
+
+TEST_P(SealDifferences, KeysOfRolesThatSealDoesNotHaveAreNotWritten) {
+  const rlwe::SecretKey& secret = vectors.secret();
+  const auto key = std::make_shared<const rlwe::SwitchingKey>(
+      rlwe::generate_switching_key(secret, secret, session().context()->top_level()));
+  const auto files = [&](const std::vector<KeyRole>& roles) {
+    rlwe::EvaluationKeys keys{.context = session().context(), .public_key = nullptr, .switching = {}};
+    for (const KeyRole& role : roles) keys.add(role, key);
+    return session().dump_keys(keys);
+  };
+  ASSERT_EQ(tests::member_count<KeyRole>(), 4U);  // each field is changed below
+  EXPECT_TRUE(files({KeyRole{.power = 2}}).relinearization.has_value());
+  EXPECT_TRUE(files({KeyRole{.galois_element = 3}}).galois.has_value());
+  EXPECT_TRUE(files({{.power = 2}, {.power = 3}}).relinearization.has_value());
+  const std::vector<std::vector<KeyRole>> none = {
+      {{.power = 3}},
+      {{.power = 2}, {.power = 4}},
+      {{.power = 2, .galois_element = 3}},
+      {{.power = 2, .from = 1}},
+      {{.power = 2, .to = 1}},
+      {{.galois_element = 3, .from = 1}},
+      {{.galois_element = 3, .to = 1}},
+      {{.from = rlwe::ephemeral_secret}},
+      {{.to = rlwe::ephemeral_secret}},
+  };
+  for (const auto& roles : none) {
+    const KeyRole& role = roles.back();
+    EXPECT_THROW(static_cast<void>(files(roles)), MismatchError)
+        << role.power << " " << role.galois_element << " " << role.from << " " << role.to;
+  }
+  // SEAL makes and loads 14 of them: its ciphertexts have 16 components at most.
+  std::vector<KeyRole> powers;
+  for (std::uint32_t power = 2; power <= 15; ++power) powers.push_back({.power = power});
+  const KeyFiles most = files(powers);
+  Session other(parms, session().context(), vectors.options());
+  other.load_keys(most.sources());
+  EXPECT_EQ(other.keys().switching.size(), 14U);
+  powers.push_back({.power = 16});
+  EXPECT_THROW(static_cast<void>(files(powers)), MismatchError);
+  // A 15th place, which a file has after its others.
+  Bytes longer = content(*most.relinearization);
+  const std::size_t place = (longer.size() - 40) / 14;
+  const Bytes last(longer.end() - static_cast<std::ptrdiff_t>(place), longer.end());
+  longer.insert(longer.end(), last.begin(), last.end());
+  longer[32] = std::byte{15};
+  EXPECT_THROW(other.load_keys({.relinearization = Source(stored(longer))}), FormatError);
+}
+
+// SEAL has one gadget: of two keys of a role it is that of all levels that is written.
+TEST_P(SealDifferences, KeysOfLowerLevelsAreLeftOut) {
+  const auto context = session().context();
+  ASSERT_GT(context->top_level(), 0U);
+  rlwe::EvaluationKeys keys{.context = context, .public_key = nullptr, .switching = {}};
+  const auto add = [&](std::size_t level) {
+    keys.add(KeyRole::relinearization(), std::make_shared<const rlwe::SwitchingKey>(
+                                             rlwe::generate_relinearization_key(vectors.secret(), level)));
+    keys.add(KeyRole::galois(3), std::make_shared<const rlwe::SwitchingKey>(
+                                     rlwe::generate_galois_key(vectors.secret(), 3, level)));
+  };
+  add(0);
+  EXPECT_THROW(static_cast<void>(session().dump_keys(keys)), MismatchError);
+  add(context->top_level());
+  Session other(parms, context, vectors.options());
+  other.load_keys(session().dump_keys(keys).sources());
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  ASSERT_EQ(a.meta.level, context->top_level());
+  const auto evaluator = other.evaluator();
+  const Ciphertext turned = evaluator->rotate(evaluator->multiply(a, vectors.ciphertext("ct_b.")), 1);
+  EXPECT_EQ(turned.size(), 2U);
+}
+
+KeyPlaces places_of(const Session& session, const rlwe::SecretKey& secret, bool is_galois,
+                    std::vector<std::vector<std::uint64_t>>& words) {
+  // From a file of full keys, as adapters give them.
+  rlwe::EvaluationKeys keys{.context = session.context(), .public_key = nullptr, .switching = {}};
+  const std::size_t top = session.context()->top_level();
+  if (is_galois) {
+    keys.add(KeyRole::galois(3),
+             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_galois_key(secret, 3, top)));
+  } else {
+    keys.add(KeyRole::relinearization(),
+             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_relinearization_key(secret, top)));
+  }
+  const KeyFiles files = session.dump_keys(keys, Compression::none);
+  const Bytes file = is_galois ? *files.galois : *files.relinearization;
+  Reader in(file, "keys");
+  ParmsId id;
+  in.bytes(id);
+  KeyPlaces places(in.u64());
+  for (auto& place : places) {
+    place.resize(in.u64());
+    for (CiphertextView& digit : place) {
+      const Reader::Nested outer = in.begin_nested();
+      Reader::Nested nested;
+      const CiphertextFields fields = read_ciphertext(in, nested);
+      auto& residues = words.emplace_back(fields.size * fields.moduli * fields.degree);
+      in.words(residues);
+      end_ciphertext(in, fields, nested);
+      in.end_nested(outer);
+      digit = {.parms_id = fields.id,
+               .is_ntt_form = fields.is_evaluation,
+               .size = fields.size,
+               .coeff_modulus_count = fields.moduli,
+               .scale = fields.scale,
+               .correction_factor = fields.correction,
+               .words = {}};
+    }
+  }
+  std::size_t next = 0;
+  for (auto& place : places) {
+    for (CiphertextView& digit : place) digit.words = words[next++];
+  }
+  return places;
+}
+
+TEST_P(SealDifferences, KeysOfSeveralCallsAreAllThere) {
+  vectors.load_keys();
+  const KeyFiles files = session().dump_keys(session().keys());
+  std::vector<std::vector<std::uint64_t>> power_words, turn_words;
+  const KeyPlaces powers = places_of(session(), vectors.secret(), false, power_words);
+  const KeyPlaces turns = places_of(session(), vectors.secret(), true, turn_words);
+  using Call = std::function<void(Session&)>;
+  const Call load_public = [&](Session& s) { s.load_keys({.public_key = Source(*files.public_key)}); };
+  const Call load_powers = [&](Session& s) {
+    s.load_keys({.relinearization = Source(*files.relinearization)});
+  };
+  const Call load_turns = [&](Session& s) { s.load_keys({.galois = Source(*files.galois)}); };
+  const Call take_powers = [&](Session& s) { s.import_relinearization(powers); };
+  const Call take_turns = [&](Session& s) { s.import_galois(turns); };
+  const Ciphertext a = vectors.ciphertext("ct_a."), b = vectors.ciphertext("ct_b.");
+  for (const auto& calls : {std::vector{load_public, load_powers, load_turns},
+                            {load_turns, load_powers, load_public},
+                            {take_powers, take_turns, load_public},
+                            {load_public, take_turns, take_powers},
+                            {load_powers, load_public, take_turns},
+                            {load_turns, load_public, take_powers}}) {
+    Session other(parms, session().context(), vectors.options());
+    for (const Call& call : calls) call(other);
+    EXPECT_NE(other.keys().public_key, nullptr);
+    const auto evaluator = other.evaluator();
+    vectors.expect(evaluator->multiply(a, b), "mul_relin.seal");
+    vectors.expect(evaluator->rotate(a, 1), "rotate_1.seal");
+    // A call that fails leaves them.
+    EXPECT_THROW(
+        other.load_keys({.public_key = Source(*files.public_key), .galois = Source(*files.relinearization)}),
+        FormatError);
+    KeyPlaces few = turns;
+    few[1].pop_back();
+    EXPECT_THROW(other.import_galois(few), FormatError);
+    vectors.expect(other.evaluator()->multiply(a, b), "mul_relin.seal");
+  }
+}
+
+// A client that makes its keys again sends them once more: the later ones count.
+TEST_P(SealDifferences, LaterKeysCount) {
+  const auto context = session().context();
+  const rlwe::SecretKey renewed = rlwe::generate_secret_key(context);
+  vectors.load_keys();
+  Session other(parms, context, vectors.options());
+  other.load_keys(session().dump_keys(session().keys()).sources());
+  const KeyFiles later = session().dump_keys(rlwe::generate_keys(renewed, {.rotations = {1}}));
+  other.load_keys(later.sources());
+  const KeyFiles found = other.dump_keys(other.keys());
+  EXPECT_EQ(content(*found.public_key), content(*later.public_key));
+  EXPECT_EQ(content(*found.relinearization), content(*later.relinearization));
+}
+
+TEST_P(SealDifferences, EmptyObjectsAreRefused) {
+  EXPECT_THROW(static_cast<void>(session().dump_ciphertext({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session().dump_ciphertexts({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session().dump_plaintext({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session().dump_plaintexts({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session().dump_keys({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session().dump_secret_key({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session().metadata({})), MismatchError);
+  EXPECT_THROW(static_cast<void>(session().reduced({}, 0)), MismatchError);
+  EXPECT_THROW(session().export_ciphertext({}, {}), MismatchError);
+}
+
+// --- One prime, and where the plain modulus ends the chain. ---
+
+const std::vector<std::uint64_t> primes{68719403009, 68719230977, 137438822401};
+
+// Of one prime messages and keys have one parms_id: nothing tells them apart.
+TEST(SealDescriptions, OfOnePrimeLeaveOpenWhatIsAKey) {
+  for (const SchemeNumber scheme : {SchemeNumber::bfv, SchemeNumber::ckks, SchemeNumber::bgv}) {
+    const bool ckks = scheme == SchemeNumber::ckks, bfv = scheme == SchemeNumber::bfv;
+    const Bytes parms = file_of({scheme, 4096, {primes[0]}, ckks ? 0U : 257U});
+    Options options;
+    if (ckks) options.scale = 0x1p20;
+    const Session session(parms, hemera::tests::device(), options);
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+    rlwe::EvaluationKeys keys{.context = session.context(), .public_key = nullptr, .switching = {}};
+    keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::generate_public_key(secret));
+    const Ciphertext x =
+        rlwe::encrypt_zero(secret, {.scale = ckks ? 0x1p20 : 1.0,
+                                    .slots = ckks ? 2048U : 4096U,
+                                    .encoding = ckks ? rlwe::Encoding::slots : rlwe::Encoding::coefficients});
+    const auto kind = [&](const Bytes& file) { return describe(file, Source(parms))->kind; };
+    EXPECT_EQ(kind(session.dump_ciphertext(x)), bfv ? "ciphertext" : "ciphertext or public key");
+    EXPECT_EQ(kind(*session.dump_keys(keys).public_key), "ciphertext or public key");
+    EXPECT_EQ(kind(session.dump_secret_key(secret)), "plaintext or secret key");
+  }
+}
+
+// A level needs room for the plain modulus and a sign.
+TEST(SealLevels, BeginWhereTwiceThePlainModulusFits) {
+  for (const auto& [plain_modulus, limbs] : {std::pair{primes[0] / 2 - 10, 1U},
+                                             {primes[0] / 2 + 10, 2U},
+                                             {primes[0] - 10, 2U},
+                                             {primes[0] + 10, 2U}}) {
+    const Session session(file_of({SchemeNumber::bfv, 4096, primes, plain_modulus}), hemera::tests::device());
+    EXPECT_EQ(session.params().levels(), 3 - limbs);
+    EXPECT_EQ(session.params().literal().levels.front().size(), limbs);
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+    const Ciphertext lowest =
+        rlwe::encrypt_zero(secret, {.slots = 4096, .encoding = rlwe::Encoding::coefficients});
+    EXPECT_EQ(session.metadata(lowest).coeff_modulus_count, limbs);
+    EXPECT_EQ(session.load_ciphertext(session.dump_ciphertext(lowest)).meta.level, 0U);
+  }
+}
+
+// SEAL adds what has one scale, whatever products it comes from.
+TEST(SealScales, AreAllThatSumsOfCkksAskFor) {
+  Vectors vectors("ckks");
+  vectors.load_keys();
+  const auto evaluator = vectors.session().evaluator();
+  const Ciphertext a = vectors.ciphertext("ct_a."), b = vectors.ciphertext("ct_b.");
+  const Ciphertext product = evaluator->multiply(a, b);
+  Ciphertext fresh = a.clone();
+  fresh.meta.scale = product.meta.scale;
+  EXPECT_EQ(evaluator->add(product, fresh).meta.scale, a.meta.scale * b.meta.scale);
+  EXPECT_EQ(evaluator->add(fresh, product).meta.scale, a.meta.scale * b.meta.scale);
+  EXPECT_THROW(static_cast<void>(evaluator->add(product, a)), ScaleError);
+  const Ciphertext rescaled = evaluator->rescale(product);
+  Ciphertext lower = a.clone();
+  evaluator->drop_to_level_inplace(lower, rescaled.meta.level);
+  lower.meta.scale = rescaled.meta.scale;
+  EXPECT_NO_THROW(static_cast<void>(evaluator->subtract(rescaled, lower)));
+}
+
+// Plaintexts that are prepared for a level have its residues: the message modulo t over that level's primes.
+TEST(SealPlaintexts, ArePreparedForTheLevelThatIsAskedFor) {
+  for (const char* const scheme : {"bfv", "bgv"}) {
+    const Vectors vectors(scheme);
+    const Session& session = vectors.session();
+    const rlwe::Context& context = *session.context();
+    const std::uint64_t t = session.params().plain_modulus();
+    std::vector<std::uint64_t> words(context.degree());
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = (i * 7919 + 3) % t;
+    ASSERT_GT(context.top_level(), 0U);
+    for (std::size_t level = 0; level <= context.top_level(); ++level) {
+      const rlwe::Plaintext prepared = session.import_plaintext({.words = words}, level);
+      ASSERT_NE(prepared.lifted, nullptr);
+      EXPECT_EQ(prepared.lifted->level, level);
+      EXPECT_EQ(prepared.lifted->poly.base(), context.base(level));
+      poly::Poly coefficients = context.make_poly(1, 1, context.base(level), poly::Form::coefficient);
+      context.backend().inverse_transform(context.queue(), coefficients.view(), prepared.lifted->poly.view(),
+                                          context.base(level));
+      std::vector<std::uint64_t> residues(context.base(level).size() * context.degree());
+      context.backend().download(context.queue(), residues, std::as_const(coefficients).view(),
+                                 poly::Form::coefficient);
+      context.queue().synchronize();
+      for (std::size_t limb = 0; limb < context.base(level).size(); ++limb) {
+        const std::uint64_t prime = context.base(level).modulus(limb).value();
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          const std::uint64_t centered = words[i] > t / 2 ? prime - (t - words[i]) : words[i];
+          ASSERT_EQ(residues[limb * context.degree() + i], centered) << level << " " << limb << " " << i;
+        }
+      }
+    }
+  }
+}
+
+// Fewer digits than data primes, in a file and in memory: neither is a key of SEAL's.
+TEST_P(SealDifferences, KeysOfFewerOrMoreDigitsAreRefused) {
+  std::vector<std::vector<std::uint64_t>> words;
+  const KeyPlaces turns = places_of(session(), vectors.secret(), true, words);
+  const EncryptionParameters own = parameters();
+  const std::size_t digits = own.moduli.size() - 1;
+  ASSERT_EQ(turns.at(1).size(), digits);
+  for (const std::size_t count : {std::size_t{1}, digits - 1, digits, digits + 1}) {
+    Writer out(4);
+    out.bytes(own.id(own.moduli.size()));
+    out.u64(2);
+    out.u64(0);
+    out.u64(count);
+    KeyPlaces places(2);
+    for (std::size_t digit = 0; digit < count; ++digit) {
+      const CiphertextView& view = turns[1][digit % digits];
+      places[1].push_back(view);
+      const CiphertextFields fields{.id = view.parms_id,
+                                    .is_evaluation = true,
+                                    .size = 2,
+                                    .degree = own.degree,
+                                    .moduli = view.coeff_modulus_count};
+      out.nested_header(ciphertext_bytes(fields));
+      write_ciphertext(out, fields);
+      out.words(view.words);
+    }
+    const Bytes file = out.finish(Compression::none);
+    Session other(parms, session().context(), vectors.options());
+    if (count == digits) {
+      other.load_keys({.galois = Source(file)});
+      EXPECT_TRUE(other.keys().has(KeyRole::galois(3)));
+      continue;
+    }
+    EXPECT_THROW(other.load_keys({.galois = Source(file)}), FormatError) << count;
+    EXPECT_THROW(other.import_galois(places), FormatError) << count;
+    EXPECT_TRUE(other.keys().switching.empty());
+  }
+}
+
+// A seed stands for the second of two components: of three there would be one left.
+TEST_P(SealDifferences, SeedsAreOfTwoComponents) {
+  const Bytes seeded = content(vectors.file(vectors.names("ct_a.").front()));
+  const std::size_t size_at = 33;  // after the parms_id and the form
+  ASSERT_EQ(std::to_integer<int>(seeded[size_at]), 2);
+  for (const int size : {0, 1, 3, 4, 16, 17}) {
+    Bytes other = seeded;
+    other[size_at] = static_cast<std::byte>(size);
+    EXPECT_THROW(static_cast<void>(session().load_ciphertext(stored(other))), FormatError) << size;
+  }
+  const bool is_seeded = seeded.size() < content(vectors.file("ct_b.seal")).size();
+  const auto found = describe(stored(seeded));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->fields.back(), (std::pair<std::string, std::string>("seeded", is_seeded ? "yes" : "no")));
+}
+
+// A product is what its file is: SEAL has no degrees that would tell them apart.
+TEST_P(SealDifferences, ResultsAreStackedWithWhatWasLoaded) {
+  vectors.load_keys();
+  const auto evaluator = session().evaluator();
+  const Ciphertext product = evaluator->multiply(vectors.ciphertext("ct_a."), vectors.ciphertext("ct_b."));
+  const Ciphertext loaded = session().load_ciphertext(session().dump_ciphertext(product));
+  const auto files = session().dump_ciphertexts(rlwe::stack({&product, &loaded}));
+  EXPECT_EQ(files.at(0), files.at(1));
+}
+
+TEST_P(SealDifferences, LevelsAreReducedToThemselvesAndBelow) {
+  const Ciphertext a = vectors.ciphertext("ct_a.");
+  if (is(rlwe::Scheme::bfv)) return;  // refused at every level
+  EXPECT_EQ(content(session().dump_ciphertext(session().reduced(a, a.meta.level))),
+            content(session().dump_ciphertext(a)));
+  // A batch is exported one by one: room for one is none for two.
+  const Ciphertext both = rlwe::stack({&a, &a});
+  std::vector<std::uint64_t> words(2 * a.poly.base().size() * session().context()->degree());
+  EXPECT_THROW(session().export_ciphertext(both, words), MismatchError);
+  words.resize(2 * words.size());
+  EXPECT_THROW(session().export_ciphertext(both, words), MismatchError);
+}
+
+// Keys have the fields of keys: scale and correction factor are 1, and nothing follows.
+TEST_P(SealDifferences, FieldsOfKeysAreThoseOfKeys) {
+  rlwe::EvaluationKeys keys{.context = session().context(), .public_key = nullptr, .switching = {}};
+  keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::generate_public_key(vectors.secret()));
+  const Bytes good = content(*session().dump_keys(keys).public_key);
+  Session other(parms, session().context(), vectors.options());
+  const auto load = [&](const Bytes& changed) {
+    const Bytes file = stored(changed);
+    other.load_keys({.public_key = Source(file)});
+  };
+  // parms_id, form, size, degree, moduli, scale, correction factor.
+  const std::size_t scale_at = 32 + 1 + 3 * 8;
+  for (const std::size_t at : {scale_at, scale_at + 7, scale_at + 8, scale_at + 15}) {
+    Bytes changed = good;
+    changed[at] ^= std::byte{2};
+    EXPECT_THROW(load(changed), FormatError) << at;
+  }
+  Bytes longer = good;
+  longer.resize(longer.size() + 8);
+  EXPECT_THROW(load(longer), FormatError);
+  EXPECT_EQ(other.keys().public_key, nullptr);
+  load(good);
+  EXPECT_NE(other.keys().public_key, nullptr);
+}
+
+// 8193 = 3 * 2731 is 1 modulo 2N, and no prime: there are no slots.
+TEST(SealParameters, CompositePlainModuliHaveNoSlots) {
+  for (const auto& [t, has_slots] : {std::pair{std::uint64_t{8193}, false}, {40961, true}, {40963, false}}) {
+    const Bytes parms = file_of({SchemeNumber::bfv, 4096, primes, t});
+    const auto encoding_of = [&](const Options& options) {
+      const Session session(parms, hemera::tests::device(), options);
+      const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+      const Ciphertext x =
+          rlwe::encrypt_zero(secret, {.slots = 4096, .encoding = rlwe::Encoding::coefficients});
+      return session.load_ciphertext(session.dump_ciphertext(x)).meta.encoding;
+    };
+    EXPECT_EQ(encoding_of({}), has_slots ? rlwe::Encoding::slots : rlwe::Encoding::coefficients) << t;
+    EXPECT_EQ(encoding_of({.encoding = rlwe::Encoding::coefficients}), rlwe::Encoding::coefficients);
+    if (has_slots) continue;
+    EXPECT_THROW(static_cast<void>(encoding_of({.encoding = rlwe::Encoding::slots})), ParameterError) << t;
+  }
+  for (const std::uint64_t degree : {std::uint64_t{0}, std::uint64_t{3000}, std::uint64_t{1} << 18}) {
+    EXPECT_THROW(load_parameters(file_of({SchemeNumber::bfv, degree, primes, 257})), FormatError) << degree;
+  }
+}
+
+TEST(SealCorrections, AreUnits) {
+  const Vectors vectors("bgv");
+  const Bytes good = content(vectors.file("ct_b.seal"));
+  const std::size_t at = 32 + 1 + 4 * 8;
+  const auto load = [&](std::uint64_t correction) {
+    Bytes changed = good;
+    for (std::size_t i = 0; i < 8; ++i)
+      changed[at + i] = static_cast<std::byte>(correction >> (8 * i) & 0xFF);
+    return vectors.session().load_ciphertext(stored(changed)).meta.correction;
+  };
+  const std::uint64_t t = vectors.session().params().plain_modulus();
+  EXPECT_EQ(load(t - 1), t - 1);
+  for (const std::uint64_t correction : {std::uint64_t{0}, t, t + 1, ~std::uint64_t{0}}) {
+    EXPECT_THROW(static_cast<void>(load(correction)), FormatError) << correction;
+  }
+}
+
+// The last number that is taken, and the first that is not.
+TEST_P(SealDifferences, PlaintextsAndPlacesHaveTheirLimits) {
+  EXPECT_EQ(session().params().literal().sigma, 3.2);  // SEAL's noise_standard_deviation
+  const std::uint64_t degree = parameters().degree;
+  const auto keys_of = [&](std::uint64_t places) {
+    Writer out(4);
+    out.bytes(parameters().id(parameters().moduli.size()));
+    out.u64(places);
+    for (std::uint64_t i = 0; i < places; ++i) out.u64(0);
+    return out.finish(Compression::none);
+  };
+  Session other(parms, session().context(), vectors.options());
+  const Bytes most = keys_of(degree), more = keys_of(degree + 1);
+  EXPECT_NO_THROW(other.load_keys({.galois = Source(most)}));
+  EXPECT_THROW(other.load_keys({.galois = Source(more)}), FormatError);
+  if (is(rlwe::Scheme::ckks)) return;
+  for (const std::uint64_t count : {degree, degree + 1}) {
+    Writer out(4);
+    write_plaintext(out, {.id = {}, .count = count});
+    out.words(std::vector<std::uint64_t>(count, 1));
+    const Bytes file = out.finish(Compression::none);
+    if (count == degree) {
+      EXPECT_NO_THROW(static_cast<void>(session().load_plaintext(file)));
+    } else {
+      EXPECT_THROW(static_cast<void>(session().load_plaintext(file)), FormatError);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hemera::interop::seal::test
