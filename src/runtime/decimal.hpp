@@ -1,15 +1,17 @@
 // Real numbers in messages.
 #pragma once
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 
 namespace hemera {
 
-/// Eight significant digits, with an exponent for other magnitudes: 0.25, 3000000, 1e+30.
+/// Integers below 10^9 in full, other numbers with six significant digits: 3000000, 0.25, 1e+30.
 inline std::string decimal(double value) {
+  const bool is_short_integer = std::abs(value) < 1e9 && value == std::trunc(value);
   char text[32];
-  std::snprintf(text, sizeof(text), "%.8g", value);
+  std::snprintf(text, sizeof(text), is_short_integer ? "%.0f" : "%.6g", value);
   return text;
 }
 

@@ -121,8 +121,7 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
     meta.noise_scale_degree = 1;
   }
   if (!(meta.scale > 0 && meta.scale <= 0x1p240)) {
-    throw ParameterError("encode: the scale must be positive and at most 2^240, not " +
-                         decimal(meta.scale));
+    throw ParameterError("encode: the scale must be positive and at most 2^240, not " + decimal(meta.scale));
   }
   const double declared = context.parameters().literal().largest;
   if (declared != 0) meta.largest = declared;
