@@ -124,6 +124,19 @@ INSTANTIATE_TEST_SUITE_P(
                       Scaling::flexible_auto, true, true, all_slots_1_6}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
+// The keys to the ephemeral secret, over q_0 and one special prime, and from it.
+void add_encapsulation_keys(rlwe::EvaluationKeys& keys, const rlwe::SecretKey& secret) {
+  const rlwe::Context& context = *secret.context;
+  const rlwe::ParametersLiteral& literal = context.parameters().literal();
+  const rlwe::GadgetPrimes narrow{.base = literal.levels.front(),
+                                  .special = {literal.special_primes.front()},
+                                  .digits = {literal.levels.front()}};
+  const auto made = rlwe::generate_encapsulation_keys(secret, 32, context.gadget(narrow),
+                                                      context.gadget(context.top_level()));
+  keys.add({.to = rlwe::ephemeral_secret}, made.to_ephemeral);
+  keys.add({.from = rlwe::ephemeral_secret}, made.from_ephemeral);
+}
+
 TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   const BootstrapCase& tested = GetParam();
   auto object = read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
@@ -152,16 +165,7 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
                             : std::set<std::int64_t>(tested.listed.begin(), tested.listed.end());
   rlwe::EvaluationKeys keys =
       rlwe::generate_keys(secret, {.rotations = {rotations.begin(), rotations.end()}, .conjugation = true});
-  if (tested.secret == SecretType::sparse_encapsulated) {
-    const rlwe::ParametersLiteral& literal = session.params().literal();
-    const rlwe::GadgetPrimes narrow{.base = literal.levels.front(),
-                                    .special = {literal.special_primes.front()},
-                                    .digits = {literal.levels.front()}};
-    const auto made = rlwe::generate_encapsulation_keys(secret, 32, context->gadget(narrow),
-                                                        context->gadget(context->top_level()));
-    keys.add({.to = rlwe::ephemeral_secret}, made.to_ephemeral);
-    keys.add({.from = rlwe::ephemeral_secret}, made.from_ephemeral);
-  }
+  if (tested.secret == SecretType::sparse_encapsulated) add_encapsulation_keys(keys, secret);
   session.load_keys(session.dump_keys(keys).sources());
   const Bootstrapper bootstrapper(context, *object, *settings, 11,
                                   tested.listed.empty() ? GiantSteps::own_keys : GiantSteps::one_key);
@@ -274,14 +278,7 @@ TEST(OpenFheBootstrapOperands, KeepWhatIsKnownOfTheValues) {
   }
   rlwe::EvaluationKeys keys =
       rlwe::generate_keys(secret, {.rotations = {rotations.begin(), rotations.end()}, .conjugation = true});
-  const rlwe::ParametersLiteral& literal = session.params().literal();
-  const rlwe::GadgetPrimes narrow{.base = literal.levels.front(),
-                                  .special = {literal.special_primes.front()},
-                                  .digits = {literal.levels.front()}};
-  const auto made = rlwe::generate_encapsulation_keys(secret, 32, context->gadget(narrow),
-                                                      context->gadget(context->top_level()));
-  keys.add({.to = rlwe::ephemeral_secret}, made.to_ephemeral);
-  keys.add({.from = rlwe::ephemeral_secret}, made.from_ephemeral);
+  add_encapsulation_keys(keys, secret);
   const KeyFiles files = session.dump_keys(keys);
   session.load_keys(files.sources());
   // The key to the sparse secret has a prime of P, as up to OpenFHE 1.5: none besides.
