@@ -68,6 +68,10 @@ std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Dev
                       " works on the CPU, not on '" + device.name() +
                       "'; use the device 'cpu', or no multiplier");
   }
+  if (device.kind == runtime::Device::Kind::ledger && options.ledger == nullptr) {
+    throw ParameterError(
+        "the device 'ledger' counts into a ledger, and there is none: give one, or compute on 'cpu'");
+  }
   return std::shared_ptr<const Context>(new Context(std::move(parameters), device, std::move(options)));
 }
 
@@ -109,7 +113,12 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     if (options.stream) {
       throw ParameterError("a stream is for a CUDA device: leave it out, or use the device 'cuda'");
     }
-    backend_ = poly::make_cpu_backend(ring, options.threads, options.memory_limit);
+    backend_ = device.kind == runtime::Device::Kind::cpu
+                   ? poly::make_cpu_backend(ring, options.threads, options.memory_limit)
+                   : poly::make_ledger_backend(ring, options.ledger, options.threads);
+  }
+  if (options.ledger != nullptr && device.kind != runtime::Device::Kind::ledger) {
+    backend_ = poly::make_counted_backend(std::move(backend_), options.ledger);
   }
   queue_ = backend_->make_thread_queue();
 
