@@ -68,10 +68,6 @@ std::shared_ptr<const Context> Context::make(Parameters parameters, runtime::Dev
                       " works on the CPU, not on '" + device.name() +
                       "'; use the device 'cpu', or no multiplier");
   }
-  if (device.kind == runtime::Device::Kind::ledger && options.ledger == nullptr) {
-    throw ParameterError(
-        "the device 'ledger' counts into a ledger, and there is none: give one, or compute on 'cpu'");
-  }
   return std::shared_ptr<const Context>(new Context(std::move(parameters), device, std::move(options)));
 }
 
@@ -79,6 +75,7 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     : parameters_(std::move(parameters)),
       scales_(parameters_),
       error_distribution_(parameters_.literal().sigma),
+      ledger_(std::move(options.ledger)),
       multiplier_(std::move(options.multiplier)),
       long_rotations_(options.long_rotations),
       plans_(std::make_unique<Plans>()) {
@@ -113,12 +110,15 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     if (options.stream) {
       throw ParameterError("a stream is for a CUDA device: leave it out, or use the device 'cuda'");
     }
-    backend_ = device.kind == runtime::Device::Kind::cpu
-                   ? poly::make_cpu_backend(ring, options.threads, options.memory_limit)
-                   : poly::make_ledger_backend(ring, options.ledger, options.threads);
+    if (device.kind == runtime::Device::Kind::ledger) {
+      if (ledger_ == nullptr) ledger_ = std::make_shared<poly::Ledger>();
+      backend_ = poly::make_ledger_backend(ring, ledger_, options.threads);
+    } else {
+      backend_ = poly::make_cpu_backend(ring, options.threads, options.memory_limit);
+    }
   }
-  if (options.ledger != nullptr && device.kind != runtime::Device::Kind::ledger) {
-    backend_ = poly::make_counted_backend(std::move(backend_), options.ledger);
+  if (ledger_ != nullptr && device.kind != runtime::Device::Kind::ledger) {
+    backend_ = poly::make_counted_backend(std::move(backend_), ledger_);
   }
   queue_ = backend_->make_thread_queue();
 

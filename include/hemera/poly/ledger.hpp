@@ -66,9 +66,10 @@ struct LedgerEntry {
   /// Limbs of the extended digits, and how many digits there are; 0 where no key is used.
   std::size_t extended = 0;
   std::size_t digits = 0;
-  /// Of the output; `components` of an inner product are those of its left and right factors, multiplied.
+  /// Of the output; of an inner product the components of its left factors, and those of its right ones.
   std::size_t batch = 1;
   std::size_t components = 1;
+  std::size_t right = 0;
   /// Terms that are summed, or keys that switch one input.
   std::size_t terms = 1;
   /// Of hoisted_products: terms that a key switches, and products with factors.

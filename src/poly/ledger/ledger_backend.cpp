@@ -176,7 +176,8 @@ void LedgerBackend::do_combine(Queue& queue, const PolyView& out, std::span<cons
 void LedgerBackend::do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
                                      std::span<const ConstPolyView> b, const RnsBase& base) const {
   LedgerEntry entry = entry_of(Operation::inner_product, out.shape, base);
-  entry.components = a.front().shape.components * b.front().shape.components;
+  entry.components = a.front().shape.components;
+  entry.right = b.front().shape.components;
   entry.terms = a.size();
   pass(entry, [&] { other_->inner_product(queue, out, a, b, base); });
 }
