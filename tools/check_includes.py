@@ -28,7 +28,7 @@ ORDER = " < ".join(", ".join(row) for row in LAYERS)
 RANK = {layer: rank for rank, row in enumerate(LAYERS) for layer in row}
 # Parts of one layer that do not include each other; the rest of the layer does not include them either.
 PARTS = {
-    "poly": ("cpu", "cuda"),
+    "poly": ("cpu", "cuda", "ledger"),
     "schemes": ("integer", "bgv", "bfv", "ckks"),
     "circuits": ("linear", "functions", "bootstrap"),
     "interop": ("openfhe", "seal"),
@@ -121,8 +121,9 @@ def why_not(file: PurePosixPath, target: PurePosixPath) -> str | None:
         return f"{source} may not include {included}: what its parts share may not depend on one of them"
     if str(included) in KERNEL_USERS.get(source.layer, ()):
         return None
-    if source.layer != included.layer and included.layer == "poly" and included.part:
-        return f"{source} may not include {included}: a backend is seen only through poly/backend.hpp"
+    is_private = not target.is_relative_to(PUBLIC)
+    if source.layer != included.layer and included.layer == "poly" and included.part and is_private:
+        return f"{source} may not include {included}: a backend is seen only through its public header"
     return None
 
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "hemera/circuits/counted_cost.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/circuits/time_estimate.hpp"
 #include "hemera/runtime/error.hpp"
@@ -47,6 +48,15 @@ std::string kind_of(const KeyNeed& need) {
   if (need.role.to == rlwe::ephemeral_secret) return "to ephemeral";
   if (need.role.from == rlwe::ephemeral_secret) return "from ephemeral";
   return need.role.power == 2 ? "relinearization" : "galois";
+}
+
+/// The same public key, and switching keys that are made when they are asked for: on the device `ledger`.
+rlwe::EvaluationKeys asking_keys(const rlwe::EvaluationKeys& keys) {
+  rlwe::EvaluationKeys asking;
+  asking.context = keys.context;
+  asking.public_key = keys.public_key;
+  asking.asked = std::make_shared<rlwe::AskedKeys>(keys.context);
+  return asking;
 }
 
 }  // namespace
@@ -84,13 +94,7 @@ void bind_circuits(nb::module_& m) {
             self.require_memory(*context.context, batch);
           },
           "context"_a, "batch"_a)
-      .def("generate_keys", &Plan::generate_keys, "secret"_a, ReleaseGil())
-      .def(
-          "rotation_steps",
-          [](const Plan& self, const rlwe::Parameters& parameters) {
-            return circuits::rotation_steps(parameters, self.needed_keys());
-          },
-          "parameters"_a);
+      .def("generate_keys", &Plan::generate_keys, "secret"_a, ReleaseGil());
 
   nb::class_<circuits::TimeEstimator>(m, "TimeEstimator")
       .def(
@@ -157,6 +161,31 @@ void bind_circuits(nb::module_& m) {
         return std::make_unique<PreparedLinearTransform>(context.context, plan);
       },
       "context"_a, "plan"_a, ReleaseGil());
+  m.def("asking_keys", &asking_keys, "keys"_a);
+  m.def(
+      "needs_of",
+      [](const rlwe::EvaluationKeys& asking) { return circuits::needs_of(*asking.context, *asking.asked); },
+      "asking"_a);
+  m.def(
+      "generate_needed_keys",
+      [](const rlwe::SecretKey& secret, const std::vector<KeyNeed>& needs) {
+        return circuits::generate_keys(secret, needs);
+      },
+      "secret"_a, "needs"_a, ReleaseGil());
+  m.def(
+      "clear_ledger", [](const ContextHandle& context) { context.context->ledger()->clear(); }, "context"_a);
+  m.def(
+      "counted_cost",
+      [](const ContextHandle& context) {
+        return circuits::counted_cost(*context.context, context.context->ledger()->entries());
+      },
+      "context"_a);
+  m.def(
+      "rotation_steps",
+      [](const rlwe::Parameters& parameters, const std::vector<KeyNeed>& needs) {
+        return circuits::rotation_steps(parameters, needs);
+      },
+      "parameters"_a, "needs"_a);
   m.def(
       "level_of_product",
       [](const rlwe::Ciphertext& a) { return a.context->scales().before_product(a.meta).meta.level; }, "a"_a);

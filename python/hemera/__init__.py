@@ -16,6 +16,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from hemera import bfv, bgv, circuits, ckks, errors, multiply
+from hemera._cost import Cost, cost
 from hemera._device import DeviceArray
 from hemera._load import inspect, load_parameters
 from hemera.ciphertext import Ciphertext, Plaintext, add_many, concatenate, multiply_many, stack
@@ -37,6 +38,7 @@ __all__ = [
     "Ciphertext",
     "Client",
     "Context",
+    "Cost",
     "DeviceArray",
     "Error",
     "Evaluator",
@@ -54,6 +56,7 @@ __all__ = [
     "circuits",
     "ckks",
     "concatenate",
+    "cost",
     "devices",
     "errors",
     "inspect",

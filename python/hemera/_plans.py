@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import weakref
 from abc import ABC, abstractmethod
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera._needs import Needs
 from hemera._options import size_text
 from hemera.parameters import require_naturals
 
@@ -20,25 +20,16 @@ if TYPE_CHECKING:
     from hemera.evaluator import Evaluator
     from hemera.parameters import Parameters
 
-OPERATIONS = {
-    "products": "products",
-    "plain_products": "products with plaintexts",
-    "key_products": "products with keys",
-    "mod_ups": "extensions of digits",
-    "divisions": "divisions by special primes",
-    "rescales": "rescales of their own",
-}
 
-
-class Plan(ABC):
+class Plan(Needs, ABC):
     """A circuit that tells what it needs and costs before it runs: a `LinearTransform`, a `FunctionPlan`, a
     `Bootstrap`. `Context.generate_keys(plan=)` makes its keys, and calling it evaluates."""
 
     _native: _core.Plan
 
     def __init__(self, native: _core.Plan, params: Parameters) -> None:
+        super().__init__(params, native.needed_keys, native.cost)
         self._native = native
-        self._params = params
         # Its plaintexts in each context's memory, for as long as the context lives.
         self._prepared: weakref.WeakKeyDictionary[Context, Any] = weakref.WeakKeyDictionary()
 
@@ -66,20 +57,6 @@ class Plan(ABC):
     def result_scale(self) -> float:
         """Scale of what it gives: the one of its level."""
         return self._native.cost.result_scale
-
-    @property
-    def needed_keys(self) -> list[_core.KeyNeed]:
-        """The switching keys that it takes, with their gadgets. A usual relinearization key of
-        `Context.generate_keys` serves functions as well."""
-        return self._native.needed_keys
-
-    @property
-    def operations(self) -> dict[str, int]:
-        """How many operations one evaluation takes, by kind: "products" of ciphertexts, "plain_products",
-        "key_products" (of digits with a key), "mod_ups" (extensions of digits), "divisions" (by special
-        primes, with a rescale in it or not), "rescales" (others)."""
-        cost = self._native.cost
-        return {kind: getattr(cost, kind) for kind in OPERATIONS}
 
     @property
     def key_bytes(self) -> int:
@@ -159,7 +136,6 @@ class Plan(ABC):
     def report(self) -> str:
         """What it needs, costs and gives, in some lines for people."""
         mean, worst = self.expected_error()
-        counts = ", ".join(f"{count} {OPERATIONS[kind]}" for kind, count in self.operations.items() if count)
         return "\n".join(
             (
                 self._title,
@@ -170,49 +146,9 @@ class Plan(ABC):
                 f"{len(self.needed_keys)} keys of {size_text(self.key_bytes)}, plaintexts of "
                 f"{size_text(self.plaintext_bytes)}, workspace of {size_text(self.workspace_bytes)}",
                 *self._key_lines(),
-                counts or "no operations",
+                self._operations_line(),
             )
         )
-
-    def _keys(self) -> list[dict[str, Any]]:
-        """Each key: what it does, its rotation and its gadget."""
-        steps = self._native.rotation_steps(self._params._native)
-        keys = []
-        for need in self.needed_keys:
-            step = steps.get(need.galois_element) if need.kind == "galois" else None
-            limbs = len(need.primes) + len(need.special_primes)
-            kind = need.kind
-            if kind == "galois":
-                kind = "conjugation" if step is None else "rotation"
-            keys.append(
-                {
-                    "kind": kind,
-                    "rotation": step,
-                    "galois_element": need.galois_element,
-                    "primes": len(need.primes),
-                    "special_primes": len(need.special_primes),
-                    "digits": need.digits,
-                    "bytes": 16 * need.digits * limbs * self._params.degree,
-                }
-            )
-        return keys
-
-    def _key_lines(self) -> list[str]:
-        """The keys, those of one gadget together."""
-        rotations: dict[tuple[int, int, int], list[int]] = {}
-        others: Counter[tuple[str, tuple[int, int, int]]] = Counter()
-        for key in self._keys():
-            gadget = (key["primes"], key["special_primes"], key["digits"])
-            if key["kind"] == "rotation":
-                rotations.setdefault(gadget, []).append(key["rotation"])
-            else:
-                others[key["kind"], gadget] += 1
-        named = [(f"rotations by {', '.join(map(str, steps))}", at) for at, steps in rotations.items()]
-        named += [(kind, gadget) for kind, gadget in others]
-        return [
-            f"  {what}: {primes} + {special} primes in {digits} digit{'' if digits == 1 else 's'}"
-            for what, (primes, special, digits) in named
-        ]
 
     @property
     @abstractmethod

@@ -18,10 +18,11 @@ from hemera import _core
 from hemera._arguments import as_integer, described, in_own_words, require_type
 from hemera._codec import Codec, make_codec, require_level
 from hemera._device import DeviceArray, stream_handle
+from hemera._needs import Needs
 from hemera._source import Source, read
 from hemera._stored import Stored
 from hemera.ciphertext import Ciphertext, Plaintext
-from hemera.circuits import Bootstrap, Plan
+from hemera.circuits import Bootstrap
 from hemera.evaluator import Evaluator, Relinearization
 from hemera.keys import Keys, SecretKey, SwitchingKey
 from hemera.parameters import Parameters, require_naturals
@@ -42,7 +43,8 @@ class Context:
 
     Args:
         params: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or `hemera.bgv.Parameters`.
-        device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which.
+        device: "cpu", "cuda", "cuda:1", ... or "auto" for the best one there is; `device` says which. On
+            "ledger" operations are counted and nothing is computed (`hemera.cost`).
         threads: how many threads the CPU may use, on a GPU for copies from and to it; None: as many as the
             process may run on, or as help such copies.
         memory_limit: bytes that the context may take of its device's memory, with those kept for reuse;
@@ -191,7 +193,7 @@ class Context:
         conjugation: bool = False,
         swap_rows: bool = False,
         galois_level: int | None = None,
-        plan: Plan | Iterable[Plan] = (),
+        plan: Needs | Iterable[Needs] = (),
     ) -> Keys:
         """Keys for a server: they encrypt and evaluate, and can not decrypt.
 
@@ -204,7 +206,8 @@ class Context:
             conjugation: CKKS: also the key of `Ciphertext.conjugate`.
             swap_rows: BFV and BGV: also the key of `Ciphertext.swap_rows`.
             galois_level: highest level that rotation keys work at; None: the top. Lower ones are smaller.
-            plan: a circuit, or several (`hemera.circuits`): also the keys that they need, each for its level.
+            plan: a circuit, or several (`hemera.circuits`), or what `hemera.cost` counted: also the keys that
+                they need, each for its level.
 
         Raises:
             LevelError: when `galois_level` is not there.
@@ -227,9 +230,10 @@ class Context:
         self._require_secret(secret_key, "generate_keys")
         plans = list(plan) if isinstance(plan, Iterable) else [plan]
         for circuit in plans:
-            if not isinstance(circuit, Plan):
+            if not isinstance(circuit, Needs):
                 raise TypeError(
-                    "generate_keys takes circuits of hemera.circuits as plan, not " + described(circuit)
+                    "generate_keys takes circuits of hemera.circuits, or what hemera.cost counted, as plan, "
+                    f"not {described(circuit)}"
                 )
         core = _core.generate_keys(
             secret_key._native,

@@ -209,7 +209,8 @@ def test_the_plan_tells_its_price(boot):
     assert isinstance(boot, hm.circuits.Plan)
     assert boot.level == boot.input_level
     assert boot.depth == -4
-    assert boot.operations["products"] == 11
+    # Real and imaginary parts have eleven each.
+    assert boot.operations["products"] == 22
     assert 2**-24 < boot.expected_error(0)[0] < 2**-20
     told = boot.as_dict()
     assert told["levels_left"] == 4

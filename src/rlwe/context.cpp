@@ -75,6 +75,7 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     : parameters_(std::move(parameters)),
       scales_(parameters_),
       error_distribution_(parameters_.literal().sigma),
+      ledger_(std::move(options.ledger)),
       multiplier_(std::move(options.multiplier)),
       long_rotations_(options.long_rotations),
       plans_(std::make_unique<Plans>()) {
@@ -109,7 +110,15 @@ Context::Context(Parameters parameters, runtime::Device device, ContextOptions o
     if (options.stream) {
       throw ParameterError("a stream is for a CUDA device: leave it out, or use the device 'cuda'");
     }
-    backend_ = poly::make_cpu_backend(ring, options.threads, options.memory_limit);
+    if (device.kind == runtime::Device::Kind::ledger) {
+      if (ledger_ == nullptr) ledger_ = std::make_shared<poly::Ledger>();
+      backend_ = poly::make_ledger_backend(ring, ledger_, options.threads);
+    } else {
+      backend_ = poly::make_cpu_backend(ring, options.threads, options.memory_limit);
+    }
+  }
+  if (ledger_ != nullptr && device.kind != runtime::Device::Kind::ledger) {
+    backend_ = poly::make_counted_backend(std::move(backend_), ledger_);
   }
   queue_ = backend_->make_thread_queue();
 

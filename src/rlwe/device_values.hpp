@@ -9,14 +9,14 @@
 
 namespace hemera::rlwe {
 
-/// The values of a host array where the backend finds them: on the CPU the array itself, elsewhere a buffer
-/// in its memory. The array must outlive it.
+/// The values of a host array where the backend finds them: on a GPU a buffer in its memory, elsewhere the
+/// array itself. The array must outlive it.
 template <typename T>
 class DeviceValues {
  public:
   DeviceValues(const Context& context, std::span<T> host, runtime::Secrecy secrecy)
       : context_(context), host_(host), data_(host.data()) {
-    if (context.backend().device().kind == runtime::Device::Kind::cpu) return;
+    if (context.backend().device().kind != runtime::Device::Kind::cuda) return;
     buffer_ = {context.memory(), host.size_bytes(), secrecy};
     data_ = reinterpret_cast<T*>(buffer_.data());
   }

@@ -65,6 +65,7 @@ void EvaluationKeys::merge(const EvaluationKeys& other) {
 }
 
 std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role, std::size_t level) const {
+  if (asked != nullptr) return asked->find(role, level);
   const auto keys = switching.find(role);
   if (keys == switching.end()) return nullptr;
   std::shared_ptr<const SwitchingKey> best;
@@ -77,6 +78,7 @@ std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role, st
 
 std::shared_ptr<const SwitchingKey> EvaluationKeys::find(const KeyRole& role,
                                                          const GadgetPrimes& gadget) const {
+  if (asked != nullptr) return asked->find(role, gadget);
   const auto keys = switching.find(role);
   if (keys == switching.end()) return nullptr;
   const auto found = keys->second.find(gadget);

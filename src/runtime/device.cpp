@@ -12,6 +12,7 @@ namespace hemera::runtime {
 Device Device::parse(std::string_view name) {
   if (name == "cpu") return {Kind::cpu, 0};
   if (name == "cuda") return {Kind::cuda, 0};
+  if (name == "ledger") return {Kind::ledger, 0};
   constexpr std::string_view prefix = "cuda:";
   if (name.starts_with(prefix)) {
     const std::string_view digits = name.substr(prefix.size());
@@ -21,10 +22,13 @@ Device Device::parse(std::string_view name) {
       return {Kind::cuda, index};
     }
   }
-  throw DeviceError("unknown device '" + std::string(name) + "'; use 'cpu', 'cuda' or 'cuda:INDEX'");
+  throw DeviceError("unknown device '" + std::string(name) + "'; use 'cpu', 'cuda', 'cuda:INDEX' or 'ledger'");
 }
 
-std::string Device::name() const { return kind == Kind::cpu ? "cpu" : "cuda:" + std::to_string(index); }
+std::string Device::name() const {
+  if (kind == Kind::cpu) return "cpu";
+  return kind == Kind::ledger ? "ledger" : "cuda:" + std::to_string(index);
+}
 
 CudaDevices find_cuda_devices() {
 #if defined(HEMERA_CUDA)

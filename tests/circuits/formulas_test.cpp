@@ -281,7 +281,7 @@ TEST(BootstrapFormula, FailuresOfIterationsAddUp) {
   }
 }
 
-// An iteration beyond the first is a bootstrap more, and divisions of its own.
+// An iteration beyond the first is a bootstrap more, and rescales of its own.
 TEST(BootstrapFormula, CostsOfIterationsAddUp) {
   BootstrapSettings settings = bootstrap_preset("test-40");
   settings.levels = 4;
@@ -295,8 +295,9 @@ TEST(BootstrapFormula, CostsOfIterationsAddUp) {
     EXPECT_EQ(plan.cost().mod_ups, iterations * one.mod_ups);
     EXPECT_EQ(plan.cost().plain_products, iterations * one.plain_products);
     EXPECT_EQ(plan.cost().products, iterations * one.products);
-    // A difference has two divisions and a sum one, the first of a kind; later sums two.
-    EXPECT_EQ(plan.cost().divisions, iterations * one.divisions + 3 * (iterations - 1) - 1);
+    EXPECT_EQ(plan.cost().divisions, iterations * one.divisions);
+    // A difference is rescaled twice and a sum once; later sums twice.
+    EXPECT_EQ(plan.cost().rescales, iterations * one.rescales + 3 * (iterations - 1) - 1);
     EXPECT_EQ(plan.result_level(), own.highest_user_level() - (iterations - 1));
   }
 }

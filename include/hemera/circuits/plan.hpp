@@ -31,6 +31,7 @@ struct Work {
   std::size_t products = 0;      ///< of the factors' products, plain or not
 
   Work& operator+=(const Work& other);
+  friend bool operator==(const Work&, const Work&) = default;
 };
 
 /// What one evaluation of a circuit takes, for each element of a batch.

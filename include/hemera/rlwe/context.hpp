@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hemera/poly/backend.hpp"
+#include "hemera/poly/ledger.hpp"
 #include "hemera/poly/modulus_chain.hpp"
 #include "hemera/poly/ring_multiplier.hpp"
 #include "hemera/rlwe/gadget.hpp"
@@ -50,6 +51,9 @@ struct ContextOptions {
   Storage storage = Storage::eight_byte;
   /// Of Evaluator::rotate and of keys for it; sessions with OpenFHE have OpenFHE's.
   LongRotations long_rotations = LongRotations::within_rows;
+  /// Notes the operations of this context's backend. The device `ledger`, where nothing else is done, has
+  /// one in any case.
+  std::shared_ptr<poly::Ledger> ledger = nullptr;
 };
 
 /// One division from a level to a lower one whose base may have primes of its own, of a multiple: together
@@ -63,8 +67,8 @@ struct Descent {
 class Context {
  public:
   /// Throws DeviceError for a device that is not there, or is no CPU when there is a multiplier, and
-  /// ParameterError for a stream on the CPU, and, on any device, for six-byte storage where a ciphertext,
-  /// special or key prime has more than 48 bits.
+  /// ParameterError for a stream elsewhere than on a GPU, and, on any device, for six-byte storage where a
+  /// ciphertext, special or key prime has more than 48 bits.
   static std::shared_ptr<const Context> make(Parameters parameters, runtime::Device device = {},
                                              ContextOptions options = {});
 
@@ -108,6 +112,9 @@ class Context {
   }
   /// BFV: auxiliary primes for multiplication, enough for every variant.
   [[nodiscard]] const poly::RnsBase& auxiliary() const { return auxiliary_; }
+
+  /// What notes this context's operations; null where nothing does.
+  [[nodiscard]] const std::shared_ptr<poly::Ledger>& ledger() const { return ledger_; }
 
   /// What switching keys are kept in: Word::u48 on a GPU for six-byte storage.
   [[nodiscard]] poly::Word key_word() const { return key_word_; }
@@ -168,6 +175,7 @@ class Context {
   Parameters parameters_;
   ScalePolicy scales_;
   poly::ErrorDistribution error_distribution_;
+  std::shared_ptr<poly::Ledger> ledger_;
   std::shared_ptr<const poly::Backend> backend_;
   std::shared_ptr<const poly::RingMultiplier> multiplier_;
   std::unique_ptr<runtime::Queue> queue_;

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hemera/poly/poly.hpp"
@@ -69,6 +71,31 @@ struct KeyRole {
   friend bool operator==(const KeyRole&, const KeyRole&) = default;
 };
 
+/// Keys that are made when they are asked for, without values, and noted: on contexts of the device `ledger`.
+class AskedKeys {
+ public:
+  /// What was asked for by level: the highest one of each role.
+  using Levels = std::map<KeyRole, std::size_t>;
+
+  explicit AskedKeys(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, std::size_t level);
+  [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, const GadgetPrimes& gadget);
+
+  [[nodiscard]] Levels levels() const;
+  /// What was asked for with a gadget of its own.
+  [[nodiscard]] std::vector<std::pair<KeyRole, GadgetPrimes>> gadgets() const;
+
+ private:
+  std::shared_ptr<const SwitchingKey> made(const KeyRole& role, const std::shared_ptr<const Gadget>& gadget);
+
+  std::shared_ptr<const Context> context_;
+  mutable std::mutex mutex_;
+  Levels levels_;
+  std::vector<std::pair<KeyRole, GadgetPrimes>> gadgets_;
+  std::map<std::pair<KeyRole, GadgetPrimes>, std::shared_ptr<const SwitchingKey>> keys_;
+};
+
 /// What a server needs to evaluate: nothing in it decrypts. Switching keys are found by their role and by the
 /// level that their gadget must serve.
 struct EvaluationKeys {
@@ -78,13 +105,15 @@ struct EvaluationKeys {
   std::shared_ptr<const Context> context;
   std::shared_ptr<const PublicKey> public_key;  // may be null
   std::map<KeyRole, SwitchingKeys> switching;
+  /// In place of `switching`, where it is not null.
+  std::shared_ptr<AskedKeys> asked;
 
   /// In place of a key of the same role and gadget, if there is one. MismatchError for a key of another
   /// context.
   void add(const KeyRole& role, std::shared_ptr<const SwitchingKey> key);
   /// The keys that `other` has and this set lacks.
   void merge(const EvaluationKeys& other);
-  [[nodiscard]] bool has(const KeyRole& role) const { return switching.contains(role); }
+  [[nodiscard]] bool has(const KeyRole& role) const { return asked != nullptr || switching.contains(role); }
   /// The cheapest key of this role for ciphertexts at `level`; null if there is none.
   [[nodiscard]] std::shared_ptr<const SwitchingKey> find(const KeyRole& role, std::size_t level) const;
   /// The key of this role and gadget; null if it is not there.

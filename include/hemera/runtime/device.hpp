@@ -9,12 +9,13 @@
 namespace hemera::runtime {
 
 struct Device {
-  enum class Kind { cpu, cuda };
+  /// On `ledger` nothing is computed: operations and memory are counted (hemera/poly/ledger.hpp).
+  enum class Kind { cpu, cuda, ledger };
 
   Kind kind = Kind::cpu;
   int index = 0;
 
-  /// Reads "cpu", "cuda" or "cuda:1". Throws DeviceError for anything else.
+  /// Reads "cpu", "cuda", "cuda:1" or "ledger". Throws DeviceError for anything else.
   static Device parse(std::string_view name);
 
   [[nodiscard]] std::string name() const;

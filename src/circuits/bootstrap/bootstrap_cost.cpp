@@ -85,10 +85,10 @@ void Bootstrap::tell_cost(const rlwe::Parameters& parameters) {
     once.add_operations(cost_);
     once.plaintext_bytes = 0;
     for (std::size_t i = 1; i < iterations(); ++i) cost_.add_operations(once);
-    // Differences and sums have divisions of their own, the third iteration's sum and those after it two.
-    const std::size_t divisions = 3 * factors_log2_.size() - 1;
-    cost_.divisions += divisions;
-    cost_.work[fresh_level_].divisions += divisions * 2 * limbs(fresh_level_);
+    // Differences and sums are rescaled, the third iteration's sum and those after it twice.
+    const std::size_t rescales = 3 * factors_log2_.size() - 1;
+    cost_.rescales += rescales;
+    cost_.work[fresh_level_].divisions += rescales * 2 * limbs(fresh_level_);
     for (const std::size_t level : {input_level_, fresh_level_}) {
       if (real_) add_conjugate(level);
     }

@@ -35,8 +35,6 @@ class EvalMod {
   [[nodiscard]] std::size_t end_level() const { return end_level_; }
   [[nodiscard]] std::size_t join_level() const { return end_level_ + 1; }
   [[nodiscard]] const EvalModSeries& series() const { return series_; }
-  /// Products of ciphertexts.
-  [[nodiscard]] std::size_t products() const;
   /// The levels at which they need a key.
   [[nodiscard]] const std::vector<std::size_t>& product_levels() const { return product_levels_; }
   /// Operations for a batch of so many ciphertexts, and what is alive at once in bytes.

@@ -115,16 +115,17 @@ void MatrixProduct::tell_needs(const rlwe::Parameters& parameters, const rlwe::G
       most = std::max(most, each.cost().workspace_bytes);
     }
   }
-  // The rotations of the right factor, and the relinearization.
+  // The rotations of the right factor, and the relinearization; the left factor comes down to the products'
+  // level, and their sum is rescaled.
   const SwitchExtent extent(parameters, gadget, cost_.result_level + 1);
   cost_.key_products += size_;
   cost_.mod_ups += 2;
   cost_.divisions += size_;
   cost_.products += size_;
-  cost_.rescales += 1;
+  cost_.rescales += 2;
   cost_.work[cost_.result_level + 1] += {.mod_ups = 2 * extent.digits * extent.extended,
                                          .key_products = size_ * 2 * extent.digits * extent.extended,
-                                         .divisions = 2 * (size_ * extent.extended + extent.base),
+                                         .divisions = 2 * (size_ * extent.extended + 2 * extent.base + 1),
                                          .products = 4 * size_ * extent.base};
   // All turned factors, and a product of three components.
   cost_.workspace_bytes = most + extent.bytes((4 * size_ + 3) * extent.base);

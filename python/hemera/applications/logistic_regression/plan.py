@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera._needs import OPERATIONS
 from hemera._options import size_text
-from hemera._plans import OPERATIONS, Plan
+from hemera._plans import Plan
 from hemera.applications.logistic_regression.settings import Settings
 from hemera.circuits import (
     Bootstrap,

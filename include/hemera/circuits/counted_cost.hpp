@@ -1,0 +1,20 @@
+// What a run of any circuits cost, by the ledger of its context.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "hemera/circuits/plan.hpp"
+#include "hemera/poly/ledger.hpp"
+
+namespace hemera::circuits {
+
+/// The operations of the entries and their work by level, of all elements of batches together. Bytes, levels
+/// and scales are left at 0. A division whose source has special primes is one by P, others are rescales.
+Cost counted_cost(const rlwe::Context& context, const poly::Ledger::Entries& entries);
+
+/// Keys that serve what was asked for: those of gadgets of their own, and where none of these serves the
+/// highest level that a role was asked for at, one of that level's default gadget.
+std::vector<KeyNeed> needs_of(const rlwe::Context& context, const rlwe::AskedKeys& asked);
+
+}  // namespace hemera::circuits

@@ -1,0 +1,109 @@
+// What a backend is asked for: every operation with its extents, without the values.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+
+namespace hemera::poly {
+
+/// The operations of Backend that touch residues or slots.
+enum class Operation : std::uint8_t {
+  upload,
+  download,
+  copy,
+  fill_zero,
+  transform,
+  add,
+  subtract,
+  multiply,
+  multiply_add,
+  negate,
+  multiply_scalar,
+  add_scalar,
+  combine,
+  inner_product,
+  automorphism,
+  convert,
+  scale_and_round,
+  divide_and_round,
+  mod_up,
+  key_inner_product,
+  hoisted_products,
+  switch_keys,
+  multiply_relinearize,
+  scaled_product,
+  lift_operands,
+  sample,
+  encrypt_zero,
+  phase,
+  sample_rlwe,
+  embed,
+  unembed,
+  place_slots,
+  collect_slots,
+  place_integers,
+  collect_integers,
+  lift_integers,
+};
+
+/// "switch_keys", for people.
+const char* name(Operation operation);
+
+/// One kind of call: what its work depends on.
+struct LedgerEntry {
+  Operation operation = Operation::copy;
+  /// Ring moduli of the input: of a key switch those of the level, of a division those of its source.
+  std::vector<std::uint32_t> base = {};
+  /// Limbs of the output; 0 for numbers that are no residues.
+  std::size_t target = 0;
+  /// Limbs of the extended digits, and how many digits there are; 0 where no key is used.
+  std::size_t extended = 0;
+  std::size_t digits = 0;
+  /// Of the output; of an inner product the components of its left factors, and those of its right ones.
+  std::size_t batch = 1;
+  std::size_t components = 1;
+  std::size_t right = 0;
+  /// Terms that are summed, or keys that switch one input.
+  std::size_t terms = 1;
+  /// Of hoisted_products: terms that a key switches, and products with factors.
+  std::size_t switched = 0;
+  std::size_t factors = 0;
+  /// Whether the operation ends in a division.
+  bool divides = false;
+
+  friend auto operator<=>(const LedgerEntry&, const LedgerEntry&) = default;
+};
+
+/// Entries and how often each was noted. Used from any threads.
+class Ledger {
+ public:
+  using Entries = std::map<LedgerEntry, std::size_t>;
+
+  void note(const LedgerEntry& entry);
+  [[nodiscard]] Entries entries() const;
+  /// Forgets all entries.
+  void clear();
+
+ private:
+  mutable std::mutex mutex_;
+  Entries entries_;
+};
+
+/// A backend that notes each operation and computes nothing. Its memory hands out addresses without memory
+/// behind them, and counts what lives and the peak; scratch is what the CPU backend with so many threads
+/// takes. Reading values back throws DeviceError.
+std::shared_ptr<const Backend> make_ledger_backend(std::shared_ptr<const Ring> ring,
+                                                   std::shared_ptr<Ledger> ledger, int threads = 0);
+
+/// `backend`, and each operation that it is given is noted before it runs.
+std::shared_ptr<const Backend> make_counted_backend(std::shared_ptr<const Backend> backend,
+                                                    std::shared_ptr<Ledger> ledger);
+
+}  // namespace hemera::poly

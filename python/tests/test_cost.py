@@ -1,0 +1,152 @@
+"""What functions need and cost, counted without computing them, beside what they take where they run."""
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+CKKS = hm.ckks.Parameters.for_circuit(depth=4, scale_bits=40, slots=512, digits=2)
+BFV = hm.bfv.Parameters.for_circuit(depth=2, plain_bits=20)
+BGV = hm.bgv.Parameters.for_circuit(depth=2, plain_bits=20)
+
+MATRIX = np.random.default_rng(5).normal(size=(512, 8))
+TRANSFORM = hm.circuits.LinearTransform(MATRIX.T, CKKS, level=3)
+FUNCTIONS = {
+    "product": (CKKS, lambda x, y: x * y),
+    "polynomial": (CKKS, lambda x, y: (x * x + 2) * y - x),
+    "rotations": (CKKS, lambda x, y: x.rotate(3) + y.rotate(-5).conjugate()),
+    "matrix": (CKKS, lambda x, y: (x + y) @ MATRIX),
+    "transform": (CKKS, lambda x, y: {"result": [TRANSFORM(x * y)]}),
+    "sum of a product": (BFV, lambda x, y: (x * y).sum()),
+    "several products": (BGV, lambda x, y: (x * y + x, (x * x).swap_rows())),
+}
+
+
+def run(params: hm.Parameters, function, threads: int = 1):
+    """The function on a CPU with the keys that its cost names, and the peak of its memory."""
+    counted = hm.cost(function, 512, (2, 512), params=params, threads=threads)
+    ctx = hm.Context(params, "cpu", threads=threads)
+    sk = ctx.generate_secret_key()
+    ev = ctx.bind(ctx.generate_keys(sk, relinearization=False, plan=counted))
+    rng = np.random.default_rng(7)
+    values = [rng.integers(0, 4, shape) for shape in ((512,), (2, 512))]
+    x, y = (ev.encrypt(given) for given in values)
+    function(x, y)  # constants of levels and keys are made at the first run
+    ctx._native.reset_memory_peak()
+    before = ctx.memory_used
+    results = function(x, y)
+    return counted, ctx._native.memory_peak - before, results, (ctx, sk, values)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_workspace_is_the_peak_of_a_run(name):
+    counted, peak, _, _ = run(*FUNCTIONS[name])
+    assert counted.workspace_bytes == peak
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_keys_are_enough_and_none_is_spare(name):
+    params, function = FUNCTIONS[name]
+    counted = hm.cost(function, 512, (2, 512), params=params)
+    ctx = hm.Context(params, "cpu")
+    sk = ctx.generate_secret_key()
+    keys = ctx.generate_keys(sk, relinearization=False, plan=counted)
+    public = ctx.generate_keys(sk, relinearization=False)
+    assert keys.memory_bytes - public.memory_bytes == counted.key_bytes
+    missing = 0
+    for left_out in range(min(len(counted.needed_keys), 3)):
+        needs = counted.needed_keys
+        del needs[left_out]
+        some = hm.Keys(public._native.merged(hm._core.generate_needed_keys(sk._native, needs)), ctx)
+        ev = ctx.bind(some)
+        with pytest.raises(hm.errors.MissingKeyError):
+            function(ev.encrypt(np.ones(512, int)), ev.encrypt(np.ones((2, 512), int)))
+        missing += 1
+    assert missing == min(len(counted.needed_keys), 3)
+
+
+def test_results_with_these_keys_are_those_of_numpy():
+    _, _, product, (ctx, sk, (x, y)) = run(*FUNCTIONS["polynomial"])
+    np.testing.assert_allclose(ctx.decrypt(product, sk), (x * x + 2) * y - x, atol=1e-3)
+    _, _, total, (ctx, sk, (x, y)) = run(*FUNCTIONS["sum of a product"])
+    assert np.array_equal(np.asarray(ctx.decrypt(total, sk))[:, 0], (x * y).sum(axis=-1))
+
+
+def test_levels_are_those_of_the_results():
+    counted = hm.cost(lambda x: (x * x) * (x * x), 512, params=CKKS)
+    assert (counted.level, counted.result_level, counted.depth) == (4, 2, 2)
+    several = hm.cost(lambda x: (x, x * x, [(x * x) * x]), 512, params=CKKS)
+    assert several.depth == 2
+
+
+def test_operations_are_counted_by_kind():
+    counted = hm.cost(lambda x, y: (x * y).rotate(1) + x.rotate(1), 512, 512, params=CKKS)
+    assert counted.operations["products"] == 1
+    # The product's relinearization, and two rotations.
+    assert counted.operations["key_products"] == 3
+    assert counted.operations["mod_ups"] == 3
+    batch = hm.cost(lambda x: x.rotate(1), (5, 512), params=CKKS)
+    assert batch.operations["key_products"] == 5
+
+
+def test_a_key_serves_the_highest_level_that_asks_for_it():
+    counted = hm.cost(lambda x: (x * x).rescale().rotate(1), 512, params=CKKS)
+    primes = {need.kind: len(need.primes) for need in counted.needed_keys}
+    everywhere = hm.cost(lambda x: (x * x).rescale().rotate(1) + x.rotate(1), 512, params=CKKS)
+    assert primes["galois"] < primes["relinearization"]
+    assert {len(need.primes) for need in everywhere.needed_keys} == {primes["relinearization"]}
+
+
+def test_encoded_plaintexts_that_stay_are_counted():
+    transform = hm.circuits.LinearTransform(MATRIX.T, CKKS)
+    counted = hm.cost(transform, 512, params=CKKS)
+    assert counted.plaintext_bytes == transform.plaintext_bytes
+    assert hm.cost(lambda x: x + 1, 512, params=CKKS).plaintext_bytes == 0
+
+
+def test_a_bootstrap_is_counted():
+    params = hm.ckks.Parameters.for_bootstrapping("test-40")
+    plan = hm.circuits.Bootstrap(params, slots=32)
+    with pytest.warns(hm.errors.RangeWarning):
+        counted = hm.cost(plan, 32, params=params)
+    assert counted.key_bytes == plan.key_bytes
+    assert {repr(need) for need in counted.needed_keys} == {repr(need) for need in plan.needed_keys}
+    assert counted.operations["key_products"] > 30
+
+
+def test_the_report_names_keys_and_operations():
+    counted = hm.cost(lambda x: (x * x).rotate(4), 512, params=CKKS)
+    report = counted.report()
+    assert "rotations by 4" in report
+    assert "relinearization" in report
+    assert "1 products" in report
+    as_dict = counted.as_dict()
+    assert as_dict["bytes"]["keys"] == counted.key_bytes
+    assert [key["rotation"] for key in as_dict["keys"] if key["kind"] == "rotation"] == [4]
+
+
+def test_values_are_not_there():
+    ctx = hm.Context(CKKS, "ledger")
+    sk = ctx.generate_secret_key()
+    x = ctx.encrypt([1.0], sk)
+    with pytest.raises(hm.errors.DeviceError, match="ledger"):
+        ctx.decrypt(x, sk)
+    with pytest.raises(hm.errors.DeviceError, match="ledger"):
+        x.to_bytes()
+
+
+@pytest.mark.parametrize("shape", [0, -1, 1.5, "512", (), (2, 0), True, None])
+def test_shapes_are_whole_numbers(shape):
+    with pytest.raises(TypeError, match="shapes"):
+        hm.cost(lambda x: x, shape, params=CKKS)
+
+
+def test_what_is_no_function_of_ciphertexts_is_refused():
+    with pytest.raises(TypeError, match="function"):
+        hm.cost(512, params=CKKS)
+    with pytest.raises(TypeError, match="no ciphertext"):
+        hm.cost(print, 512, params=CKKS)
+    with pytest.raises(TypeError, match="parameters"):
+        hm.cost(lambda x: x, 512, params=512)
+    with pytest.raises(ZeroDivisionError):
+        hm.cost(lambda x: x.rotate(1 // 0), 512, params=CKKS)

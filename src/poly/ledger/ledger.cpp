@@ -1,0 +1,67 @@
+#include "hemera/poly/ledger.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace hemera::poly {
+
+const char* name(Operation operation) {
+  static constexpr std::array names = {
+      "upload",
+      "download",
+      "copy",
+      "fill_zero",
+      "transform",
+      "add",
+      "subtract",
+      "multiply",
+      "multiply_add",
+      "negate",
+      "multiply_scalar",
+      "add_scalar",
+      "combine",
+      "inner_product",
+      "automorphism",
+      "convert",
+      "scale_and_round",
+      "divide_and_round",
+      "mod_up",
+      "key_inner_product",
+      "hoisted_products",
+      "switch_keys",
+      "multiply_relinearize",
+      "scaled_product",
+      "lift_operands",
+      "sample",
+      "encrypt_zero",
+      "phase",
+      "sample_rlwe",
+      "embed",
+      "unembed",
+      "place_slots",
+      "collect_slots",
+      "place_integers",
+      "collect_integers",
+      "lift_integers",
+  };
+  static_assert(names.size() == static_cast<std::size_t>(Operation::lift_integers) + 1);
+  return names.at(static_cast<std::size_t>(operation));
+}
+
+void Ledger::note(const LedgerEntry& entry) {
+  const std::lock_guard lock(mutex_);
+  ++entries_[entry];
+}
+
+Ledger::Entries Ledger::entries() const {
+  const std::lock_guard lock(mutex_);
+  return entries_;
+}
+
+void Ledger::clear() {
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
+}  // namespace hemera::poly

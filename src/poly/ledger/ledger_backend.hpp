@@ -1,0 +1,138 @@
+// The backend that notes operations, and computes nothing or has another one compute them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hemera/poly/backend.hpp"
+#include "hemera/poly/ledger.hpp"
+
+namespace hemera::poly::ledger {
+
+class LedgerBackend final : public Backend {
+ public:
+  /// `other` measures scratch and, if it `runs`, computes, in its memory. Otherwise `memory` is one without
+  /// contents.
+  LedgerBackend(std::shared_ptr<const Backend> other, bool runs, std::shared_ptr<runtime::Memory> memory,
+                std::shared_ptr<Ledger> ledger)
+      : Backend(other->ring(), std::move(memory)),
+        other_(std::move(other)),
+        runs_(runs),
+        ledger_(std::move(ledger)) {}
+
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::unique_ptr<Queue> make_queue() const override { return other_->make_queue(); }
+  [[nodiscard]] std::unique_ptr<Queue> make_thread_queue() const override {
+    return other_->make_thread_queue();
+  }
+  [[nodiscard]] bool stores(Word word) const override { return other_->stores(word); }
+  [[nodiscard]] bool records() const override { return runs_ && other_->records(); }
+  [[nodiscard]] std::unique_ptr<Recording> record(Queue& queue,
+                                                  const std::function<void()>& operations) const override;
+  [[nodiscard]] bool all_within(std::span<const std::int64_t> values, std::uint64_t bound) const override {
+    return other_->all_within(values, bound);
+  }
+
+ private:
+  void do_upload(Queue& queue, const PolyView& out, Form form, const FillRows& fill) const override;
+  void do_download(Queue& queue, const ConstPolyView& in, Form form, const TakeRows& take) const override;
+  void do_copy_values(Queue& queue, std::span<std::byte> out, std::span<const std::byte> in,
+                      Transfer transfer) const override;
+  void do_copy(Queue& queue, const PolyView& out, const ConstPolyView& in) const override;
+  void do_copy_from(Queue& queue, const PolyView& out, const Backend& source, Queue& source_queue,
+                    const ConstPolyView& in, Form form) const override;
+  void do_fill_zero(Queue& queue, const PolyView& out) const override;
+  void do_transform(Queue& queue, const PolyView& out, const ConstPolyView& in, Form to,
+                    const RnsBase& base) const override;
+  void do_binary(Queue& queue, Binary operation, const PolyView& out, const ConstPolyView& a,
+                 const ConstPolyView& b, const RnsBase& base) const override;
+  void do_negate(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                 const RnsBase& base) const override;
+  void do_multiply_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                          std::span<const std::uint64_t> scalars, const RnsBase& base) const override;
+  void do_add_scalar(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                     std::span<const std::uint64_t> scalars, Form form, const RnsBase& base) const override;
+  void do_combine(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                  std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
+                  const RnsBase& base, Workspace& workspace) const override;
+  void do_inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
+                        std::span<const ConstPolyView> b, const RnsBase& base) const override;
+  void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                       std::uint64_t galois_element, Form form, const RnsBase& base) const override;
+  void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,
+                  const IntegerView* doubtful) const override;
+  void do_scale_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                          const ScaleAndRound& plan, const IntegerView* doubtful) const override;
+  void do_divide_and_round(Queue& queue, const PolyView& out, const ConstPolyView& in, const Division& plan,
+                           Form form, Workspace& workspace) const override;
+  void do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
+                          const ConstPolyView& delta, const Division& plan) const override;
+  void do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
+                 Workspace& workspace) const override;
+  void do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift, int width,
+                         const RnsBase& base) const override;
+  void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
+                            const ConstPolyView& key, const ModUp& plan) const override;
+  void do_hoisted_products(Queue& queue, std::span<const PolyView> out, std::span<const HoistedTerm> terms,
+                           const ModUp& plan, std::span<const std::uint64_t> special,
+                           Workspace& workspace) const override;
+  void do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, const ConstPolyView& in,
+                      const ModUp& up, const Division* down, const ConstPolyView& addend,
+                      Workspace& workspace) const override;
+  void do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
+                               const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
+                               const Division* down, Workspace& workspace) const override;
+  void do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
+                         const ScaledProduct& plan, Workspace& workspace) const override;
+  void do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,
+                        std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
+                        const ScaledProduct& plan, Workspace& workspace) const override;
+  void do_sample(Queue& queue, const PolyView& out, const RandomStream& stream,
+                 const Distribution& distribution, const RnsBase& base, Workspace& workspace) const override;
+  void do_encrypt_zero(Queue& queue, const PolyView& out, const ConstPolyView& key,
+                       const RandomStream& stream, const ErrorDistribution& distribution,
+                       std::uint64_t factor, const RnsBase& base, const Division* division,
+                       const ConstPolyView& addend, Workspace& workspace) const override;
+  void do_phase(Queue& queue, const PolyView& out, const ConstPolyView& in, const ConstPolyView& secret,
+                Form form, const RnsBase& base) const override;
+  void do_sample_rlwe(Queue& queue, const PolyView& out, const ConstPolyView& secret,
+                      const RlweSampling& from, const RnsBase& base, const ConstPolyView& addend,
+                      std::span<const GadgetTerm> terms, Workspace& workspace) const override;
+  void do_embed(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                std::uint64_t generator, const RnsBase& base, Workspace& workspace) const override;
+  void do_embed_evaluations(Queue& queue, const PolyView& out, const SlotView& slots, double scale,
+                            std::uint64_t generator, const RnsBase& base,
+                            Workspace& workspace) const override;
+  void do_unembed(Queue& queue, const SlotView& slots, const ConstPolyView& in, double scale,
+                  std::uint64_t generator, const RnsBase& base, Workspace& workspace,
+                  double* largest) const override;
+  void do_place_slots(Queue& queue, const SlotView& out, const NumberView& values) const override;
+  void do_collect_slots(Queue& queue, const NumberView& values, const SlotView& in) const override;
+  void do_place_integers(Queue& queue, const PolyView& out, const IntegerView& values, Form form,
+                         std::uint64_t generator, const RnsBase& base) const override;
+  void do_collect_integers(Queue& queue, const IntegerView& values, const ConstPolyView& in, Form form,
+                           std::uint64_t generator, bool is_signed, const RnsBase& base,
+                           const TakenAlong& along) const override;
+  void do_lift_integers(Queue& queue, const PolyView& out, std::span<const ConstPolyView> in,
+                        std::uint64_t factor, std::span<const std::uint64_t> scalars,
+                        const BaseConversion& lift, Workspace& workspace,
+                        const ConstPolyView& addend) const override;
+
+  /// Notes the entry, and gives the operation to the other backend if that one runs.
+  template <typename Run>
+  void pass(const LedgerEntry& entry, const Run& run) const;
+  /// The same of an operation with scratch: takes what the other backend takes.
+  template <typename Run>
+  void pass(const LedgerEntry& entry, Workspace& workspace, const Run& run) const;
+  /// Throws DeviceError where nothing is computed.
+  void require_values(const char* operation) const;
+
+  std::shared_ptr<const Backend> other_;
+  bool runs_;
+  std::shared_ptr<Ledger> ledger_;
+};
+
+}  // namespace hemera::poly::ledger

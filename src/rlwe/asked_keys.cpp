@@ -1,0 +1,43 @@
+#include <algorithm>
+
+#include "hemera/rlwe/keys.hpp"
+
+namespace hemera::rlwe {
+
+std::shared_ptr<const SwitchingKey> AskedKeys::made(const KeyRole& role,
+                                                    const std::shared_ptr<const Gadget>& gadget) {
+  auto& key = keys_[{role, gadget->primes()}];
+  if (!key) {
+    poly::Poly poly =
+        context_->make_poly(gadget->digits().size(), 2, gadget->modulus(), poly::Form::evaluation,
+                            runtime::Secrecy::open, 0, context_->key_word());
+    key = std::make_shared<const SwitchingKey>(SwitchingKey{context_, gadget, std::move(poly), {}});
+  }
+  return key;
+}
+
+std::shared_ptr<const SwitchingKey> AskedKeys::find(const KeyRole& role, std::size_t level) {
+  const std::lock_guard lock(mutex_);
+  std::size_t& highest = levels_[role];
+  highest = std::max(highest, level);
+  return made(role, context_->gadget(level));
+}
+
+std::shared_ptr<const SwitchingKey> AskedKeys::find(const KeyRole& role, const GadgetPrimes& gadget) {
+  const std::lock_guard lock(mutex_);
+  const std::pair<KeyRole, GadgetPrimes> wanted{role, gadget};
+  if (std::find(gadgets_.begin(), gadgets_.end(), wanted) == gadgets_.end()) gadgets_.push_back(wanted);
+  return made(role, context_->gadget(gadget));
+}
+
+AskedKeys::Levels AskedKeys::levels() const {
+  const std::lock_guard lock(mutex_);
+  return levels_;
+}
+
+std::vector<std::pair<KeyRole, GadgetPrimes>> AskedKeys::gadgets() const {
+  const std::lock_guard lock(mutex_);
+  return gadgets_;
+}
+
+}  // namespace hemera::rlwe

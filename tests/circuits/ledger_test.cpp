@@ -1,0 +1,172 @@
+// Circuits on a backend that counts and computes nothing: the same operations, and the same bytes, as where
+// they run.
+#include "hemera/poly/ledger.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "circuits/matrix_support.hpp"
+#include "hemera/circuits/bootstrap/bootstrap.hpp"
+#include "hemera/circuits/counted_cost.hpp"
+#include "hemera/circuits/functions/elementary.hpp"
+#include "hemera/circuits/functions/function_plan.hpp"
+#include "hemera/circuits/linear/linear_transform.hpp"
+#include "hemera/circuits/linear/matrix_product.hpp"
+#include "hemera/circuits/linear/matrix_vector_product.hpp"
+#include "hemera/circuits/linear/slot_circuit.hpp"
+#include "hemera/runtime/error.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using poly::Operation;
+
+// An input: its slots, and its level where that is not the plan's.
+struct Input {
+  std::size_t slots;
+  std::optional<std::size_t> level = std::nullopt;
+};
+
+// What a run of a circuit asked of its backend.
+struct Run {
+  poly::Ledger::Entries entries;
+  Cost cost;
+  std::size_t peak = 0;             // of bytes, above those before
+  std::size_t plaintext_bytes = 0;  // that binding took
+};
+
+template <typename Prepared, typename Plan>
+Run run(const Plan& plan, const rlwe::Parameters& parameters, runtime::Device device,
+        const std::vector<Input>& given, std::size_t batch) {
+  const auto ledger = std::make_shared<poly::Ledger>();
+  const auto context = rlwe::Context::make(parameters, device, {.threads = 2, .ledger = ledger});
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const ckks::Evaluator evaluator(context, plan.generate_keys(secret));
+  const ckks::Encoder encoder(context);
+  std::vector<rlwe::Ciphertext> inputs;
+  for (const Input& each : given) {
+    const ckks::Values values = ckks::random_values(batch * each.slots, each.slots, 0.5);
+    inputs.push_back(
+        ckks::encrypt(encoder.encode(values, {batch}, each.level.value_or(plan.cost().level)), secret));
+  }
+  std::vector<const rlwe::Ciphertext*> pointers;
+  for (const rlwe::Ciphertext& input : inputs) pointers.push_back(&input);
+
+  Run result;
+  const std::size_t unbound = context->memory_used();
+  const Prepared prepared(context, plan);
+  result.plaintext_bytes = context->memory_used() - unbound;
+  const std::function<void()> evaluate = [&] {
+    if constexpr (std::is_invocable_v<const Prepared&, const ckks::Evaluator&, decltype(pointers)>) {
+      static_cast<void>(prepared(evaluator, pointers));
+    } else if constexpr (std::is_invocable_v<const Prepared&, const ckks::Evaluator&, const rlwe::Ciphertext&,
+                                             const rlwe::Ciphertext&>) {
+      static_cast<void>(prepared(evaluator, inputs[0], inputs[1]));
+    } else {
+      static_cast<void>(prepared(evaluator, inputs[0]));
+    }
+  };
+  evaluate();  // constants of levels and keys are made at the first run
+  ledger->clear();
+  const std::size_t before = context->memory_used();
+  context->memory()->reset_peak();
+  evaluate();
+  result.entries = ledger->entries();
+  result.cost = counted_cost(*context, result.entries);
+  result.peak = context->memory()->peak() - before;
+  return result;
+}
+
+std::string describe(const poly::Ledger::Entries& entries) {
+  std::string text;
+  for (const auto& [entry, count] : entries) {
+    text += std::string(name(entry.operation)) + " x " + std::to_string(count) + ": " +
+            std::to_string(entry.base.size()) + " to " + std::to_string(entry.target) + " limbs, batch " +
+            std::to_string(entry.batch) + ", terms " + std::to_string(entry.terms) + "\n";
+  }
+  return text;
+}
+
+template <typename Prepared, typename Plan>
+void expect_same(const Plan& plan, const rlwe::Parameters& parameters, const std::vector<Input>& given,
+                 std::size_t batch = 1) {
+  const Run counted = run<Prepared>(plan, parameters, runtime::Device::parse("ledger"), given, batch);
+  const Run ran = run<Prepared>(plan, parameters, runtime::Device::parse("cpu"), given, batch);
+  EXPECT_FALSE(ran.entries.empty());
+  EXPECT_EQ(describe(counted.entries), describe(ran.entries));
+  EXPECT_EQ(counted.entries, ran.entries);
+  EXPECT_EQ(counted.peak, ran.peak);
+  EXPECT_EQ(counted.plaintext_bytes, ran.plaintext_bytes);
+  const Cost& told = plan.cost();
+  EXPECT_EQ(told.key_products * batch, ran.cost.key_products);
+  EXPECT_EQ(told.mod_ups * batch, ran.cost.mod_ups);
+  EXPECT_EQ(told.divisions * batch, ran.cost.divisions);
+  EXPECT_EQ(told.rescales * batch, ran.cost.rescales);
+}
+
+rlwe::Parameters small() { return ckks::small_parameters(8, 3); }
+
+TEST(Ledger, TransformsAreCountedAsTheyRun) {
+  for (const bool fewest_keys : {false, true}) {
+    for (const std::size_t batch : {1, 3}) {
+      const LinearTransform plan(small(), diagonals_of(ckks::random_values(64 * 64, 4), 64, 64, 128), 128,
+                                 {.fewest_keys = fewest_keys});
+      expect_same<PreparedLinearTransform>(plan, small(), {{128}}, batch);
+    }
+  }
+}
+
+TEST(Ledger, FunctionsAreCountedAsTheyRun) {
+  for (const bool own_keys : {false, true}) {
+    const FunctionPlan plan(small(), sigmoid({-8, 8}, 0x1p-12), {.own_keys = own_keys});
+    expect_same<PreparedFunction>(plan, small(), {{64}}, 2);
+  }
+}
+
+TEST(Ledger, MatricesAndSumsAreCountedAsTheyRun) {
+  const MatrixProduct product(small(), 8);
+  expect_same<PreparedMatrixProduct>(product, small(),
+                                     {{product.slots()}, {product.slots(), product.cost().result_level + 2}});
+  const SlotCircuit sum = SlotCircuit::inner_sum(small(), 64, {.count = 16, .stride = 2}, true);
+  expect_same<PreparedSlotCircuit>(sum, small(), {{64}}, 2);
+}
+
+TEST(Ledger, BootstrapsAreCountedAsTheyRun) {
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  for (const BootstrapOptions& options : std::initializer_list<BootstrapOptions>{
+           {}, {.slots = 64, .real = true}, {.slots = 32, .merges_parts = true}}) {
+    const Bootstrap plan(parameters, options);
+    expect_same<PreparedBootstrap>(plan, parameters, {{plan.slots()}});
+  }
+}
+
+TEST(Ledger, IterationsAreCountedAsTheyRun) {
+  BootstrapSettings settings = bootstrap_preset("test-40");
+  settings.levels = 4;
+  settings.scale_bits = 59;
+  settings.last_bits = 50;
+  const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+  for (const std::size_t iterations : {2, 3}) {
+    for (const bool real : {false, true}) {
+      const Bootstrap plan(parameters, {.slots = 64, .real = real, .iterations = iterations});
+      expect_same<PreparedBootstrap>(plan, parameters, {{plan.slots()}});
+    }
+  }
+}
+
+TEST(Ledger, ValuesAreNotThere) {
+  const auto context = rlwe::Context::make(small(), runtime::Device::parse("ledger"));
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+  const rlwe::PublicKey key = rlwe::generate_public_key(secret);
+  const ckks::Encoder encoder(context);
+  const rlwe::Ciphertext x = ckks::encrypt(encoder.encode(ckks::random_values(8, 1), {}), key);
+  EXPECT_THROW(static_cast<void>(encoder.decode(ckks::decrypt(x, secret))), DeviceError);
+}
+
+}  // namespace
+}  // namespace hemera::circuits
