@@ -403,6 +403,10 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                                    ? baby_steps(stages)
                                    : static_cast<std::int64_t>(std::ceil(std::sqrt(slots_)));
       const std::int64_t count = given != 0 ? static_cast<std::int64_t>(given) : own;
+      if (count > static_cast<std::int64_t>(parameters.max_slots())) {
+        throw ParameterError("bootstrap: the settings have " + std::to_string(count) +
+                             " baby steps, more than there are slots");
+      }
       return Split{.first = 0,
                    .count = count,
                    .outer = (static_cast<std::int64_t>(slots_) + count - 1) / count,

@@ -90,6 +90,10 @@ std::string Client::tag() const {
       "client, or load one first");
 }
 
+const FheObject* Client::bootstrapping() const {
+  return context->scheme_type == SchemeType::ckks ? context->scheme->fhe.get() : nullptr;
+}
+
 std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationKeys& keys,
                                                          std::size_t slots) {
   const std::lock_guard lock(mutex_);
@@ -100,7 +104,7 @@ std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationK
   };
   const auto known = bootstrappers_.find(slots);
   if (known != bootstrappers_.end() && suffices(*known->second)) return known->second;
-  const FheObject* const fhe = context->scheme->fhe.get();
+  const FheObject* const fhe = bootstrapping();
   const BootstrapSettings* settings = nullptr;
   for (std::size_t i = 0; fhe != nullptr && settings == nullptr && i < fhe->settings.size(); ++i) {
     const FheObject::Entry& entry = fhe->settings[i];
@@ -125,7 +129,7 @@ std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationK
 
 std::map<std::size_t, std::size_t> Client::bootstrap_input_levels() const {
   std::map<std::size_t, std::size_t> levels;
-  const FheObject* const fhe = context->scheme->fhe.get();
+  const FheObject* const fhe = bootstrapping();
   if (fhe == nullptr) return levels;
   for (const FheObject::Entry& entry : fhe->settings) {
     if (entry.settings == nullptr || entry.slots != entry.settings->slots) continue;

@@ -42,6 +42,9 @@ struct Client {
   void forget_bootstrappers() { bootstrappers_.clear(); }
 
  private:
+  // Null without it, and for schemes that have none, whatever their files hold.
+  [[nodiscard]] const FheObject* bootstrapping() const;
+
   mutable std::mutex mutex_;
   std::atomic<bool> is_bound_ = false;
   std::optional<std::string> tag_;

@@ -180,6 +180,72 @@ TEST_P(OpenFheElements, LimbsInMemoryAreTheSessions) {
   EXPECT_EQ(session.dump_ciphertext(session.import_ciphertext(good)), a);
 }
 
+TEST_P(OpenFheElements, ModuliAreThoseOfALevel) {
+  auto object = read_file<CiphertextPointer>(a);
+  const CiphertextView good = view_of(*object);
+  const rlwe::ParametersLiteral& literal = session.params().literal();
+  const auto limb_of = [&](std::uint64_t prime) {
+    LimbView limb = good.components[0].limbs[0];
+    limb.modulus = prime;
+    const poly::RnsBase& all = session.context()->key_base();
+    limb.root = (*all.ring())[all.ring()->index_of(prime)].root;
+    return limb;
+  };
+  const std::size_t count = good.components[0].limbs.size();
+  ASSERT_EQ(count, literal.levels.back().size());
+  using Limbs = std::vector<LimbView>;
+  const auto import_limbs = [&](const std::function<void(Limbs&)>& change) {
+    CiphertextView view = good;
+    for (PolynomialView& component : view.components) change(component.limbs);
+    return session.import_ciphertext(view);
+  };
+  // More than any level has.
+  EXPECT_THROW(import_limbs([&](Limbs& limbs) { limbs.push_back(limbs[0]); }), FormatError);
+  EXPECT_THROW(import_limbs([&](Limbs& limbs) {
+                 for (int i = 0; i < 1000; ++i) limbs.push_back(limbs[0]);
+               }),
+               FormatError);
+  EXPECT_THROW(
+      import_limbs([&](Limbs& limbs) { limbs.push_back({.modulus = 8193, .root = 1, .words = {}}); }),
+      MismatchError);
+  // As many in another order, and others than a level's.
+  EXPECT_THROW(import_limbs([](Limbs& limbs) { std::swap(limbs[0], limbs[1]); }), FormatError);
+  EXPECT_THROW(import_limbs([](Limbs& limbs) { limbs.erase(limbs.begin()); }), FormatError);
+  EXPECT_THROW(import_limbs([](Limbs& limbs) { limbs.erase(limbs.begin() + 1); }), FormatError);
+  EXPECT_THROW(import_limbs([](Limbs& limbs) { limbs.clear(); }), FormatError);
+  // Fewer are a level's.
+  for (std::size_t left = count; left >= literal.levels.front().size(); --left) {
+    const Ciphertext x = import_limbs([=](Limbs& limbs) { limbs.resize(left); });
+    EXPECT_EQ(session.metadata(x).limbs, left);
+    EXPECT_EQ(session.metadata(x).level, count - left);
+  }
+  // Special primes beside them or in their place; BV has none.
+  EXPECT_EQ(literal.special_primes.empty(), GetParam() == "bfv");
+  if (literal.special_primes.empty()) return;
+  EXPECT_THROW(import_limbs([&](Limbs& limbs) { limbs.push_back(limb_of(literal.special_primes[0])); }),
+               FormatError);
+  EXPECT_THROW(import_limbs([&](Limbs& limbs) {
+                 for (const std::uint64_t prime : literal.special_primes) limbs.push_back(limb_of(prime));
+               }),
+               FormatError);
+  EXPECT_THROW(import_limbs([&](Limbs& limbs) { limbs.back() = limb_of(literal.special_primes[0]); }),
+               FormatError);
+  // The same in a file.
+  for (DcrtPolynomial& component : object->components) {
+    component.parameters = std::make_shared<DcrtParameters>(*component.parameters);
+    auto prime = std::make_shared<NativeParameters>(*component.parameters->primes[0]);
+    prime->modulus = literal.special_primes[0];
+    prime->root = limb_of(prime->modulus).root;
+    component.parameters->primes.push_back(prime);
+    NativePolynomial limb = component.limbs[0];
+    limb.modulus = prime->modulus;
+    limb.parameters = prime;
+    for (std::uint64_t& word : limb.words) word %= limb.modulus;
+    component.limbs.push_back(std::move(limb));
+  }
+  EXPECT_THROW(static_cast<void>(session.load_ciphertext(write_file(object, Format::binary))), FormatError);
+}
+
 // --- Secret keys. ---
 
 // Hemera holds coefficients of a byte each: the last values that are taken, and the first that are not.

@@ -490,6 +490,15 @@ TEST(OpenFheByHand, ContextsAreSetUpForManyNumbersOfSlots) {
       EXPECT_THROW(static_cast<void>(read_file<ContextPointer>(bytes_of(json))), FormatError);
     }
   }
+  // Of BGV they are none.
+  const ContextPointer bgv = test::copy_of(*test::context_of("bgv"));
+  bgv->scheme->fhe = with_settings(3)->scheme->fhe;
+  const Session session(written(bgv), tests::device());
+  EXPECT_TRUE(session.bootstrap_input_levels().empty());
+  rlwe::Ciphertext x = rlwe::encrypt_zero(rlwe::generate_secret_key(session.context()),
+                                          {.level = 1, .slots = session.context()->degree()});
+  x.meta.slots = 2;
+  EXPECT_THROW(static_cast<void>(session.bootstrap(x)), ParameterError);
   // An entry whose settings are for other slots is none for either.
   const ContextPointer context = with_settings(3);
   context->scheme->fhe->settings[1].slots = 32;
