@@ -180,6 +180,34 @@ TEST_P(OpenFheElements, LimbsInMemoryAreTheSessions) {
   EXPECT_EQ(session.dump_ciphertext(session.import_ciphertext(good)), a);
 }
 
+TEST_P(OpenFheElements, SpansAreOneOfNWordsForEachLimb) {
+  const Ciphertext x = session.load_ciphertext(a);
+  const std::size_t degree = session.context()->degree();
+  const Metadata metadata = session.metadata(x);
+  std::vector<std::vector<std::uint64_t>> words(metadata.components * metadata.limbs + 1,
+                                                std::vector<std::uint64_t>(degree + 1));
+  std::vector<std::span<std::uint64_t>> limbs;
+  for (auto& list : words) limbs.push_back(std::span(list).first(degree));
+  EXPECT_THROW(session.export_ciphertext(x, limbs), MismatchError);
+  const auto usual = std::span(limbs).first(limbs.size() - 1);
+  EXPECT_THROW(session.export_ciphertext(x, usual.first(usual.size() - 1)), MismatchError);
+  EXPECT_THROW(session.export_ciphertext(x, {}), MismatchError);
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    for (const std::size_t size : {std::size_t{0}, degree - 1, degree + 1}) {
+      usual[i] = std::span(words[i]).first(size);
+      EXPECT_THROW(session.export_ciphertext(x, usual), MismatchError) << i << " " << size;
+    }
+    usual[i] = std::span(words[i]).first(degree);
+  }
+  for (const auto& list : words) EXPECT_EQ(list, std::vector<std::uint64_t>(degree + 1));  // as they were
+  session.export_ciphertext(x, usual);
+  const auto object = read_file<CiphertextPointer>(a);
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    const auto& wanted = object->components[i / metadata.limbs].limbs[i % metadata.limbs].words;
+    EXPECT_TRUE(std::equal(usual[i].begin(), usual[i].end(), wanted.begin(), wanted.end())) << i;
+  }
+}
+
 TEST_P(OpenFheElements, ModuliAreThoseOfALevel) {
   auto object = read_file<CiphertextPointer>(a);
   const CiphertextView good = view_of(*object);

@@ -65,7 +65,21 @@ void add_layer(std::set<std::int64_t>& rotations, std::int64_t layers, std::int6
     rotations.insert(modulo(i * steps * stride, half));
 }
 
-// What EvalBootstrapKeyGen makes keys for, where the budgets divide the layers.
+// How many layers the stages of a budget have, by OpenFHE's SelectLayers: where it does not divide their
+// number, the last stage has the rest, and is smaller or larger than the others.
+std::vector<std::int64_t> stages_of(std::int64_t layers, std::int64_t budget) {
+  if (layers % budget == 0)
+    return std::vector<std::int64_t>(static_cast<std::size_t>(budget), layers / budget);
+  const std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> uneven = {
+      {{4, 3}, {1, 1, 2}},
+      {{5, 2}, {3, 2}},
+      {{5, 3}, {2, 2, 1}},
+      {{6, 4}, {1, 1, 1, 3}},
+      {{9, 4}, {2, 2, 2, 3}}};
+  return uneven.at({layers, budget});
+}
+
+// What EvalBootstrapKeyGen makes keys for.
 std::set<std::int64_t> rotations_of(const BootstrapCase& tested) {
   std::set<std::int64_t> rotations;
   const auto slots = static_cast<std::int64_t>(tested.slots);
@@ -76,13 +90,22 @@ std::set<std::int64_t> rotations_of(const BootstrapCase& tested) {
     for (std::int64_t i = 2; i < slots / steps; ++i) rotations.insert(i * steps);
   } else {
     const auto log_slots = static_cast<std::int64_t>(std::countr_zero(tested.slots));
-    const std::int64_t encode = log_slots / tested.encode, decode = log_slots / tested.decode;
-    for (std::int64_t done = 0; done < log_slots; done += encode) {
-      add_layer(rotations, encode, tested.encode_steps, std::int64_t{1} << done, slots);
-    }
-    for (std::int64_t done = 0; done < log_slots; done += decode) {
-      add_layer(rotations, decode, tested.decode_steps, std::int64_t{1} << done, half);
-    }
+    // Baby steps are given for all stages but that of a rest, which has OpenFHE's own choice.
+    const auto add = [&](std::int64_t budget, std::int64_t steps, std::int64_t inner_modulus,
+                         bool is_encode) {
+      const std::vector<std::int64_t> stages = stages_of(log_slots, budget);
+      std::int64_t done = 0;
+      for (std::size_t i = 0; i < stages.size(); ++i) {
+        const bool is_rest = log_slots % budget != 0 && i + 1 == stages.size();
+        const std::int64_t own = std::int64_t{1} << (stages[i] / 2 + (stages[i] > 2 ? 2 : 1));
+        // CoeffToSlot begins with the widest, so that a rest is at its end, too.
+        const std::int64_t place = is_encode ? log_slots - done - stages[i] : done;
+        add_layer(rotations, stages[i], is_rest ? own : steps, std::int64_t{1} << place, inner_modulus);
+        done += stages[i];
+      }
+    };
+    add(tested.encode, tested.encode_steps, slots, true);
+    add(tested.decode, tested.decode_steps, half, false);
   }
   rotations.erase(0);
   return rotations;
@@ -96,6 +119,11 @@ INSTANTIATE_TEST_SUITE_P(
         BootstrapCase{"dense", 8, 1, 1, 4, 4}, BootstrapCase{"layers", 16, 2, 2, 4, 4},
         BootstrapCase{"different", 16, 2, 1, 2, 8}, BootstrapCase{"all_slots", 512, 3, 1, 4, 32},
         BootstrapCase{"sparse", 64, 2, 3, 4, 4, SecretType::sparse},
+        BootstrapCase{"larger_rest", 16, 3, 3, 2, 2, SecretType::sparse},
+        BootstrapCase{"smaller_rest", 32, 3, 2, 4, 4, SecretType::sparse},
+        BootstrapCase{"rest_of_three", 64, 4, 2, 2, 4, SecretType::sparse},
+        BootstrapCase{"decode_first_rest", 32, 2, 3, 8, 4, SecretType::sparse, Scaling::flexible_auto, true},
+        BootstrapCase{"all_slots_rest", 512, 3, 4, 4, 4, SecretType::sparse},
         BootstrapCase{"encapsulated", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated},
         BootstrapCase{"fixed_auto", 8, 1, 1, 4, 2, SecretType::uniform, Scaling::fixed_auto},
         BootstrapCase{"fixed_manual", 8, 1, 1, 2, 4, SecretType::sparse, Scaling::fixed_manual},

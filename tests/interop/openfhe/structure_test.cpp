@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "hemera/arith/modulus.hpp"
 #include "hemera/arith/primes.hpp"
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/rlwe/encryption.hpp"
@@ -375,6 +376,39 @@ TEST(OpenFheFields, SpecialPrimesAreOneModuloThePlaintextModulus) {
   }
 }
 
+// The levels that a large plaintext modulus leaves out are the lowest: OpenFHE's factors are those of the
+// moduli that are dropped.
+TEST(OpenFheFields, FactorsAreTheLevelsWhereSeveralModuliAreNeeded) {
+  for (const bool is_fixed : {false, true}) {
+    const ContextPointer context = test::copy_of(*test::context_of("bgv"));
+    const std::uint64_t t = (std::uint64_t{1} << 59) + 1;
+    context->parameters->encoding->plain_modulus = t;
+    context->parameters->key_switching = KeySwitching::bv;
+    context->parameters->scaling = is_fixed ? Scaling::fixed_auto : Scaling::flexible_auto;
+    DcrtParameters& elements = *context->parameters->elements;
+    const std::vector<std::uint64_t> q =
+        arith::primes_below(std::uint64_t{1} << 50, 2 * std::uint64_t{elements.degree}, 5);
+    elements.primes.clear();
+    for (const NativeParameters& prime : test::rooted(q, elements.degree)) {
+      elements.primes.push_back(std::make_shared<NativeParameters>(prime));
+    }
+    const rlwe::Parameters parameters = parameters_of(*context);
+    const auto& factors = parameters.rescaling().factors;
+    ASSERT_EQ(parameters.literal().levels.front().size(), 2U);
+    ASSERT_EQ(factors.size(), 4U);
+    const arith::Modulus modulus(t);
+    EXPECT_EQ(factors[3].factor, is_fixed ? 1 : q[4]);
+    for (std::size_t level = 0; level < 4; ++level) {
+      EXPECT_EQ(factors[level].product_factor,
+                modulus.multiply(factors[level].factor, factors[level].factor));
+      if (level == 0) continue;
+      // The square is the factor below times the modulus that is dropped.
+      const std::uint64_t below = modulus.multiply(factors[level - 1].factor, q[level + 1]);
+      EXPECT_EQ(is_fixed ? factors[level - 1].factor : below, factors[level].product_factor);
+    }
+  }
+}
+
 // --- Descriptions. ---
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
@@ -437,6 +471,32 @@ TEST(OpenFheDescriptions, TellEveryField) {
     }
   }
   EXPECT_EQ(describe(test::get("ckks-bootstrap", "cryptocontext.bin"))->fields.back().second, "enabled");
+}
+
+// Bytes that begin as no file of OpenFHE have none; those that do, and are none, are an error.
+TEST(OpenFheDescriptions, OfOtherBytesAreNoneAndOfDamagedOnesErrors) {
+  const auto bytes_of = [](const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return Bytes(bytes.begin(), bytes.end());
+  };
+  for (const std::string& text : {std::string(), std::string("\2"), std::string("[1]"), std::string("  x{"),
+                                  std::string("\xFF\0", 2), std::string("   ")}) {
+    EXPECT_FALSE(describe(bytes_of(text))) << text;
+  }
+  for (const char* const text : {"{", "{}", " \n\t{\"value0\": 1}", "{]"}) {
+    EXPECT_THROW(static_cast<void>(describe(bytes_of(text))), FormatError) << text;
+  }
+  for (const char* const name :
+       {"cryptocontext.bin", "a_mod_reduced.bin", "secret_key.bin", "eval_mult_key.bin"}) {
+    Bytes file = test::get("bgv", name);
+    EXPECT_TRUE(describe(file));
+    file.push_back(std::byte{0});
+    EXPECT_THROW(static_cast<void>(describe(file)), FormatError) << name;
+    file.resize(file.size() - 2);
+    EXPECT_THROW(static_cast<void>(describe(file)), FormatError) << name;
+    file.resize(1);
+    EXPECT_THROW(static_cast<void>(describe(file)), FormatError) << name;
+  }
 }
 
 // Every key of a map, under its tag; of Galois keys the first and all indices.
