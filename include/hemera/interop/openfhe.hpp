@@ -99,7 +99,8 @@ struct Opening;
 
 /// One client: its context and one key pair. What it loads are ordinary objects of its context. Loading
 /// throws FormatError for damaged bytes or another kind of object, MismatchError for objects of another
-/// context or key pair. Any number of threads may use a session, but for load_keys.
+/// context or key pair; a call that throws leaves the session as it was. Any number of threads may use a
+/// session, but for load_keys.
 ///
 /// Rotations are OpenFHE's (rlwe::LongRotations::openfhe). A crypto context does not tell the special primes,
 /// and OpenFHE's rule for them differs by version: they stay open until the first switching key or the first
@@ -138,6 +139,7 @@ class Session {
   [[nodiscard]] rlwe::Ciphertext load_ciphertext(const Source& source) const;
   /// A batch of shape [sources]; MismatchError where sizes, levels, degrees or scaling factors differ.
   [[nodiscard]] rlwe::Ciphertext load_ciphertexts(std::span<const Source> sources) const;
+  /// FormatError for coefficients above 127 in magnitude, too, which no distribution of OpenFHE has.
   [[nodiscard]] rlwe::SecretKey load_secret_key(const Source& source) const;
 
   /// OpenFHE's EvalBootstrap with the client's keys and the settings that its context has
@@ -156,7 +158,7 @@ class Session {
 
   /// Objects as OpenFHE's files. MismatchError for objects of other contexts or that OpenFHE can not hold,
   /// and without a key tag: OpenFHE finds keys by it, and a session has one when it has loaded an object with
-  /// one.
+  /// one. JSON has no tag that is not UTF-8.
   [[nodiscard]] std::vector<std::byte> dump_context(Format format = Format::binary) const;
   [[nodiscard]] KeyFiles dump_keys(const rlwe::EvaluationKeys& keys, Format format = Format::binary) const;
   /// A ciphertext alone; of a batch, each by itself, row by row.

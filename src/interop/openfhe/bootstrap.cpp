@@ -331,6 +331,13 @@ Ciphertext magnified(const ckks::Evaluator& evaluator, Ciphertext x, int bits) {
   return x;
 }
 
+// A copy of two components.
+Ciphertext relinearized(const ckks::Evaluator& evaluator, const Ciphertext& in) {
+  Ciphertext x = in.clone();
+  if (x.size() > 2) evaluator.relinearize_inplace(x);
+  return x;
+}
+
 }  // namespace
 
 Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const CryptoContext& client,
@@ -396,6 +403,10 @@ Bootstrapper::Bootstrapper(std::shared_ptr<const rlwe::Context> context, const C
                                    ? baby_steps(stages)
                                    : static_cast<std::int64_t>(std::ceil(std::sqrt(slots_)));
       const std::int64_t count = given != 0 ? static_cast<std::int64_t>(given) : own;
+      if (count > static_cast<std::int64_t>(parameters.max_slots())) {
+        throw ParameterError("bootstrap: the settings have " + std::to_string(count) +
+                             " baby steps, more than there are slots");
+      }
       return Split{.first = 0,
                    .count = count,
                    .outer = (static_cast<std::int64_t>(slots_) + count - 1) / count,
@@ -644,8 +655,7 @@ void Bootstrapper::turn_last(const ckks::Evaluator& evaluator, Ciphertext& x) co
 }
 
 Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciphertext& in) const {
-  Ciphertext x = in.clone();
-  if (x.size() > 2) evaluator.relinearize_inplace(x);
+  Ciphertext x = relinearized(evaluator, in);
   if (x.meta.level >= result_level_) return x;
   if (x.meta.slots != slots_) {
     throw MismatchError("bootstrap: the ciphertext has " + std::to_string(x.meta.slots) +
@@ -683,10 +693,10 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
 }
 
 Ciphertext Bootstrapper::twice(const ckks::Evaluator& evaluator, const Ciphertext& in, int precision) const {
-  Ciphertext first = (*this)(evaluator, in);
+  Ciphertext x = relinearized(evaluator, in);
+  Ciphertext first = (*this)(evaluator, x);
   if (first.meta.level > 0) rescale_all(evaluator, first);
-  if (first.meta.level <= in.meta.level) return in.clone();
-  Ciphertext x = in.clone();
+  if (first.meta.level <= in.meta.level) return x;
   rescale_all(evaluator, x);
   first = magnified(evaluator, std::move(first), precision);
   const Ciphertext error = evaluator.subtract(first, magnified(evaluator, std::move(x), precision));

@@ -40,8 +40,8 @@ class Bootstrapper {
 
   /// The result's level is OpenFHE's, and its noise-scale degree: 2, but for SlotToCoeff first with
   /// FIXEDMANUAL,
-  /// 1. `in` itself if that is no level more. LevelError for one without a level to spare, or, with
-  /// SlotToCoeff first, those of its budget; MissingKeyError.
+  /// 1. `in` itself, relinearized, if that is no level more. LevelError for one without a level to spare, or,
+  /// with SlotToCoeff first, those of its budget; MissingKeyError.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& in) const;
   /// The same, and then of the error times 2^precision, which is subtracted: one level lower.

@@ -122,6 +122,12 @@ rlwe::Ciphertext to_ciphertext(const std::shared_ptr<const rlwe::Context>& conte
   if (first.components.size() < 2) {
     refuse_ciphertext("it has " + std::to_string(first.components.size()) + " components, not 2 or more");
   }
+  const std::size_t moduli = base_of(*context, first.components.front()).size();
+  if (moduli > context->chain().all().size()) {
+    refuse_ciphertext("it has " + std::to_string(moduli) +
+                      " moduli, and ciphertexts of its context at most " +
+                      std::to_string(context->chain().all().size()));
+  }
   rlwe::Metadata meta = to_metadata(first, context->parameters());
   meta.batch = std::move(shape);
   rlwe::Ciphertext result = rlwe::make_ciphertext(context, std::move(meta), first.components.size());

@@ -41,6 +41,13 @@ struct Opener {
   }
 };
 
+void compare_tags(const std::string& known, const std::string& tag, const char* operation) {
+  if (known == tag) return;
+  throw MismatchError(std::string(operation) + ": the object has the key tag '" + tag.substr(0, 64) +
+                      "', the session's key pair '" + known.substr(0, 64) +
+                      "'; a session is for one key pair, so open another for this object");
+}
+
 }  // namespace
 
 void Client::require_context(const CryptoContext& other, const char* operation) const {
@@ -50,27 +57,41 @@ void Client::require_context(const CryptoContext& other, const char* operation) 
       ": the object belongs to another crypto context than the session; open a session for it");
 }
 
-void Client::require_tag(const std::string& tag, const char* operation) {
+void Client::take_tag(const std::string& tag, const char* operation) {
   const std::lock_guard lock(mutex_);
   if (!tag_) tag_ = tag;
-  if (*tag_ == tag) return;
-  throw MismatchError(std::string(operation) + ": the object has the key tag '" + tag.substr(0, 64) +
-                      "', the session's key pair '" + *tag_ +
-                      "'; a session is for one key pair, so open another for this object");
+  compare_tags(*tag_, tag, operation);
 }
 
-void Client::require(const CryptoObject& header, const char* operation) {
-  require_context(*header.context, operation);
-  require_tag(header.tag, operation);
+std::optional<std::string> Client::known_tag() const {
+  const std::lock_guard lock(mutex_);
+  return tag_;
+}
+
+void Arrivals::require(const CryptoObject& header) {
+  require_context(*header.context);
+  require_tag(header.tag);
+}
+
+void Arrivals::require_tag(const std::string& tag) {
+  if (!tag_) tag_ = tag;
+  compare_tags(*tag_, tag, operation_);
+}
+
+void Arrivals::settle() {
+  if (tag_) client_.take_tag(*tag_, operation_);
 }
 
 std::string Client::tag() const {
-  const std::lock_guard lock(mutex_);
-  if (tag_) return *tag_;
+  if (auto known = known_tag()) return std::move(*known);
   throw MismatchError(
       "the session knows no key tag yet, by which OpenFHE finds the keys of an object; open it from an "
       "object of the "
       "client, or load one first");
+}
+
+const FheObject* Client::bootstrapping() const {
+  return context->scheme_type == SchemeType::ckks ? context->scheme->fhe.get() : nullptr;
 }
 
 std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationKeys& keys,
@@ -83,7 +104,7 @@ std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationK
   };
   const auto known = bootstrappers_.find(slots);
   if (known != bootstrappers_.end() && suffices(*known->second)) return known->second;
-  const FheObject* const fhe = context->scheme->fhe.get();
+  const FheObject* const fhe = bootstrapping();
   const BootstrapSettings* settings = nullptr;
   for (std::size_t i = 0; fhe != nullptr && settings == nullptr && i < fhe->settings.size(); ++i) {
     const FheObject::Entry& entry = fhe->settings[i];
@@ -108,7 +129,7 @@ std::shared_ptr<const Bootstrapper> Client::bootstrapper(const rlwe::EvaluationK
 
 std::map<std::size_t, std::size_t> Client::bootstrap_input_levels() const {
   std::map<std::size_t, std::size_t> levels;
-  const FheObject* const fhe = context->scheme->fhe.get();
+  const FheObject* const fhe = bootstrapping();
   if (fhe == nullptr) return levels;
   for (const FheObject::Entry& entry : fhe->settings) {
     if (entry.settings == nullptr || entry.slots != entry.settings->slots) continue;

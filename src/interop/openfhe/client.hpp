@@ -23,11 +23,12 @@ struct Client {
   /// From now on, objects of the session's context are in others' hands.
   void bind() { is_bound_ = true; }
   [[nodiscard]] bool is_bound() const { return is_bound_; }
-  /// MismatchError unless the object is of this context and key pair; the first tag is taken for the pair's.
-  void require(const CryptoObject& header, const char* operation);
-  /// The same for the tag alone.
-  void require_tag(const std::string& tag, const char* operation);
+  /// MismatchError unless it is this context.
   void require_context(const CryptoContext& other, const char* operation) const;
+  /// The key pair's tag, which the first one is taken for; MismatchError for another one.
+  void take_tag(const std::string& tag, const char* operation);
+  /// Empty if there is none yet.
+  [[nodiscard]] std::optional<std::string> known_tag() const;
   /// MismatchError if there is none yet.
   [[nodiscard]] std::string tag() const;
   /// What an object of this client begins with.
@@ -41,10 +42,40 @@ struct Client {
   void forget_bootstrappers() { bootstrappers_.clear(); }
 
  private:
+  // Null without it, and for schemes that have none, whatever their files hold.
+  [[nodiscard]] const FheObject* bootstrapping() const;
+
   mutable std::mutex mutex_;
   std::atomic<bool> is_bound_ = false;
   std::optional<std::string> tag_;
   std::map<std::size_t, std::shared_ptr<const Bootstrapper>> bootstrappers_;
+};
+
+/// The objects of one call, before anything can fail: all are of the session's context and of one key pair,
+/// the session's or, where it knows none yet, that of the first of them.
+class Arrivals {
+ public:
+  Arrivals(Client& client, const char* operation)
+      : client_(client), operation_(operation), tag_(client.known_tag()) {}
+
+  /// MismatchError for an object of another context or key pair.
+  void require(const CryptoObject& header);
+  void require_context(const CryptoContext& context) const { client_.require_context(context, operation_); }
+  void require_tag(const std::string& tag);
+  /// Now the session knows their key pair. MismatchError if another thread told it of another one meanwhile.
+  void settle();
+  /// The same for what the caller gets, which binds the session to its context.
+  template <typename Object>
+  [[nodiscard]] Object handed_out(Object object) {
+    settle();
+    client_.bind();
+    return object;
+  }
+
+ private:
+  Client& client_;
+  const char* operation_;
+  std::optional<std::string> tag_;
 };
 
 /// The context in a file, the tag of its objects if it has any, and what its keys tell.

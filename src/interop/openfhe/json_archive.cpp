@@ -1,5 +1,6 @@
 #include "interop/openfhe/json_archive.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -156,11 +157,13 @@ JsonDocument::~JsonDocument() {
 
 JsonDocument::JsonDocument(std::span<const std::byte> text) {
   Builder builder(*this, text.size());
+  // The parser takes it for the end of the text.
+  if (std::find(text.begin(), text.end(), std::byte{0}) != text.end()) refuse("a null character");
   const auto* const begin = reinterpret_cast<const char*>(text.data());
   if (!nlohmann::json::sax_parse(begin, begin + text.size(), &builder)) refuse("malformed text");
 }
 
-JsonReader::JsonReader(JsonDocument& document) : document_(document) {
+JsonReader::JsonReader(const JsonDocument& document) : document_(document) {
   places_.push_back(
       {.first = 1, .next = 1, .end = document.items[0].next, .count = document.items[0].integer});
 }
@@ -194,12 +197,12 @@ std::size_t JsonReader::find_field(const char* name) const {
 
 bool JsonReader::has_field(const char* name) { return find_field(name) < places_.back().end; }
 
-JsonDocument::Item& JsonReader::take(const char* name) {
+const JsonDocument::Item& JsonReader::take(const char* name) {
   Place& place = places_.back();
   if (name != nullptr) last_name_ = name;
   const std::size_t at = name == nullptr ? place.next : find_field(name);
   if (at >= place.end) fail("a field that is not there");
-  Item& item = document_.items[at];
+  const Item& item = document_.items[at];
   place.next = item.next;
   ++place.taken;
   position_ = std::max(position_, at);
@@ -227,12 +230,13 @@ void JsonReader::value(const char* name, std::uint32_t& value) {
 }
 void JsonReader::value(const char* name, std::int32_t& value) {
   const Item& item = take(name);
-  const auto number = static_cast<std::int64_t>(item.integer);
-  if ((item.kind != Kind::unsigned_number && item.kind != Kind::signed_number) ||
-      number < std::numeric_limits<std::int32_t>::min() ||
-      number > std::numeric_limits<std::int32_t>::max()) {
-    fail("a value that is no integer of its range");
-  }
+  const auto number = static_cast<std::int64_t>(item.integer);  // of signed_number, which is below 0
+  const bool fits = item.kind == Kind::unsigned_number
+                        ? item.integer <= std::numeric_limits<std::int32_t>::max()
+                        : item.kind == Kind::signed_number &&
+                              number >= std::numeric_limits<std::int32_t>::min() &&
+                              number <= std::numeric_limits<std::int32_t>::max();
+  if (!fits) fail("a value that is no integer of its range");
   value = static_cast<std::int32_t>(number);
 }
 void JsonReader::value(const char* name, std::uint64_t& value) {
@@ -264,7 +268,7 @@ void JsonReader::value(const char* name, std::string& value) {
 void JsonReader::words(const char* name, std::vector<std::uint64_t>& values) {
   const Item& item = take(name);
   if (item.kind == Kind::numbers) {
-    values = std::move(document_.numbers[item.integer]);
+    values = document_.numbers[item.integer];
   } else if (item.kind == Kind::list && item.integer == 0) {
     values.clear();
   } else {
@@ -338,7 +342,13 @@ void JsonWriter::number(std::uint64_t value) {
   append({digits, static_cast<std::size_t>(end - digits)});
 }
 
-void JsonWriter::text(std::string_view value) { append(nlohmann::json(value).dump()); }
+void JsonWriter::text(std::string_view value) {
+  try {
+    append(nlohmann::json(value).dump());
+  } catch (const nlohmann::json::exception&) {
+    fail("a key tag that is no UTF-8, which JSON has no text for; write the binary format");
+  }
+}
 
 void JsonWriter::value(const char* name, bool& value) {
   next(name);

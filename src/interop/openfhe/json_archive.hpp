@@ -21,7 +21,7 @@ class JsonDocument {
   explicit JsonDocument(std::span<const std::byte> text);
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
-  /// Zeroes the numbers that nobody took.
+  /// Zeroes the numbers.
   ~JsonDocument();
 
   struct Item {
@@ -49,10 +49,11 @@ class JsonDocument {
   std::vector<std::string> names;
 };
 
-/// Fields may stand in any order, and all must be known. Takes lists of numbers out of the document.
+/// Fields may stand in any order, and all must be known. The document stays as it is: kinds of objects are
+/// tried on it one after the other.
 class JsonReader final : public Archive {
  public:
-  explicit JsonReader(JsonDocument& document);
+  explicit JsonReader(const JsonDocument& document);
 
   [[nodiscard]] bool is_reading() const override { return true; }
   [[noreturn]] void fail(const std::string& problem) const override;
@@ -85,10 +86,10 @@ class JsonReader final : public Archive {
   void end_list() override { end(); }
   /// An item's place; the end of its object if there is none.
   [[nodiscard]] std::size_t find_field(const char* name) const;
-  JsonDocument::Item& take(const char* name);
+  const JsonDocument::Item& take(const char* name);
   std::uint64_t integer(const char* name, std::uint64_t largest);
 
-  JsonDocument& document_;
+  const JsonDocument& document_;
   std::vector<Place> places_;
   std::size_t position_ = 0;
   const char* last_name_ = nullptr;

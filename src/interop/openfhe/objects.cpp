@@ -1,5 +1,6 @@
 #include "interop/openfhe/objects.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string_view>
@@ -342,6 +343,18 @@ void evaluation_key(Archive& archive, const char* name, std::shared_ptr<Evaluati
   if (key == nullptr) archive.fail("a map without one of its keys");
 }
 
+// std::map has every key once.
+template <typename Entry, typename Key>
+void require_distinct(Archive& archive, const std::vector<Entry>& entries, Key Entry::*key) {
+  if (!archive.is_reading()) return;
+  std::vector<Key> keys;
+  for (const Entry& entry : entries) keys.push_back(entry.*key);
+  std::sort(keys.begin(), keys.end());
+  if (std::adjacent_find(keys.begin(), keys.end()) != keys.end()) {
+    archive.fail("a map with two entries of one key");
+  }
+}
+
 }  // namespace
 
 void visit_file(Archive& archive, std::shared_ptr<CryptoContext>& object) { whole_object(archive, object); }
@@ -361,6 +374,7 @@ void visit_file(Archive& archive, MultiplicationKeys& object) {
                  [&](std::shared_ptr<EvaluationKeyObject>& key) { evaluation_key(archive, nullptr, key); });
     archive.end();
   });
+  require_distinct(archive, object.entries, &MultiplicationKeys::Entry::tag);
 }
 
 void visit_file(Archive& archive, AutomorphismKeys& object) {
@@ -374,10 +388,12 @@ void visit_file(Archive& archive, AutomorphismKeys& object) {
         evaluation_key(archive, "value", key.key);
         archive.end();
       });
+      require_distinct(archive, keys.list, &AutomorphismKeys::Key::index);
     });
     archive.end();
     if (entry.keys == nullptr) archive.fail("a map without its keys");
   });
+  require_distinct(archive, object.entries, &AutomorphismKeys::Entry::tag);
 }
 
 }  // namespace hemera::interop::openfhe

@@ -243,7 +243,7 @@ void visit(Archive& archive, PrivateKeyObject& object);
 void visit(Archive& archive, EvaluationKeyObject& object);
 
 /// Whole files: one object, or a map. Readers check what the classes promise each other: residues below their
-/// moduli, as many as the degree, limbs over the primes of their base.
+/// moduli, as many as the degree, limbs over the primes of their base, keys of a map once each.
 void visit_file(Archive& archive, std::shared_ptr<CryptoContext>& object);
 void visit_file(Archive& archive, std::shared_ptr<CiphertextObject>& object);
 void visit_file(Archive& archive, std::shared_ptr<PublicKeyObject>& object);

@@ -89,7 +89,7 @@ void Session::open(Opening opening) {
   client_ = std::make_unique<Client>();
   client_->context = std::move(opening.context);
   client_->primes = std::move(opening.primes);
-  if (opening.tag) client_->require_tag(*opening.tag, "open");
+  if (opening.tag) client_->take_tag(*opening.tag, "open");
   context_ = make_context_(parameters_of(*client_->context, client_->primes));
   if (context_->long_rotations() != rlwe::LongRotations::openfhe) {
     throw MismatchError("a session with OpenFHE needs a context with LongRotations::openfhe");
@@ -146,19 +146,20 @@ rlwe::EvaluationKeys Session::keys_in(const std::shared_ptr<const rlwe::Context>
 
 const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
   // All or nothing: what may throw comes before what changes the session.
+  Arrivals arrivals(*client_, "load_keys");
   std::shared_ptr<PublicKeyObject> public_key;
   MultiplicationKeys powers;
   AutomorphismKeys automorphisms;
   KeyPrimes primes;
   const auto take = [&](std::optional<Opening> opening) {
     if (!opening) return;
-    client_->require_context(*opening->context, "load_keys");
+    arrivals.require_context(*opening->context);
     if (opening->primes.special) primes.special = std::move(opening->primes.special);
     if (!opening->primes.auxiliary.empty()) primes.auxiliary = std::move(opening->primes.auxiliary);
   };
   if (sources.public_key) {
     public_key = read_file<std::shared_ptr<PublicKeyObject>>(sources.public_key->bytes());
-    client_->require(public_key->header, "load_keys");
+    arrivals.require(public_key->header);
   }
   if (sources.relinearization) {
     powers = read_file<MultiplicationKeys>(sources.relinearization->bytes());
@@ -168,6 +169,8 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
     automorphisms = read_file<AutomorphismKeys>(sources.galois->bytes());
     take(open_keys(automorphisms));
   }
+  for (const MultiplicationKeys::Entry& entry : powers.entries) arrivals.require_tag(entry.tag);
+  for (const AutomorphismKeys::Entry& entry : automorphisms.entries) arrivals.require_tag(entry.tag);
   primes = with_primes_of(primes);
   const rlwe::Parameters parameters = parameters_of(*client_->context, primes);
   const bool stays = parameters == context_->parameters();
@@ -177,20 +180,19 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
     all.public_key = std::make_shared<const rlwe::PublicKey>(to_public_key(context, *public_key));
   }
   const auto add = [&](const rlwe::KeyRole& role, std::shared_ptr<EvaluationKeyObject>& object) {
-    client_->require_context(*object->header.context, "load_keys");
+    arrivals.require_context(*object->header.context);
     all.add(role, std::make_shared<const rlwe::SwitchingKey>(
                       to_switching_key(context, *client_->context->parameters, view_of(*object))));
     object.reset();
   };
   for (MultiplicationKeys::Entry& entry : powers.entries) {
-    client_->require_tag(entry.tag, "load_keys");
     std::uint32_t power = 2;
     for (std::shared_ptr<EvaluationKeyObject>& key : entry.keys) add({.power = power++}, key);
   }
   for (AutomorphismKeys::Entry& entry : automorphisms.entries) {
-    client_->require_tag(entry.tag, "load_keys");
     for (AutomorphismKeys::Key& key : entry.keys->list) add(role_of(key.index, context->degree()), key.key);
   }
+  arrivals.settle();
   if (context != context_) {
     client_->primes = std::move(primes);
     client_->forget_bootstrappers();
@@ -202,30 +204,30 @@ const rlwe::EvaluationKeys& Session::load_keys(const KeySources& sources) {
 
 rlwe::Ciphertext Session::load_ciphertext(const Source& source) const {
   const auto object = read_file<std::shared_ptr<CiphertextObject>>(source.bytes());
-  client_->require(object->header, "load_ciphertext");
-  client_->bind();
+  Arrivals arrivals(*client_, "load_ciphertext");
+  arrivals.require(object->header);
   const CiphertextView view = view_of(*object);
-  return to_ciphertext(context_, std::span(&view, 1), {});
+  return arrivals.handed_out(to_ciphertext(context_, std::span(&view, 1), {}));
 }
 
 rlwe::Ciphertext Session::load_ciphertexts(std::span<const Source> sources) const {
   if (sources.empty()) throw ParameterError("load_ciphertext: a batch needs one source at least");
   std::vector<std::shared_ptr<CiphertextObject>> objects;
   std::vector<CiphertextView> views;
+  Arrivals arrivals(*client_, "load_ciphertext");
   for (const Source& source : sources) {
     objects.push_back(read_file<std::shared_ptr<CiphertextObject>>(source.bytes()));
-    client_->require(objects.back()->header, "load_ciphertext");
-    client_->bind();
+    arrivals.require(objects.back()->header);
     views.push_back(view_of(*objects.back()));
   }
-  return to_ciphertext(context_, views, {sources.size()});
+  return arrivals.handed_out(to_ciphertext(context_, views, {sources.size()}));
 }
 
 rlwe::SecretKey Session::load_secret_key(const Source& source) const {
   const auto object = read_file<std::shared_ptr<PrivateKeyObject>>(source.bytes());
-  client_->require(object->header, "load_secret_key");
-  client_->bind();
-  return to_secret_key(context_, *object);
+  Arrivals arrivals(*client_, "load_secret_key");
+  arrivals.require(object->header);
+  return arrivals.handed_out(to_secret_key(context_, *object));
 }
 
 rlwe::Ciphertext Session::bootstrap(const rlwe::Ciphertext& ciphertext, int iterations, int precision) const {
@@ -337,10 +339,10 @@ std::vector<std::byte> Session::dump_secret_key(const rlwe::SecretKey& key, Form
 }
 
 rlwe::Ciphertext Session::import_ciphertext(const CiphertextView& view) const {
-  client_->require_tag(view.key_tag, "import_ciphertext");
-  client_->bind();
+  Arrivals arrivals(*client_, "import_ciphertext");
+  arrivals.require_tag(view.key_tag);
   for (const PolynomialView& component : view.components) require_reduced(component);
-  return to_ciphertext(context_, std::span(&view, 1), {});
+  return arrivals.handed_out(to_ciphertext(context_, std::span(&view, 1), {}));
 }
 
 namespace {

@@ -50,6 +50,8 @@ const std::vector<std::int64_t> all_slots_1_6 = {1,  2,  3,  4,  5,  6,  7,  8, 
                                                  25, 26, 27, 28, 29, 30, 31, 32, 64, 128, 192, 256};
 const std::vector<std::int64_t> sparse_1_6 = {1, 2, 3, 4, 8, 12, 16, 24, 32, 48, 64, 65, 128, 192, 256};
 const std::vector<std::int64_t> dense_1_6 = {1, 2, 3, 4, 5, 6, 7, 8, 64, 128, 192, 256};
+// By one baby step: the turns that both sides leave out, 1 each, are made up for one by one.
+const std::vector<std::int64_t> single_1_6 = {1, 4, 16, 32, 64, 128, 256};
 
 // Rotations of one side: (first + j) stride for j < steps, then multiples of steps stride.
 void add_layer(std::set<std::int64_t>& rotations, std::int64_t layers, std::int64_t steps,
@@ -63,7 +65,21 @@ void add_layer(std::set<std::int64_t>& rotations, std::int64_t layers, std::int6
     rotations.insert(modulo(i * steps * stride, half));
 }
 
-// What EvalBootstrapKeyGen makes keys for, where the budgets divide the layers.
+// How many layers the stages of a budget have, by OpenFHE's SelectLayers: where it does not divide their
+// number, the last stage has the rest, and is smaller or larger than the others.
+std::vector<std::int64_t> stages_of(std::int64_t layers, std::int64_t budget) {
+  if (layers % budget == 0)
+    return std::vector<std::int64_t>(static_cast<std::size_t>(budget), layers / budget);
+  const std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> uneven = {
+      {{4, 3}, {1, 1, 2}},
+      {{5, 2}, {3, 2}},
+      {{5, 3}, {2, 2, 1}},
+      {{6, 4}, {1, 1, 1, 3}},
+      {{9, 4}, {2, 2, 2, 3}}};
+  return uneven.at({layers, budget});
+}
+
+// What EvalBootstrapKeyGen makes keys for.
 std::set<std::int64_t> rotations_of(const BootstrapCase& tested) {
   std::set<std::int64_t> rotations;
   const auto slots = static_cast<std::int64_t>(tested.slots);
@@ -74,13 +90,22 @@ std::set<std::int64_t> rotations_of(const BootstrapCase& tested) {
     for (std::int64_t i = 2; i < slots / steps; ++i) rotations.insert(i * steps);
   } else {
     const auto log_slots = static_cast<std::int64_t>(std::countr_zero(tested.slots));
-    const std::int64_t encode = log_slots / tested.encode, decode = log_slots / tested.decode;
-    for (std::int64_t done = 0; done < log_slots; done += encode) {
-      add_layer(rotations, encode, tested.encode_steps, std::int64_t{1} << done, slots);
-    }
-    for (std::int64_t done = 0; done < log_slots; done += decode) {
-      add_layer(rotations, decode, tested.decode_steps, std::int64_t{1} << done, half);
-    }
+    // Baby steps are given for all stages but that of a rest, which has OpenFHE's own choice.
+    const auto add = [&](std::int64_t budget, std::int64_t steps, std::int64_t inner_modulus,
+                         bool is_encode) {
+      const std::vector<std::int64_t> stages = stages_of(log_slots, budget);
+      std::int64_t done = 0;
+      for (std::size_t i = 0; i < stages.size(); ++i) {
+        const bool is_rest = log_slots % budget != 0 && i + 1 == stages.size();
+        const std::int64_t own = std::int64_t{1} << (stages[i] / 2 + (stages[i] > 2 ? 2 : 1));
+        // CoeffToSlot begins with the widest, so that a rest is at its end, too.
+        const std::int64_t place = is_encode ? log_slots - done - stages[i] : done;
+        add_layer(rotations, stages[i], is_rest ? own : steps, std::int64_t{1} << place, inner_modulus);
+        done += stages[i];
+      }
+    };
+    add(tested.encode, tested.encode_steps, slots, true);
+    add(tested.decode, tested.decode_steps, half, false);
   }
   rotations.erase(0);
   return rotations;
@@ -94,6 +119,11 @@ INSTANTIATE_TEST_SUITE_P(
         BootstrapCase{"dense", 8, 1, 1, 4, 4}, BootstrapCase{"layers", 16, 2, 2, 4, 4},
         BootstrapCase{"different", 16, 2, 1, 2, 8}, BootstrapCase{"all_slots", 512, 3, 1, 4, 32},
         BootstrapCase{"sparse", 64, 2, 3, 4, 4, SecretType::sparse},
+        BootstrapCase{"larger_rest", 16, 3, 3, 2, 2, SecretType::sparse},
+        BootstrapCase{"smaller_rest", 32, 3, 2, 4, 4, SecretType::sparse},
+        BootstrapCase{"rest_of_three", 64, 4, 2, 2, 4, SecretType::sparse},
+        BootstrapCase{"decode_first_rest", 32, 2, 3, 8, 4, SecretType::sparse, Scaling::flexible_auto, true},
+        BootstrapCase{"all_slots_rest", 512, 3, 4, 4, 4, SecretType::sparse},
         BootstrapCase{"encapsulated", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated},
         BootstrapCase{"fixed_auto", 8, 1, 1, 4, 2, SecretType::uniform, Scaling::fixed_auto},
         BootstrapCase{"fixed_manual", 8, 1, 1, 2, 4, SecretType::sparse, Scaling::fixed_manual},
@@ -106,6 +136,18 @@ INSTANTIATE_TEST_SUITE_P(
         BootstrapCase{"decode_first_complex", 16, 2, 2, 4, 4, SecretType::sparse_encapsulated,
                       Scaling::flexible_auto, true, true},
         BootstrapCase{"decode_first_manual", 16, 2, 2, 4, 4, SecretType::sparse, Scaling::fixed_manual, true},
+        BootstrapCase{"extended", 16, 2, 2, 4, 4, SecretType::sparse, Scaling::flexible_auto_ext},
+        BootstrapCase{"extended_dense", 8, 1, 1, 4, 2, SecretType::uniform, Scaling::flexible_auto_ext},
+        BootstrapCase{"extended_encapsulated", 16, 1, 2, 4, 4, SecretType::sparse_encapsulated,
+                      Scaling::flexible_auto_ext},
+        BootstrapCase{"decode_first_extended", 16, 2, 2, 4, 4, SecretType::sparse, Scaling::flexible_auto_ext,
+                      true},
+        BootstrapCase{"single_1_6", 16, 2, 2, 1, 1, SecretType::sparse, Scaling::flexible_auto, false, false,
+                      single_1_6},
+        BootstrapCase{"decode_first_single_1_6", 16, 2, 2, 1, 1, SecretType::sparse, Scaling::flexible_auto,
+                      true, true, single_1_6},
+        BootstrapCase{"extended_1_6", 16, 2, 2, 4, 4, SecretType::sparse, Scaling::flexible_auto_ext, false,
+                      false, layers_1_6},
         BootstrapCase{"layers_1_6", 16, 2, 2, 4, 4, SecretType::uniform, Scaling::flexible_auto, false, false,
                       layers_1_6},
         BootstrapCase{"different_1_6", 16, 2, 1, 2, 8, SecretType::uniform, Scaling::fixed_auto, false, false,
@@ -190,8 +232,11 @@ TEST_P(OpenFheBootstraps, KeepTheValuesAtOpenFhesLevel) {
   // Without SlotToCoeff at the end its levels are left, but its last one, where what is not rescaled waits.
   const std::size_t sine = tested.secret == SecretType::uniform ? 14 : 10;
   const std::size_t rescaled = tested.decodes_first && tested.scaling == Scaling::fixed_manual ? 1 : 0;
+  // Levels count from the top, and FLEXIBLEAUTOEXT's further modulus, which is not raised to, is one of them.
+  const std::size_t further = tested.scaling == Scaling::flexible_auto_ext ? 1 : 0;
   const Metadata metadata = session.metadata(out);
-  EXPECT_EQ(metadata.level, tested.encode + sine - 1 + (tested.decodes_first ? rescaled : tested.decode));
+  EXPECT_EQ(metadata.level,
+            further + tested.encode + sine - 1 + (tested.decodes_first ? rescaled : tested.decode));
   EXPECT_EQ(metadata.noise_scale_degree, rescaled == 1 ? 1 : 2);
   EXPECT_EQ(metadata.slots, tested.slots);
   const std::size_t level = context->top_level() - metadata.level;
@@ -384,6 +429,239 @@ TEST(OpenFheBootstrapOperands, KeepWhatIsKnownOfTheValues) {
   }
   // filled, padding and is_complex are the rest.
   EXPECT_EQ(table.size() + 3, tests::member_count<rlwe::Metadata>());
+}
+
+// A session for one number of slots with the client's secret, and keys for what is asked for.
+class OpenFheBootstrapKeys : public testing::Test {
+ protected:
+  [[nodiscard]] std::shared_ptr<CryptoContext> client() const {
+    auto object = read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
+    object->parameters->secret = SecretType::sparse;
+    auto settings = std::make_shared<BootstrapSettings>();
+    *settings = {.baby_steps_encode = 4,
+                 .baby_steps_decode = 4,
+                 .slots = 16,
+                 .budget_encode = 2,
+                 .budget_decode = 2,
+                 .encodes_slots = false};
+    object->scheme->fhe->settings = {{16, settings}};
+    object->scheme->fhe->correction_factor = 11;
+    return object;
+  }
+
+  [[nodiscard]] Session opened() const {
+    auto object = client();
+    return Session(write_file(object, Format::binary), "tag", {}, tests::device());
+  }
+
+  static void load(Session& session, const rlwe::SecretKey& secret, const std::set<std::int64_t>& rotations,
+                   bool conjugation = true) {
+    session.load_keys(
+        session
+            .dump_keys(rlwe::generate_keys(
+                secret, {.rotations = {rotations.begin(), rotations.end()}, .conjugation = conjugation}))
+            .sources());
+  }
+
+  static rlwe::Ciphertext encrypted(const rlwe::SecretKey& secret, double first, std::size_t level) {
+    std::vector<std::complex<double>> values(16);
+    for (std::size_t i = 0; i < 16; ++i) values[i] = first - 0.0625 * static_cast<double>(i);
+    return ckks::encrypt(ckks::Encoder(secret.context).encode(values, {}, level), secret);
+  }
+
+  static void expect_values(const rlwe::SecretKey& secret, const rlwe::Ciphertext& x,
+                            const std::function<double(double)>& of) {
+    const auto found = ckks::Encoder(secret.context).decode(ckks::decrypt(x, secret));
+    ASSERT_EQ(found.size(), 16U);
+    for (std::size_t i = 0; i < 16; ++i) {
+      EXPECT_NEAR(found[i].real(), of(0.75 - 0.0625 * static_cast<double>(i)), 0x1p-14) << i;
+    }
+  }
+
+  std::set<std::int64_t> newer_{layers_1_6.begin(), layers_1_6.end()};
+  std::set<std::int64_t> older_ = rotations_of({"", 16, 2, 2, 4, 4});
+};
+
+// Calls that fail for want of keys are forgotten: what is loaded later counts, whichever version's.
+TEST_F(OpenFheBootstrapKeys, ThatComeLaterAreTaken) {
+  for (const bool is_newer : {false, true}) {
+    SCOPED_TRACE(is_newer);
+    const std::set<std::int64_t>& rotations = is_newer ? newer_ : older_;
+    Session session = opened();
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+    const rlwe::Ciphertext in = encrypted(secret, 0.75, 1);
+    const auto expect_missing = [&] {
+      for (const int iterations : {1, 2}) {
+        EXPECT_THROW(static_cast<void>(session.bootstrap(in, iterations, 8)), MissingKeyError);
+      }
+    };
+    expect_missing();
+    std::set<std::int64_t> fewer = rotations;
+    fewer.erase(64);  // of the sum over all slots
+    load(session, secret, fewer, false);
+    expect_missing();
+    load(session, secret, {64}, false);
+    expect_missing();
+    load(session, secret, {});
+    expect_values(secret, session.bootstrap(in), [](double x) { return x; });
+    // Those of the other version beside them.
+    load(session, secret, is_newer ? older_ : newer_);
+    expect_values(secret, session.bootstrap(in), [](double x) { return x; });
+    expect_values(secret, session.bootstrap(in, 2, 8), [](double x) { return x; });
+  }
+}
+
+// Those that a bootstrap says it needs are enough, and without any of them it can not be.
+TEST_F(OpenFheBootstrapKeys, ThatAreNeededAreThoseThatAreUsed) {
+  struct Case {
+    GiantSteps steps;
+    bool decodes_first, is_encapsulated;
+  };
+  for (const auto& [steps, decodes_first, is_encapsulated] : {Case{GiantSteps::own_keys, false, false},
+                                                              {GiantSteps::one_key, false, true},
+                                                              {GiantSteps::one_key, true, false}}) {
+    SCOPED_TRACE(testing::Message() << decodes_first << is_encapsulated);
+    const auto object = client();
+    if (is_encapsulated) object->parameters->secret = SecretType::sparse_encapsulated;
+    BootstrapSettings settings = *object->scheme->fhe->settings[0].settings;
+    settings.encodes_slots = decodes_first;
+    const auto context = rlwe::Context::make(parameters_of(*object, {}), tests::device(),
+                                             {.long_rotations = rlwe::LongRotations::openfhe});
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+    std::set<std::int64_t> rotations = newer_;
+    rotations.insert(older_.begin(), older_.end());
+    rlwe::EvaluationKeys all =
+        rlwe::generate_keys(secret, {.rotations = {rotations.begin(), rotations.end()}, .conjugation = true});
+    if (is_encapsulated) add_encapsulation_keys(all, secret);
+    const Bootstrapper bootstrapper(context, *object, settings, 11, steps);
+    const rlwe::Ciphertext in = encrypted(secret, 0.75, 2);
+    const auto bootstrap = [&](const rlwe::KeyRole* without) {
+      rlwe::EvaluationKeys keys{.context = context, .public_key = nullptr, .switching = {}};
+      for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
+        if (without == nullptr || need.role != *without)
+          keys.add(need.role, all.find(need.role, need.gadget));
+      }
+      return bootstrapper(ckks::Evaluator(context, keys), in);
+    };
+    expect_values(secret, bootstrap(nullptr), [](double x) { return x; });
+    for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
+      EXPECT_THROW(static_cast<void>(bootstrap(&need.role)), MissingKeyError)
+          << need.role.galois_element << " " << need.role.from << " " << need.role.to;
+    }
+    // Each once, over all primes but for that to the sparse secret.
+    std::set<std::pair<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>>> roles;
+    for (const circuits::KeyNeed& need : bootstrapper.needed_keys()) {
+      roles.insert({need.role.galois_element + need.role.power - 1, {need.role.from, need.role.to}});
+      const bool is_narrow = need.role.to == rlwe::ephemeral_secret;
+      const auto& literal = context->parameters().literal();
+      EXPECT_EQ(need.gadget.base, is_narrow ? literal.levels.front() : literal.levels.back());
+      EXPECT_EQ(need.gadget.special.size(), is_narrow ? 1 : literal.special_primes.size());
+    }
+    EXPECT_EQ(roles.size(), bootstrapper.needed_keys().size());
+  }
+}
+
+TEST_F(OpenFheBootstrapKeys, RelinearizeProductsOfThreeComponents) {
+  Session session = opened();
+  const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
+  load(session, secret, newer_);
+  const auto lazy =
+      any_scheme::make_evaluator(session.context(), session.keys(), rlwe::Relinearization::lazy);
+  const auto square = [](double x) { return x * x; };
+  const auto product = [&](std::size_t level) {
+    const rlwe::Ciphertext x = encrypted(secret, 0.75, level);
+    rlwe::Ciphertext result = lazy->multiply(x, x);
+    EXPECT_EQ(result.size(), 3U);
+    return result;
+  };
+  const std::size_t gained = session.bootstrap(encrypted(secret, 0.75, 1)).meta.level;
+  // At levels that bootstraps raise, and at those that they leave.
+  for (const std::size_t level :
+       {std::size_t{2}, std::size_t{3}, gained - 1, gained, gained + 1, session.context()->top_level()}) {
+    SCOPED_TRACE(level);
+    const rlwe::Ciphertext in = product(level);
+    for (const int iterations : {1, 2}) {
+      const rlwe::Ciphertext out = session.bootstrap(in, iterations, 8);
+      EXPECT_EQ(out.size(), 2U);
+      expect_values(secret, out, square);
+      if (level > gained) {
+        rlwe::Ciphertext relinearized = in.clone();
+        lazy->relinearize_inplace(relinearized);
+        EXPECT_EQ(session.dump_ciphertext(out), session.dump_ciphertext(relinearized));
+      }
+    }
+    EXPECT_EQ(in.size(), 3U);
+  }
+}
+
+// What the settings may be: the last ones that are taken, and the first that are not.
+TEST(OpenFheBootstrapErrors, SettingsHaveLimits) {
+  const auto object =
+      read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
+  object->parameters->secret = SecretType::sparse;
+  const auto context = rlwe::Context::make(parameters_of(*object, {}), tests::device());
+  const auto make = [&](std::uint32_t slots, std::uint32_t encode, std::uint32_t decode,
+                        std::uint32_t factor) {
+    const BootstrapSettings settings{
+        .slots = slots, .budget_encode = encode, .budget_decode = decode, .encodes_slots = false};
+    Bootstrapper(context, *object, settings, factor, GiantSteps::own_keys);
+  };
+  for (const std::uint32_t slots : {2U, 8U, 512U}) EXPECT_NO_THROW(make(slots, 1, 1, 11)) << slots;
+  for (const std::uint32_t slots : {0U, 1U, 3U, 12U, 1024U}) {
+    EXPECT_THROW(make(slots, 1, 1, 11), ParameterError) << slots;
+  }
+  EXPECT_NO_THROW(make(8, 3, 1, 11));
+  EXPECT_NO_THROW(make(8, 1, 3, 11));
+  for (const auto& [encode, decode] : {std::pair{0U, 1U}, {1U, 0U}, {4U, 1U}, {1U, 4U}}) {
+    EXPECT_THROW(make(8, encode, decode, 11), ParameterError) << encode << " " << decode;
+  }
+  const double q0 = static_cast<double>(object->parameters->elements->primes.front()->modulus);
+  const auto degree = static_cast<std::uint32_t>(
+      std::round(std::log2(q0) - static_cast<double>(object->parameters->encoding->plain_modulus)));
+  EXPECT_NO_THROW(make(8, 1, 1, degree + 60));
+  EXPECT_THROW(make(8, 1, 1, degree + 61), ParameterError);
+  // A dense matrix takes the baby steps that are given: up to the ring's slots.
+  for (const std::uint32_t steps : {1U, 8U, 512U, 513U, 0xFFFFFFFFU}) {
+    const BootstrapSettings settings{.baby_steps_encode = steps,
+                                     .slots = 8,
+                                     .budget_encode = 1,
+                                     .budget_decode = 1,
+                                     .encodes_slots = false};
+    const auto make_dense = [&] { Bootstrapper(context, *object, settings, 11, GiantSteps::own_keys); };
+    if (steps > 512) {
+      EXPECT_THROW(make_dense(), ParameterError) << steps;
+    } else {
+      EXPECT_NO_THROW(make_dense()) << steps;
+    }
+  }
+}
+
+// With a sparse secret it takes encode + decode + 9 levels, and its result has a level more than the lowest
+// input's 1.
+TEST(OpenFheBootstrapErrors, ContextsHaveTheLevels) {
+  for (const Scaling scaling : {Scaling::flexible_auto, Scaling::fixed_auto, Scaling::flexible_auto_ext}) {
+    const std::size_t further = scaling == Scaling::flexible_auto_ext ? 1 : 0;
+    for (const auto& [encode, decode] : {std::pair{1U, 1U}, {2U, 1U}, {1U, 2U}, {2U, 2U}}) {
+      const auto object =
+          read_file<std::shared_ptr<CryptoContext>>(test::get("ckks-bootstrap", "cryptocontext.bin"));
+      object->parameters->secret = SecretType::sparse;
+      object->parameters->scaling = scaling;
+      const std::size_t least_top = further + encode + decode + 9 + 2;
+      const BootstrapSettings settings{
+          .slots = 16, .budget_encode = encode, .budget_decode = decode, .encodes_slots = false};
+      for (const std::size_t top : {least_top, least_top - 1}) {
+        ASSERT_LE(top + 1, object->parameters->elements->primes.size());
+        object->parameters->elements->primes.resize(top + 1);
+        const auto context = rlwe::Context::make(parameters_of(*object, {}), tests::device());
+        const auto make = [&] { return Bootstrapper(context, *object, settings, 11, GiantSteps::own_keys); };
+        if (top < least_top) {
+          EXPECT_THROW(make(), ParameterError) << encode << decode;
+        } else {
+          EXPECT_EQ(make().cost().result_level, 2U) << encode << decode;
+        }
+      }
+    }
+  }
 }
 
 // OpenFHE's EvalBootstrap takes round(log2(q_0 / 2^p)) off the correction factor, and throws where that is

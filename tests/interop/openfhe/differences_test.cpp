@@ -14,6 +14,7 @@
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
 #include "interop/openfhe/ciphertexts.hpp"
+#include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
 #include "interop/openfhe/parameters.hpp"
@@ -28,10 +29,6 @@ using Bytes = std::vector<std::byte>;
 using ContextPointer = std::shared_ptr<CryptoContext>;
 using CiphertextPointer = std::shared_ptr<CiphertextObject>;
 
-ContextPointer context_of(const std::string& folder) {
-  return read_file<ContextPointer>(test::get(folder, "cryptocontext.bin"));
-}
-
 // --- Two contexts. ---
 
 struct ContextChange {
@@ -39,17 +36,6 @@ struct ContextChange {
   std::function<void(CryptoContext&)> apply;
   bool is_another;
 };
-
-// Deep enough a copy: all that changes touch.
-ContextPointer copy_of(const CryptoContext& original) {
-  auto copy = std::make_shared<CryptoContext>(original);
-  copy->parameters = std::make_shared<CryptoParameters>(*original.parameters);
-  copy->parameters->encoding = std::make_shared<EncodingParameters>(*original.parameters->encoding);
-  copy->parameters->elements = std::make_shared<DcrtParameters>(*original.parameters->elements);
-  for (auto& prime : copy->parameters->elements->primes) prime = std::make_shared<NativeParameters>(*prime);
-  copy->scheme = std::make_shared<SchemeObject>(*original.scheme);
-  return copy;
-}
 
 // Every field of a context's structs. Two contexts are others where their objects are: the rest says how to
 // set up or use them, or follows from other fields.
@@ -152,9 +138,9 @@ TEST(OpenFheContexts, EveryFieldHasAnEntry) {
 }
 
 TEST(OpenFheContexts, AreOneOrOthersByEachField) {
-  const ContextPointer original = context_of("ckks-flexibleauto");
+  const ContextPointer original = test::context_of("ckks-flexibleauto");
   for (const ContextChange& change : context_changes) {
-    const ContextPointer other = copy_of(*original);
+    const ContextPointer other = test::copy_of(*original);
     change.apply(*other);
     EXPECT_EQ(is_same_context(*original, *other), !change.is_another) << change.name;
     EXPECT_EQ(is_same_context(*other, *original), !change.is_another) << change.name;
@@ -169,7 +155,7 @@ TEST(OpenFheContexts, ObjectsOfOthersAreRefusedByEveryLoader) {
   auto automorphisms =
       read_file<AutomorphismKeys>(test::get("ckks-flexibleauto", "eval_automorphism_keys.bin"));
   Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
-  const ContextPointer other = copy_of(*ciphertext->header.context);
+  const ContextPointer other = test::copy_of(*ciphertext->header.context);
   ++other->parameters->digits;
   ciphertext->header.context = secret->header.context = other;
   powers.entries[0].keys[0]->header.context = automorphisms.entries[0].keys->list[0].key->header.context =
@@ -247,7 +233,7 @@ TEST(OpenFheBatches, OfCiphertextsThatDifferInAnyFieldAreRefused) {
 }
 
 TEST(OpenFheBatches, KeepTheFactorsOfCiphertextsInMemory) {
-  const ContextPointer context = context_of("bgv");
+  const ContextPointer context = test::context_of("bgv");
   const auto object = read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"));
   const Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
   CiphertextView view = view_of(*object);
@@ -291,7 +277,7 @@ TEST(OpenFheKeys, LimbsOfASecretKeyAreOfOneSecret) {
   const Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
   const Bytes file = test::get("bgv", "secret_key.bin");
   const rlwe::SecretKey other = rlwe::generate_secret_key(session.context());
-  const auto foreign = from_secret_key(other, {context_of("bgv"), ""});
+  const auto foreign = from_secret_key(other, {test::context_of("bgv"), ""});
   for (std::size_t limb = 0; limb < foreign->polynomial.limbs.size(); ++limb) {
     auto object = read_file<std::shared_ptr<PrivateKeyObject>>(file);
     object->polynomial.limbs[limb].words = foreign->polynomial.limbs[limb].words;
@@ -372,81 +358,26 @@ TEST(OpenFheKeys, OfSeveralLevelsAreWrittenForTheHighest) {
 
 // --- Special primes. ---
 
-// A key as a client has it whose special primes are these, of a secret that Hemera made.
-struct OtherClient {
-  ContextPointer context;
-  Bytes public_key, relinearization, galois, secret, ciphertext;
-  std::vector<std::uint64_t> special, auxiliary;
-};
-
-RootedPrimes rooted(const std::vector<std::uint64_t>& primes, std::size_t degree) {
-  RootedPrimes result;
-  for (const std::uint64_t prime : primes) {
-    NativeParameters& each = result.emplace_back();
-    each.order = static_cast<std::uint32_t>(2 * degree);
-    each.degree = static_cast<std::uint32_t>(degree);
-    each.modulus = prime;
-    each.root = arith::minimal_primitive_root(2 * degree, arith::Modulus(prime));
-  }
-  return result;
-}
-
-// As OpenFHE 1.6.1: a special prime more, and two primes of 33 bits for the key to an encapsulated secret.
-OtherClient newer_client() {
-  OtherClient client;
-  client.context = copy_of(*context_of("ckks-flexibleauto"));
-  client.context->parameters->secret = SecretType::sparse_encapsulated;
-  const rlwe::Parameters usual = parameters_of(*client.context);
-  const std::size_t degree = usual.degree();
-  client.special = usual.literal().special_primes;
-  std::vector<std::uint64_t> taken = usual.literal().levels.back();
-  taken.insert(taken.end(), client.special.begin(), client.special.end());
-  client.special.push_back(arith::primes_below(client.special.back(), 2 * degree, 1, taken).front());
-  client.auxiliary = arith::primes_below(std::uint64_t{1} << 33, 2 * degree, 2);
-  const rlwe::Parameters parameters = parameters_of(
-      *client.context,
-      {.special = rooted(client.special, degree), .auxiliary = rooted(client.auxiliary, degree)});
-  const auto context = rlwe::Context::make(parameters, tests::device());
-  const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
-  rlwe::EvaluationKeys keys = rlwe::generate_keys(secret, {.rotations = {1}});
-  const rlwe::GadgetPrimes narrow{.base = parameters.literal().levels.front(),
-                                  .special = client.auxiliary,
-                                  .digits = {parameters.literal().levels.front()}};
-  const CryptoObject header{client.context, "0123456789abcdef0123456789abcdef"};
-  const auto gadget = context->gadget(context->top_level());
-  BaseParameters bases(*client.context);
-  MultiplicationKeys powers;
-  powers.entries.push_back({header.tag, {}});
-  powers.entries[0].keys.push_back(
-      from_switching_key(rlwe::generate_relinearization_key(secret, gadget), header, bases));
-  AutomorphismKeys automorphisms;
-  automorphisms.entries.push_back({header.tag, std::make_shared<AutomorphismKeys::Keys>()});
-  auto& list = automorphisms.entries[0].keys->list;
-  // The key of fewest primes stands first.
-  const rlwe::SecretKey sparse = rlwe::generate_secret_key(context);
-  list.push_back({static_cast<std::uint32_t>(2 * degree - 4),
-                  from_switching_key(rlwe::generate_switching_key(secret, sparse, context->gadget(narrow)),
-                                     header, bases)});
-  list.push_back({5, from_switching_key(rlwe::generate_galois_key(secret, 5, gadget), header, bases)});
-  list.push_back({static_cast<std::uint32_t>(2 * degree - 2),
-                  from_switching_key(rlwe::generate_switching_key(sparse, secret, gadget), header, bases)});
-  auto public_key = from_public_key(*keys.public_key, header);
-  client.public_key = write_file(public_key, Format::binary);
-  client.relinearization = write_file(powers, Format::binary);
-  client.galois = write_file(automorphisms, Format::binary);
-  auto secret_object = from_secret_key(secret, header);
-  client.secret = write_file(secret_object, Format::binary);
-  const std::vector<std::complex<double>> values(parameters.max_slots(), 0.5);
-  Session writer(client.secret, tests::device());
-  const rlwe::SecretKey again = writer.load_secret_key(client.secret);
-  client.ciphertext = writer.dump_ciphertext(ckks::encrypt(
-      ckks::Encoder(writer.context()).encode(values, {}, writer.context()->top_level()), again));
-  return client;
-}
-
 TEST(OpenFheSpecialPrimes, StayOpenUntilTheFirstKey) {
-  OtherClient client = newer_client();
+  test::OtherClient client = test::newer_client();
   const Bytes context = write_file(client.context, Format::binary);
+  // What a file of keys tells is in its parameters.
+  for (const Bytes* const file : {&client.relinearization, &client.galois}) {
+    const bool is_galois = file == &client.galois;
+    const rlwe::Parameters parameters = load_parameters(*file);
+    EXPECT_EQ(parameters.literal().special_primes, client.special);
+    EXPECT_EQ(parameters.literal().key_primes, is_galois ? client.auxiliary : std::vector<std::uint64_t>{});
+    EXPECT_TRUE(Session(*file, tests::device()).params() == parameters);
+    const auto own =
+        rlwe::Context::make(parameters, tests::device(), {.long_rotations = rlwe::LongRotations::openfhe});
+    Session session(*file, own);
+    session.load_keys(is_galois ? KeySources{.galois = Source(*file)}
+                                : KeySources{.relinearization = Source(*file)});
+    EXPECT_EQ(session.context(), own);
+  }
+  for (const Bytes& file : {context, client.public_key, client.secret, client.ciphertext}) {
+    EXPECT_TRUE(load_parameters(file) == parameters_of(*client.context));
+  }
   const auto expect_works = [&](Session& session) {
     EXPECT_EQ(session.params().literal().special_primes, client.special);
     EXPECT_EQ(session.params().literal().key_primes, client.auxiliary);
@@ -511,14 +442,14 @@ TEST(OpenFheSpecialPrimes, StayOpenUntilTheFirstKey) {
 // As many as the largest digit needs, whose bits may be one more than words of 60.
 TEST(OpenFheSpecialPrimes, AreAsManyAsTheLargestDigitNeeds) {
   const auto special_of = [](const std::vector<std::size_t>& bits, std::uint32_t digits) {
-    const ContextPointer context = copy_of(*context_of("bfv"));
+    const ContextPointer context = test::copy_of(*test::context_of("bfv"));
     auto& primes = context->parameters->elements->primes;
     std::vector<std::uint64_t> taken;
     for (const std::size_t each : bits) {
       taken.push_back(arith::primes_below(std::uint64_t{1} << each, 2 * 4096, 1, taken).front());
     }
     primes.clear();
-    for (const NativeParameters& prime : rooted(taken, 4096))
+    for (const NativeParameters& prime : test::rooted(taken, 4096))
       primes.push_back(std::make_shared<NativeParameters>(prime));
     context->parameters->digits = digits;
     context->parameters->auxiliary_bits = 60;
@@ -536,7 +467,7 @@ TEST(OpenFheSpecialPrimes, AreAsManyAsTheLargestDigitNeeds) {
 // The scales of a context of depth 1 with FLEXIBLEAUTOEXT, whose one rescale is the first: OpenFHE takes the
 // scaling modulus for the level below.
 TEST(OpenFheScales, OfTwoModuliWithAnExtraOne) {
-  const ContextPointer context = copy_of(*context_of("ckks-flexibleauto"));
+  const ContextPointer context = test::copy_of(*test::context_of("ckks-flexibleauto"));
   context->parameters->scaling = Scaling::flexible_auto_ext;
   context->parameters->elements->primes.resize(2);
   const double bits = static_cast<double>(context->parameters->encoding->plain_modulus);

@@ -1,0 +1,33 @@
+// Contexts and key pairs of clients that tests make of the stored ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interop/openfhe/objects.hpp"
+#include "interop/openfhe/parameters.hpp"
+
+namespace hemera::interop::openfhe::test {
+
+/// The crypto context of a folder.
+std::shared_ptr<CryptoContext> context_of(const std::string& folder);
+/// Deep enough a copy to change any field but those of bootstrapping.
+std::shared_ptr<CryptoContext> copy_of(const CryptoContext& original);
+/// Primes of keys with a root each.
+RootedPrimes rooted(const std::vector<std::uint64_t>& primes, std::size_t degree);
+
+/// Files of a client whose special primes are these, of a secret that Hemera made.
+struct OtherClient {
+  std::shared_ptr<CryptoContext> context;
+  std::string tag;
+  std::vector<std::byte> public_key, relinearization, galois, secret, ciphertext;
+  std::vector<std::uint64_t> special, auxiliary;
+};
+
+/// As OpenFHE 1.6.1: a special prime more, and two primes of 33 bits for the key to an encapsulated secret.
+OtherClient newer_client();
+
+}  // namespace hemera::interop::openfhe::test
