@@ -74,6 +74,10 @@ TYPED_TEST(IntegerBorders, OfRequests) {
        circuit([=](auto& r, double v) { r.slots = size(v); }),
        {0, 1, 2, 1000, 1024, 2048},
        {131073, 1e9}},
+      {"slots of a modulus that has none",
+       circuit([=](auto& r, double v) { r.plain_modulus = 3, r.slots = size(v); }),
+       {0, 1},
+       {2, 3, 1024}},
       {"terms", circuit([=](auto& r, double v) { r.terms = size(v); }), {1, 2, 1000}, {0}},
       {"degree",
        circuit([=](auto& r, double v) { r.degree = size(v); }),
@@ -261,6 +265,69 @@ TEST(CkksBorders, WhatIsMadeIsWellFormed) {
         EXPECT_TRUE(arith::is_prime(prime));
       }
     }
+  }
+}
+
+// Primes on both sides of the scale keep the scales of many levels, also next to 2^50, above which primes are
+// slower and below which they are taken where that is possible.
+TEST(CkksBorders, ScalesStayOverManyLevels) {
+  for (const int scale_bits : {35, 40, 49, 50, 51, 60, 100}) {
+    const auto parameters = ckks::parameters_for(
+        {.depth = 40, .scale_bits = scale_bits, .degree = 1024, .security = std::nullopt});
+    const auto& levels = parameters.literal().levels;
+    ASSERT_EQ(levels.size(), 41U);
+    double scale = parameters.scale();
+    for (std::size_t level = 40; level > 0; --level) {
+      double bits = 0;
+      for (std::size_t i = levels[level - 1].size(); i < levels[level].size(); ++i)
+        bits += std::log2(levels[level][i]);
+      scale = std::exp2(2 * std::log2(scale) - bits);
+      ASSERT_NEAR(std::log2(scale), scale_bits, 0.01) << scale_bits << " " << level;
+    }
+  }
+}
+
+// The largest primes below 2^50 are left for the special ones: one is as large as any digit of one prime.
+TEST(CkksBorders, OneSpecialPrimeIsEnoughForDigitsOfOnePrime) {
+  for (const int scale_bits : {28, 40, 49}) {
+    for (const std::size_t depth : {1U, 3U}) {
+      const auto count =
+          ckks::parameters_for(
+              {.depth = depth, .scale_bits = scale_bits, .degree = 1024, .security = std::nullopt})
+              .literal()
+              .levels.back()
+              .size();
+      const auto parameters = ckks::parameters_for({.depth = depth,
+                                                    .scale_bits = scale_bits,
+                                                    .digits = count,
+                                                    .degree = 1024,
+                                                    .security = std::nullopt});
+      EXPECT_EQ(parameters.literal().digits.size(), count);
+      EXPECT_EQ(parameters.literal().special_primes.size(), 1U) << scale_bits << " " << depth;
+    }
+  }
+}
+
+// A message may end at the lowest level; what is encoded for a level or a scale is none.
+TEST(CkksBorders, MessagesFitTheLowestLevel) {
+  const auto context = tests::make_context(
+      ckks::parameters_for({.depth = 2, .slots = 4, .degree = 1024, .security = std::nullopt}));
+  const ckks::Encoder encoder(context);
+  const std::size_t top = context->top_level();
+  // Half of the modulus of level 0 over the scale.
+  const double most = std::exp2(context->base(0).log2() - 1 - std::log2(context->scales().level_scale(0)));
+  for (const auto& [value, fits] : {std::pair{0.999 * most, true}, {1.001 * most, false}}) {
+    const ckks::Values values(4, value);
+    if (fits) {
+      EXPECT_NO_THROW(static_cast<void>(encoder.encode(values, {})));
+      EXPECT_NO_THROW(static_cast<void>(encoder.encode(values, {}, {}, {}, most)));
+    } else {
+      EXPECT_THROW(static_cast<void>(encoder.encode(values, {})), ParameterError);
+      EXPECT_THROW(static_cast<void>(encoder.encode(values, {}, {}, {}, 2 * most)), ParameterError);
+    }
+    EXPECT_NO_THROW(static_cast<void>(encoder.encode(values, {}, top)));
+    EXPECT_NO_THROW(static_cast<void>(encoder.encode(values, rlwe::BatchShape{}, std::nullopt, 0x1p40)));
+    EXPECT_NO_THROW(static_cast<void>(encoder.encode(values, {}, top, 0x1p40)));
   }
 }
 
