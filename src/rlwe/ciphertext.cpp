@@ -1,9 +1,12 @@
 #include "hemera/rlwe/ciphertext.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 #include "rlwe/requirements.hpp"
 
 namespace hemera::rlwe {
@@ -87,6 +90,30 @@ poly::Poly gather_elements(const Context& context, const poly::Poly& from,
   return out;
 }
 
+// Plaintext::doubtful of these elements: each keeps its own.
+std::shared_ptr<const runtime::Buffer> gather_doubts(const Plaintext& a,
+                                                     std::span<const std::size_t> indices) {
+  if (!a.doubtful) return nullptr;
+  const Context& context = *a.context;
+  const std::span<const std::int64_t> numbers = doubts(a);
+  std::vector<std::int64_t> all(numbers.size());
+  const std::size_t each = all.size() / a.poly.shape().batch;
+  std::vector<std::int64_t> taken(indices.size() * each);
+  const runtime::ZeroedAtEnd wiped_all{std::span(all)}, wiped_taken{std::span(taken)};
+  context.backend().download_values(context.queue(), std::as_writable_bytes(std::span(all)),
+                                    std::as_bytes(numbers));
+  context.queue().synchronize();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(indices[i] * each), each,
+                taken.begin() + static_cast<std::ptrdiff_t>(i * each));
+  }
+  runtime::Buffer buffer(context.memory(), taken.size() * sizeof(std::int64_t), runtime::Secrecy::secret);
+  context.backend().upload_values(context.queue(), {buffer.data(), buffer.size()},
+                                  std::as_bytes(std::span(taken)));
+  context.queue().synchronize();
+  return std::make_shared<const runtime::Buffer>(std::move(buffer));
+}
+
 }  // namespace
 
 Ciphertext make_ciphertext(std::shared_ptr<const Context> context, Metadata meta, std::size_t size) {
@@ -141,7 +168,7 @@ Ciphertext gather(const Ciphertext& a, std::span<const std::size_t> indices, Bat
 Plaintext gather(const Plaintext& a, std::span<const std::size_t> indices, BatchShape shape) {
   require_filled(a, "gather");
   require_gatherable(indices, a.poly.shape().batch, shape);
-  Plaintext out{a.context, a.meta, gather_elements(*a.context, a.poly, indices), a.doubtful};
+  Plaintext out{a.context, a.meta, gather_elements(*a.context, a.poly, indices), gather_doubts(a, indices)};
   out.meta.batch = std::move(shape);
   const auto gathered = [&](const std::shared_ptr<const Plaintext::Lifted>& of) {
     if (of == nullptr) return of;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -51,12 +52,41 @@ TEST(InteropSource, ReadsFilesWithoutASize) {
   EXPECT_EQ(text_of(status).substr(0, 5), "Name:");
 }
 
+// Streams are read by parts of 1, 2, 4, ... MiB: none is lost or moved where one ends.
+TEST(InteropSource, StreamsOfEverySizeAreWhole) {
+  constexpr std::size_t part = std::size_t{1} << 20;
+  std::string all(4 * part + 1, ' ');
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<char>((i * 2654435761U) >> 13 & 0x7F);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, part - 1, part, part + 1, 2 * part - 1,
+                                 2 * part, 2 * part + 1, 4 * part, 4 * part + 1}) {
+    std::istringstream stream(all.substr(0, size));
+    EXPECT_TRUE(text_of(stream) == all.substr(0, size)) << size;
+  }
+}
+
+TEST(InteropSource, StreamsThatBreakAreErrors) {
+  struct Broken : std::stringbuf {
+    std::streamsize xsgetn(char*, std::streamsize) override { throw std::runtime_error("no disk"); }
+  } buffer;
+  std::istream stream(&buffer);
+  EXPECT_THROW(static_cast<void>(Source(stream)), FileError);
+}
+
+// Each kind by itself and with the others: what is there, and nothing else.
 TEST(InteropSource, FilesOfKeysAreSources) {
-  KeyFiles files;
-  files.galois = std::vector<std::byte>(3);
-  const KeySources sources = files.sources();
-  EXPECT_FALSE(sources.public_key || sources.relinearization);
-  EXPECT_EQ(sources.galois->bytes().size(), 3U);
+  for (std::size_t given = 0; given < 8; ++given) {
+    KeyFiles files;
+    if ((given & 1) != 0) files.public_key = std::vector<std::byte>(1);
+    if ((given & 2) != 0) files.relinearization = std::vector<std::byte>(2);
+    if ((given & 4) != 0) files.galois = std::vector<std::byte>(3);
+    const KeySources sources = files.sources();
+    EXPECT_EQ(sources.public_key ? sources.public_key->bytes().size() : 0, given & 1);
+    EXPECT_EQ(sources.relinearization ? sources.relinearization->bytes().size() : 0, given & 2);
+    EXPECT_EQ(sources.galois ? sources.galois->bytes().size() : 0, (given & 4) != 0 ? 3U : 0U);
+    if (files.galois) {
+      EXPECT_EQ(sources.galois->bytes().data(), files.galois->data());
+    }
+  }
 }
 
 }  // namespace

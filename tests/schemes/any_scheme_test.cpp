@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
 #include "hemera/schemes/bgv.hpp"
@@ -53,6 +55,37 @@ TEST(AnyScheme, BudgetsAndSharingOfIntegersAreTheSchemesOwn) {
                 return decrypt_for_sharing(each->ciphertext, each->secret, 0.5, 10);
               }).find("takes no noise_bound"),
               std::string::npos);
+  }
+}
+
+// A decryption for others is that of the scheme, of as many shares as are asked for; exact results have none.
+TEST(AnyScheme, SharesAreOfCkks) {
+  for (const rlwe::Parameters& parameters : {bfv::parameters_for({}), bgv::parameters_for({})}) {
+    const Party integers = party(parameters);
+    for (const std::size_t shares : {0U, 2U, 5U}) {
+      EXPECT_NE(refusal([&] {
+                  return decrypt_for_sharing(integers.ciphertext, integers.secret, std::nullopt, 10, shares);
+                }).find("takes no shares"),
+                std::string::npos)
+          << shares;
+    }
+  }
+  const Party ckks = party(ckks::parameters_for({.depth = 1, .sharing_bits = 20, .shares = 4}));
+  // The flooding is drawn from the ciphertext and what is asked for: the same request gives the same values.
+  const auto shown = [&](double bound, int bits, std::size_t shares) {
+    return ckks::Encoder(ckks.context)
+        .decode(decrypt_for_sharing(ckks.ciphertext, ckks.secret, bound, bits, shares));
+  };
+  const auto expected = [&](double bound, int bits, std::size_t shares) {
+    return ckks::Encoder(ckks.context)
+        .decode(ckks::decrypt_for_sharing(ckks.ciphertext, ckks.secret, bound, bits, shares));
+  };
+  const auto base = shown(0x1p-30, 20, 1);
+  EXPECT_EQ(base, expected(0x1p-30, 20, 1));
+  for (const auto& [bound, bits, shares] :
+       {std::tuple{0x1p-30, 20, std::size_t{4}}, {0x1p-30, 19, 1}, {0x1p-31, 20, 1}}) {
+    EXPECT_EQ(shown(bound, bits, shares), expected(bound, bits, shares));
+    EXPECT_NE(shown(bound, bits, shares), base);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
@@ -272,6 +274,37 @@ TEST(CkksEdges, EncodingRefusesWhatDoesNotFit) {
   EXPECT_THROW(encode(Values(4, std::nan(""))), ParameterError);
   EXPECT_THROW(encode(Values(4, 1e30)), ParameterError);
   EXPECT_THROW(static_cast<void>(encoder.encode(Values(4), {}, 99)), LevelError);
+}
+
+// In either part of any value of any row, by every way to encode.
+TEST(CkksEdges, EncodingRefusesWhatIsNotFiniteOrHuge) {
+  const Session session(small_parameters(1));
+  const Encoder& encoder = *session.encoder;
+  const std::size_t level = session.context->top_level();
+  const poly::RnsBase& base = session.context->base(level);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  for (const double bad : {std::nan(""), -std::nan(""), infinite, -infinite, 1e30, -1e30, 1e300}) {
+    for (const Complex value :
+         {Complex(bad, 0), Complex(0, bad), Complex(bad, bad), Complex(1, bad), Complex(bad, 1)}) {
+      for (const std::size_t at : {0U, 1U, 5U, 7U}) {
+        SCOPED_TRACE(std::to_string(value.real()) + " " + std::to_string(value.imag()) + " " +
+                     std::to_string(at));
+        Values values(8, Complex(0.5, -0.5));
+        values[at] = value;
+        EXPECT_THROW(static_cast<void>(encoder.encode(values, {})), ParameterError);
+        EXPECT_THROW(static_cast<void>(encoder.encode(values, {2})), ParameterError);
+        EXPECT_THROW(static_cast<void>(encoder.encode(values, {2}, 0)), ParameterError);
+        EXPECT_THROW(static_cast<void>(encoder.encode(values, {}, level, 0x1p40)), ParameterError);
+        EXPECT_THROW(static_cast<void>(encoder.encode(values, {}, {}, {}, 1.0)), ParameterError);
+        EXPECT_THROW(static_cast<void>(encoder.encode_over(base, values, {}, level, 0x1p40, Stored::whole)),
+                     ParameterError);
+        EXPECT_THROW(
+            static_cast<void>(encoder.encode_over(base, values, {2}, level, 0x1p40, Stored::one_period)),
+            ParameterError);
+      }
+      EXPECT_THROW(static_cast<void>(encoder.encode_number(value, level, 0x1p40)), ParameterError);
+    }
+  }
 }
 
 TEST(CkksEdges, LastLevelStillAddsAndRotates) {

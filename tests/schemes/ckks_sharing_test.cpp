@@ -79,6 +79,49 @@ TEST(CkksSharing, TheScaleGrowsByWhatFloodingTakes) {
   EXPECT_EQ(sharing_parameters(1, 64).scale(), std::exp2(79));
 }
 
+// The scale that an error names is that of the largest degree: with 12 shares N under the root.
+TEST(CkksSharing, ErrorsNameTheScaleOfTheLargestDegree) {
+  for (const std::size_t shares : {1U, 2U, 3U, 4U, 6U, 8U}) {
+    for (const int bits : {0, 1, 40}) {
+      const double samples = 12.0 * static_cast<double>(shares) * 0x1p17;
+      const int scale = bits == 0 ? 40 : 40 + static_cast<int>(std::ceil((bits + std::log2(samples)) / 2));
+      try {
+        static_cast<void>(
+            parameters_for({.depth = 200, .slots = 512, .sharing_bits = bits, .shares = shares}));
+        ADD_FAILURE() << "200 levels at 128 bits of security";
+      } catch (const ParameterError& error) {
+        const std::string part = "depth 200 at a scale of " + std::to_string(scale) + " bits";
+        EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+      }
+    }
+  }
+}
+
+// The scale of a product that waits for its rescale is the square of its level's, which lies about 2^120.
+TEST(CkksSharing, ProductsOfTheLargestScaleTakeAllTerms) {
+  const Session session(parameters_for(
+      {.depth = 4, .scale_bits = 120, .slots = 512, .degree = 1024, .security = std::nullopt}));
+  const Evaluator& e = *session.evaluator;
+  const Values a = random_values(512, 8);
+  bool is_above = false;
+  for (std::size_t level = session.context->top_level(); level > 0; --level) {
+    Ciphertext x = session.encrypt(a);
+    e.adjust_to_level_inplace(x, level);
+    Ciphertext sum = e.square(x);
+    ASSERT_EQ(sum.meta.noise_scale_degree, 2);
+    is_above = is_above || sum.meta.scale > 0x1p240;
+    e.add_scalar_inplace(sum, {.value = {0.5, -0.25}});
+    e.add_plain_inplace(sum, session.encoder->encode(a, {}, level, sum.meta.scale));
+    e.subtract_plain_inplace(sum, session.encoder->encode_number(0.125, level, sum.meta.scale));
+    const Values expected = map2(a, a, [](auto u, auto) { return u * u + u + Complex(0.375, -0.25); });
+    EXPECT_LT(largest_difference(session.decrypt(sum), expected), 0x1p-40) << level;
+  }
+  EXPECT_TRUE(is_above);
+  for (const double scale : {0.0, -1.0, 0x1p245, HUGE_VAL, std::nan("")}) {
+    EXPECT_THROW(static_cast<void>(session.encoder->encode(a, {}, 4, scale)), ParameterError) << scale;
+  }
+}
+
 TEST(CkksSharing, ResultsOfACircuitCanBeShown) {
   const Session session(parameters_for({.depth = 2, .slots = 4096, .sharing_bits = 40}));
   EXPECT_GE(session.context->parameters().security(), rlwe::Security::at_least_128);

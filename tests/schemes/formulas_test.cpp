@@ -375,12 +375,18 @@ TEST(CkksEncoding, TakesValuesUpToHalfTheModulus) {
     const auto encode = [&](double value) {
       return encoder.encode(ckks::Values(1, value), {}, level, 0x1p40, HUGE_VAL);
     };
+    const auto encode_imaginary = [&](double value) {
+      return encoder.encode(ckks::Values(1, {0, value}), {}, level, 0x1p40, HUGE_VAL);
+    };
     for (const double value : {half * 1.001, half * 1.5, half * 3}) {
       EXPECT_THROW(static_cast<void>(encode(value)), ParameterError) << value / half;
+      EXPECT_THROW(static_cast<void>(encode_imaginary(value)), ParameterError) << value / half;
+      EXPECT_THROW(static_cast<void>(encode_imaginary(-value)), ParameterError) << value / half;
       EXPECT_THROW(static_cast<void>(encoder.encode_number(value, level, 0x1p40)), ParameterError);
     }
     for (const double value : {half * 0.999, half * 0.6, -half * 0.999}) {
       EXPECT_NEAR(encoder.decode(encode(value)).front().real() / value, 1, 1e-9) << value / half;
+      EXPECT_NEAR(encoder.decode(encode_imaginary(value)).front().imag() / value, 1, 1e-9) << value / half;
       EXPECT_NEAR(encoder.decode(encoder.encode_number(value, level, 0x1p40)).front().real() / value, 1,
                   1e-9);
     }

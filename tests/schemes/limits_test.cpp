@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "schemes/bgv/noise.hpp"
 #include "schemes/ckks_support.hpp"
@@ -166,6 +168,70 @@ TEST_F(Limits, TheScaleOfAProductFitsItsLevel) {
     } else {
       EXPECT_THROW(multiply(), LevelError);
     }
+  }
+}
+
+// Of products with ciphertexts, plaintexts and numbers alike, at every level, alone and in sums.
+TEST_F(Limits, EveryProductFitsItsLevel) {
+  const Evaluator& e = *session.evaluator;
+  for (std::size_t level = 0; level <= context.top_level(); ++level) {
+    SCOPED_TRACE(level);
+    Ciphertext a = x.clone();
+    e.adjust_to_level_inplace(a, level);
+    const double bits = context.base(level).log2();
+    const double own = std::log2(a.meta.scale);
+    for (const double away : {-0.01, 0.01}) {
+      const double scale = std::exp2(bits - 1 - own + away);
+      const rlwe::Plaintext plain = session.encoder->encode(Values(1, 0x1p-30), {}, level, scale);
+      const rlwe::Plaintext period = session.encoder->encode_over(context.base(level), Values(1, 0x1p-30), {},
+                                                                  level, scale, Stored::one_period);
+      const std::vector<const Ciphertext*> left = {&a, &a};
+      const std::vector<std::function<void()>> products = {
+          [&] { static_cast<void>(e.multiply_plain(a, plain)); },
+          [&] { static_cast<void>(e.multiply_plain(a, period)); },
+          [&] {
+            static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&plain, &plain}));
+          },
+          [&] {
+            static_cast<void>(e.dot(std::span(left).first(1), std::vector<const rlwe::Plaintext*>{&period}));
+          }};
+      for (std::size_t i = 0; i < products.size(); ++i) {
+        if (away < 0) {
+          EXPECT_NO_THROW(products[i]()) << i;
+        } else {
+          EXPECT_THROW(products[i](), LevelError) << i;
+        }
+      }
+    }
+  }
+  // At the last level no product of the usual scale fits.
+  Ciphertext last = x.clone();
+  e.adjust_to_level_inplace(last, 0);
+  const Ciphertext before = last.clone();
+  const rlwe::Plaintext low = session.encoder->encode(Values(512, 0.5), {}, 0);
+  const rlwe::Plaintext high = session.encoder->encode(Values(512, 0.5), {});
+  const std::vector<const Ciphertext*> left = {&last};
+  const std::vector<std::function<void()>> products = {
+      [&] { static_cast<void>(e.multiply(last, last)); },
+      [&] { static_cast<void>(e.multiply(last, x)); },
+      [&] { static_cast<void>(e.multiply(x, last)); },
+      [&] { static_cast<void>(e.square(last)); },
+      [&] { static_cast<void>(e.power(last, 2)); },
+      [&] { static_cast<void>(e.power(last, 3)); },
+      [&] { static_cast<void>(e.multiply_plain(last, low)); },
+      [&] { static_cast<void>(e.multiply_plain(last, high)); },
+      [&] { static_cast<void>(e.dot(left, left)); },
+      [&] { static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&low})); },
+      [&] { static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&high})); },
+      [&] { e.multiply_scalar_inplace(last, {.value = 0.5}); },
+      [&] {
+        e.multiply_scalar_inplace(last, {.value = {0, 1}});
+      },
+      [&] { e.multiply_scalar_inplace(last, {.value = 0.5}, 0x1p40); }};
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    EXPECT_THROW(products[i](), LevelError) << i;
+    EXPECT_EQ(last.meta.scale, before.meta.scale) << i;
+    EXPECT_EQ(session.decrypt(last), session.decrypt(before)) << i;
   }
 }
 

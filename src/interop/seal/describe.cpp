@@ -6,6 +6,7 @@
 
 #include "hemera/interop/seal.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 #include "interop/seal/client.hpp"
 
 namespace hemera::interop::seal {
@@ -41,9 +42,10 @@ std::string number(double value) {
   return text;
 }
 
-// Reads words and lets them go.
+// Reads words, which may be a secret key's, and lets them go.
 void skip_words(Reader& in, std::uint64_t count) {
   std::vector<std::uint64_t> words(part_words);
+  const runtime::ZeroedAtEnd wiped{std::span(words)};
   for (; count > 0; count -= std::min<std::uint64_t>(count, part_words)) {
     in.words(std::span(words).first(std::min<std::uint64_t>(count, part_words)));
   }

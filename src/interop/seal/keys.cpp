@@ -116,17 +116,23 @@ rlwe::PublicKey Keys::load_public_key(std::span<const std::byte> file) const {
 
 std::shared_ptr<const rlwe::Gadget> Keys::gadget() const { return context_->gadget(context_->top_level()); }
 
-void Keys::load_places(std::span<const std::byte> file, const char* what,
+void Keys::require_length(std::uint64_t length, const char* what) const {
+  if (length <= client_.parameters.degree) return;
+  throw FormatError(std::string(what) + ": there are " + std::to_string(length) +
+                    " places for keys, more than the degree " + std::to_string(client_.parameters.degree));
+}
+
+void Keys::load_places(std::span<const std::byte> file, const char* what, bool may_be_empty,
                        const std::function<void(std::uint64_t place, poly::Poly key)>& take) const {
   Reader in(file, what);
   ParmsId id;
   in.bytes(id);
   require_id(id, what);
   const std::uint64_t length = in.u64();
-  if (length > client_.parameters.degree) in.fail("there are " + std::to_string(length) + " places for keys");
+  require_length(length, what);
   for (std::uint64_t place = 0; place < length; ++place) {
     const std::uint64_t count = in.u64();
-    if (count == 0) continue;
+    if (count == 0 && may_be_empty) continue;
     poly::Poly key = make_key(count, what);
     for (std::size_t digit = 0; digit < count; ++digit) {
       const Reader::Nested nested = in.begin_nested();
@@ -181,7 +187,8 @@ poly::Poly Keys::make_key(std::uint64_t digits, const char* what) const {
   }
   if (digits != primes) {
     throw FormatError(std::string(what) + ": a key of " + std::to_string(digits) +
-                      " digits, where there are " + std::to_string(primes) + " data primes");
+                      " digits, where there are " + std::to_string(primes) + " data primes" +
+                      (digits == 0 ? "; are these Galois keys?" : ""));
   }
   return context_->make_poly(digits, 2, gadget()->modulus(), Form::evaluation);
 }
@@ -211,18 +218,13 @@ void Keys::add_galois(std::uint64_t place, const poly::Poly& key, rlwe::Evaluati
 }
 
 void Keys::load_relinearization(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
-  std::uint64_t next = 0;
-  load_places(file, relinearization_name, [&](std::uint64_t place, poly::Poly key) {
-    if (place != next++) {
-      throw FormatError(std::string(relinearization_name) +
-                        ": the places are not filled one after the other; are these Galois keys?");
-    }
-    add_relinearization(place, std::move(key), keys);
-  });
+  // SEAL makes the keys of s^2, s^3, ... up to the last place.
+  load_places(file, relinearization_name, false,
+              [&](std::uint64_t place, poly::Poly key) { add_relinearization(place, std::move(key), keys); });
 }
 
 void Keys::load_galois(std::span<const std::byte> file, rlwe::EvaluationKeys& keys) const {
-  load_places(file, galois_name,
+  load_places(file, galois_name, true,
               [&](std::uint64_t place, const poly::Poly& key) { add_galois(place, key, keys); });
 }
 
@@ -248,12 +250,14 @@ poly::Poly Keys::take_key(const std::vector<CiphertextView>& digits, const char*
 }
 
 void Keys::take_relinearization(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const {
+  require_length(places.size(), relinearization_name);
   for (std::size_t place = 0; place < places.size(); ++place) {
     add_relinearization(place, take_key(places[place], relinearization_name), keys);
   }
 }
 
 void Keys::take_galois(const KeyPlaces& places, rlwe::EvaluationKeys& keys) const {
+  require_length(places.size(), galois_name);
   for (std::size_t place = 0; place < places.size(); ++place) {
     if (!places[place].empty()) add_galois(place, take_key(places[place], galois_name), keys);
   }

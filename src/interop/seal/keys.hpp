@@ -54,8 +54,11 @@ class Keys {
   void read_pair(Reader& in, const poly::PolyView& out, const char* what) const;
   void write_pair(Writer& out, const poly::ConstPolyView& in) const;
   [[nodiscard]] std::shared_ptr<const rlwe::Gadget> gadget() const;
-  /// Gives the keys of a file one after the other to `take`, with their places.
-  void load_places(std::span<const std::byte> file, const char* what,
+  /// FormatError for more places than there are Galois elements.
+  void require_length(std::uint64_t length, const char* what) const;
+  /// Gives the keys of a file one after the other to `take`, with their places; FormatError for a place
+  /// without a key unless it may be empty.
+  void load_places(std::span<const std::byte> file, const char* what, bool may_be_empty,
                    const std::function<void(std::uint64_t place, poly::Poly key)>& take) const;
   /// A key in its place, written under X -> X^element.
   struct Place {

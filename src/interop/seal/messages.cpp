@@ -1,5 +1,6 @@
 #include "interop/seal/messages.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/runtime/memory.hpp"
 #include "interop/seal/residues.hpp"
 #include "rlwe/requirements.hpp"
 #include "rlwe/restriction.hpp"
@@ -128,7 +130,7 @@ rlwe::Plaintext Messages::load_plaintext(std::span<const std::byte> file) const 
   rlwe::Metadata meta = check(fields);
   const poly::RnsBase& base = is_ckks() ? context_->base(meta.level) : context_->plain_base();
   const Form form = is_ckks() ? Form::evaluation : Form::coefficient;
-  poly::Poly poly = context_->make_poly(1, 1, base, form);
+  poly::Poly poly = context_->make_poly(1, 1, base, form, secrecy());
   if (is_ckks()) {
     read_residues(in, *context_, poly.view(), base, form);
   } else {
@@ -168,10 +170,10 @@ poly::Poly Messages::message(const PlaintextView& view) const {
   if (view.words.size() != base.size() * context_->degree()) {
     refuse("the number of coefficients is not that of its parameters");
   }
-  poly::Poly lifted = context_->make_poly(1, 1, base, Form::evaluation);
+  poly::Poly lifted = context_->make_poly(1, 1, base, Form::evaluation, secrecy());
   take_residues(view.words, *context_, lifted.view(), base, Form::evaluation);
   context_->backend().inverse_transform(context_->queue(), lifted.view(), lifted.view(), base);
-  poly::Poly result = context_->make_poly(1, 1, context_->plain_base(), Form::coefficient);
+  poly::Poly result = context_->make_poly(1, 1, context_->plain_base(), Form::coefficient, secrecy());
   context_->backend().convert(context_->queue(), result.view(), std::as_const(lifted).view(),
                               context_->exact_conversion(base, context_->plain_base()));
   return result;
@@ -191,15 +193,16 @@ rlwe::Plaintext Messages::take(const PlaintextView& view, std::optional<std::siz
     result.meta = check(fields);
     const poly::RnsBase& base = is_ckks() ? context_->base(result.meta.level) : context_->plain_base();
     const Form form = is_ckks() ? Form::evaluation : Form::coefficient;
-    result.poly = context_->make_poly(1, 1, base, form);
-    std::vector<std::uint64_t> words(view.words.begin(), view.words.end());
-    words.resize(base.size() * context_->degree());
+    result.poly = context_->make_poly(1, 1, base, form, secrecy());
+    std::vector<std::uint64_t> words(base.size() * context_->degree());
+    const runtime::ZeroedAtEnd wiped{std::span(words)};
+    std::copy(view.words.begin(), view.words.end(), words.begin());
     take_residues(words, *context_, result.poly.view(), base, form);
   }
   if (level) {
     const poly::ConstPolyView message = result.poly.view();
     result.lifted = std::make_shared<const rlwe::Plaintext::Lifted>(rlwe::Plaintext::Lifted{
-        *level, integer::place_factors(*context_, std::span(&message, 1), *level, runtime::Secrecy::open)});
+        *level, integer::place_factors(*context_, std::span(&message, 1), *level, secrecy())});
   }
   return result;
 }

@@ -40,6 +40,10 @@ class Messages {
   [[nodiscard]] rlwe::Metadata check(const CiphertextFields& fields) const;
   [[nodiscard]] rlwe::Metadata check(const PlaintextFields& fields) const;
   [[nodiscard]] bool is_ckks() const { return client_.parameters.scheme == SchemeNumber::ckks; }
+  /// Of plaintexts, as the encoders make them.
+  [[nodiscard]] runtime::Secrecy secrecy() const {
+    return is_ckks() ? runtime::Secrecy::open : runtime::Secrecy::secret;
+  }
   /// Files have each scheme's ciphertexts in SEAL's own form.
   void require_usual_form(const CiphertextFields& fields) const;
   /// The message of a plaintext of BFV or BGV in NTT form.

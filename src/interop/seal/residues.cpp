@@ -81,6 +81,7 @@ void write_residues(Writer& out, const rlwe::Context& context, const poly::Const
 void read_coefficients(Reader& in, const rlwe::Context& context, const poly::PolyView& out,
                        const poly::RnsBase& base, std::size_t count) {
   std::vector<std::uint64_t> words(context.degree());
+  const runtime::ZeroedAtEnd wiped{std::span(words)};
   in.words(std::span(words).first(count));
   upload(words, context, out, base, poly::Form::coefficient);
 }

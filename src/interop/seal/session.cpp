@@ -22,6 +22,7 @@ Session::Session(const Source& parms, runtime::Device device, const Options& opt
 
 Session::Session(const Source& parms, std::shared_ptr<const rlwe::Context> context, const Options& options)
     : context_(std::move(context)), client_(std::make_unique<const Client>(read_parameters(parms), options)) {
+  rlwe::require_filled(context_, "Session");
   if (to_hemera(client_->parameters, options) != context_->parameters()) {
     throw MismatchError("the context has other parameters than those that SEAL's file gives");
   }

@@ -79,6 +79,9 @@ bool guards_key(const rlwe::Parameters& parameters) {
 // values of range_bits do but at the very end of their range.
 constexpr double part_of_any = 15.0 / 32;
 
+// That of a product of two values of the largest level scale, 2^120, from which lower levels' drift a little.
+constexpr double largest_scale = 0x1p244;
+
 // So many slots have coefficients enough that those of another key show: of 512 all are below that part, or
 // below a quarter, with a probability of 2^-95.
 constexpr std::size_t slots_that_tell = 512;
@@ -120,8 +123,8 @@ rlwe::Metadata Encoder::metadata(std::size_t values, const rlwe::BatchShape& bat
     meta.scale = *scale;
     meta.noise_scale_degree = 1;
   }
-  if (!(meta.scale > 0 && meta.scale <= 0x1p240)) {
-    throw ParameterError("encode: the scale must be positive and at most 2^240, not " + decimal(meta.scale));
+  if (!(meta.scale > 0 && meta.scale <= largest_scale)) {
+    throw ParameterError("encode: the scale must be positive and at most 2^244, not " + decimal(meta.scale));
   }
   const double declared = context.parameters().literal().largest;
   if (declared != 0) meta.largest = declared;

@@ -215,8 +215,8 @@ rlwe::Parameters parameters_for(const CircuitRequest& request) {
     return rlwe::Parameters(std::move(literal));
   }
   throw ParameterError("no degree up to 2^17 is secure for depth " + std::to_string(request.depth) +
-                       " at a scale of " + std::to_string(scale_bits_for(request, degree)) + " bits" +
-                       (request.sharing_bits == 0 ? "" : ", which sharing results takes") +
+                       " at a scale of " + std::to_string(scale_bits_for(request, poly::max_degree)) +
+                       " bits" + (request.sharing_bits == 0 ? "" : ", which sharing results takes") +
                        "; use less depth, a smaller scale or more digits");
 }
 

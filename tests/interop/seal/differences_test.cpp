@@ -1,5 +1,5 @@
-// Two objects of SEAL's that differ in one field: of the parameters, of ciphertexts and plaintexts, of what
-// is known of them here, and of the roles of keys; and second calls.
+// Two objects of SEAL's that differ in one field: of the parameters, of ciphertexts and plaintexts, and of
+// what is known of them here.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +24,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 using rlwe::Ciphertext;
-using rlwe::KeyRole;
 
 class SealDifferences : public ::testing::TestWithParam<const char*> {
  protected:
@@ -381,173 +380,7 @@ TEST_P(SealDifferences, PlaintextsOfCoefficientsKeepTheirNumber) {
   }
 }
 
-// --- Keys. ---
-
-TEST_P(SealDifferences, KeysOfRolesThatSealDoesNotHaveAreNotWritten) {
-  const rlwe::SecretKey& secret = vectors.secret();
-  const auto key = std::make_shared<const rlwe::SwitchingKey>(
-      rlwe::generate_switching_key(secret, secret, session().context()->top_level()));
-  const auto files = [&](const std::vector<KeyRole>& roles) {
-    rlwe::EvaluationKeys keys{.context = session().context(), .public_key = nullptr, .switching = {}};
-    for (const KeyRole& role : roles) keys.add(role, key);
-    return session().dump_keys(keys);
-  };
-  ASSERT_EQ(tests::member_count<KeyRole>(), 4U);  // each field is changed below
-  EXPECT_TRUE(files({KeyRole{.power = 2}}).relinearization.has_value());
-  EXPECT_TRUE(files({KeyRole{.galois_element = 3}}).galois.has_value());
-  EXPECT_TRUE(files({{.power = 2}, {.power = 3}}).relinearization.has_value());
-  const std::vector<std::vector<KeyRole>> none = {
-      {{.power = 3}},
-      {{.power = 2}, {.power = 4}},
-      {{.power = 2, .galois_element = 3}},
-      {{.power = 2, .from = 1}},
-      {{.power = 2, .to = 1}},
-      {{.galois_element = 3, .from = 1}},
-      {{.galois_element = 3, .to = 1}},
-      {{.from = rlwe::ephemeral_secret}},
-      {{.to = rlwe::ephemeral_secret}},
-  };
-  for (const auto& roles : none) {
-    const KeyRole& role = roles.back();
-    EXPECT_THROW(static_cast<void>(files(roles)), MismatchError)
-        << role.power << " " << role.galois_element << " " << role.from << " " << role.to;
-  }
-  // SEAL makes and loads 14 of them: its ciphertexts have 16 components at most.
-  std::vector<KeyRole> powers;
-  for (std::uint32_t power = 2; power <= 15; ++power) powers.push_back({.power = power});
-  const KeyFiles most = files(powers);
-  Session other(parms, session().context(), vectors.options());
-  other.load_keys(most.sources());
-  EXPECT_EQ(other.keys().switching.size(), 14U);
-  powers.push_back({.power = 16});
-  EXPECT_THROW(static_cast<void>(files(powers)), MismatchError);
-  // A 15th place, which a file has after its others.
-  Bytes longer = content(*most.relinearization);
-  const std::size_t place = (longer.size() - 40) / 14;
-  const Bytes last(longer.end() - static_cast<std::ptrdiff_t>(place), longer.end());
-  longer.insert(longer.end(), last.begin(), last.end());
-  longer[32] = std::byte{15};
-  EXPECT_THROW(other.load_keys({.relinearization = Source(stored(longer))}), FormatError);
-}
-
-// SEAL has one gadget: of two keys of a role it is that of all levels that is written.
-TEST_P(SealDifferences, KeysOfLowerLevelsAreLeftOut) {
-  const auto context = session().context();
-  ASSERT_GT(context->top_level(), 0U);
-  rlwe::EvaluationKeys keys{.context = context, .public_key = nullptr, .switching = {}};
-  const auto add = [&](std::size_t level) {
-    keys.add(KeyRole::relinearization(), std::make_shared<const rlwe::SwitchingKey>(
-                                             rlwe::generate_relinearization_key(vectors.secret(), level)));
-    keys.add(KeyRole::galois(3), std::make_shared<const rlwe::SwitchingKey>(
-                                     rlwe::generate_galois_key(vectors.secret(), 3, level)));
-  };
-  add(0);
-  EXPECT_THROW(static_cast<void>(session().dump_keys(keys)), MismatchError);
-  add(context->top_level());
-  Session other(parms, context, vectors.options());
-  other.load_keys(session().dump_keys(keys).sources());
-  const Ciphertext a = vectors.ciphertext("ct_a.");
-  ASSERT_EQ(a.meta.level, context->top_level());
-  const auto evaluator = other.evaluator();
-  const Ciphertext turned = evaluator->rotate(evaluator->multiply(a, vectors.ciphertext("ct_b.")), 1);
-  EXPECT_EQ(turned.size(), 2U);
-}
-
-KeyPlaces places_of(const Session& session, const rlwe::SecretKey& secret, bool is_galois,
-                    std::vector<std::vector<std::uint64_t>>& words) {
-  // From a file of full keys, as adapters give them.
-  rlwe::EvaluationKeys keys{.context = session.context(), .public_key = nullptr, .switching = {}};
-  const std::size_t top = session.context()->top_level();
-  if (is_galois) {
-    keys.add(KeyRole::galois(3),
-             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_galois_key(secret, 3, top)));
-  } else {
-    keys.add(KeyRole::relinearization(),
-             std::make_shared<const rlwe::SwitchingKey>(rlwe::generate_relinearization_key(secret, top)));
-  }
-  const KeyFiles files = session.dump_keys(keys, Compression::none);
-  const Bytes file = is_galois ? *files.galois : *files.relinearization;
-  Reader in(file, "keys");
-  ParmsId id;
-  in.bytes(id);
-  KeyPlaces places(in.u64());
-  for (auto& place : places) {
-    place.resize(in.u64());
-    for (CiphertextView& digit : place) {
-      const Reader::Nested outer = in.begin_nested();
-      Reader::Nested nested;
-      const CiphertextFields fields = read_ciphertext(in, nested);
-      auto& residues = words.emplace_back(fields.size * fields.moduli * fields.degree);
-      in.words(residues);
-      end_ciphertext(in, fields, nested);
-      in.end_nested(outer);
-      digit = {.parms_id = fields.id,
-               .is_ntt_form = fields.is_evaluation,
-               .size = fields.size,
-               .coeff_modulus_count = fields.moduli,
-               .scale = fields.scale,
-               .correction_factor = fields.correction,
-               .words = {}};
-    }
-  }
-  std::size_t next = 0;
-  for (auto& place : places) {
-    for (CiphertextView& digit : place) digit.words = words[next++];
-  }
-  return places;
-}
-
-TEST_P(SealDifferences, KeysOfSeveralCallsAreAllThere) {
-  vectors.load_keys();
-  const KeyFiles files = session().dump_keys(session().keys());
-  std::vector<std::vector<std::uint64_t>> power_words, turn_words;
-  const KeyPlaces powers = places_of(session(), vectors.secret(), false, power_words);
-  const KeyPlaces turns = places_of(session(), vectors.secret(), true, turn_words);
-  using Call = std::function<void(Session&)>;
-  const Call load_public = [&](Session& s) { s.load_keys({.public_key = Source(*files.public_key)}); };
-  const Call load_powers = [&](Session& s) {
-    s.load_keys({.relinearization = Source(*files.relinearization)});
-  };
-  const Call load_turns = [&](Session& s) { s.load_keys({.galois = Source(*files.galois)}); };
-  const Call take_powers = [&](Session& s) { s.import_relinearization(powers); };
-  const Call take_turns = [&](Session& s) { s.import_galois(turns); };
-  const Ciphertext a = vectors.ciphertext("ct_a."), b = vectors.ciphertext("ct_b.");
-  for (const auto& calls : {std::vector{load_public, load_powers, load_turns},
-                            {load_turns, load_powers, load_public},
-                            {take_powers, take_turns, load_public},
-                            {load_public, take_turns, take_powers},
-                            {load_powers, load_public, take_turns},
-                            {load_turns, load_public, take_powers}}) {
-    Session other(parms, session().context(), vectors.options());
-    for (const Call& call : calls) call(other);
-    EXPECT_NE(other.keys().public_key, nullptr);
-    const auto evaluator = other.evaluator();
-    vectors.expect(evaluator->multiply(a, b), "mul_relin.seal");
-    vectors.expect(evaluator->rotate(a, 1), "rotate_1.seal");
-    // A call that fails leaves them.
-    EXPECT_THROW(
-        other.load_keys({.public_key = Source(*files.public_key), .galois = Source(*files.relinearization)}),
-        FormatError);
-    KeyPlaces few = turns;
-    few[1].pop_back();
-    EXPECT_THROW(other.import_galois(few), FormatError);
-    vectors.expect(other.evaluator()->multiply(a, b), "mul_relin.seal");
-  }
-}
-
-// A client that makes its keys again sends them once more: the later ones count.
-TEST_P(SealDifferences, LaterKeysCount) {
-  const auto context = session().context();
-  const rlwe::SecretKey renewed = rlwe::generate_secret_key(context);
-  vectors.load_keys();
-  Session other(parms, context, vectors.options());
-  other.load_keys(session().dump_keys(session().keys()).sources());
-  const KeyFiles later = session().dump_keys(rlwe::generate_keys(renewed, {.rotations = {1}}));
-  other.load_keys(later.sources());
-  const KeyFiles found = other.dump_keys(other.keys());
-  EXPECT_EQ(content(*found.public_key), content(*later.public_key));
-  EXPECT_EQ(content(*found.relinearization), content(*later.relinearization));
-}
+// --- Empty objects. ---
 
 TEST_P(SealDifferences, EmptyObjectsAreRefused) {
   EXPECT_THROW(static_cast<void>(session().dump_ciphertext({})), MismatchError);
@@ -656,45 +489,6 @@ TEST(SealPlaintexts, ArePreparedForTheLevelThatIsAskedFor) {
   }
 }
 
-// Fewer digits than data primes, in a file and in memory: neither is a key of SEAL's.
-TEST_P(SealDifferences, KeysOfFewerOrMoreDigitsAreRefused) {
-  std::vector<std::vector<std::uint64_t>> words;
-  const KeyPlaces turns = places_of(session(), vectors.secret(), true, words);
-  const EncryptionParameters own = parameters();
-  const std::size_t digits = own.moduli.size() - 1;
-  ASSERT_EQ(turns.at(1).size(), digits);
-  for (const std::size_t count : {std::size_t{1}, digits - 1, digits, digits + 1}) {
-    Writer out(4);
-    out.bytes(own.id(own.moduli.size()));
-    out.u64(2);
-    out.u64(0);
-    out.u64(count);
-    KeyPlaces places(2);
-    for (std::size_t digit = 0; digit < count; ++digit) {
-      const CiphertextView& view = turns[1][digit % digits];
-      places[1].push_back(view);
-      const CiphertextFields fields{.id = view.parms_id,
-                                    .is_evaluation = true,
-                                    .size = 2,
-                                    .degree = own.degree,
-                                    .moduli = view.coeff_modulus_count};
-      out.nested_header(ciphertext_bytes(fields));
-      write_ciphertext(out, fields);
-      out.words(view.words);
-    }
-    const Bytes file = out.finish(Compression::none);
-    Session other(parms, session().context(), vectors.options());
-    if (count == digits) {
-      other.load_keys({.galois = Source(file)});
-      EXPECT_TRUE(other.keys().has(KeyRole::galois(3)));
-      continue;
-    }
-    EXPECT_THROW(other.load_keys({.galois = Source(file)}), FormatError) << count;
-    EXPECT_THROW(other.import_galois(places), FormatError) << count;
-    EXPECT_TRUE(other.keys().switching.empty());
-  }
-}
-
 // A seed stands for the second of two components: of three there would be one left.
 TEST_P(SealDifferences, SeedsAreOfTwoComponents) {
   const Bytes seeded = content(vectors.file(vectors.names("ct_a.").front()));
@@ -732,31 +526,6 @@ TEST_P(SealDifferences, LevelsAreReducedToThemselvesAndBelow) {
   EXPECT_THROW(session().export_ciphertext(both, words), MismatchError);
   words.resize(2 * words.size());
   EXPECT_THROW(session().export_ciphertext(both, words), MismatchError);
-}
-
-// Keys have the fields of keys: scale and correction factor are 1, and nothing follows.
-TEST_P(SealDifferences, FieldsOfKeysAreThoseOfKeys) {
-  rlwe::EvaluationKeys keys{.context = session().context(), .public_key = nullptr, .switching = {}};
-  keys.public_key = std::make_shared<const rlwe::PublicKey>(rlwe::generate_public_key(vectors.secret()));
-  const Bytes good = content(*session().dump_keys(keys).public_key);
-  Session other(parms, session().context(), vectors.options());
-  const auto load = [&](const Bytes& changed) {
-    const Bytes file = stored(changed);
-    other.load_keys({.public_key = Source(file)});
-  };
-  // parms_id, form, size, degree, moduli, scale, correction factor.
-  const std::size_t scale_at = 32 + 1 + 3 * 8;
-  for (const std::size_t at : {scale_at, scale_at + 7, scale_at + 8, scale_at + 15}) {
-    Bytes changed = good;
-    changed[at] ^= std::byte{2};
-    EXPECT_THROW(load(changed), FormatError) << at;
-  }
-  Bytes longer = good;
-  longer.resize(longer.size() + 8);
-  EXPECT_THROW(load(longer), FormatError);
-  EXPECT_EQ(other.keys().public_key, nullptr);
-  load(good);
-  EXPECT_NE(other.keys().public_key, nullptr);
 }
 
 // 8193 = 3 * 2731 is 1 modulo 2N, and no prime: there are no slots.
