@@ -60,6 +60,7 @@ TEST(DeclaredBounds, OfMatricesAreReachedByAVector) {
       std::vector<double> rows(slots);
       for (const std::size_t number : {0, 1, 5, 7}) {
         diagonals[number] = ckks::random_values(slots, number, entry);
+        diagonals[number][5] *= 3;  // the largest row is not the first
         for (std::size_t k = 0; k < slots; ++k) rows[k] += std::abs(diagonals[number][k]);
       }
       const auto row = static_cast<std::size_t>(std::max_element(rows.begin(), rows.end()) - rows.begin());

@@ -222,5 +222,35 @@ TEST(LinearNumbers, RoomIsNeededToTheLastByte) {
   }
 }
 
+// Baby steps share a ModUp; each giant step has one, and divides one component, the end two. Every diagonal
+// multiplies two components, and is stored by its period.
+TEST(LinearNumbers, WorkOfTransformsIsThatOfTheirSteps) {
+  constexpr std::size_t slots = 64, level = 3;
+  const rlwe::Parameters own = ckks::small_parameters(4, 2);
+  const rlwe::GadgetPrimes gadget = own.default_gadget(level);
+  const std::size_t limbs = own.literal().levels[level].size() + gadget.special.size();
+  const std::size_t digits = gadget.digits.size();
+  for (const std::size_t period : {std::size_t{16}, slots}) {
+    Values values(slots);
+    for (std::size_t k = 0; k < slots; ++k) values[k] = static_cast<double>(k % period + 1);
+    Diagonals diagonals;
+    for (std::size_t number = 0; number < 16; ++number) diagonals[number] = values;
+    const LinearTransform plan(own, diagonals, slots, {.level = level, .baby_steps = 4});
+    const Work& work = plan.cost().work.at(level);
+    EXPECT_EQ(work.mod_ups, (1 + 3) * digits * limbs);
+    EXPECT_EQ(work.key_products, (3 + 3) * 2 * digits * limbs);
+    EXPECT_EQ(work.divisions, (3 + 2) * limbs);
+    EXPECT_EQ(work.products, 16 * 2 * limbs);
+    EXPECT_EQ(plan.cost().plaintext_bytes, 16 * limbs * ckks::period_entries(period) * 8);
+  }
+}
+
+TEST(LinearNumbers, WorkspacesOfMasksAreThoseOfARun) {
+  std::vector<bool> kept(64);
+  kept[3] = true;
+  const rlwe::Parameters own = ckks::small_parameters(4, 2);
+  expect_workspace<PreparedSlotCircuit>(own, SlotCircuit::mask(own, kept), {{}}, {64});
+}
+
 }  // namespace
 }  // namespace hemera::circuits
