@@ -71,8 +71,8 @@ struct ChainRequest {
   std::optional<int> security = 128;
 };
 /// Where scales that follow from the top would leave it by more than two bits (primes of other sizes than the
-/// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above. ParameterError for primes
-/// that are not there, and for more digits than primes.
+/// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above. ParameterError for
+/// primes that are not there, and for more digits than primes.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
 /// Parameters from what levels drop, for scales and circuits that no prime's size fits
