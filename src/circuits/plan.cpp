@@ -46,7 +46,8 @@ Work Cost::total_work() const {
 std::size_t key_bytes(std::size_t degree, std::span<const KeyNeed> needs) {
   std::size_t words = 0;
   for (const KeyNeed& need : needs) {
-    words += need.gadget.digits.size() * 2 * (need.gadget.base.size() + need.gadget.special.size()) * degree;
+    words +=
+        rlwe::key_digits(need.gadget) * 2 * (need.gadget.base.size() + need.gadget.special.size()) * degree;
   }
   return words * sizeof(std::uint64_t);
 }
@@ -57,8 +58,8 @@ std::map<std::uint64_t, std::size_t> rotation_steps(const rlwe::Parameters& para
   for (const KeyNeed& need : needs) wanted.insert(need.role.galois_element);
   std::map<std::uint64_t, std::size_t> steps;
   const std::uint64_t generator = parameters.galois_element(1), order = 2 * parameters.degree();
-  std::uint64_t element = 1;  // which keys that are of no rotation have
-  for (std::size_t step = 1; step < parameters.max_slots(); ++step) {
+  std::uint64_t element = 1;  // which keys that are of no rotation have, and rotations by N/2
+  for (std::size_t step = 1; step < parameters.degree() / 2; ++step) {
     element = element * generator % order;
     if (wanted.contains(element)) steps.emplace(element, step);
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "hemera/circuits/plan.hpp"
+#include "hemera/rlwe/gadget.hpp"
 
 namespace hemera::circuits {
 
@@ -14,7 +15,7 @@ struct SwitchExtent {
   std::size_t degree;
   std::size_t base;      ///< limbs of the level
   std::size_t extended;  ///< and with the special primes
-  std::size_t digits;    ///< that have primes of the level
+  std::size_t digits;    ///< of a key, those that have primes of the level
 
   SwitchExtent(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget, std::size_t level)
       : degree(parameters.degree()), digits(0) {
@@ -22,12 +23,10 @@ struct SwitchExtent {
     base = primes.size();
     extended = base + gadget.special.size();
     for (const auto& digit : gadget.digits) {
-      digits += std::any_of(digit.begin(), digit.end(),
-                            [&](std::uint64_t prime) {
-                              return std::find(primes.begin(), primes.end(), prime) != primes.end();
-                            })
-                    ? 1
-                    : 0;
+      const bool is_there = std::any_of(digit.begin(), digit.end(), [&](std::uint64_t prime) {
+        return std::find(primes.begin(), primes.end(), prime) != primes.end();
+      });
+      if (is_there) digits += rlwe::key_digits(digit, gadget.window_bits);
     }
   }
 

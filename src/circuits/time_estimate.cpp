@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 
 namespace hemera::circuits {
@@ -136,15 +137,21 @@ WorkRates measure_rates(const std::shared_ptr<const rlwe::Context>& shared, cons
 }
 
 std::vector<std::size_t> measured_levels(const std::map<std::size_t, Work>& work, std::size_t most) {
+  if (most == 0)
+    throw ParameterError("measured_levels: no time is told by rates of no level; ask for one or more");
   std::vector<std::size_t> all;
   for (const auto& [level, own] : work) all.push_back(level);
   if (all.size() <= most) return all;
+  if (most == 1) return {all.back()};
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < most; ++i) chosen.push_back(all[i * (all.size() - 1) / (most - 1)]);
   return chosen;
 }
 
 double seconds_of(const std::map<std::size_t, Work>& work, const std::map<std::size_t, WorkRates>& rates) {
+  if (rates.empty() && !work.empty()) {
+    throw ParameterError("seconds_of: work is timed by rates, and there are none; measure those of a level");
+  }
   double sum = 0;
   for (const auto& [level, own] : work) {
     const auto above = rates.lower_bound(level);

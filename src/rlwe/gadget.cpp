@@ -1,6 +1,7 @@
 #include "hemera/rlwe/gadget.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 #include <set>
@@ -39,6 +40,33 @@ std::vector<Primes> consecutive_digits(const Primes& primes, const Primes& speci
     used += bits;
   }
   return digits;
+}
+
+std::vector<Primes> equal_digits(std::span<const std::uint64_t> primes, std::size_t count) {
+  const std::size_t longest = (primes.size() + count - 1) / count;
+  const bool is_even = (primes.size() + longest - 1) / longest == count;
+  std::vector<Primes> digits;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t size = is_even ? std::min(longest, primes.size() - first)
+                                     : primes.size() / count + (i < primes.size() % count ? 1 : 0);
+    const auto digit = primes.subspan(first, size);
+    digits.emplace_back(digit.begin(), digit.end());
+    first += size;
+  }
+  return digits;
+}
+
+std::size_t key_digits(const Primes& digit, int window_bits) {
+  if (window_bits == 0) return 1;
+  const auto width = static_cast<std::size_t>(window_bits);
+  return (static_cast<std::size_t>(std::bit_width(digit.front())) + width - 1) / width;
+}
+
+std::size_t key_digits(const GadgetPrimes& gadget) {
+  std::size_t count = 0;
+  for (const Primes& digit : gadget.digits) count += key_digits(digit, gadget.window_bits);
+  return count;
 }
 
 void check_digits(const std::vector<Primes>& digits, int window_bits, const Primes& primes) {
@@ -85,9 +113,9 @@ Gadget::Gadget(const poly::ModulusChain& chain, const GadgetPrimes& primes, poly
   for (const Primes& digit : primes_.digits) {
     const poly::RnsBase moduli = base_of(chain_, digit);
     const int width = primes_.window_bits;
-    const int bits = width == 0 ? 1 : moduli.modulus(0).bits();
-    for (int shift = 0; shift < bits; shift += std::max(width, 1)) {
-      digits_.push_back({.key_digit = digits_.size(), .moduli = moduli, .shift = shift, .width = width});
+    const auto windows = static_cast<int>(key_digits(digit, width));
+    for (int i = 0; i < windows; ++i) {
+      digits_.push_back({.key_digit = digits_.size(), .moduli = moduli, .shift = i * width, .width = width});
     }
   }
   const std::size_t levels = chain_.levels();

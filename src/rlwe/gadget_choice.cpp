@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hemera/arith/primes.hpp"
+#include "hemera/rlwe/gadget.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
@@ -26,15 +27,12 @@ std::optional<GadgetChoice> choose_gadget(std::size_t degree, std::span<const st
   for (std::size_t count = digits == 0 ? 1 : digits; count <= (digits == 0 ? primes.size() : digits);
        ++count) {
     const std::size_t group = (primes.size() + count - 1) / count;
-    if (group == previous_group) continue;  // the same grouping as with fewer digits
+    if (group == previous_group) continue;  // the same special primes as with fewer digits
     previous_group = group;
     GadgetChoice choice;
+    choice.digits = equal_digits(primes, count);
     double widest = 0;
-    for (std::size_t first = 0; first < primes.size(); first += group) {
-      const auto digit = primes.subspan(first, std::min(group, primes.size() - first));
-      choice.digits.emplace_back(digit.begin(), digit.end());
-      widest = std::max(widest, arith::log2_product(digit));
-    }
+    for (const auto& digit : choice.digits) widest = std::max(widest, arith::log2_product(digit));
     double product = 0;
     for (const std::uint64_t prime : special) {
       if (product >= widest) break;

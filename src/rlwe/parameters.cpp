@@ -509,15 +509,8 @@ std::size_t Parameters::ciphertext_bytes() const {
 
 std::size_t Parameters::switching_key_bytes() const {
   const GadgetPrimes gadget = default_gadget(highest_user_level_);
-  std::size_t digits = gadget.digits.size();
-  if (gadget.window_bits != 0) {
-    digits = 0;
-    for (const Primes& digit : gadget.digits) {
-      const auto bits = static_cast<int>(std::bit_width(digit.front()));
-      digits += static_cast<std::size_t>((bits + literal_.window_bits - 1) / literal_.window_bits);
-    }
-  }
-  return digits * 2 * (gadget.base.size() + gadget.special.size()) * literal_.degree * sizeof(std::uint64_t);
+  return key_digits(gadget) * 2 * (gadget.base.size() + gadget.special.size()) * literal_.degree *
+         sizeof(std::uint64_t);
 }
 
 std::string Parameters::describe() const {

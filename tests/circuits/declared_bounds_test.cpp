@@ -1,4 +1,4 @@
-// Declared bounds of values (Metadata::largest) in functions, bootstraps and circuits of slots: what is
+// Declared bounds of values (Metadata::largest) in functions and bootstraps: what is
 // beyond an interval is refused, and results carry bounds that formulas give.
 #include <gtest/gtest.h>
 
@@ -11,8 +11,6 @@
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_stages.hpp"
-#include "hemera/circuits/linear/linear_transform.hpp"
-#include "hemera/circuits/linear/slot_circuit.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
@@ -168,32 +166,6 @@ TEST(DeclaredBounds, StagesPassThemOn) {
   EXPECT_NEAR(last.front(), 100, 0.5);
 }
 
-TEST(DeclaredBounds, CircuitsOfSlotsMultiplyThemByTheirSums) {
-  const rlwe::Parameters parameters = ckks::parameters_for(
-      {.depth = 2, .scale_bits = 40, .slots = 64, .largest = 4, .degree = 1024, .security = std::nullopt});
-  const auto run = [&](const SlotCircuit& plan) {
-    const ckks::Session client(parameters);
-    rlwe::EvaluationKeys keys = client.keys;
-    keys.merge(plan.generate_keys(client.secret));
-    const ckks::Evaluator evaluator(client.context, keys);
-    return PreparedSlotCircuit(client.context, plan)(evaluator, client.encrypt(Values(64, 4))).meta.largest;
-  };
-  EXPECT_EQ(run(SlotCircuit::inner_sum(parameters, 64, {.count = 8, .stride = 2}, false)), 32);
-  EXPECT_EQ(run(SlotCircuit::inner_sum(parameters, 64, {.count = 64, .stride = 1}, true)), 256);
-  EXPECT_EQ(run(SlotCircuit::mask(parameters, std::vector<bool>(64, true))), 4);
-  // A transform's matrix has entries of the declared bound.
-  Diagonals diagonals;
-  for (const std::size_t number : {0, 3, 7}) diagonals[number] = Values(64, 0.5);
-  const LinearTransform plan(parameters, diagonals, 64);
-  const ckks::Session client(parameters);
-  rlwe::EvaluationKeys keys = client.keys;
-  keys.merge(plan.generate_keys(client.secret));
-  const ckks::Evaluator evaluator(client.context, keys);
-  EXPECT_EQ(
-      PreparedLinearTransform(client.context, plan)(evaluator, client.encrypt(Values(64, 4))).meta.largest,
-      3 * 4 * 4);
-}
-
 // --- Bootstraps. ---
 
 class BootstrapBounds : public testing::Test {
@@ -291,6 +263,21 @@ TEST_F(BootstrapBounds, AProductOfManyStepsGrowsWithIt) {
   Values wanted = values(1);
   for (Complex& value : wanted) value *= expected;
   EXPECT_LT(ckks::largest_difference(client.decrypt(x), wanted), expected * 0x1p-10);
+}
+
+// Bounds of values below 1: the matrices of a bootstrap, and its i, are no values.
+TEST(BootstrapOfSmallValues, IsPrepared) {
+  rlwe::ParametersLiteral literal = parameters_for_bootstrapping(bootstrap_preset("test-40")).literal();
+  literal.largest = 0.25;
+  const rlwe::Parameters parameters(literal);
+  const Bootstrap plan(parameters, {.slots = 4});
+  const ckks::Session client(parameters, {.relinearization = false});
+  const ckks::Evaluator evaluator(client.context, plan.generate_keys(client.secret));
+  const Values x{0.25, -0.125, {0, 0.25}, 0};
+  const Ciphertext low = ckks::encrypt(client.encoder->encode(x, {}, plan.input_level()), client.secret);
+  const Ciphertext y = PreparedBootstrap(client.context, plan)(evaluator, low);
+  EXPECT_EQ(y.meta.largest, 0.25);
+  EXPECT_LT(ckks::largest_difference(client.decrypt(y), x), 0x1p-12);
 }
 
 }  // namespace

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -172,6 +177,214 @@ TEST(LinearTransform, RefusesWhatDoesNotFit) {
   EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, low)), LevelError);
   const ckks::Session other(ckks::small_parameters(2, 2));
   EXPECT_THROW(PreparedLinearTransform(other.context, plan), MismatchError);
+}
+
+// --- All ways to take the same product ---
+
+// A client with a key for each rotation, and evaluators that have those of a plan alone.
+struct AllKeys {
+  AllKeys() : client(parameters(), request()) {}
+  static rlwe::KeyRequest request() {
+    rlwe::KeyRequest all;
+    for (std::size_t step = 1; step < slots; ++step) all.rotations.push_back(static_cast<std::int64_t>(step));
+    return all;
+  }
+  [[nodiscard]] ckks::Evaluator evaluator(const Plan& plan) const {
+    rlwe::EvaluationKeys own;
+    own.context = client.context;
+    for (const KeyNeed& need : plan.needed_keys()) {
+      auto key = client.keys.find(need.role, need.gadget);
+      EXPECT_NE(key, nullptr);
+      own.add(need.role, std::move(key));
+    }
+    return {client.context, own};
+  }
+  // Of the highest level, whose keys the client has.
+  void expect_product(const LinearTransform& plan, const Diagonals& diagonals) const {
+    const std::size_t width = plan.slots();
+    const Values x = ckks::random_values(width, 90);
+    Values matrix(width * width);
+    for (const auto& [number, diagonal] : diagonals) {
+      for (std::size_t k = 0; k < width; ++k) matrix[k * width + (k + number) % width] = diagonal[k];
+    }
+    const Values expected = product(matrix, x, width, width);
+    EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(x), expected), 1e-12);
+    const rlwe::Ciphertext y =
+        PreparedLinearTransform(client.context, plan)(evaluator(plan), client.encrypt(x));
+    EXPECT_LT(ckks::largest_difference(client.decrypt(y), expected), ckks::tolerance);
+    EXPECT_EQ(plan.needed_keys().size(), plan.rotations().size());
+    EXPECT_EQ(plan.cost().plain_products, diagonals.size());
+  }
+
+  ckks::Session client;
+};
+
+Diagonals with_numbers(const std::vector<std::size_t>& numbers, std::size_t width = slots) {
+  Diagonals diagonals;
+  for (const std::size_t number : numbers) diagonals[number] = ckks::random_values(width, number + 1);
+  return diagonals;
+}
+
+std::vector<std::size_t> all_below(std::size_t end) {
+  std::vector<std::size_t> numbers(end);
+  for (std::size_t i = 0; i < end; ++i) numbers[i] = i;
+  return numbers;
+}
+
+// From one baby step to more than there are slots; diagonals that lie around number 0, at the end, a stride
+// apart, without number 0, and of any kind alone.
+TEST(LinearTransform, IsTheProductWithAnyBabyStepsAndFewKeys) {
+  const AllKeys all;
+  const std::vector<std::vector<std::size_t>> families = {
+      {0},        {1},        {16},         {31},       {0, 1},      {0, 31},           {1, 31},
+      {0, 1, 31}, {0, 16},    {5, 6},       {30, 31},   {8, 16, 24}, {0, 8, 24},        {0, 4, 28},
+      {4, 28},    {3, 7, 12}, {15, 16, 17}, {0, 2, 30}, {12, 20},    {0, 1, 2, 30, 31}, all_below(slots)};
+  for (const auto& numbers : families) {
+    const Diagonals diagonals = with_numbers(numbers);
+    for (const std::size_t babies : {0, 1, 4, 32, 64, 1 << 20}) {
+      for (const bool fewest_keys : {false, true}) {
+        SCOPED_TRACE("diagonal " + std::to_string(numbers.front()) + " and " +
+                     std::to_string(numbers.size() - 1) + " more, " + std::to_string(babies) +
+                     (fewest_keys ? " baby steps, few keys" : " baby steps"));
+        const LinearTransform plan(parameters(), diagonals, slots,
+                                   {.baby_steps = babies, .fewest_keys = fewest_keys});
+        all.expect_product(plan, diagonals);
+        if (fewest_keys) {
+          EXPECT_LE(plan.rotations().size(), 3U);
+        }
+      }
+    }
+  }
+}
+
+TEST(LinearTransform, IsTheProductOverFewSlots) {
+  const AllKeys all;
+  for (const std::size_t width : {1, 2, 4}) {
+    for (const bool fewest_keys : {false, true}) {
+      for (std::size_t number = 0; number < width; ++number) {
+        SCOPED_TRACE(std::to_string(number) + " of " + std::to_string(width));
+        const Diagonals one = with_numbers({number}, width);
+        all.expect_product(LinearTransform(parameters(), one, width, {.fewest_keys = fewest_keys}), one);
+        const Diagonals several = with_numbers(all_below(number + 1), width);
+        all.expect_product(LinearTransform(parameters(), several, width, {.fewest_keys = fewest_keys}),
+                           several);
+      }
+    }
+  }
+}
+
+// Steps of somebody else's choice: with giant step 0 and without it, with gaps between giant steps, and sums
+// that go round the slots; by a key for each giant step and by one for all.
+TEST(LinearTransform, IsTheProductByAnyGivenSteps) {
+  const AllKeys all;
+  struct Given {
+    std::vector<std::size_t> numbers;
+    RotationSteps steps;
+  };
+  const std::vector<Given> cases = {{{0, 1, 12, 13}, {{0, 1}, {0, 4, 8, 12}, 4}},
+                                    {{4, 5}, {{0, 1}, {4}, 4}},
+                                    {{12, 13}, {{0, 1}, {12}, 4}},
+                                    {{4, 13}, {{0, 1}, {4, 12}, 4}},
+                                    {{8, 9, 28}, {{0, 1}, {8, 28}, 4}},
+                                    {{0, 1}, {{0, 1}, {0}, 4}},
+                                    {{5}, {{1}, {4}, 4}},
+                                    {{0, 1, 2}, {{0, 1}, {0, 1}, 1}},
+                                    {{1, 31}, {{1, 3}, {28, 0}, 28}},
+                                    {{0, 30, 31}, {{30, 31, 0}, {0}, 16}},
+                                    {{16, 17}, {{0, 1}, {0, 16}, 16}},
+                                    {{3, 4}, {{31, 0}, {4}, 2}}};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (const bool by_one_key : {false, true}) {
+      for (const bool rescaled : {false, true}) {
+        SCOPED_TRACE(std::to_string(i) + (by_one_key ? ", one giant key" : ""));
+        auto [numbers, steps] = cases[i];
+        if (!by_one_key) steps.giant_unit = 0;
+        const Diagonals diagonals = with_numbers(numbers);
+        all.expect_product(
+            LinearTransform(parameters(), diagonals, slots, {.rescaled = rescaled, .steps = steps}),
+            diagonals);
+      }
+    }
+  }
+}
+
+// Each error on its own; just inside it is taken.
+TEST(LinearTransform, RefusesDiagonalsAndStepsThatDoNotFit) {
+  const auto make = [](const Diagonals& diagonals, const LinearTransformOptions& options = {}) {
+    static_cast<void>(LinearTransform(parameters(), diagonals, slots, options));
+  };
+  const Values one(slots, 1), zero(slots, 0);
+  // What is zero does not act on the slots either, where it does not fit.
+  for (const Values& wrong :
+       {Values(slots - 1, 1), Values(slots - 1, 0), Values(slots + 1, 1), Values(slots + 1, 0), Values()}) {
+    EXPECT_THROW(make({{0, one}, {1, wrong}}), ParameterError) << wrong.size();
+    EXPECT_THROW(make({{0, wrong}, {1, one}}), ParameterError) << wrong.size();
+  }
+  for (const Values& values : {one, zero}) {
+    EXPECT_THROW(make({{0, one}, {slots, values}}), ParameterError);
+    EXPECT_NO_THROW(make({{0, one}, {slots - 1, values}}));
+  }
+  for (const Complex wrong :
+       {Complex(NAN, 0), Complex(0, NAN), Complex(HUGE_VAL, 0), Complex(0, -HUGE_VAL)}) {
+    for (const std::size_t place : {std::size_t{0}, slots - 1}) {
+      Values values = one;
+      values[place] = wrong;
+      EXPECT_THROW(make({{0, one}, {3, values}}), ParameterError);
+    }
+  }
+  for (const std::size_t babies : {3, 6, 33}) {
+    EXPECT_THROW(make({{0, one}}, {.baby_steps = babies}), ParameterError);
+  }
+  const auto with_steps = [&](const RotationSteps& steps) { make({{0, one}, {31, one}}, {.steps = steps}); };
+  EXPECT_NO_THROW(with_steps({{0, 31}, {0}}));
+  EXPECT_THROW(with_steps({{0, 31, slots}, {0}}), ParameterError);
+  EXPECT_THROW(with_steps({{0, 31}, {0, slots}}), ParameterError);
+  EXPECT_THROW(with_steps({{0, 31 + slots}, {0}}), ParameterError);
+  EXPECT_THROW(with_steps({{0, 31}, {0, 4, 9}, 4}), ParameterError);
+  EXPECT_THROW(with_steps({{0, 30}, {0}}), ParameterError);
+  EXPECT_THROW(with_steps({{}, {0}}), ParameterError);
+  EXPECT_THROW(with_steps({{0, 31}, {}}), ParameterError);
+  // Steps, or how to choose them.
+  const RotationSteps both{{0, 31}, {0}};
+  EXPECT_THROW(make({{0, one}, {31, one}}, {.baby_steps = 2, .steps = both}), ParameterError);
+  EXPECT_THROW(make({{0, one}, {31, one}}, {.fewest_keys = true, .steps = both}), ParameterError);
+}
+
+// Diagonals of zeros are none: they take no key, no product and no bytes.
+TEST(LinearTransform, LeavesDiagonalsOfZerosOut) {
+  const Values one(slots, 1), zero(slots, 0);
+  const LinearTransform with(parameters(), {{0, one}, {5, zero}, {31, zero}}, slots),
+      without(parameters(), {{0, one}}, slots);
+  EXPECT_EQ(with.diagonals(), without.diagonals());
+  EXPECT_TRUE(with.rotations().empty());
+  EXPECT_EQ(with.cost().plaintext_bytes, without.cost().plaintext_bytes);
+  EXPECT_EQ(with.cost().workspace_bytes, without.cost().workspace_bytes);
+}
+
+// Entries of a dense matrix lie where the definition says: row k, column k + j in diagonal j.
+TEST(LinearTransform, DiagonalsAreThoseOfTheMatrix) {
+  for (const auto& [rows, columns] :
+       {std::pair<std::size_t, std::size_t>{1, 1}, {1, slots}, {slots, 1}, {3, 7}, {7, 3}, {slots, slots}}) {
+    const Values matrix = ckks::random_values(rows * columns, rows + columns);
+    const Diagonals found = diagonals_of(matrix, rows, columns, slots);
+    Values again(slots * slots);
+    for (const auto& [number, diagonal] : found) {
+      ASSERT_LT(number, slots);
+      ASSERT_EQ(diagonal.size(), slots);
+      for (std::size_t k = 0; k < slots; ++k) again[k * slots + (k + number) % slots] = diagonal[k];
+    }
+    Values whole(slots * slots);
+    for (std::size_t i = 0; i < rows * columns; ++i) whole[i / columns * slots + i % columns] = matrix[i];
+    EXPECT_EQ(again, whole) << rows << " x " << columns;
+  }
+  const Values four(4, 1);
+  for (const auto& [rows, columns] :
+       {std::pair<std::size_t, std::size_t>{0, 4}, {4, 0}, {2, 3}, {1, 3}, {5, 1}}) {
+    EXPECT_THROW(static_cast<void>(diagonals_of(four, rows, columns, slots)), ParameterError);
+  }
+  EXPECT_THROW(static_cast<void>(diagonals_of(four, 4, 1, 2)), ParameterError);
+  EXPECT_THROW(static_cast<void>(diagonals_of(four, 1, 4, 2)), ParameterError);
+  EXPECT_NO_THROW(static_cast<void>(diagonals_of(four, 1, 4, 4)));
 }
 
 }  // namespace

@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <string>
+#include <utility>
+
 #include "circuits/matrix_support.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -143,6 +149,55 @@ TEST(MatrixVectorProduct, RefusesWhatDoesNotFit) {
   EXPECT_THROW(PreparedMatrixVectorProduct(session.client.context,
                                            MatrixVectorProduct(ckks::small_parameters(2, 2), 4, 8)),
                MismatchError);
+}
+
+// d_j[k] = M[k mod R, (k + j) mod C], R and C powers of two, with zeros beyond the matrix; diagonal j turned
+// forth by its giant step (docs/circuits.md).
+TEST(MatrixVectorProduct, PacksDiagonalsWithZerosBeyondTheMatrix) {
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                      {1, 3},
+                                      {3, 1},
+                                      {5, 19},
+                                      {19, 5},
+                                      {3, 4},
+                                      {4, 3},
+                                      {7, 7},
+                                      {8, 8}}) {
+    const Values matrix = ckks::random_values(rows * columns, rows * 37 + columns);
+    const std::size_t r = std::bit_ceil(rows), c = std::bit_ceil(columns), width = std::max(r, c);
+    for (const std::size_t babies : {1, 2, 4, 64}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns) + " by " + std::to_string(babies));
+      const MatrixVectorProduct plan(parameters(), rows, columns, {.baby_steps = babies});
+      const Values packed = plan.pack(matrix);
+      ASSERT_EQ(packed.size(), std::min(r, c) * width);
+      for (std::size_t j = 0; j < std::min(r, c); ++j) {
+        const std::size_t giant = j - j % std::min(babies, std::min(r, c));
+        for (std::size_t k = 0; k < width; ++k) {
+          const std::size_t row = k % r, column = (k + j) % c;
+          const Complex expected = row < rows && column < columns ? matrix[row * columns + column] : 0;
+          EXPECT_EQ(packed[j * width + (k + giant) % width], expected) << j << " " << k;
+        }
+      }
+    }
+  }
+}
+
+// Slots of the vector beyond the columns meet zeros, whatever is in them; the result has zeros beyond the
+// rows.
+TEST(MatrixVectorProduct, ValuesBeyondTheColumnsDoNotCount) {
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{3, 5}, {5, 3}, {2, 13}, {13, 1}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    const MatrixVectorProduct plan(parameters(), rows, columns);
+    const Session session(plan);
+    const Values matrix = ckks::random_values(rows * columns, 35),
+                 x = ckks::random_values(plan.vector_slots(), 36);
+    const rlwe::Ciphertext y =
+        session.prepared(session.evaluator, session.client.encrypt(plan.pack(matrix), {plan.diagonals()}),
+                         session.client.encrypt(x));
+    Values expected = product(matrix, std::span(x).first(columns), rows, columns);
+    expected.resize(plan.result_slots());
+    EXPECT_LT(ckks::largest_difference(session.client.decrypt(y), expected), ckks::tolerance);
+  }
 }
 
 }  // namespace

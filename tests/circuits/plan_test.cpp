@@ -212,7 +212,12 @@ TEST(Plan, WorkIsTimedAtSomeOfItsLevels) {
   EXPECT_EQ(measured_levels(work, 6), (std::vector<std::size_t>{1, 3, 4, 9, 20, 27}));
   EXPECT_EQ(measured_levels(work, 3), (std::vector<std::size_t>{1, 4, 27}));
   EXPECT_EQ(measured_levels(work, 2), (std::vector<std::size_t>{1, 27}));
+  EXPECT_EQ(measured_levels(work, 1), std::vector<std::size_t>{27});
+  EXPECT_EQ(measured_levels({{5, {}}}, 1), std::vector<std::size_t>{5});
+  EXPECT_EQ(measured_levels(work, 5), (std::vector<std::size_t>{1, 3, 4, 9, 27}));
   EXPECT_TRUE(measured_levels({}, 2).empty());
+  EXPECT_TRUE(measured_levels({}, 1).empty());
+  EXPECT_THROW(static_cast<void>(measured_levels(work, 0)), ParameterError);
 }
 
 TEST(Plan, TimesBetweenMeasuredLevelsLieBetweenTheirs) {
@@ -228,6 +233,14 @@ TEST(Plan, TimesBetweenMeasuredLevelsLieBetweenTheirs) {
   EXPECT_EQ(of(30, {.products = 2}), 16);
   EXPECT_EQ(seconds_of({{4, {.mod_ups = 1}}, {8, {.mod_ups = 1}}}, rates), 6);
   EXPECT_EQ(seconds_of(std::map<std::size_t, Work>{}, rates), 0);
+  // One level's rates are those of all; without any there is no time, but for no work.
+  const std::map<std::size_t, WorkRates> one = {{4, rates.at(4)}};
+  for (const std::size_t level : {0, 3, 4, 5, 30}) {
+    EXPECT_EQ(seconds_of({{level, {.mod_ups = 3}}}, one), 6) << level;
+  }
+  EXPECT_EQ(seconds_of(std::map<std::size_t, Work>{}, std::map<std::size_t, WorkRates>{}), 0);
+  EXPECT_THROW(static_cast<void>(seconds_of({{4, {.mod_ups = 1}}}, std::map<std::size_t, WorkRates>{})),
+               ParameterError);
 }
 
 TEST(Plan, WorkOfALevelIsThatOfItsParts) {

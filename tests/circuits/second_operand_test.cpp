@@ -746,6 +746,7 @@ TEST(CircuitLevels, EndWhereTheUsersDo) {
   const std::vector<std::pair<std::size_t, std::function<void(std::size_t)>>> plans = {
       {3, [&](std::size_t level) { MatrixProduct(own, 4, {.level = level}); }},
       {2, [&](std::size_t level) { MatrixProduct(own, 4, {.level = level, .packed = true}); }},
+      {1, [&](std::size_t level) { LinearTransform(own, diagonals, slots, {.level = level}); }},
       {1, [&](std::size_t level) { MatrixVectorProduct(own, 4, 4, {.level = level}); }},
       {1, [&](std::size_t level) { static_cast<void>(SlotCircuit::mask(own, kept, {.level = level})); }},
       {1,

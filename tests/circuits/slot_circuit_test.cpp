@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -256,6 +257,47 @@ TEST(SlotCircuit, RefusesWhatDoesNotFit) {
                MismatchError);
 }
 
+// A row alone is its sum and its copy: no key, no level, no work. The widest blocks are all slots.
+TEST(SlotCircuit, BlocksOfOneRowStayAsTheyAre) {
+  const ckks::Session client(parameters());
+  const Values x = ckks::random_values(slots, 21);
+  const rlwe::Ciphertext encrypted = client.encrypt(x);
+  for (const std::size_t stride : {std::size_t{1}, std::size_t{8}, slots}) {
+    for (const SlotCircuit& plan : {SlotCircuit::inner_sum(parameters(), slots, {1, stride}),
+                                    SlotCircuit::inner_sum(parameters(), slots, {1, stride}, true),
+                                    SlotCircuit::replication(parameters(), slots, {1, stride})}) {
+      EXPECT_TRUE(plan.needed_keys().empty());
+      EXPECT_EQ(plan.cost().depth(), 0U);
+      EXPECT_EQ(plan.cost().key_bytes, 0U);
+      EXPECT_TRUE(plan.cost().work.empty());
+      EXPECT_EQ(plan.evaluate_clear(x), x);
+      const rlwe::Ciphertext y = PreparedSlotCircuit(client.context, plan)(*client.evaluator, encrypted);
+      EXPECT_EQ(y.meta.level, encrypted.meta.level);
+      EXPECT_LT(ckks::largest_difference(client.decrypt(y), x), ckks::tolerance);
+    }
+  }
+  EXPECT_NO_THROW(static_cast<void>(SlotCircuit::inner_sum(parameters(), slots, {8, slots / 8})));
+  EXPECT_NO_THROW(static_cast<void>(SlotCircuit::inner_sum(parameters(), slots, {slots, 1})));
+  EXPECT_NO_THROW(static_cast<void>(SlotCircuit::replication(parameters(), slots, {4, 1}, 3)));
+}
+
+// Every row of blocks of every size, within all slots and beside others.
+TEST(SlotCircuit, CopiesEveryRow) {
+  const Values x = ckks::random_values(slots, 22);
+  for (const Blocks& blocks : {Blocks{2, 1}, Blocks{4, 4}, Blocks{8, 8}, Blocks{32, 1}, Blocks{64, 1}}) {
+    for (std::size_t row = 0; row < blocks.count; ++row) {
+      for (const bool fewest_keys : {false, true}) {
+        const SlotCircuit plan =
+            SlotCircuit::replication(parameters(), slots, blocks, row, false, {.fewest_keys = fewest_keys});
+        EXPECT_EQ(plan.evaluate_clear(x), copies(x, blocks, row)) << blocks.count << " " << row;
+        if (fewest_keys) {
+          EXPECT_EQ(plan.rotations().size(), static_cast<std::size_t>(std::countr_zero(blocks.count)));
+        }
+      }
+    }
+  }
+}
+
 TEST(WithSlots, RepeatsValuesAndTakesThemBack) {
   const ckks::Session client(parameters(), {.public_key = true});
   const Values given = {{0.5, 0}, {-0.25, 1}, {1, 0}, {0.125, -0.5}};
@@ -269,6 +311,55 @@ TEST(WithSlots, RepeatsValuesAndTakesThemBack) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_LT(std::abs(back[i] - given[i]), 1e-6) << i;
   for (const std::size_t wrong : {std::size_t{0}, std::size_t{3}, 2 * parameters().max_slots()}) {
     EXPECT_THROW(static_cast<void>(with_slots(x, wrong)), ParameterError) << wrong;
+  }
+}
+
+// With other slots all of them count; with the same number nothing changes. Everything else stays.
+TEST(WithSlots, OtherSlotsAreAllFilled) {
+  const ckks::Session client(parameters());
+  const Values given = {{0.5, 0}, {-0.25, 1}, {1, 0}, {0, 0}};
+  for (const auto padding : {rlwe::Padding::zeros, rlwe::Padding::unknown, rlwe::Padding::uniform}) {
+    rlwe::Ciphertext x = client.encrypt(given);
+    client.evaluator->lower_to_level_inplace(x, 2);
+    x.meta.filled = 3;
+    x.meta.padding = padding;
+    x.meta.largest = 7;
+    x.meta.is_complex = true;
+    for (const std::size_t count : {1, 2, 4, 8, 512}) {
+      const rlwe::Ciphertext y = with_slots(x, count);
+      rlwe::Metadata expected = x.meta;
+      expected.slots = count;
+      if (count != 4) {
+        // All alike stay so; of others nothing is known but that they are there.
+        expected.filled = 0;
+        if (padding != rlwe::Padding::uniform) expected.padding = rlwe::Padding::zeros;
+      }
+      EXPECT_EQ(y.meta.filled, expected.filled) << count;
+      EXPECT_EQ(y.meta.padding, expected.padding) << count;
+      EXPECT_EQ(y.meta.slots, count);
+      EXPECT_EQ(y.meta.level, expected.level);
+      EXPECT_EQ(y.meta.scale, expected.scale);
+      EXPECT_EQ(y.meta.largest, 7);
+      EXPECT_TRUE(y.meta.is_complex);
+      EXPECT_EQ(y.meta.noise_scale_degree, expected.noise_scale_degree);
+      const Values found = client.decrypt(y);
+      ASSERT_EQ(found.size(), count);
+      for (std::size_t i = 0; count >= 4 && i < count; ++i) {
+        EXPECT_LT(std::abs(found[i] - given[i % 4]), ckks::tolerance) << i;
+      }
+    }
+  }
+}
+
+TEST(WithSlots, KeepsTheBatch) {
+  const ckks::Session client(parameters());
+  const Values x = ckks::random_values(3 * 4, 20);
+  const rlwe::Ciphertext y = with_slots(client.encrypt(x, {3}), 8);
+  EXPECT_EQ(y.meta.batch, rlwe::BatchShape{3});
+  const Values found = client.decrypt(y);
+  ASSERT_EQ(found.size(), 3U * 8);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_LT(std::abs(found[i] - x[i / 8 * 4 + i % 4]), ckks::tolerance) << i;
   }
 }
 

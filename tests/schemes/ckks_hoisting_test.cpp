@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
+#include <string>
 
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/rlwe/transfer.hpp"
@@ -165,6 +167,62 @@ TEST(CkksPeriodicPlaintext, OfAllSlotsIsWhole) {
   const rlwe::Plaintext plain =
       session.encoder->encode_over(context.base(0), values, {}, 0, 0x1p30, Stored::one_period);
   EXPECT_TRUE(plain.poly.is_whole());
+}
+
+// Over the special primes as well, at the ciphertext's level or above it: the limbs of its level count, in
+// sums and in products.
+TEST(CkksEncodeOver, PlaintextsOfMorePrimesAreFactorsAndTerms) {
+  const Session session(small_parameters(3, 2));
+  const rlwe::Context& context = *session.context;
+  const Values values = random_values(8, 53), factors = random_values(8, 54);
+  for (const std::size_t level : {3, 2, 1}) {
+    Ciphertext x = session.encrypt(values);
+    session.evaluator->lower_to_level_inplace(x, level);
+    for (const std::size_t own : {level, std::size_t{3}}) {
+      for (const std::size_t of : {own, std::size_t{3}}) {
+        SCOPED_TRACE(std::to_string(level) + " " + std::to_string(own) + " " + std::to_string(of));
+        for (const Stored stored : {Stored::whole, Stored::one_period}) {
+          const rlwe::Plaintext over = session.encoder->encode_over(context.gadget(of)->mod_up(of).extended(),
+                                                                    factors, {}, own, x.meta.scale, stored);
+          const auto product = session.evaluator->multiply_plain(x, over);
+          EXPECT_EQ(product.meta.level, level);
+          EXPECT_LT(largest_difference(session.decrypt(session.evaluator->rescale(product)),
+                                       map2(values, factors, std::multiplies<>())),
+                    tolerance);
+          Ciphertext sum = x.clone(), difference = x.clone();
+          session.evaluator->add_plain_inplace(sum, over);
+          EXPECT_LT(largest_difference(session.decrypt(sum), map2(values, factors, std::plus<>())),
+                    tolerance);
+          session.evaluator->subtract_plain_inplace(difference, over);
+          EXPECT_LT(largest_difference(session.decrypt(difference), map2(values, factors, std::minus<>())),
+                    tolerance);
+        }
+      }
+    }
+  }
+}
+
+// A bound that is negative or no number is none, here as for encode.
+TEST(CkksEncodeOver, DeclaredBoundsAreAtLeastZero) {
+  const Session session(small_parameters(1));
+  const Values zeros(4);
+  const poly::RnsBase& base = session.context->base(1);
+  const auto over = [&](const Values& values, double largest) {
+    return session.encoder->encode_over(base, values, {}, 1, 0x1p30, Stored::whole, largest).meta.largest;
+  };
+  const auto plain = [&](const Values& values, double largest) {
+    return session.encoder->encode(values, {}, 1, 0x1p30, largest).meta.largest;
+  };
+  for (const double wrong : {-2.0, -0x1p-1074, static_cast<double>(NAN), -HUGE_VAL}) {
+    EXPECT_THROW(static_cast<void>(over(zeros, wrong)), ParameterError) << wrong;
+    EXPECT_THROW(static_cast<void>(plain(zeros, wrong)), ParameterError) << wrong;
+  }
+  for (const double right : {0.0, 0.5, HUGE_VAL}) {
+    EXPECT_EQ(over(zeros, right), right);
+    EXPECT_EQ(plain(zeros, right), right);
+  }
+  EXPECT_EQ(over({{3, 4}, 0}, 5), 5);
+  EXPECT_THROW(static_cast<void>(over({{3, 4}, 0}, 4.99)), ParameterError);
 }
 
 }  // namespace

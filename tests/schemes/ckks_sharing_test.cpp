@@ -277,5 +277,28 @@ TEST(CkksSharing, NoiseBoundsHold) {
   EXPECT_EQ(noise_bound(*declared.context, 1), noise_bound(*declared.context, 1, 2));
 }
 
+// Levels above and below the user's belong to circuits: their depth is none of the user's.
+TEST(CkksSharing, NoiseBoundsAreOfDepthsThatTheUserHas) {
+  using rlwe::LevelPurpose;
+  DropRequest request{.degree = 1024,
+                      .last_bits = 62,
+                      .drops = {34, 40, 40, 55},
+                      .purposes = {LevelPurpose::slots_to_coefficients, LevelPurpose::user,
+                                   LevelPurpose::user, LevelPurpose::user, LevelPurpose::eval_mod},
+                      .scale = 0x1p40,
+                      .security = std::nullopt};
+  const auto expect_most = [](const rlwe::Parameters& parameters, std::size_t depth) {
+    const auto context = rlwe::Context::make(parameters);
+    EXPECT_NO_THROW(static_cast<void>(noise_bound(*context, depth, 1)));
+    for (const std::size_t more : {depth + 1, depth + 2, ~std::size_t{0}}) {
+      EXPECT_THROW(static_cast<void>(noise_bound(*context, more, 1)), LevelError) << more;
+    }
+  };
+  expect_most(parameters_from_drops(request), 2);
+  request.purposes.clear();
+  expect_most(parameters_from_drops(request), 4);
+  expect_most(small_parameters(0), 0);
+}
+
 }  // namespace
 }  // namespace hemera::ckks

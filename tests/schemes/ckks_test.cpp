@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
@@ -28,6 +32,65 @@ TEST(CkksParameters, WeakOnesAreRefusedUnlessAskedFor) {
   EXPECT_THROW(parameters_from_bits(request), SecurityError);
   request.security.reset();
   EXPECT_EQ(parameters_from_bits(request).security(), rlwe::Security::below_128);
+}
+
+// Exactly as many digits as are asked for, of consecutive primes: of the same size but for the last one,
+// where that makes as many, else of sizes that differ by one. More than there are primes are refused.
+TEST(CkksParameters, HaveAsManyDigitsAsAreAskedFor) {
+  const auto check = [](const rlwe::Parameters& parameters, std::size_t count) {
+    const auto& digits = parameters.literal().digits;
+    ASSERT_EQ(digits.size(), count);
+    std::vector<std::uint64_t> primes;
+    std::size_t longest = 0, shortest = 1000;
+    for (const auto& digit : digits) {
+      primes.insert(primes.end(), digit.begin(), digit.end());
+      longest = std::max(longest, digit.size());
+      shortest = std::min(shortest, digit.size());
+    }
+    EXPECT_EQ(primes, parameters.literal().levels.back());
+    EXPECT_GE(shortest, 1U);
+    EXPECT_EQ(longest, (primes.size() + count - 1) / count);
+    if ((primes.size() + longest - 1) / longest != count) {
+      EXPECT_LE(longest - shortest, 1U);
+      return;
+    }
+    for (std::size_t i = 0; i + 1 < count; ++i) EXPECT_EQ(digits[i].size(), longest);
+  };
+  for (std::size_t primes = 1; primes <= 9; ++primes) {
+    ChainRequest chain{.degree = 1024,
+                       .prime_bits = std::vector<int>(primes, 40),
+                       .special_bits = {50},
+                       .scale = 0x1p40,
+                       .security = std::nullopt};
+    CircuitRequest circuit{.depth = primes - 1,
+                           .scale_bits = 30,
+                           .slots = 8,
+                           .range_bits = 10,
+                           .degree = 1024,
+                           .security = std::nullopt};
+    ASSERT_EQ(parameters_for(circuit).literal().levels.back().size(), primes);
+    for (std::size_t count = 1; count <= primes + 1; ++count) {
+      SCOPED_TRACE(std::to_string(count) + " digits of " + std::to_string(primes) + " primes");
+      chain.digits = circuit.digits = count;
+      if (count > primes) {
+        EXPECT_THROW(parameters_from_bits(chain), ParameterError);
+        EXPECT_THROW(parameters_for(circuit), ParameterError);
+        continue;
+      }
+      check(parameters_from_bits(chain), count);
+      check(parameters_for(circuit), count);
+    }
+  }
+  // Levels that are no parts of each other have more primes together.
+  DropRequest drops{.degree = 1024, .last_bits = 40, .drops = {40, 40, 40}, .scale = 0x1p30, .security = {}};
+  const rlwe::Parameters chosen = parameters_from_drops(drops);
+  std::size_t all = 0;
+  for (const auto& digit : chosen.literal().digits) all += digit.size();
+  ASSERT_GT(all, 4U);
+  for (drops.digits = 1; drops.digits <= all; ++drops.digits) {
+    EXPECT_EQ(parameters_from_drops(drops).literal().digits.size(), drops.digits);
+  }
+  EXPECT_THROW(parameters_from_drops(drops), ParameterError);
 }
 
 TEST(CkksParameters, RoundTripThroughBytes) {

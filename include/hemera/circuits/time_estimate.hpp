@@ -26,9 +26,11 @@ WorkRates measure_rates(const std::shared_ptr<const rlwe::Context>& context, con
                         std::size_t level);
 
 /// The levels of `work` at which rates are measured: all, or so many from the highest to the lowest.
+/// ParameterError for 0 of them.
 std::vector<std::size_t> measured_levels(const std::map<std::size_t, Work>& work, std::size_t most);
 
 /// Seconds of the work, where rates of levels that were not measured lie between those of their neighbours.
+/// ParameterError for work without rates.
 double seconds_of(const std::map<std::size_t, Work>& work, const std::map<std::size_t, WorkRates>& rates);
 
 /// How long circuits take on a context's device, with its threads. What was measured once is kept: plans of

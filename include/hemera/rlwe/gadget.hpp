@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "hemera/poly/modulus_chain.hpp"
@@ -30,6 +31,16 @@ struct GadgetPrimes {
 /// Groups of as many consecutive primes as fit under the special ones; one prime each without special primes.
 std::vector<std::vector<std::uint64_t>> consecutive_digits(const std::vector<std::uint64_t>& primes,
                                                            const std::vector<std::uint64_t>& special);
+
+/// So many groups of consecutive primes, at most as many as there are: of the same size but for the last one,
+/// or, where that makes fewer groups, of sizes that differ by one.
+std::vector<std::vector<std::uint64_t>> equal_digits(std::span<const std::uint64_t> primes,
+                                                     std::size_t count);
+
+/// How many digits a key has: one for each digit of the gadget, or for each window of it.
+std::size_t key_digits(const GadgetPrimes& gadget);
+/// The same of one digit.
+std::size_t key_digits(const std::vector<std::uint64_t>& digit, int window_bits);
 
 /// Throws ParameterError unless the digits are a partition of `primes`, of one prime each where there is a
 /// window, and the window is from 0 to 61 bits.

@@ -66,11 +66,13 @@ struct ChainRequest {
   double scale = 0;
   /// Primes of the last base.
   std::size_t last_base = 1;
+  /// Of key-switching, exactly; 0: as many primes a digit as fit under the special primes.
   std::size_t digits = 0;
   std::optional<int> security = 128;
 };
 /// Where scales that follow from the top would leave it by more than two bits (primes of other sizes than the
-/// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above.
+/// scale's), the scale is that of the last level, and S_l = sqrt(S_(l-1) q_l) above. ParameterError for
+/// primes that are not there, and for more digits than primes.
 rlwe::Parameters parameters_from_bits(const ChainRequest& request);
 
 /// Parameters from what levels drop, for scales and circuits that no prime's size fits

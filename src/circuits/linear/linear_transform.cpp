@@ -48,7 +48,7 @@ struct SwitchCost {
   SwitchCost(const rlwe::Parameters& parameters, const rlwe::GadgetPrimes& gadget, std::size_t level) {
     const auto base = static_cast<double>(parameters.literal().levels[level].size());
     const double extended = base + static_cast<double>(gadget.special.size());
-    const auto digits = static_cast<double>(gadget.digits.size());
+    const auto digits = static_cast<double>(rlwe::key_digits(gadget));
     baby = 2 * digits * extended;
     giant = baby + 3 * (digits + 1) * extended;
   }
@@ -92,15 +92,22 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
                          " slots; their number must be a power of two up to " +
                          std::to_string(parameters.max_slots()));
   }
+  // A circuit that brings its gadget may end below the user's levels.
+  const std::size_t lowest = options.gadget ? 0 : parameters.lowest_user_level();
   const std::size_t highest = options.gadget ? parameters.levels() - 1 : parameters.highest_user_level();
-  if (level_ == 0 || level_ > highest) {
+  if (level_ <= lowest || level_ > highest) {
     throw LevelError("a linear transform at level " + std::to_string(level_) +
-                     ": it takes one level, so it starts from 1 to " + std::to_string(highest));
+                     ": it takes one level, so it starts from " + std::to_string(lowest + 1) + " to " +
+                     std::to_string(highest) + "; use parameters of more depth");
   }
   if (options.baby_steps != 0 && !std::has_single_bit(options.baby_steps)) {
     throw ParameterError("baby_steps is " + std::to_string(options.baby_steps) + ", no power of two");
   }
-  std::erase_if(diagonals_, [](const auto& entry) { return is_zero(entry.second); });
+  if (options.steps && (options.baby_steps != 0 || fewest_keys_)) {
+    throw ParameterError(
+        "a linear transform with steps, and with baby_steps or fewest_keys, which choose them; "
+        "give one of these");
+  }
   for (const auto& [number, diagonal] : diagonals_) {
     const bool is_finite = std::all_of(diagonal.begin(), diagonal.end(), [](const Complex& c) {
       return std::isfinite(c.real()) && std::isfinite(c.imag());
@@ -111,6 +118,7 @@ LinearTransform::LinearTransform(const rlwe::Parameters& parameters, Diagonals d
                            " slots, or has an entry that is not finite");
     }
   }
+  std::erase_if(diagonals_, [](const auto& entry) { return is_zero(entry.second); });
   if (diagonals_.empty()) {
     throw ParameterError("a linear transform without a diagonal that is not zero: its product is zero");
   }
@@ -179,6 +187,13 @@ void LinearTransform::choose_steps(const LinearTransformOptions& options) {
 
 void LinearTransform::take_steps(const RotationSteps& steps) {
   giant_unit_ = steps.giant_unit;
+  for (const auto* row : {&steps.baby, &steps.giant}) {
+    for (const std::size_t step : *row) {
+      if (step < slots_) continue;
+      throw ParameterError("a linear transform over " + std::to_string(slots_) + " slots with a step of " +
+                           std::to_string(step) + "; steps are below their number");
+    }
+  }
   const auto is_multiple = [&](std::size_t giant) { return giant % giant_unit_ == 0; };
   if (giant_unit_ != 0 && !std::all_of(steps.giant.begin(), steps.giant.end(), is_multiple)) {
     throw ParameterError("a linear transform with a giant step that is no multiple of " +
@@ -256,7 +271,7 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
                         .key_products = cost_.key_products * 2 * extent.digits * limbs,
                         .divisions = (cost_.divisions + 1) * limbs,  // the last one of two components
                         .products = cost_.plain_products * 2 * limbs};
-  tell_workspace(extent, babies.size(), turns(giants));
+  tell_workspace(extent, babies, turns(giants));
 
   const rlwe::ScalePolicy scales(parameters);
   cost_.scale = scales.level_scale(level_);
@@ -268,24 +283,30 @@ void LinearTransform::tell_needs(const rlwe::Parameters& parameters) {
 }
 
 // The most of what is alive at once, in limbs, with the scratch of the CPU's operations.
-void LinearTransform::tell_workspace(const SwitchExtent& extent, std::size_t babies, std::size_t turned) {
+void LinearTransform::tell_workspace(const SwitchExtent& extent, const std::set<std::size_t>& babies,
+                                     std::size_t turned) {
   const std::size_t base = extent.base, extended = extent.extended, digits = extent.digits * extended;
-  const std::size_t switched = 4 * extended;  // sums of a switch, before and after its automorphism
-  std::size_t most = 0;
-  if (fewest_keys_) {
+  const std::size_t pair = 2 * extended;  // both components of a sum, or of a term
+  std::size_t most = pair + 3 * base;     // the division at the end
+  if (rotations_.empty()) {
+    if (fewest_keys_) most = std::max(most, 2 * pair);
+  } else if (fewest_keys_) {
     // Each baby step is kept; then a sum is turned beside what comes next.
-    const std::size_t kept = 2 * extended * babies;
-    const std::size_t turn = base + digits + switched;
-    most = kept + std::max(turn, 2 * 2 * extended + (turned != 0 || start_ != 0 ? turn : 0));
+    const std::size_t kept = pair * babies.size();
+    const std::size_t turn = base + digits + 2 * pair;
+    const std::size_t next = pair * std::min<std::size_t>(2, groups_.size());
+    most = kept + std::max(turn, next + (turned != 0 || start_ != 0 ? turn : 0));
   } else {
-    const std::size_t sums = 2 * extended * groups_.size();
-    const bool has_babies = babies > 1;
-    most = sums + switched + 2 * base + (has_babies ? digits : 0);
+    const std::size_t sums = pair * groups_.size();
+    if (*babies.rbegin() != 0) {
+      // What is not turned is a term beside the digits.
+      most = std::max(most, sums + digits + base + (babies.contains(0) ? pair : 0));
+    }
     if (turned != 0) {
       // Second components, divided and extended as a batch.
       const std::size_t divided = turned * (extended + base + extent.special() + 1);
       const std::size_t split = turned * (base + digits + base);
-      const std::size_t summed = turned * digits + 2 * extended + switched + 2 * base;
+      const std::size_t summed = turned * (digits + pair);
       most = std::max({most, sums + divided, sums + split, sums + summed});
     }
   }
@@ -337,15 +358,19 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   gadget_ = context_->gadget(plan_.gadget_);
   const poly::RnsBase& extended = gadget_->mod_up(level).extended();
   const double scale = plan_.plaintext_scale_;
+  std::vector<double> rows(plan_.slots_);
   for (const auto& [giant, group] : plan_.groups_) {
     for (const auto& [baby, number] : group) {
       // The giant step turns the products, too.
       const std::size_t turn = (giant + plan_.start_) % plan_.slots_;
-      const auto values = rotated(plan_.diagonals_.at(number), plan_.slots_ - turn);
+      const std::vector<Complex>& diagonal = plan_.diagonals_.at(number);
+      for (std::size_t k = 0; k < plan_.slots_; ++k) rows[k] += std::abs(diagonal[k]);
+      const auto values = rotated(diagonal, plan_.slots_ - turn);
       plaintexts_.emplace(number, encoder.encode_over(extended, period_of(values), {}, level, scale,
-                                                      ckks::Stored::one_period));
+                                                      ckks::Stored::one_period, HUGE_VAL));
     }
   }
+  largest_row_ = *std::max_element(rows.begin(), rows.end());
 }
 
 // The plan's own keys, or others whose digits are extended to the primes that the plaintexts have.
@@ -417,6 +442,7 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
 
   const ExtendedCiphertext product = plan_.fewest_keys_ ? step_by_step(keys, x) : by_all_keys(keys, x);
   rlwe::Ciphertext result = plan_.rescaled_ ? rlwe::mod_down_rescaled(product) : rlwe::mod_down(product);
+  result.meta.largest = rlwe::largest_product(x.meta.largest, largest_row_);
   result.meta.filled = 0;
   result.meta.padding = rlwe::Padding::zeros;
   return result;

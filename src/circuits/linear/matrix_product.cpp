@@ -127,7 +127,8 @@ void MatrixProduct::tell_needs(const rlwe::Parameters& parameters, const rlwe::G
                                          .key_products = size_ * 2 * extent.digits * extent.extended,
                                          .divisions = 2 * (size_ * extent.extended + 2 * extent.base + 1),
                                          .products = 4 * size_ * extent.base};
-  // All turned factors, and a product of three components.
+  // All turned factors, and a product of three components, beside a transform or a relinearization.
+  most = std::max(most, extent.bytes(extent.base + (extent.digits + 4) * extent.extended));
   cost_.workspace_bytes = most + extent.bytes((4 * size_ + 3) * extent.base);
   cost_.key_bytes = key_bytes(parameters.degree(), needed_keys_);
   const rlwe::ScalePolicy scales(parameters);

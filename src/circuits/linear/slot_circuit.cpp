@@ -122,7 +122,7 @@ std::vector<SlotCircuit::Step> SlotCircuit::steps_of(const rlwe::Parameters& par
   // In words of memory traffic: a rotation reads two components of every digit's key, a step extends the
   // digits and divides two components, whose transforms count thrice.
   const rlwe::GadgetPrimes gadget = gadget_at(parameters, std::min(level, parameters.levels() - 1));
-  const auto digits = static_cast<double>(gadget.digits.size());
+  const auto digits = static_cast<double>(rlwe::key_digits(gadget));
   const auto cost_of = [&](std::size_t width) {
     return 2 * digits * static_cast<double>((std::size_t{1} << width) - 1) + 3 * (digits + 2);
   };
@@ -336,7 +336,10 @@ Ciphertext PreparedSlotCircuit::operator()(const ckks::Evaluator& evaluator, con
   Ciphertext result = x.clone();
   for (const auto& step : plan_.before_) result = summed(evaluator, result, step);
   if (mask_) result = evaluator.rescale(evaluator.multiply_plain(result, *mask_));
+  const double largest = result.meta.largest;
   for (const auto& step : plan_.after_) result = summed(evaluator, result, step);
+  // Of what the mask keeps each slot has one copy.
+  if (mask_) result.meta.largest = largest;
   if (!plan_.before_.empty() || !plan_.after_.empty()) rlwe::count_all(result.meta);
   return result;
 }

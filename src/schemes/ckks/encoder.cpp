@@ -29,6 +29,14 @@ double largest_part(std::span<const Complex> values) {
   return std::bit_cast<double>(std::max(real, imaginary));
 }
 
+void declare(rlwe::Metadata& meta, double largest) {
+  if (!(largest >= 0)) {
+    throw ParameterError("encode: largest, a bound of magnitudes, must be at least 0, not " +
+                         decimal(largest));
+  }
+  meta.largest = largest;
+}
+
 // Throws where values exceed their declared bound.
 void require_at_most(std::span<const Complex> values, double bound) {
   if (!std::isfinite(bound)) return;
@@ -135,10 +143,7 @@ rlwe::Plaintext Encoder::encode(std::span<const Complex> values, const rlwe::Bat
                                 std::optional<std::size_t> level, std::optional<double> scale,
                                 std::optional<double> largest) const {
   rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
-  if (largest) {
-    if (!(*largest >= 0)) throw ParameterError("encode: largest must be at least 0");
-    meta.largest = *largest;
-  }
+  if (largest) declare(meta, *largest);
   const poly::RnsBase& base = context_->base(meta.level);
   return encode(values, std::move(meta), base, !level && !scale);
 }
@@ -150,7 +155,7 @@ rlwe::Plaintext Encoder::encode_over(const poly::RnsBase& base, std::span<const 
     throw MismatchError("encode: the base belongs to another context");
   }
   rlwe::Metadata meta = metadata(values.size(), batch, level, scale);
-  if (largest) meta.largest = *largest;
+  if (largest) declare(meta, *largest);
   rlwe::Plaintext whole = encode(values, std::move(meta), base);
   if (stored == Stored::one_period) store_one_period(*context_, whole);
   return whole;

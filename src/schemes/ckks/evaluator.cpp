@@ -174,7 +174,7 @@ void Evaluator::combine_plain(Ciphertext& a, const Plaintext& b, bool subtract, 
   rlwe::BatchShape batch = rlwe::broadcast(a.meta.batch, b.meta.batch, operation);
   const std::size_t level = way.meta.level;
   const poly::RnsBase& base = ctx.base(level);
-  const bool whole = b.meta.level == level && b.poly.base().size() == base.size();
+  const bool whole = b.poly.base() == base;
   const poly::Poly part = whole ? poly::Poly() : rlwe::restrict_to(ctx, b.poly, base);
   const poly::ConstPolyView term = whole ? b.poly.view() : part.view();
   Ciphertext storage;
@@ -224,8 +224,9 @@ rlwe::Factors Evaluator::factors(const Ciphertext& a, const Plaintext& b) const 
   result.meta.slots = std::max(x.meta.slots, b.meta.slots);
   rlwe::join_filling(result.meta, x.meta, b.meta, true);
   require_room(ctx, result.meta.scale, result.meta.level, "multiply_plain");
-  if (b.meta.level != result.meta.level) {
-    poly::Poly part = rlwe::restrict_to(ctx, b.poly, ctx.base(result.meta.level));
+  const poly::RnsBase& base = ctx.base(result.meta.level);
+  if (b.poly.base() != base) {
+    poly::Poly part = rlwe::restrict_to(ctx, b.poly, base);
     result.b = std::as_const(part).view();
     result.hold(std::move(part));
   }

@@ -13,9 +13,12 @@ double noise_bound(const rlwe::Context& context, std::size_t depth, double large
     throw MismatchError("noise_bound is of CKKS; a ciphertext of " + rlwe::name(context.scheme()) +
                         " carries its own bound");
   }
-  if (depth > context.top_level()) {
+  const std::size_t levels =
+      context.parameters().highest_user_level() - context.parameters().lowest_user_level();
+  if (depth > levels) {
     throw LevelError("noise_bound: a depth of " + std::to_string(depth) + " is more than the " +
-                     std::to_string(context.top_level()) + " levels there are to drop");
+                     std::to_string(levels) +
+                     " levels that the user has to drop; use parameters of more depth");
   }
   if (largest == 0) largest = context.parameters().literal().largest;
   if (!(largest > 0) || !std::isfinite(largest)) {

@@ -268,14 +268,11 @@ rlwe::Parameters parameters_from_bits(const ChainRequest& request) {
     dropped.push_back({*prime});
   }
   literal.levels = chain_of(Primes(primes.begin(), last_end), dropped);
-  if (request.digits != 0) {
-    const std::size_t group = (primes.size() + request.digits - 1) / request.digits;
-    for (std::size_t first = 0; first < primes.size(); first += group) {
-      const std::size_t end = std::min(first + group, primes.size());
-      literal.digits.emplace_back(primes.begin() + static_cast<std::ptrdiff_t>(first),
-                                  primes.begin() + static_cast<std::ptrdiff_t>(end));
-    }
+  if (request.digits > primes.size()) {
+    throw ParameterError(std::to_string(request.digits) + " digits are more than the " +
+                         std::to_string(primes.size()) + " ciphertext primes; ask for fewer");
   }
+  if (request.digits != 0) literal.digits = rlwe::equal_digits(primes, request.digits);
   if (drifts(literal.levels, request.scale)) {
     const std::size_t top = literal.levels.size() - 1;
     literal.rescaling = rlwe::RescalingPolicy::automatic(rlwe::Scheme::ckks);

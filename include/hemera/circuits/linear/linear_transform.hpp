@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -49,7 +50,7 @@ struct LinearTransformOptions {
   /// Two keys alone, of one baby and one giant step, which are taken again and again: less memory, more time
   /// and noise. A third one where the diagonals lie around number 0, as those of -1 and 1.
   bool fewest_keys = false;
-  /// In place of steps of the transform's own choice.
+  /// In place of steps of the transform's own choice, and so of baby_steps and fewest_keys.
   std::optional<RotationSteps> steps = std::nullopt;
 };
 
@@ -60,9 +61,10 @@ struct LinearTransformOptions {
 class LinearTransform : public Plan {
  public:
   /// `slots`: of the vectors, a power of two up to N/2. ParameterError for another number, diagonals of
-  /// another length or index, entries that are not finite, no diagonal at all, or one that is no sum of the
-  /// given steps; LevelError for level 0, one that is not there, or one above the user's without a gadget;
-  /// MismatchError for another scheme than CKKS.
+  /// another length or index, entries that are not finite, no diagonal at all, one that is no sum of the
+  /// given steps, steps that are not below `slots`, or these and baby_steps or fewest_keys; LevelError for
+  /// level 0, one that is not there, or, without a gadget, one that is not above the user's lowest and up to
+  /// the highest; MismatchError for another scheme than CKKS.
   LinearTransform(const rlwe::Parameters& parameters, Diagonals diagonals, std::size_t slots,
                   const LinearTransformOptions& options = {});
 
@@ -87,7 +89,7 @@ class LinearTransform : public Plan {
   void take_steps(const RotationSteps& steps);
   [[nodiscard]] std::map<std::size_t, Group> split(std::size_t start, std::size_t steps) const;
   void tell_needs(const rlwe::Parameters& parameters);
-  void tell_workspace(const SwitchExtent& extent, std::size_t babies, std::size_t turned);
+  void tell_workspace(const SwitchExtent& extent, const std::set<std::size_t>& babies, std::size_t turned);
   /// Of products of vectors with values of magnitude 1: rounding of the inputs, of the encoded diagonals and
   /// of the result, and noise of the rotations. The mean is over the slots.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
@@ -121,9 +123,9 @@ class PreparedLinearTransform {
 
   [[nodiscard]] const LinearTransform& plan() const { return plan_; }
   /// The product with each vector of the batch. The vector may be at a higher level, and wait for
-  /// its rescale. Keys of another gadget will do if it has the same special primes and serves the level.
-  /// MissingKeyError names the rotations that lack a key, MismatchError other slots, LevelError a lower
-  /// level.
+  /// its rescale. Its declared bound is multiplied by the largest sum of magnitudes in a row of the matrix.
+  /// Keys of another gadget will do if it has the same special primes and serves the level. MissingKeyError
+  /// names the rotations that lack a key, MismatchError other slots, LevelError a lower level.
   [[nodiscard]] rlwe::Ciphertext operator()(const ckks::Evaluator& evaluator,
                                             const rlwe::Ciphertext& vector) const;
 
@@ -149,6 +151,7 @@ class PreparedLinearTransform {
   LinearTransform plan_;
   std::shared_ptr<const rlwe::Gadget> gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
+  double largest_row_ = 0;                             // the largest sum of the magnitudes of a row's entries
 };
 
 }  // namespace hemera::circuits

@@ -1,0 +1,256 @@
+// Numbers that plans of matrices and slots report of their keys, their work and their memory. The judge is
+// what a context makes of a gadget, the keys that are made, or what a run takes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "circuits/circuit_gadgets.hpp"
+#include "circuits/matrix_support.hpp"
+#include "circuits/switch_extent.hpp"
+#include "circuits/workspace_support.hpp"
+#include "hemera/circuits/bootstrap/bootstrap_parameters.hpp"
+#include "hemera/circuits/linear/matrix_product.hpp"
+#include "hemera/circuits/linear/matrix_vector_product.hpp"
+#include "hemera/circuits/linear/slot_circuit.hpp"
+#include "hemera/runtime/error.hpp"
+#include "hemera/schemes/bfv.hpp"
+
+namespace hemera::circuits {
+namespace {
+
+using ckks::Values;
+
+// Digits of one prime each, in windows of so many bits (0: whole).
+rlwe::Parameters by_primes(int window_bits, bool has_special = true) {
+  rlwe::ParametersLiteral literal = ckks::small_parameters(4).literal();
+  literal.digits.clear();
+  for (const std::uint64_t prime : literal.levels.back()) literal.digits.push_back({prime});
+  literal.window_bits = window_bits;
+  literal.special_primes.resize(has_special ? 1 : 0);
+  literal.roots.clear();
+  return rlwe::Parameters(literal);
+}
+
+struct Kind {
+  const char* name;
+  rlwe::Parameters parameters;
+};
+
+std::vector<Kind> kinds() {
+  return {
+      {"three digits", ckks::small_parameters(6, 3)},
+      {"a digit for each prime", by_primes(0)},
+      {"windows", by_primes(17)},
+      {"windows without special primes", by_primes(20, false)},
+      {"levels that are no parts of each other", parameters_for_bootstrapping(bootstrap_preset("test-40"))}};
+}
+
+// What a key switch goes through at a level is what the gadget's plan for that level extends: digits without
+// primes of the level are none, and each window is one.
+TEST(LinearNumbers, LimbsOfASwitchAreThoseOfItsPlan) {
+  for (const Kind& kind : kinds()) {
+    SCOPED_TRACE(kind.name);
+    const rlwe::Parameters& own = kind.parameters;
+    const auto context = rlwe::Context::make(own, {}, {.threads = 1});
+    bool has_empty_digits = false;
+    for (std::size_t of = 0; of < own.levels(); ++of) {
+      std::vector<rlwe::GadgetPrimes> gadgets{own.default_gadget(of)};
+      rlwe::GadgetPrimes fine = gadgets.front();
+      fine.digits.clear();
+      for (const std::uint64_t prime : fine.base) fine.digits.push_back({prime});
+      gadgets.push_back(fine);
+      if (!own.literal().special_primes.empty()) gadgets.push_back(rotation_gadget(own, of, 3));
+      for (const rlwe::GadgetPrimes& primes : gadgets) {
+        const auto gadget = context->gadget(primes);
+        EXPECT_EQ(rlwe::key_digits(primes), gadget->digits().size());
+        for (std::size_t level = 0; level <= of; ++level) {
+          if (!gadget->serves(level)) continue;
+          const poly::ModUp& up = gadget->mod_up(level);
+          const SwitchExtent extent(own, primes, level);
+          EXPECT_EQ(extent.digits, up.digits().size()) << of << " " << level;
+          EXPECT_EQ(extent.base, context->base(level).size());
+          EXPECT_EQ(extent.extended, up.extended().size());
+          EXPECT_EQ(extent.special(), primes.special.size());
+          EXPECT_EQ(extent.degree, own.degree());
+          EXPECT_EQ(extent.bytes(3), 3 * own.degree() * 8);
+          has_empty_digits = has_empty_digits || extent.digits < rlwe::key_digits(primes);
+          Work work{.mod_ups = 1, .key_products = 2, .divisions = 3, .products = 4};
+          extent.add_switches(work, 5);
+          EXPECT_EQ(work.mod_ups, 1 + 5 * up.digits().size() * up.extended().size());
+          EXPECT_EQ(work.key_products, 2 + 5 * 2 * up.digits().size() * up.extended().size());
+          EXPECT_EQ(work.divisions, 3 + 5 * 2 * up.extended().size());
+          EXPECT_EQ(work.products, 4U);
+        }
+      }
+    }
+    EXPECT_TRUE(has_empty_digits);
+  }
+}
+
+// Of all plans, with keys of whole digits and of windows: what is told is what the keys take.
+TEST(LinearNumbers, BytesOfKeysAreThoseOfTheKeys) {
+  constexpr std::size_t slots = 16;
+  for (const int window : {0, 17, 25}) {
+    SCOPED_TRACE(window);
+    const rlwe::Parameters own = by_primes(window);
+    const auto context = rlwe::Context::make(own, {}, {.threads = 1});
+    const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
+    const Values matrix = ckks::random_values(slots * slots, 1);
+    const LinearTransform transform(own, diagonals_of(matrix, slots, slots, slots), slots, {.level = 2});
+    const SlotCircuit sum = SlotCircuit::inner_sum(own, slots, {.count = 4}, true);
+    const MatrixProduct square(own, 4);
+    const MatrixVectorProduct vector(own, 4, 16, {.level = 3});
+    for (const Plan* plan : std::initializer_list<const Plan*>{&transform, &sum, &square, &vector}) {
+      EXPECT_EQ(plan->generate_keys(secret).memory_bytes(), plan->cost().key_bytes);
+    }
+    const auto relinearization = rlwe::generate_keys(secret, {.public_key = false});
+    EXPECT_EQ(own.switching_key_bytes(), relinearization.memory_bytes());
+  }
+}
+
+// Rotations of the right factor share a ModUp and sums are relinearized once, a level below the first
+// transforms: with the keys of the level above, of whose digits one has no prime there.
+TEST(LinearNumbers, WorkOfProductsIsThatOfTheirOwnLevel) {
+  for (const int window : {0, 17}) {
+    const rlwe::Parameters own = by_primes(window);
+    const auto context = rlwe::Context::make(own, {}, {.threads = 1});
+    for (const std::size_t d : {2, 4}) {
+      for (const bool packed : {false, true}) {
+        const MatrixProduct plan(own, d, {.level = 4, .packed = packed});
+        const std::size_t level = plan.cost().result_level + 1;
+        const poly::ModUp& up = context->gadget(own.default_gadget(4))->mod_up(level);
+        const std::size_t digits = up.digits().size(), extended = up.extended().size();
+        const std::size_t limbs = context->base(level).size();
+        ASSERT_LT(digits, rlwe::key_digits(own.default_gadget(4)));
+        const Work& work = plan.cost().work.at(level);
+        EXPECT_EQ(work.mod_ups, 2 * digits * extended);
+        EXPECT_EQ(work.key_products, 2 * d * digits * extended);
+        EXPECT_EQ(work.divisions, 2 * (d * extended + limbs));
+        EXPECT_EQ(work.products, 4 * d * limbs);
+      }
+    }
+  }
+}
+
+// Of every shape that a transform has: no rotation, baby steps alone (one of them, too), giant steps alone,
+// both, and sums that are turned at the end.
+TEST(LinearNumbers, WorkspacesOfTransformsAreThoseOfARun) {
+  constexpr std::size_t slots = 64;
+  for (const Kind& kind : {kinds()[0], kinds()[1], kinds()[2]}) {
+    for (const auto& numbers : std::vector<std::vector<std::size_t>>{
+             {0}, {5}, {0, 5}, {5, 6}, {0, 1, 63}, {0, 16, 32, 48}, {3, 11, 19, 27, 35}}) {
+      for (const bool fewest_keys : {false, true}) {
+        for (const std::size_t babies : {1, 64}) {
+          SCOPED_TRACE(std::string(kind.name) + ", from diagonal " + std::to_string(numbers.front()) + " " +
+                       std::to_string(numbers.size()) + ", " + std::to_string(babies) +
+                       (fewest_keys ? " baby steps, few keys" : " baby steps"));
+          Diagonals diagonals;
+          for (const std::size_t number : numbers) diagonals[number] = Values(slots, 0.5);
+          const LinearTransform plan(kind.parameters, diagonals, slots,
+                                     {.baby_steps = babies, .fewest_keys = fewest_keys});
+          expect_workspace<PreparedLinearTransform>(kind.parameters, plan, {{}}, {slots});
+        }
+      }
+    }
+  }
+}
+
+// Elements are powers of the generator modulo 2N, of which N/2 differ; 1 is that of no rotation.
+TEST(LinearNumbers, RotationsOfKeysAreBelowHalfTheDegree) {
+  const rlwe::Parameters integers = bfv::parameters_for({.depth = 1, .security = std::nullopt});
+  for (const rlwe::Parameters& own : {ckks::small_parameters(2), integers}) {
+    std::vector<KeyNeed> needs = {{rlwe::KeyRole::relinearization(), {}},
+                                  {rlwe::KeyRole::galois(2 * own.degree() - 1), {}}};
+    std::map<std::uint64_t, std::size_t> expected;
+    std::uint64_t element = 1;
+    for (std::size_t step = 1; step < own.degree() / 2; ++step) {
+      element = element * own.galois_element(1) % (2 * own.degree());
+      if (step > 2 && step + 2 < own.degree() / 2) continue;
+      expected.emplace(element, step);
+      needs.push_back({rlwe::KeyRole::galois(element), {}});
+    }
+    EXPECT_EQ(rotation_steps(own, needs), expected);
+    EXPECT_TRUE(rotation_steps(own, {}).empty());
+  }
+}
+
+// Noise of switches by windows, which without special primes no division makes smaller: measured.
+TEST(LinearNumbers, ErrorsOfWindowsAreThoseOfARun) {
+  constexpr std::size_t slots = 512;
+  for (const int window : {12, 20}) {
+    for (const bool has_special : {false, true}) {
+      SCOPED_TRACE(std::to_string(window) + (has_special ? ", a special prime" : ""));
+      const rlwe::Parameters own = by_primes(window, has_special);
+      const SlotCircuit plan = SlotCircuit::inner_sum(own, slots, {.count = 2});
+      const ckks::Session client(own, {.relinearization = false});
+      const ckks::Evaluator evaluator(client.context, plan.generate_keys(client.secret));
+      const Values x = ckks::random_values(slots, 60);
+      const Values found =
+          client.decrypt(PreparedSlotCircuit(client.context, plan)(evaluator, client.encrypt(x)));
+      double squares = 0;
+      for (std::size_t i = 0; i < slots; ++i) squares += std::norm(found[i] - x[i] - x[(i + 1) % slots]);
+      const double measured = std::sqrt(squares / slots);
+      // Windows are not signed: their mean meets a few slots alone, so that draws differ.
+      EXPECT_NEAR(std::log2(measured / plan.expected_error().mean), 0, 1.6);
+    }
+  }
+}
+
+// Just as much as is left is enough, for each of the three that ask; a byte more is not.
+TEST(LinearNumbers, RoomIsNeededToTheLastByte) {
+  const rlwe::Parameters own = ckks::small_parameters(2);
+  constexpr std::size_t slots = 8;
+  const SlotCircuit plan = SlotCircuit::inner_sum(own, slots, {.count = 4}, true);
+  const auto context = rlwe::Context::make(own, {}, {.threads = 1, .memory_limit = std::size_t{1} << 26});
+  const std::size_t room = context->memory()->available();
+  EXPECT_NO_THROW(require_room(*context, 0, "a test"));
+  EXPECT_NO_THROW(require_room(*context, room, "a test"));
+  EXPECT_THROW(require_room(*context, room + 1, "a test"), OutOfMemoryError);
+  const Cost& cost = plan.cost();
+  for (const std::size_t batch : {0, 1, 3}) {
+    EXPECT_EQ(plan.memory_bytes(batch), cost.key_bytes + cost.plaintext_bytes + batch * cost.workspace_bytes);
+  }
+  const std::size_t most = (room - cost.key_bytes - cost.plaintext_bytes) / cost.workspace_bytes;
+  if (context->key_word() == poly::Word::u64) {
+    EXPECT_NO_THROW(plan.require_memory(*context, most));
+    EXPECT_THROW(plan.require_memory(*context, most + 1), OutOfMemoryError);
+  }
+}
+
+// Baby steps share a ModUp; each giant step has one, and divides one component, the end two. Every diagonal
+// multiplies two components, and is stored by its period.
+TEST(LinearNumbers, WorkOfTransformsIsThatOfTheirSteps) {
+  constexpr std::size_t slots = 64, level = 3;
+  const rlwe::Parameters own = ckks::small_parameters(4, 2);
+  const rlwe::GadgetPrimes gadget = own.default_gadget(level);
+  const std::size_t limbs = own.literal().levels[level].size() + gadget.special.size();
+  const std::size_t digits = gadget.digits.size();
+  for (const std::size_t period : {std::size_t{16}, slots}) {
+    Values values(slots);
+    for (std::size_t k = 0; k < slots; ++k) values[k] = static_cast<double>(k % period + 1);
+    Diagonals diagonals;
+    for (std::size_t number = 0; number < 16; ++number) diagonals[number] = values;
+    const LinearTransform plan(own, diagonals, slots, {.level = level, .baby_steps = 4});
+    const Work& work = plan.cost().work.at(level);
+    EXPECT_EQ(work.mod_ups, (1 + 3) * digits * limbs);
+    EXPECT_EQ(work.key_products, (3 + 3) * 2 * digits * limbs);
+    EXPECT_EQ(work.divisions, (3 + 2) * limbs);
+    EXPECT_EQ(work.products, 16 * 2 * limbs);
+    EXPECT_EQ(plan.cost().plaintext_bytes, 16 * limbs * ckks::period_entries(period) * 8);
+  }
+}
+
+TEST(LinearNumbers, WorkspacesOfMasksAreThoseOfARun) {
+  std::vector<bool> kept(64);
+  kept[3] = true;
+  const rlwe::Parameters own = ckks::small_parameters(4, 2);
+  expect_workspace<PreparedSlotCircuit>(own, SlotCircuit::mask(own, kept), {{}}, {64});
+}
+
+}  // namespace
+}  // namespace hemera::circuits
