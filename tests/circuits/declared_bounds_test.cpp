@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "circuits/function_support.hpp"
@@ -243,6 +244,45 @@ TEST_F(BootstrapBounds, ValuesAreAsRightAsTheirBoundIsLarge) {
   }
   // A bound far above the values costs precision, and is no error.
   EXPECT_LT(difference((*prepared)(*evaluator, encrypt(1, low + 1, 1024)), 1), 1024 * 0x1p-14);
+}
+
+// The sine's error at v = u, where it is fitted for |u| <= 1, is u theta^2 (1 / 8 - u^2 / 6), theta = 2 pi
+// over the ratio: at most theta^2 / 24 there, and far more beyond. A divisor of at least the bound leaves |u|
+// <= 1, and is at most a quarter above it, rounded up.
+TEST_F(BootstrapBounds, ValuesUpToTheirBoundAreDividedToAtMostOne) {
+  const double theta = 2 * std::numbers::pi / std::exp2(bootstrap_preset("test-40").ratio_bits);
+  constexpr std::size_t batch = 4;
+  for (const double bound : {1.05, 1.9, 2.9}) {
+    SCOPED_TRACE(bound);
+    const auto plain =
+        client.encoder->encode(Values(16 * batch, bound), {batch}, plan.input_level() + 1, {}, bound);
+    const Values found = client.decrypt((*prepared)(*evaluator, ckks::encrypt(plain, client.secret)));
+    double mean = 0, noise = 0;
+    for (const Complex& value : found) {
+      mean += (value.real() - bound) / static_cast<double>(found.size());
+      noise += std::pow(value.imag(), 2) / static_cast<double>(found.size());
+    }
+    const double deviation = std::sqrt(noise / static_cast<double>(found.size()));
+    EXPECT_LT(std::abs(mean), 1.25 * std::ceil(bound) * theta * theta / 24 + 4 * deviation);
+  }
+}
+
+TEST_F(BootstrapBounds, ThatAreTooLargeForTheLevelAreToldFromThoseThatAreNot) {
+  const std::size_t low = plan.input_level();
+  const auto run = [&](std::size_t level, double bound) {
+    return refusal([&] { static_cast<void>((*prepared)(*evaluator, encrypt(1, level, bound))); });
+  };
+  EXPECT_EQ(run(low, 2), "");
+  EXPECT_NE(run(low, 2 * (1 + 1e-12)), "");
+  EXPECT_EQ(run(low + 1, 2 * (1 + 1e-12)), "");
+  // What divides is what the modulus drops, less ten bits that round it.
+  const rlwe::ScalePolicy& scales = client.context->scales();
+  for (const std::size_t above : {1, 2}) {
+    const double whole = std::exp2(parameters.log_modulus(low + above) - parameters.log_modulus(low)) *
+                         scales.level_scale(low) / scales.level_scale(low + above) / 1024;
+    EXPECT_EQ(run(low + above, std::floor(whole * (1 - 1e-9))), "");
+    EXPECT_NE(run(low + above, std::ceil(whole * (1 + 1e-9)) + 1), "");
+  }
 }
 
 TEST_F(BootstrapBounds, NothingIsLeftToMakeThemSmallerAtTheLowestLevel) {
