@@ -147,6 +147,7 @@ class PreparedLinearTransform {
 
   std::shared_ptr<const rlwe::Context> context_;
   LinearTransform plan_;
+  bool is_complex_ = false;  // of one entry at least
   std::shared_ptr<const rlwe::Gadget> gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
 };
