@@ -358,6 +358,38 @@ TEST(PlanNumbers, WorkspacesAreThoseOfARun) {
   }
 }
 
+// Two components in each limb of a level: those of the sum that is made, and of the values that are still
+// needed, and what it is rescaled to. Steps of one term each, from level 6 down.
+TEST(PlanNumbers, ValuesOfAFunctionCountUntilTheirLastUse) {
+  const rlwe::Parameters own = parameters();
+  const auto ciphertext = [&](std::size_t level) {
+    return 2 * own.literal().levels[level].size() * own.degree() * 8;
+  };
+  const auto told = [&](std::size_t uses_of_first, bool all_outputs) {
+    Function function(std::vector{Interval{}});
+    std::vector<Function::Value> values;
+    for (std::size_t i = 0; i < 6; ++i) {
+      Function::Sum sum{.terms = {{i == 0 ? 0 : values.back(), {0.5}}}};
+      if (i > 0 && i <= uses_of_first) sum.terms.push_back({values.front(), {0.25}});
+      values.push_back(function.add(sum));
+    }
+    function.set_outputs(all_outputs ? values : std::vector{values.back()});
+    return FunctionPlan(own, function).cost().workspace_bytes;
+  };
+  // One prime is dropped, of two components.
+  const std::size_t dropped = 2 * own.degree() * 8;
+  // The second step has its sum and the first's, one level below the inputs, and its result below that.
+  EXPECT_EQ(told(0, false), 2 * ciphertext(5) + ciphertext(4) + dropped);
+  EXPECT_EQ(told(1, false), 2 * ciphertext(5) + ciphertext(4) + dropped);
+  // The first one's value stays beside the last's and the sum that is made, which get smaller.
+  for (const std::size_t uses : {2, 3, 5}) {
+    EXPECT_EQ(told(uses, false), ciphertext(5) + 2 * ciphertext(4) + ciphertext(3) + dropped);
+  }
+  std::size_t all = 0;
+  for (const std::size_t level : {5, 4, 3, 2, 1}) all += ciphertext(level);
+  EXPECT_EQ(told(0, true), all + ciphertext(1) + ciphertext(0) + dropped);
+}
+
 // What is bootstrapped and what the iterations before made of it stay alive: two ciphertexts.
 TEST(PlanNumbers, IterationsKeepTwoCiphertextsMore) {
   const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
