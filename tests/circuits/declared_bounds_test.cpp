@@ -154,6 +154,34 @@ TEST(DeclaredBounds, ChebyshevSumsAreAtMostTheirLargestValue) {
   EXPECT_LE(found, 1.02 * expected);
 }
 
+TEST(DeclaredBounds, AreThoseOfTheSlotWithTheLargestCoefficients) {
+  const rlwe::Parameters parameters = deep(2);
+  const FunctionSession session(parameters);
+  constexpr std::size_t slots = 8;
+  const auto largest = [&](const Function& function) {
+    return session.run(FunctionPlan(parameters, function), encrypt(session, Values(slots, 0.5), 2))
+        .meta.largest;
+  };
+  for (const std::size_t slot : {0U, 5U, 7U}) {
+    SCOPED_TRACE(slot);
+    // Two polynomials c_1 T_1 of x / 2; the second is the output.
+    Values coefficients(4 * slots, 0);
+    for (std::size_t i = 0; i < slots; ++i) coefficients[3 * slots + i] = i == slot ? -9.0 : 1.0;
+    Function polynomial(Polynomial(coefficients, Basis::chebyshev, {-2, 2}, {.count = 2, .width = slots}));
+    polynomial.set_outputs({polynomial.outputs().back()});
+    EXPECT_NEAR(largest(polynomial), 9, 0.2);
+    EXPECT_GE(largest(polynomial), 9);
+    // 3 x^2 |x| <= 12 where the factor of x^2 is 3, and a constant of 4 elsewhere.
+    Values factors(slots, 0.25), constants(slots, 1);
+    factors[slot] = 3;
+    constants[(slot + 1) % slots] = -4;
+    Function sum(std::vector{Interval{-2, 2}});
+    const auto square = sum.add({.products = {{0, 0}}});
+    sum.set_outputs({sum.add({.terms = {{square, factors}}, .constant = constants})});
+    EXPECT_DOUBLE_EQ(largest(sum), 12 + 4);
+  }
+}
+
 TEST(DeclaredBounds, StagesPassThemOn) {
   const Function function = maximum(0x1p-8, 100);
   for (const FunctionStage& stage : stages_of(function, 5, 5)) {

@@ -237,13 +237,17 @@ TEST(Elementary, ClippedFunctionsAreThoseOfTheClip) {
       {inverse, [](double x) { return 1 / x; }, {1, 4}, 0x1p-10, 6, 5},
       {square_root, [](double x) { return std::sqrt(x); }, {1, 100}, 0x1p-4, 150, 1},
       {hyperbolic_tangent, [](double x) { return std::tanh(x); }, {-2, 3}, 0x1p-4, 8, 1},
+      // A sixteenth more at each end would have 0 in it.
+      {inverse, [](double x) { return 1 / x; }, {1, 30}, 0x1p-3, 40, 1},
+      {inverse, [](double x) { return 1 / x; }, {-30, -1}, 0x1p-3, 40, 1},
   };
   for (const Clipped& each : cases) {
     SCOPED_TRACE(each.interval.high);
     // Of the wider interval that a clip leaves.
     const double extra = (each.interval.high - each.interval.low) / 16;
-    const double low = each.interval.low;
-    const Interval wider{low > 0 ? std::max(low / 2, low - extra) : low - extra, each.interval.high + extra};
+    const auto& [low, high] = each.interval;
+    const Interval wider{low > 0 ? std::max(low / 2, low - extra) : low - extra,
+                         high < 0 ? std::min(high / 2, high + extra) : high + extra};
     EXPECT_GE(each.make(wider, each.tolerance / 2).parts().size(), each.least_parts);
     const Function function = clipped(each.make, each.interval, each.tolerance, each.largest);
     EXPECT_LE(function.error(), each.tolerance);
@@ -254,6 +258,35 @@ TEST(Elementary, ClippedFunctionsAreThoseOfTheClip) {
       ASSERT_NEAR(found[i].real(), each.exact(at), each.tolerance * (1 + 1e-6)) << x[i].real();
     }
   }
+}
+
+TEST(Elementary, AClipIsOfValuesBeyondItsEnds) {
+  const double inf = HUGE_VAL;
+  struct Refused {
+    Interval ends;
+    double tolerance, largest;
+  };
+  for (const auto& [ends, tolerance, largest] : std::vector<Refused>{{{-1, 2}, 0.25, 2},
+                                                                     {{-2, 1}, 0.25, 2},
+                                                                     {{-1, 2}, 0.25, 1.5},
+                                                                     {{-2, 1}, 0.25, 1.5},
+                                                                     {{-1, 2}, 0.25, inf},
+                                                                     {{-1, 2}, 0.25, NAN},
+                                                                     {{2, 2}, 0.25, 6},
+                                                                     {{3, 2}, 0.25, 6},
+                                                                     {{-inf, 2}, 0.25, 6},
+                                                                     {{-1, inf}, 0.25, 6},
+                                                                     {{NAN, 2}, 0.25, 6},
+                                                                     {{-1, 2}, 0, 6},
+                                                                     {{-1, 2}, -1, 6},
+                                                                     {{-1, 2}, inf, 6},
+                                                                     {{-1, 2}, NAN, 6}}) {
+    SCOPED_TRACE(std::to_string(ends.low) + " " + std::to_string(ends.high) + " " + std::to_string(largest));
+    EXPECT_THROW(static_cast<void>(clip(ends, tolerance, largest)), ParameterError);
+    EXPECT_THROW(static_cast<void>(clipped(sigmoid, ends, tolerance, largest)), ParameterError);
+  }
+  EXPECT_NO_THROW(static_cast<void>(clip({-1, 2}, 0.25, 2.01)));
+  EXPECT_NO_THROW(static_cast<void>(clip({-2, 1}, 0.25, 2.01)));
 }
 
 TEST(Elementary, ChoosesTheLeastDepth) {

@@ -160,6 +160,7 @@ TEST(Function, ProductsOfOneSumHaveOneScale) {
     const Ciphertext b =
         ckks::encrypt(session.client.encoder->encode(y, {}, 4, scale), session.client.secret);
     for (std::size_t number = 0; number < sums.size(); ++number) {
+      bool is_refused = false;
       for (const bool drift : {false, true}) {
         SCOPED_TRACE(std::to_string(factor) + ", sum " + std::to_string(number) + (drift ? ", drift" : ""));
         Function function(std::vector<Interval>(2));
@@ -175,6 +176,9 @@ TEST(Function, ProductsOfOneSumHaveOneScale) {
             return std::nullopt;
           }
         }();
+        // Scales that drift are the levels' where they do not come together.
+        if (!drift) is_refused = !plan;
+        EXPECT_TRUE(plan || is_refused);
         if (!plan) {
           ++refused;
           EXPECT_NE(factor, 1);
@@ -197,6 +201,24 @@ TEST(Function, ProductsOfOneSumHaveOneScale) {
   // What can not be brought to one scale is said, and is the exception.
   EXPECT_GT(refused, 0U);
   EXPECT_LT(refused, sums.size() * 2);
+}
+
+TEST(Function, IsPlannedForScalesFromOneUpToHalfOfTheModulus) {
+  const rlwe::Parameters own = parameters(3);
+  Function function(std::vector{Interval{}});
+  function.set_outputs({0});
+  for (const std::size_t level : {0U, 2U, 3U}) {
+    SCOPED_TRACE(level);
+    const double half = std::exp2(own.log_modulus(level) - 1);
+    for (const double scale : {1.0, 1.5, half * (1 - 1e-9)}) {
+      const FunctionPlan plan(own, function, {.level = level, .scale = scale});
+      EXPECT_EQ(plan.scale(), scale);
+      EXPECT_EQ(plan.results().front().scale, scale);
+    }
+    for (const double scale : {0.0, -1.0, 1 - 1e-15, half * (1 + 1e-9), HUGE_VAL, std::nan("")}) {
+      EXPECT_THROW(FunctionPlan(own, function, {.level = level, .scale = scale}), ParameterError) << scale;
+    }
+  }
 }
 
 // --- Types ---

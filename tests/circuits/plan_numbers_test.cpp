@@ -303,6 +303,33 @@ TEST(PlanNumbers, BytesOfAFunctionHaveItsConstants) {
   EXPECT_EQ(plan.cost().plaintext_bytes, own.literal().levels.back().size() * 2 * test_slots * 8);
 }
 
+// A sum goes over two components of each limb once for each term and once for its rescale, a product over
+// the three of its own; what is relinearized is rescaled on the way.
+TEST(PlanNumbers, WorkOfAFunctionIsThatOfItsSums) {
+  const rlwe::Parameters own = parameters();
+  Function function(std::vector<Interval>(2));
+  const auto a = function.add({.terms = {{0, {0.5}}, {1, {0.25}}, {0, {0.125}}}});
+  const auto b = function.add({.terms = {{a, {0.5}}}, .constant = {1}});
+  const auto c = function.add({.products = {{b, b}, {a, b}}, .terms = {{b, {0.25}}}});
+  function.set_outputs({c});
+  const Cost cost = FunctionPlan(own, function).cost();
+  const auto limbs = [&](std::size_t level) { return own.literal().levels[level].size(); };
+  const auto at = [&](std::size_t level) { return cost.work.at(level); };
+  EXPECT_EQ(at(6).products, 3 * 2 * limbs(6));
+  EXPECT_EQ(at(6).divisions, 2 * limbs(6));
+  EXPECT_EQ(at(6).key_products + at(6).mod_ups, 0U);
+  // Beside its own sum, a comes down to where it is multiplied.
+  EXPECT_EQ(at(5).products, 2 * 2 * limbs(5));
+  EXPECT_EQ(at(5).divisions, 2 * 2 * limbs(5));
+  const std::size_t extended = limbs(4) + own.default_gadget(4).special.size();
+  EXPECT_EQ(at(4).products, (2 * 3 + 2) * limbs(4));
+  EXPECT_EQ(at(4).divisions, 2 * extended);
+  EXPECT_EQ(cost.rescales, 3U);
+  EXPECT_EQ(cost.plain_products, 3U + 2U + 1U);
+  EXPECT_EQ(cost.products, 2U);
+  EXPECT_EQ(cost.key_products, 1U);
+}
+
 // --- Workspaces ---
 
 template <typename Prepared, typename PlanOf>
