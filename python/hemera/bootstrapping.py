@@ -34,7 +34,8 @@ class Bootstrap(Plan):
     Args:
         params: of `hemera.ckks.Parameters.for_bootstrapping`.
         slots: of the ciphertexts, a power of two from 2; None: all. Fewer slots take less time.
-        real: whether the slots are real: imaginary parts are dropped, and it takes less time.
+        real: whether the slots are real: imaginary parts are dropped, and it takes less time. Not in the
+            standard order.
         iterations: bootstraps one after the other, each of the magnified error of those before: their
             precision adds up, as far as the scale holds it, and so does their time. Each beyond the first
             takes one of the levels.
@@ -45,8 +46,8 @@ class Bootstrap(Plan):
             as will do, are taken in steps with few keys, which takes more time. None: no limit.
 
     Raises:
-        ParameterError: for other parameters or slots, iterations that leave no level, and for more of them
-            than add a bit.
+        ParameterError: for other parameters or slots, real slots in the standard order, iterations that leave
+            no level, and for more of them than add a bit.
         OutOfMemoryError: when no way of taking the matrices has keys within the limit; it tells the least.
     """
 

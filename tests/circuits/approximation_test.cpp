@@ -120,6 +120,22 @@ TEST(Approximation, FindsTheSmallestDegree) {
   EXPECT_EQ(found.polynomial.degree() % 2, 1U);
 }
 
+TEST(Approximation, FindsTheSmallestDegreeOfPolynomials) {
+  // T_n is 1 away from all polynomials of a lower degree (Chebyshev); errors are bounds, a little above.
+  for (std::size_t n = 0; n <= 9; ++n) {
+    SCOPED_TRACE(n);
+    const auto f = [n](double x) { return std::cos(static_cast<double>(n) * std::acos(x)); };
+    EXPECT_EQ(approximate_within(f, {-1, 1}, 0x1p-20).polynomial.degree(), n);
+    EXPECT_EQ(approximate_within(f, {-1, 1}, 1.01).polynomial.degree(), 0U);
+  }
+  const auto line = [](double x) { return 2 + 0.25 * x; };
+  EXPECT_EQ(approximate_within(line, {-1, 1}, 0.251).polynomial.degree(), 0U);
+  EXPECT_EQ(approximate_within(line, {-1, 1}, 0.249).polynomial.degree(), 1U);
+  const Approximation constant = approximate_within(line, {-1, 3}, 0.6);
+  EXPECT_NEAR(constant.error, 0.5, 1e-3);
+  EXPECT_NEAR(constant.polynomial.evaluate(0, 0).real(), 2.25, 1e-6);
+}
+
 TEST(Approximation, RefusesWhatDoesNotFit) {
   const auto f = [](double x) { return std::sqrt(x); };
   EXPECT_THROW(static_cast<void>(approximate(f, {-1, 1}, 3)), ParameterError);

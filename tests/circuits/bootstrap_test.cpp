@@ -195,6 +195,8 @@ TEST(Bootstrap, MergedPartsTakeFewerProductsAndSlotsFirstALevel) {
   const rlwe::Ciphertext out =
       session.prepared(session.evaluator, session.encrypt(ckks::random_values(64, 6)));
   EXPECT_EQ(out.meta.level, merged.result_level());
+  EXPECT_EQ(out.meta.level, merged.cost().result_level);
+  EXPECT_NEAR(out.meta.scale / merged.cost().result_scale, 1, 0x1p-40);
   EXPECT_EQ(out.meta.slots, 64);
   EXPECT_THROW(Bootstrap(parameters, {.slots = 1024, .merges_parts = true}), ParameterError);
   EXPECT_THROW(Bootstrap(parameters, {.slots = 64, .real = true, .merges_parts = true}), ParameterError);
@@ -223,6 +225,50 @@ TEST(Bootstrap, TheComparisonHasTheModuliThatItIsComparedWith) {
   BootstrapSettings secure = comparison();
   secure.security = 128;
   EXPECT_THROW(static_cast<void>(parameters_for_bootstrapping(secure)), ParameterError);
+}
+
+// The judge are the values that went in: of real ones EvalMod of one part alone gives others in the standard
+// order, where it takes coefficients.
+TEST(Bootstrap, OfRealSlotsGivesThemBackOrIsRefused) {
+  for (const auto& settings : {small_settings(), standard_order(), one_matrix_standard_order()}) {
+    const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+    const bool is_standard = settings.order == BootstrapOrder::standard;
+    for (const std::size_t slots : {2, 8}) {
+      for (const std::size_t iterations : {1, 2}) {
+        SCOPED_TRACE(std::to_string(slots) + " slots, iterations: " + std::to_string(iterations));
+        const BootstrapOptions options{.slots = slots, .real = true, .iterations = iterations};
+        Values values = ckks::random_values(slots, 21);
+        for (Complex& value : values) value = value.real();
+        if (is_standard) {
+          EXPECT_THROW(Bootstrap(parameters, options), ParameterError);
+          continue;
+        }
+        if (slots != 8 || iterations != 1) continue;  // BootstrapTest has others
+        const Bootstrap plan(parameters, options);
+        EXPECT_LT(ckks::largest_difference(Session(parameters, plan).bootstrapped(values), values), 0x1p-18);
+      }
+    }
+    // Where it is refused, both parts are the way out.
+    if (!is_standard) continue;
+    const Bootstrap plan(parameters, {.slots = 8});
+    Values values = ckks::random_values(8, 22);
+    for (Complex& value : values) value = value.real();
+    EXPECT_LT(ckks::largest_difference(Session(parameters, plan).bootstrapped(values), values), 0x1p-12);
+  }
+}
+
+TEST(Bootstrap, PrecisionIsOfAsManyValues) {
+  const Values two{1, 2}, three{1, 2, 3};
+  EXPECT_THROW(static_cast<void>(precision_of(two, three)), ParameterError);
+  EXPECT_THROW(static_cast<void>(precision_of(three, two)), ParameterError);
+  EXPECT_THROW(static_cast<void>(precision_of(two, {})), ParameterError);
+  EXPECT_THROW(static_cast<void>(precision_of({}, two)), ParameterError);
+  EXPECT_THROW(static_cast<void>(precision_of({}, {})), ParameterError);
+  // Errors of 2^-4, 2^-6 in the imaginary part, and none, which counts as 2^-60.
+  const Values found{1 + 0x1p-4, Complex(2, -0x1p-6), 3};
+  const Precision precision = precision_of(found, three);
+  EXPECT_DOUBLE_EQ(precision.mean_bits, (4 + 6 + 60) / 3.0);
+  EXPECT_DOUBLE_EQ(precision.worst_bits, 4);
 }
 
 TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {
@@ -345,6 +391,8 @@ TEST(Bootstrap, IterationsTakeALevelEach) {
   const rlwe::ScalePolicy& scales = session.client.context->scales();
   EXPECT_EQ(out.meta.batch, rlwe::BatchShape{3});
   EXPECT_EQ(out.meta.level, few.result_level());
+  EXPECT_EQ(out.meta.level, few.cost().result_level);
+  EXPECT_NEAR(out.meta.scale / few.cost().result_scale, 1, 0x1p-40);
   EXPECT_EQ(out.meta.noise_scale_degree, 1);
   EXPECT_TRUE(scales.close(out.meta.scale, scales.level_scale(out.meta.level)));
   EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), values), 0x1p-38);

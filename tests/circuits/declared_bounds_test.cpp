@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "circuits/function_support.hpp"
@@ -151,6 +152,34 @@ TEST(DeclaredBounds, ChebyshevSumsAreAtMostTheirLargestValue) {
   EXPECT_LE(found, 1.02 * expected);
 }
 
+TEST(DeclaredBounds, AreThoseOfTheSlotWithTheLargestCoefficients) {
+  const rlwe::Parameters parameters = deep(2);
+  const FunctionSession session(parameters);
+  constexpr std::size_t slots = 8;
+  const auto largest = [&](const Function& function) {
+    return session.run(FunctionPlan(parameters, function), encrypt(session, Values(slots, 0.5), 2))
+        .meta.largest;
+  };
+  for (const std::size_t slot : {0U, 5U, 7U}) {
+    SCOPED_TRACE(slot);
+    // Two polynomials c_1 T_1 of x / 2; the second is the output.
+    Values coefficients(4 * slots, 0);
+    for (std::size_t i = 0; i < slots; ++i) coefficients[3 * slots + i] = i == slot ? -9.0 : 1.0;
+    Function polynomial(Polynomial(coefficients, Basis::chebyshev, {-2, 2}, {.count = 2, .width = slots}));
+    polynomial.set_outputs({polynomial.outputs().back()});
+    EXPECT_NEAR(largest(polynomial), 9, 0.2);
+    EXPECT_GE(largest(polynomial), 9);
+    // 3 x^2 |x| <= 12 where the factor of x^2 is 3, and a constant of 4 elsewhere.
+    Values factors(slots, 0.25), constants(slots, 1);
+    factors[slot] = 3;
+    constants[(slot + 1) % slots] = -4;
+    Function sum(std::vector{Interval{-2, 2}});
+    const auto square = sum.add({.products = {{0, 0}}});
+    sum.set_outputs({sum.add({.terms = {{square, factors}}, .constant = constants})});
+    EXPECT_DOUBLE_EQ(largest(sum), 12 + 4);
+  }
+}
+
 TEST(DeclaredBounds, StagesPassThemOn) {
   const Function function = maximum(0x1p-8, 100);
   for (const FunctionStage& stage : stages_of(function, 5, 5)) {
@@ -215,6 +244,45 @@ TEST_F(BootstrapBounds, ValuesAreAsRightAsTheirBoundIsLarge) {
   }
   // A bound far above the values costs precision, and is no error.
   EXPECT_LT(difference((*prepared)(*evaluator, encrypt(1, low + 1, 1024)), 1), 1024 * 0x1p-14);
+}
+
+// The sine's error at v = u, where it is fitted for |u| <= 1, is u theta^2 (1 / 8 - u^2 / 6), theta = 2 pi
+// over the ratio: at most theta^2 / 24 there, and far more beyond. A divisor of at least the bound leaves |u|
+// <= 1, and is at most a quarter above it, rounded up.
+TEST_F(BootstrapBounds, ValuesUpToTheirBoundAreDividedToAtMostOne) {
+  const double theta = 2 * std::numbers::pi / std::exp2(bootstrap_preset("test-40").ratio_bits);
+  constexpr std::size_t batch = 4;
+  for (const double bound : {1.05, 1.9, 2.9}) {
+    SCOPED_TRACE(bound);
+    const auto plain =
+        client.encoder->encode(Values(16 * batch, bound), {batch}, plan.input_level() + 1, {}, bound);
+    const Values found = client.decrypt((*prepared)(*evaluator, ckks::encrypt(plain, client.secret)));
+    double mean = 0, noise = 0;
+    for (const Complex& value : found) {
+      mean += (value.real() - bound) / static_cast<double>(found.size());
+      noise += std::pow(value.imag(), 2) / static_cast<double>(found.size());
+    }
+    const double deviation = std::sqrt(noise / static_cast<double>(found.size()));
+    EXPECT_LT(std::abs(mean), 1.25 * std::ceil(bound) * theta * theta / 24 + 4 * deviation);
+  }
+}
+
+TEST_F(BootstrapBounds, ThatAreTooLargeForTheLevelAreToldFromThoseThatAreNot) {
+  const std::size_t low = plan.input_level();
+  const auto run = [&](std::size_t level, double bound) {
+    return refusal([&] { static_cast<void>((*prepared)(*evaluator, encrypt(1, level, bound))); });
+  };
+  EXPECT_EQ(run(low, 2), "");
+  EXPECT_NE(run(low, 2 * (1 + 1e-12)), "");
+  EXPECT_EQ(run(low + 1, 2 * (1 + 1e-12)), "");
+  // What divides is what the modulus drops, less ten bits that round it.
+  const rlwe::ScalePolicy& scales = client.context->scales();
+  for (const std::size_t above : {1, 2}) {
+    const double whole = std::exp2(parameters.log_modulus(low + above) - parameters.log_modulus(low)) *
+                         scales.level_scale(low) / scales.level_scale(low + above) / 1024;
+    EXPECT_EQ(run(low + above, std::floor(whole * (1 - 1e-9))), "");
+    EXPECT_NE(run(low + above, std::ceil(whole * (1 + 1e-9)) + 1), "");
+  }
 }
 
 TEST_F(BootstrapBounds, NothingIsLeftToMakeThemSmallerAtTheLowestLevel) {

@@ -205,6 +205,90 @@ TEST(Elementary, SaysWhatItCanNot) {
 }
 
 // Iterations take over where polynomials of their depth do not reach.
+// A clip in front of functions of all kinds of parts, some of which take values in between and not the last.
+TEST(Elementary, ClippedFunctionsAreThoseOfTheClip) {
+  const auto of_parts = [](const Interval& interval, double) {
+    Function function(std::vector{interval});
+    const auto s = function.add({.terms = {{0, {0.5}}}, .constant = {0.25}});
+    const auto p = function.add(s, Polynomial({1, -1, 0.5, 0, 0, 2}, Basis::power, {-2, 2}, {.count = 2}));
+    const auto q = function.add({.factor = 2,
+                                 .products = {{p + 1, s}, {p, p + 1}},
+                                 .terms = {{s, {-0.5}}, {p, {0.25}}, {0, {1}}},
+                                 .constant = {0.125}});
+    const auto r = function.add({.products = {{q, 0}}, .terms = {{p + 1, {1}}}});
+    function.add({.products = {{r, r}}});
+    function.set_outputs({r});
+    return function;
+  };
+  const auto exact = [](double x) {
+    const double s = 0.5 * x + 0.25, first = 1 - s + 0.5 * s * s, second = 2 * s * s;
+    const double q = 2 * (second * s + first * second) - 0.5 * s + 0.25 * first + x + 0.125;
+    return q * x + second;
+  };
+  struct Clipped {
+    FunctionMaker make;
+    std::function<double(double)> exact;
+    Interval interval;
+    double tolerance, largest;
+    std::size_t least_parts;
+  };
+  const std::vector<Clipped> cases = {
+      {of_parts, exact, {-1, 1.5}, 0x1p-4, 4, 5},
+      {inverse, [](double x) { return 1 / x; }, {1, 4}, 0x1p-10, 6, 5},
+      {square_root, [](double x) { return std::sqrt(x); }, {1, 100}, 0x1p-4, 150, 1},
+      {hyperbolic_tangent, [](double x) { return std::tanh(x); }, {-2, 3}, 0x1p-4, 8, 1},
+      // A sixteenth more at each end would have 0 in it.
+      {inverse, [](double x) { return 1 / x; }, {1, 30}, 0x1p-3, 40, 1},
+      {inverse, [](double x) { return 1 / x; }, {-30, -1}, 0x1p-3, 40, 1},
+  };
+  for (const Clipped& each : cases) {
+    SCOPED_TRACE(each.interval.high);
+    // Of the wider interval that a clip leaves.
+    const double extra = (each.interval.high - each.interval.low) / 16;
+    const auto& [low, high] = each.interval;
+    const Interval wider{low > 0 ? std::max(low / 2, low - extra) : low - extra,
+                         high < 0 ? std::min(high / 2, high + extra) : high + extra};
+    EXPECT_GE(each.make(wider, each.tolerance / 2).parts().size(), each.least_parts);
+    const Function function = clipped(each.make, each.interval, each.tolerance, each.largest);
+    EXPECT_LE(function.error(), each.tolerance);
+    const Values x = spread({-each.largest, each.largest}, 4001);
+    const Values found = function.evaluate(Rows{x}).front();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double at = std::clamp(x[i].real(), each.interval.low, each.interval.high);
+      ASSERT_NEAR(found[i].real(), each.exact(at), each.tolerance * (1 + 1e-6)) << x[i].real();
+    }
+  }
+}
+
+TEST(Elementary, AClipIsOfValuesBeyondItsEnds) {
+  const double inf = HUGE_VAL;
+  struct Refused {
+    Interval ends;
+    double tolerance, largest;
+  };
+  for (const auto& [ends, tolerance, largest] : std::vector<Refused>{{{-1, 2}, 0.25, 2},
+                                                                     {{-2, 1}, 0.25, 2},
+                                                                     {{-1, 2}, 0.25, 1.5},
+                                                                     {{-2, 1}, 0.25, 1.5},
+                                                                     {{-1, 2}, 0.25, inf},
+                                                                     {{-1, 2}, 0.25, NAN},
+                                                                     {{2, 2}, 0.25, 6},
+                                                                     {{3, 2}, 0.25, 6},
+                                                                     {{-inf, 2}, 0.25, 6},
+                                                                     {{-1, inf}, 0.25, 6},
+                                                                     {{NAN, 2}, 0.25, 6},
+                                                                     {{-1, 2}, 0, 6},
+                                                                     {{-1, 2}, -1, 6},
+                                                                     {{-1, 2}, inf, 6},
+                                                                     {{-1, 2}, NAN, 6}}) {
+    SCOPED_TRACE(std::to_string(ends.low) + " " + std::to_string(ends.high) + " " + std::to_string(largest));
+    EXPECT_THROW(static_cast<void>(clip(ends, tolerance, largest)), ParameterError);
+    EXPECT_THROW(static_cast<void>(clipped(sigmoid, ends, tolerance, largest)), ParameterError);
+  }
+  EXPECT_NO_THROW(static_cast<void>(clip({-1, 2}, 0.25, 2.01)));
+  EXPECT_NO_THROW(static_cast<void>(clip({-2, 1}, 0.25, 2.01)));
+}
+
 TEST(Elementary, ChoosesTheLeastDepth) {
   EXPECT_EQ(inverse({-200, -100}, 0x1p-20).parts().size(), 1U);
   EXPECT_GT(inverse({0.004, 4}, 0x1p-6).parts().size(), 1U);

@@ -14,6 +14,7 @@
 #include <string>
 #include <type_traits>
 
+#include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/bootstrap/eval_mod_series.hpp"
 #include "circuits/circuit_gadgets.hpp"
@@ -278,6 +279,74 @@ TEST(BootstrapFormula, FailuresOfIterationsAddUp) {
     const double once = failure_log2(eval_mod_range, ephemeral_weight, 2 * slots);
     EXPECT_DOUBLE_EQ(Bootstrap(own, {.slots = slots}).failure_log2(), once);
     EXPECT_NEAR(Bootstrap(own, {.slots = slots, .iterations = 2}).failure_log2(), once + 1, 1e-12);
+  }
+}
+
+// EvalMod takes a coefficient for each part of each slot, merged or not; of real slots it takes one.
+TEST(BootstrapFormula, FailuresAreThoseOfTheCoefficientsThatAreReduced) {
+  const rlwe::Parameters own = parameters_for_bootstrapping(bootstrap_preset("test-40"));
+  for (const std::size_t slots : {2, 64}) {
+    const double one = failure_log2(eval_mod_range, ephemeral_weight, 1) + std::log2(slots);
+    EXPECT_NEAR(Bootstrap(own, {.slots = slots}).failure_log2(), one + 1, 1e-9);
+    EXPECT_NEAR(Bootstrap(own, {.slots = slots, .merges_parts = true}).failure_log2(), one + 1, 1e-9);
+    EXPECT_NEAR(Bootstrap(own, {.slots = slots, .real = true}).failure_log2(), one, 1e-9);
+    EXPECT_NEAR(Bootstrap(own, {.slots = slots, .real = true, .iterations = 2}).failure_log2(), one + 1,
+                1e-9);
+  }
+}
+
+// Levels and scales that a cost tells: the user's lowest, and the highest less one for each iteration beyond
+// the first, and for merged parts with slots first.
+TEST(BootstrapFormula, LevelsOfACost) {
+  BootstrapSettings settings = bootstrap_preset("test-40");
+  settings.levels = 4;
+  settings.scale_bits = 59;
+  settings.last_bits = 50;
+  BootstrapSettings standard = bootstrap_preset("test-40");
+  standard.order = BootstrapOrder::standard;
+  standard.last_bits = 49;
+  standard.ratio_bits = 9;
+  standard.slots_to_coefficients = {43, 43, 43};
+  for (const auto& each : {settings, standard}) {
+    const rlwe::Parameters own = parameters_for_bootstrapping(each);
+    const rlwe::ScalePolicy scales(own);
+    const bool is_slots_first = each.order == BootstrapOrder::slots_first;
+    for (const bool merges : {false, true}) {
+      for (std::size_t iterations = 1; iterations <= (is_slots_first ? 3U : 2U); ++iterations) {
+        SCOPED_TRACE(std::to_string(iterations) + (merges ? " merged" : " apart"));
+        const Bootstrap plan(own, {.slots = 64, .iterations = iterations, .merges_parts = merges});
+        const Cost& cost = plan.cost();
+        EXPECT_EQ(cost.level, own.lowest_user_level());
+        EXPECT_EQ(plan.input_level(), cost.level);
+        EXPECT_EQ(cost.result_level, own.lowest_user_level() + each.levels - (iterations - 1) -
+                                         (merges && is_slots_first ? 1 : 0));
+        EXPECT_EQ(plan.result_level(), cost.result_level);
+        EXPECT_EQ(cost.scale, scales.level_scale(cost.level));
+        EXPECT_EQ(cost.result_scale, scales.level_scale(cost.result_level));
+      }
+    }
+  }
+}
+
+// The best cubic for the arcsine misses it by what the next Chebyshev polynomial has, 3 top^5 / 640; the best
+// line for the sine by theta^3 / 24 (T_3 has a quarter of the cube).
+TEST(BootstrapFormula, TheSineAndItsArcsineAreMissedByTheNextTerm) {
+  constexpr int points = 1000;
+  for (const double bits : {4, 5, 6, 8, 9}) {
+    SCOPED_TRACE(bits);
+    const double ratio = std::exp2(bits), angle = 2 * std::numbers::pi / ratio, top = std::sin(angle);
+    const Arcsine arcsine = fit_arcsine(ratio);
+    double of_arcsine = 0, of_line = 0;
+    for (int i = -points; i <= points; ++i) {
+      const double u = static_cast<double>(i) / points, s = u * top;
+      of_arcsine =
+          std::max(of_arcsine, std::abs(s * (arcsine.constant + arcsine.square * s * s) - std::asin(s)));
+      of_line = std::max(of_line, std::abs(std::sin(u * angle) * sine_slope(ratio) - u * angle));
+    }
+    const double best = 3 * std::pow(top, 5) / 640;
+    EXPECT_LT(of_arcsine, 1.5 * best + 1e-16);
+    EXPECT_GT(of_arcsine, 0.8 * best - 1e-16);
+    EXPECT_NEAR(of_line, std::pow(angle, 3) / 24, 0.1 * std::pow(angle, 3) / 24);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "circuits/function_support.hpp"
@@ -110,6 +112,86 @@ TEST(FunctionStages, CountLevelsFromTheLastBootstrap) {
   function.set_outputs({function.add({.products = {{p, q}}})});
   EXPECT_EQ(function.depth(), 5U);
   expect_whole(function, 3, 3, 2);
+}
+
+// The interval of the one value that the second stage takes, and its bound among the outputs of the first.
+Interval between(Function function, Function::Value value) {
+  function.set_outputs({function.add(value, Polynomial(Values(8, 0.1), Basis::power))});
+  const std::vector<FunctionStage> stages = stages_of(function, function.depth() - 3, 3);
+  EXPECT_EQ(stages.size(), 2U);
+  EXPECT_EQ(stages.back().inputs, std::vector{value});
+  EXPECT_EQ(stages.front().outputs, std::vector{value});
+  const Interval found = stages.back().function.inputs().front();
+  EXPECT_EQ(stages.front().function.largest(),
+            std::vector{std::max(std::abs(found.low), std::abs(found.high))});
+  return found;
+}
+
+// Of a sum of multiples the range is known: all inputs at those ends that make it large, or small.
+TEST(FunctionStages, RangesOfSumsReachTheEndsOfAllInputs) {
+  for (const std::size_t inputs : {1, 2, 3, 4, 5, 8}) {
+    for (std::size_t signs = 0; signs < std::size_t{1} << inputs; signs += 1 + signs / 5) {
+      SCOPED_TRACE(std::to_string(inputs) + " inputs, signs " + std::to_string(signs));
+      Function function(std::vector<Interval>(inputs, {-1, 3}));
+      Function::Sum sum;
+      double low = 0.5, high = 0.5;
+      for (std::size_t i = 0; i < inputs; ++i) {
+        const double factor = (signs >> i & 1 ? -1.0 : 1.0) * static_cast<double>(i + 1);
+        sum.terms.push_back({i, {factor}});
+        low += std::min(-factor, 3 * factor);
+        high += std::max(-factor, 3 * factor);
+      }
+      sum.constant = {0.5};
+      const Interval found = between(function, function.add(sum));
+      EXPECT_NEAR(found.low, low, 1e-9);
+      EXPECT_NEAR(found.high, high, 1e-9);
+    }
+  }
+}
+
+// The largest value is that of inner places of all inputs: c - sum (x_i - p_i)^2.
+TEST(FunctionStages, RangesHoldWhatInnerPlacesMake) {
+  const std::vector<double> places = {0.31, -0.47, 0.72};
+  for (std::size_t inputs = 1; inputs <= places.size(); ++inputs) {
+    SCOPED_TRACE(inputs);
+    Function function(std::vector<Interval>(inputs, {-1, 1}));
+    Function::Sum sum{.factor = -1};
+    double constant = 1, low = 1;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      sum.products.push_back({i, i});
+      sum.terms.push_back({i, {2 * places[i]}});
+      constant -= places[i] * places[i];
+      low -= std::pow(1 + std::abs(places[i]), 2);
+    }
+    sum.constant = {constant};
+    const Interval found = between(function, function.add(sum));
+    EXPECT_NEAR(found.low, low, 1e-9);
+    EXPECT_NEAR(found.high, 1, 0.02);
+    EXPECT_LE(found.high, 1);
+  }
+}
+
+TEST(FunctionStages, RangesAreThoseOfAllSlots) {
+  constexpr std::size_t slots = 64;
+  for (const std::size_t slot : {0U, 1U, 37U, 63U}) {
+    SCOPED_TRACE(slot);
+    Values factors(slots, 0.25), others(slots, -0.25);
+    factors[slot] = 5;
+    others[slot] = -3;
+    Function function({Interval{-1, 2}, Interval{-2, 1}});
+    const Interval ends = between(function, function.add({.terms = {{0, factors}, {1, others}}}));
+    EXPECT_NEAR(ends.low, -5 - 3, 1e-9);
+    EXPECT_NEAR(ends.high, 10 + 6, 1e-9);
+    // 4 - (4 - x^2) / 4 elsewhere, 4 - 5 (x - 0.3)^2 there.
+    Values squares(slots, 0.25), lines(slots, 0), constants(slots, 3);
+    squares[slot] = -5;
+    lines[slot] = 3;
+    constants[slot] = 4 - 0.45;
+    Function inner(std::vector{Interval{-1, 1}});
+    const auto square = inner.add({.products = {{0, 0}}});
+    const auto sum = inner.add({.terms = {{square, squares}, {0, lines}}, .constant = constants});
+    EXPECT_NEAR(between(inner, sum).high, 4, 0.05);
+  }
 }
 
 TEST(FunctionStages, RefusePolynomialsThatAreDeeperThanABootstrap) {

@@ -150,6 +150,27 @@ TEST(LinearTransform, TellsWhatItNeedsAndCosts) {
   EXPECT_EQ(few.cost().divisions, 11U);
 }
 
+TEST(LinearTransform, HasComplexResultsOfComplexEntries) {
+  for (const std::size_t place : {std::size_t{0}, slots / 3, slots - 1}) {
+    for (const std::size_t diagonal : {0, 5}) {
+      for (const bool fewest_keys : {false, true}) {
+        Diagonals diagonals{{0, Values(slots, 1)}, {5, Values(slots, 0.5)}};
+        const auto types = [&](bool input) {
+          const Session session(
+              LinearTransform(parameters(), diagonals, slots, {.fewest_keys = fewest_keys}));
+          rlwe::Ciphertext x = session.client.encrypt(Values(slots, 0.5));
+          x.meta.is_complex = input;
+          return session.prepared(session.evaluator, x).meta.is_complex;
+        };
+        EXPECT_FALSE(types(false));
+        EXPECT_TRUE(types(true));
+        diagonals[diagonal][place] = {1, 0.25};
+        EXPECT_TRUE(types(false));
+      }
+    }
+  }
+}
+
 TEST(LinearTransform, RefusesWhatDoesNotFit) {
   const Values matrix = ckks::random_values(slots * slots, 77);
   const Diagonals diagonals = diagonals_of(matrix, slots, slots, slots);

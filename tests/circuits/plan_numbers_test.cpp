@@ -307,6 +307,33 @@ TEST(PlanNumbers, BytesOfAFunctionHaveItsConstants) {
   EXPECT_EQ(plan.cost().plaintext_bytes, own.literal().levels.back().size() * 2 * test_slots * 8);
 }
 
+// A sum goes over two components of each limb once for each term and once for its rescale, a product over
+// the three of its own; what is relinearized is rescaled on the way.
+TEST(PlanNumbers, WorkOfAFunctionIsThatOfItsSums) {
+  const rlwe::Parameters own = parameters();
+  Function function(std::vector<Interval>(2));
+  const auto a = function.add({.terms = {{0, {0.5}}, {1, {0.25}}, {0, {0.125}}}});
+  const auto b = function.add({.terms = {{a, {0.5}}}, .constant = {1}});
+  const auto c = function.add({.products = {{b, b}, {a, b}}, .terms = {{b, {0.25}}}});
+  function.set_outputs({c});
+  const Cost cost = FunctionPlan(own, function).cost();
+  const auto limbs = [&](std::size_t level) { return own.literal().levels[level].size(); };
+  const auto at = [&](std::size_t level) { return cost.work.at(level); };
+  EXPECT_EQ(at(6).products, 3 * 2 * limbs(6));
+  EXPECT_EQ(at(6).divisions, 2 * limbs(6));
+  EXPECT_EQ(at(6).key_products + at(6).mod_ups, 0U);
+  // Beside its own sum, a comes down to where it is multiplied.
+  EXPECT_EQ(at(5).products, 2 * 2 * limbs(5));
+  EXPECT_EQ(at(5).divisions, 2 * 2 * limbs(5));
+  const std::size_t extended = limbs(4) + own.default_gadget(4).special.size();
+  EXPECT_EQ(at(4).products, (2 * 3 + 2) * limbs(4));
+  EXPECT_EQ(at(4).divisions, 2 * extended);
+  EXPECT_EQ(cost.rescales, 3U);
+  EXPECT_EQ(cost.plain_products, 3U + 2U + 1U);
+  EXPECT_EQ(cost.products, 2U);
+  EXPECT_EQ(cost.key_products, 1U);
+}
+
 // --- Workspaces ---
 
 TEST(PlanNumbers, WorkspacesAreThoseOfARun) {
@@ -330,6 +357,38 @@ TEST(PlanNumbers, WorkspacesAreThoseOfARun) {
     expect_workspace<PreparedSlotCircuit>(
         own, SlotCircuit::inner_sum(own, 64, {.count = 16, .stride = 2}, everywhere), {{}}, {64});
   }
+}
+
+// Two components in each limb of a level: those of the sum that is made, and of the values that are still
+// needed, and what it is rescaled to. Steps of one term each, from level 6 down.
+TEST(PlanNumbers, ValuesOfAFunctionCountUntilTheirLastUse) {
+  const rlwe::Parameters own = parameters();
+  const auto ciphertext = [&](std::size_t level) {
+    return 2 * own.literal().levels[level].size() * own.degree() * 8;
+  };
+  const auto told = [&](std::size_t uses_of_first, bool all_outputs) {
+    Function function(std::vector{Interval{}});
+    std::vector<Function::Value> values;
+    for (std::size_t i = 0; i < 6; ++i) {
+      Function::Sum sum{.terms = {{i == 0 ? 0 : values.back(), {0.5}}}};
+      if (i > 0 && i <= uses_of_first) sum.terms.push_back({values.front(), {0.25}});
+      values.push_back(function.add(sum));
+    }
+    function.set_outputs(all_outputs ? values : std::vector{values.back()});
+    return FunctionPlan(own, function).cost().workspace_bytes;
+  };
+  // One prime is dropped, of two components.
+  const std::size_t dropped = 2 * own.degree() * 8;
+  // The second step has its sum and the first's, one level below the inputs, and its result below that.
+  EXPECT_EQ(told(0, false), 2 * ciphertext(5) + ciphertext(4) + dropped);
+  EXPECT_EQ(told(1, false), 2 * ciphertext(5) + ciphertext(4) + dropped);
+  // The first one's value stays beside the last's and the sum that is made, which get smaller.
+  for (const std::size_t uses : {2, 3, 5}) {
+    EXPECT_EQ(told(uses, false), ciphertext(5) + 2 * ciphertext(4) + ciphertext(3) + dropped);
+  }
+  std::size_t all = 0;
+  for (const std::size_t level : {5, 4, 3, 2, 1}) all += ciphertext(level);
+  EXPECT_EQ(told(0, true), all + ciphertext(1) + ciphertext(0) + dropped);
 }
 
 // What is bootstrapped and what the iterations before made of it stay alive: two ciphertexts.

@@ -105,6 +105,31 @@ TEST(Plan, TellsTheWorkspaceOfATransformAndAFunction) {
               session.peak_of([&] { static_cast<void>(prepared(session.evaluator, inputs)); }), 0.15);
 }
 
+// Values are given back after their last use, and outputs never: a chain of sums holds two of them, one of
+// which all are outputs holds all.
+TEST(Plan, TellsTheWorkspaceOfValuesInBetween) {
+  constexpr std::size_t length = 10;
+  enum class Kind { sums, with_the_first, all_outputs, of_the_input };
+  for (const Kind kind : {Kind::sums, Kind::with_the_first, Kind::all_outputs, Kind::of_the_input}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    Function function(std::vector{Interval{}});
+    std::vector<Function::Value> values{0};
+    for (std::size_t i = 0; i < length; ++i) {
+      Function::Sum sum{.terms = {{values.back(), {0.5}}}};
+      if (kind == Kind::with_the_first && i > 0) sum.terms.push_back({values[1], {0.25}});
+      if (kind == Kind::of_the_input) sum.terms.push_back({0, {0.25}});
+      values.push_back(function.add(sum));
+    }
+    function.set_outputs(kind == Kind::all_outputs ? values : std::vector{values.back()});
+    const FunctionPlan plan(parameters(), function);
+    const Session session(plan, 64);
+    const PreparedFunction prepared(session.context, plan);
+    const std::vector inputs{&session.x};
+    expect_near(plan.cost().workspace_bytes,
+                session.peak_of([&] { static_cast<void>(prepared(session.evaluator, inputs)); }), 0.15);
+  }
+}
+
 TEST(Plan, FewerKeysFitALimitAndArePrecise) {
   const Bootstrap all(parameters());
   const std::size_t limit = all.cost().key_bytes * 3 / 4;

@@ -218,16 +218,20 @@ TEST(CircuitOperands, EveryFieldOfMetadataIsTried) {
 }
 
 TEST(CircuitOperands, OfLinearTransforms) {
-  const Values matrix = ckks::random_values(slots * slots, 1);
-  for (const bool fewest_keys : {false, true}) {
-    const LinearTransform plan(parameters(), diagonals_of(matrix, slots, slots, slots), slots,
-                               {.level = plan_level, .fewest_keys = fewest_keys});
-    const Client client({&plan});
-    const PreparedLinearTransform prepared(client.session.context, plan);
-    check_one(
-        client, [&](const auto& evaluator, const Ciphertext& x) { return prepared(evaluator, x); },
-        [&](const Values& x) { return product(matrix, x, slots, slots); },
-        {{"lower level", "Level"}, {"fewer slots", "Mismatch"}, {"more slots", "Mismatch"}});
+  for (const bool is_complex : {false, true}) {
+    Values matrix = ckks::random_values(slots * slots, 1);
+    for (Complex& entry : matrix) entry = is_complex ? entry : entry.real();
+    for (const bool fewest_keys : {false, true}) {
+      const LinearTransform plan(parameters(), diagonals_of(matrix, slots, slots, slots), slots,
+                                 {.level = plan_level, .fewest_keys = fewest_keys});
+      const Client client({&plan});
+      const PreparedLinearTransform prepared(client.session.context, plan);
+      check_one(
+          client, [&](const auto& evaluator, const Ciphertext& x) { return prepared(evaluator, x); },
+          [&](const Values& x) { return product(matrix, x, slots, slots); },
+          {{"lower level", "Level"}, {"fewer slots", "Mismatch"}, {"more slots", "Mismatch"}},
+          [&](const rlwe::Metadata& x) { return Filling{.is_complex = is_complex || x.is_complex}; });
+    }
   }
 }
 

@@ -93,6 +93,10 @@ Diagonals twice(Diagonals matrix) {
 
 Precision precision_of(std::span<const std::complex<double>> found,
                        std::span<const std::complex<double>> expected) {
+  if (found.empty() || found.size() != expected.size()) {
+    throw ParameterError("a precision of " + std::to_string(found.size()) + " values beside " +
+                         std::to_string(expected.size()) + "; give as many of both, and at least one");
+  }
   double sum = 0, largest = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     // Equal doubles have an error below what a double tells.
@@ -115,6 +119,12 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
                          std::to_string(parameters.max_slots()));
   }
   order_ = layout.order;
+  // There EvalMod takes coefficients two by two, as complex slots; of real values they are no more real.
+  if (real_ && order_ == BootstrapOrder::standard) {
+    throw ParameterError(
+        "a bootstrap of real slots in the standard order, where EvalMod needs both parts; use parameters of "
+        "the other order, slots-first, or leave real out");
+  }
   if (merges_parts_ && (real_ || 2 * slots_ > parameters.max_slots())) {
     throw ParameterError("a bootstrap merges the parts of complex slots, up to " +
                          std::to_string(parameters.max_slots() / 2) +
@@ -164,8 +174,8 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   top_gadget_ = rotation_gadget(parameters, top_level_, most_special_primes);
   to_ephemeral_ = to_ephemeral_gadget(parameters);
   from_ephemeral_ = from_ephemeral_gadget(parameters, top_level_);
-  // Each of the slots' real and imaginary parts is a coefficient.
-  failure_log2_ = circuits::failure_log2(eval_mod_range, ephemeral_weight, 2 * slots_) +
+  // EvalMod takes a coefficient for each part of a slot.
+  failure_log2_ = circuits::failure_log2(eval_mod_range, ephemeral_weight, (real_ ? 1 : 2) * slots_) +
                   std::log2(static_cast<double>(options.iterations));
   plan_iterations(options.iterations);
   tell_needs(parameters);

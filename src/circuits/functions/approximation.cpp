@@ -279,7 +279,9 @@ Approximation approximate_within(const RealFunction& f, const Interval& interval
                          std::to_string(tolerance));
   }
   std::size_t below = 0, degree = 1;
-  Approximation found = approximate(f, interval, degree, options);
+  Approximation found = approximate(f, interval, below, options);
+  if (found.error <= tolerance) return found;
+  found = approximate(f, interval, degree, options);
   while (found.error > tolerance) {
     if (degree == most_approximation_degree) {
       throw ParameterError("no polynomial up to degree " + std::to_string(degree) + " is within 2^" +

@@ -70,22 +70,21 @@ void Function::require(Value value) const {
   }
 }
 
-void Function::widen(std::size_t width) {
-  if (width == 1 || (width == width_ && width != 0)) return;
-  if (width_ != 1 || !std::has_single_bit(width)) {
-    throw ParameterError("coefficients of " + std::to_string(width) + " slots do not fit a function of " +
-                         std::to_string(width_) + "; give one number, or one for each slot (a power of two)");
-  }
-  width_ = width;
-}
-
-void Function::require(std::span<const Complex> coefficients) {
+Function::Kind Function::with(Kind kind, std::span<const Complex> coefficients, std::size_t width) {
   for (const Complex& c : coefficients) {
     if (!std::isfinite(c.real()) || !std::isfinite(c.imag())) {
       throw ParameterError("a function has a coefficient that is not finite");
     }
-    is_real_ = is_real_ && c.imag() == 0;
+    kind.is_real = kind.is_real && c.imag() == 0;
   }
+  if (width == 1 || (width == kind.width && width != 0)) return kind;
+  if (kind.width != 1 || !std::has_single_bit(width)) {
+    throw ParameterError("coefficients of " + std::to_string(width) + " slots do not fit a function of " +
+                         std::to_string(kind.width) +
+                         "; give one number, or one for each slot (a power of two)");
+  }
+  kind.width = width;
+  return kind;
 }
 
 Function::Value Function::add(Sum sum) {
@@ -96,6 +95,7 @@ Function::Value Function::add(Sum sum) {
     throw ParameterError("a sum of no product and no term depends on no input");
   }
   std::size_t depth = 0;
+  Kind kind = kind_;  // the function's own stays as it is until all is known to fit
   for (const auto& [a, b] : sum.products) {
     require(a);
     require(b);
@@ -103,12 +103,10 @@ Function::Value Function::add(Sum sum) {
   }
   for (const auto& [value, factor] : sum.terms) {
     require(value);
-    require(factor);
-    widen(factor.size());
+    kind = with(kind, factor, factor.size());
     depth = std::max(depth, depths_[value]);
   }
-  require(sum.constant);
-  widen(sum.constant.size());
+  kind_ = with(kind, sum.constant, sum.constant.size());
   parts_.emplace_back(std::move(sum));
   depths_.push_back(depth + 1);
   return depths_.size() - 1;
@@ -116,8 +114,8 @@ Function::Value Function::add(Sum sum) {
 
 Function::Value Function::add(Value x, Polynomial polynomial) {
   require(x);
-  require(polynomial.coefficients());
-  widen(polynomial.width());
+  kind_ = with(kind_, polynomial.coefficients(), polynomial.width());
+  is_of_powers_ = is_of_powers_ && polynomial.basis() == Basis::power;
   const Value first = depths_.size();
   depths_.insert(depths_.end(), polynomial.count(), depths_[x] + polynomial.depth());
   parts_.emplace_back(OfPolynomial{x, std::move(polynomial)});
@@ -165,9 +163,9 @@ Rows Function::evaluate(std::span<const std::vector<Complex>> inputs) const {
   const std::size_t slots = inputs.empty() ? 0 : inputs.front().size();
   const bool is_even = std::all_of(inputs.begin(), inputs.end(),
                                    [&](const std::vector<Complex>& row) { return row.size() == slots; });
-  if (inputs.size() != inputs_.size() || !is_even || (width_ != 1 && slots != width_)) {
+  if (inputs.size() != inputs_.size() || !is_even || (kind_.width != 1 && slots != kind_.width)) {
     throw ParameterError("a function of " + std::to_string(inputs_.size()) + " inputs" +
-                         (width_ == 1 ? "" : " of " + std::to_string(width_) + " values each") +
+                         (kind_.width == 1 ? "" : " of " + std::to_string(kind_.width) + " values each") +
                          " was given " + std::to_string(inputs.size()) + " of " + std::to_string(slots) +
                          " values, or of different lengths");
   }

@@ -83,10 +83,21 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
   cost_.scale = scale;
 
   const StepCosts costs(parameters);
-  Lowering lowering(scales, costs, options.results_drift);
+  largest_ = bounds_over_intervals(function_);
+  try {
+    lower(Lowering(scales, costs, options.results_drift));
+  } catch (const ScaleError&) {
+    // Scales that drift may not come together; those of the levels do.
+    if (!options.results_drift) throw;
+    lower(Lowering(scales, costs, false));
+  }
+  tell_needs(parameters, options.own_keys);
+}
+
+void FunctionPlan::lower(Lowering lowering) {
   std::vector<Value> lowered;  // by value of the function
   for (std::size_t i = 0; i < function_.inputs().size(); ++i) {
-    lowered.push_back(lowering.add_input(level, scale));
+    lowered.push_back(lowering.add_input(level(), scale()));
   }
   const std::vector<bool> is_needed = needed_parts(function_);
   for (std::size_t i = 0; i < function_.parts().size(); ++i) {
@@ -108,12 +119,10 @@ FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function
     }
   }
   steps_ = lowering.steps();
-  largest_ = bounds_over_intervals(function_);
   for (const Value output : function_.outputs()) {
     outputs_.push_back(lowered[output]);
     results_.push_back(lowering.at(lowered[output]));
   }
-  tell_needs(parameters, options.own_keys);
 }
 
 std::vector<std::size_t> FunctionPlan::last_uses() const {
@@ -160,6 +169,12 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters, bool own_keys)
                &all = parameters.literal().levels[level_of(value)];
     return part.size() <= all.size() && std::equal(part.begin(), part.end(), all.begin());
   };
+  const auto dropped_limbs = [&](std::size_t from, std::size_t to) {
+    const auto &before = parameters.literal().levels[from], &after = parameters.literal().levels[to];
+    return static_cast<std::size_t>(std::count_if(before.begin(), before.end(), [&](std::uint64_t prime) {
+      return std::find(after.begin(), after.end(), prime) == after.end();
+    }));
+  };
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const FunctionStep& step = steps_[i];
     Work& work = cost_.work[step.level];
@@ -169,8 +184,13 @@ void FunctionPlan::tell_needs(const rlwe::Parameters& parameters, bool own_keys)
     }
     cost_.products += step.products.size();
     cost_.rescales += step.rescaled && step.products.empty() ? 1 : 0;
-    // Of a product, its relinearization and the scratch of that.
+    // Of a product, its relinearization and the scratch of that; of a sum, what it is rescaled to and the
+    // residues that this drops, with a row for their quotient where they are several.
     std::size_t used = 2 * limbs(step.level);
+    if (step.rescaled) {
+      const std::size_t dropped = dropped_limbs(step.level, step.result_level);
+      used += 2 * (limbs(step.result_level) + dropped + (dropped > 1 ? 1 : 0));
+    }
     if (!step.products.empty()) {
       const SwitchExtent extent(parameters, gadget_at(step.level), step.level);
       extent.add_switches(work, 1);

@@ -64,25 +64,43 @@ std::vector<Place> places_of(const Function& function, std::size_t first_levels,
   return places;
 }
 
+// Points at which ranges are looked at: of a lattice that fills the cube of all inputs, and of its corners.
+constexpr std::size_t lattice_points = 1024;
+constexpr std::size_t lattice_generator = 165;
+// Points of the lattice for each slot, where slots have coefficients of their own, and inputs whose ends are
+// combined.
+constexpr std::size_t least_points = 32, most_combined = 8;
+
+// From 0 to 1.
+double lattice_at(std::size_t point, std::size_t input) {
+  std::size_t place = point;
+  for (std::size_t i = 0; i < input; ++i) place = place * lattice_generator % lattice_points;
+  return (static_cast<double>(place % lattice_points) + 0.5) / lattice_points;
+}
+
+double corner_at(std::size_t corner, std::size_t input) {
+  return (corner >> (input % most_combined) & 1) != 0 ? 1 : 0;
+}
+
 // Where each value lies, for inputs all over their intervals.
 std::vector<Interval> ranges_of(const Function& function, std::size_t values) {
   Function whole = function;
   std::vector<Value> all(values);
   for (Value value = 0; value < values; ++value) all[value] = value;
   whole.set_outputs(all);
-  constexpr std::size_t samples = 1024;
   std::vector<Interval> ranges(values, {HUGE_VAL, -HUGE_VAL});
   std::vector<std::vector<Complex>> rows(function.inputs().size());
   const std::size_t width = function.width();
-  const std::size_t count = (samples + width) / width * width;
-  for (std::size_t first = 0; first < count; first += width) {
+  const std::size_t corners = std::size_t{1} << std::min(rows.size(), most_combined);
+  const std::size_t passes = corners + std::max(lattice_points / width, least_points);
+  for (std::size_t pass = 0; pass < passes; ++pass) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto& [low, high] = function.inputs()[i];
       rows[i].clear();
-      for (std::size_t sample = first; sample < first + width; ++sample) {
-        // Each input goes through its interval, ends included, in another order.
-        const std::size_t place = sample * (2 * i + 1) % (samples + 1);
-        rows[i].emplace_back(low + (high - low) * static_cast<double>(place) / samples);
+      for (std::size_t slot = 0; slot < width; ++slot) {
+        const std::size_t point = ((pass - corners) * width + slot) % lattice_points;
+        const double t = pass < corners ? corner_at(pass, i) : lattice_at(point, i);
+        rows[i].emplace_back(low + (high - low) * t);
       }
     }
     const auto found = whole.evaluate(rows);

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "circuits/coefficient.hpp"
+#include "hemera/runtime/error.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -181,6 +184,42 @@ void Lowering::adjust(Value value, double ratio) {
   values_[value].scale *= ratio;
 }
 
+// Inputs of another scale than their level's, what comes of them, and scales that drift: that of the first
+// product whose scale is fixed is everyone's.
+void Lowering::match(const std::vector<Function::Product>& products, std::size_t level) {
+  const auto scale_of = [&](const Function::Product& product) {
+    return scale_at(product.a, level) * scale_at(product.b, level);
+  };
+  // A factor whose scale nothing else depends on.
+  const auto free_factor = [&](const Function::Product& product) -> std::optional<Value> {
+    for (const Value value : {product.a, product.b}) {
+      std::size_t uses = 0;
+      for (const auto& [a, b] : products) uses += (a == value ? 1U : 0U) + (b == value ? 1U : 0U);
+      if (uses == (product.a == product.b ? 2U : 1U) && is_adjustable(value, 0)) return value;
+    }
+    return std::nullopt;
+  };
+  const auto differs = [&](const Function::Product& product, double scale) {
+    return !scales_->close(scale_of(product), scale);
+  };
+  if (products.empty()) return;
+  const auto fixed = std::find_if(products.begin(), products.end(),
+                                  [&](const auto& product) { return !free_factor(product); });
+  const double wanted = scale_of(fixed == products.end() ? products.front() : *fixed);
+  for (const auto& product : products) {
+    const std::optional<Value> factor = free_factor(product);
+    if (!factor || !differs(product, wanted)) continue;
+    const double ratio = wanted / scale_of(product);
+    adjust(*factor, product.a == product.b ? std::sqrt(ratio) : ratio);
+  }
+  for (const auto& product : products) {
+    if (!differs(product, wanted)) continue;
+    throw ScaleError("a function adds products of scales 2^" + std::to_string(std::log2(wanted)) + " and 2^" +
+                     std::to_string(std::log2(scale_of(product))) + " at level " + std::to_string(level) +
+                     "; plan it for inputs of their level's scale, to which a level brings them");
+  }
+}
+
 Value Lowering::add(const Function::Sum& sum) {
   std::size_t level = std::numeric_limits<std::size_t>::max();
   for (const auto& [a, b] : sum.products) level = std::min({level, values_[a].level, values_[b].level});
@@ -198,6 +237,7 @@ Value Lowering::add(const Function::Sum& sum) {
     const Value left = fit(a);
     step.products.push_back({left, fit(b)});
   }
+  match(step.products, level);
   step.scale = step.products.empty()
                    ? scales_->level_scale(level - 1) * divisor(level)
                    : scale_at(step.products.front().a, level) * scale_at(step.products.front().b, level);

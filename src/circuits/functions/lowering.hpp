@@ -30,7 +30,8 @@ class Lowering {
       : scales_(&scales), costs_(&costs), drifts_(drifts) {}
 
   Function::Value add_input(std::size_t level, double scale);
-  /// Value of a sum. Terms have as many levels to go as the products, or more.
+  /// Value of a sum. Terms have as many levels to go as the products, or more. ScaleError where its products
+  /// do not come to one scale.
   Function::Value add(const Function::Sum& sum);
   /// Values of polynomials of x, at exactly the scales of their level.
   std::vector<Function::Value> add(Function::Value x, const Polynomial& polynomial);
@@ -41,16 +42,18 @@ class Lowering {
  private:
   class Splitting;
 
-  /// The scale of a value after limbs are dropped.
   bool fits_by_leaves(const Function::Sum& sum, std::size_t level);
+  /// Brings the products of a sum to one scale where factors differ from their level's.
+  void match(const std::vector<Function::Product>& products, std::size_t level);
   [[nodiscard]] bool is_adjustable(Function::Value value, std::ptrdiff_t takers) const;
   void adjust(Function::Value value, double ratio);
+  /// The scale of a value after limbs are dropped.
   [[nodiscard]] double scale_at(Function::Value value, std::size_t level) const;
   [[nodiscard]] double divisor(std::size_t level) const { return scales_->policy().scales[level].divisor; }
   [[nodiscard]] double cost_from(std::size_t first) const;
   /// Adds a rescaled step; its level and scale are given.
   Function::Value add_step(FunctionStep step);
-  /// A value of exactly the level's scale there.
+  /// A value at a level below, of exactly the level's scale there; at its own as it is.
   Function::Value lowered(Function::Value value, std::size_t level);
   /// factor x + shift without a level.
   Function::Value mapped(Function::Value x, const AffineMap& map);

@@ -21,6 +21,15 @@ using Value = Function::Value;
 
 constexpr const char* operation = "function";
 
+bool has_complex(const Coefficient& coefficient) {
+  return std::any_of(coefficient.begin(), coefficient.end(), [](const auto& c) { return c.imag() != 0; });
+}
+
+bool has_complex(const FunctionStep& step) {
+  return has_complex(step.constant) || std::any_of(step.terms.begin(), step.terms.end(),
+                                                   [](const auto& term) { return has_complex(term.factor); });
+}
+
 // The residues of an integer factor, which must fit.
 std::vector<std::uint64_t> scaled_number(double value, double scale, const poly::RnsBase& base) {
   if (std::log2(std::abs(value)) + std::log2(scale) + 1 > base.log2()) {
@@ -212,6 +221,7 @@ class PreparedFunction::Evaluation {
       rlwe::join_filling(meta, meta, other, false);
       meta.slots = std::max(meta.slots, other.slots);
     }
+    meta.is_complex = meta.is_complex || has_complex(step);
     meta.padding = rlwe::no_longer_zeros(meta);
     if (prepared_.plan_.function_.width() != 1 && meta.padding == rlwe::Padding::uniform) {
       meta.padding = meta.filled == 0 ? rlwe::Padding::zeros : rlwe::Padding::unknown;

@@ -359,6 +359,10 @@ PreparedLinearTransform::PreparedLinearTransform(std::shared_ptr<const rlwe::Con
   const poly::RnsBase& extended = gadget_->mod_up(level).extended();
   const double scale = plan_.plaintext_scale_;
   std::vector<double> rows(plan_.slots_);
+  for (const auto& [number, diagonal] : plan_.diagonals_) {
+    is_complex_ = is_complex_ || std::any_of(diagonal.begin(), diagonal.end(),
+                                             [](const Complex& entry) { return entry.imag() != 0; });
+  }
   for (const auto& [giant, group] : plan_.groups_) {
     for (const auto& [baby, number] : group) {
       // The giant step turns the products, too.
@@ -445,6 +449,7 @@ rlwe::Ciphertext PreparedLinearTransform::operator()(const ckks::Evaluator& eval
   result.meta.largest = rlwe::largest_product(x.meta.largest, largest_row_);
   result.meta.filled = 0;
   result.meta.padding = rlwe::Padding::zeros;
+  result.meta.is_complex = result.meta.is_complex || is_complex_;
   return result;
 }
 

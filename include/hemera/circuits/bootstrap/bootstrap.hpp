@@ -25,13 +25,14 @@ class Refinement;
 struct Precision {
   double mean_bits = 0, worst_bits = 0;
 };
+/// ParameterError unless there are as many values of both, and at least one.
 Precision precision_of(std::span<const std::complex<double>> found,
                        std::span<const std::complex<double>> expected);
 
 struct BootstrapOptions {
   /// Of the ciphertexts, a power of two from 2; 0: all N/2.
   std::size_t slots = 0;
-  /// Whether slots are real: imaginary parts are dropped, and EvalMod does half the work.
+  /// Whether slots are real: imaginary parts are dropped, and EvalMod does half the work. Slots first only.
   bool real = false;
   /// Bootstraps one after the other, each of the magnified error of those before: precision adds up, as far
   /// as the scale holds it, and so does time. Each beyond the first takes a level from the result.
@@ -49,7 +50,7 @@ struct BootstrapOptions {
 class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
-  /// that is no power of two from 2 to N/2, for iterations that leave no level, and for more than add a bit;
+  /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave no level, and for more than add a bit;
   /// OutOfMemoryError, which names the least that will do, where the keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 

@@ -43,7 +43,7 @@ class Function {
   explicit Function(const Polynomial& polynomial);
 
   /// ParameterError for values that are not there, other factors, a sum of nothing, numbers that are not
-  /// finite, or coefficients of another number of slots than those before.
+  /// finite, or coefficients of another number of slots than those before; the function stays as it was.
   Value add(Sum sum);
   /// The number of the first polynomial's value; the others follow.
   Value add(Value x, Polynomial polynomial);
@@ -60,16 +60,16 @@ class Function {
   [[nodiscard]] double error() const { return error_; }
   /// Empty unless set.
   [[nodiscard]] const std::vector<double>& largest() const { return largest_; }
-  /// Whether it is right outside of its intervals as well: a polynomial of the power basis that stands for
-  /// itself.
+  /// Whether it is right outside of its intervals as well: made of a polynomial of the power basis that
+  /// stands for itself, without one of the Chebyshev basis.
   [[nodiscard]] bool is_unbounded() const { return is_of_powers_ && error_ == 0; }
   /// RangeError where values of these magnitudes, one bound for each input (infinite: not known), may lie
   /// beyond both ends of an interval.
   void require_in_intervals(std::span<const double> largest) const;
   /// Numbers in each coefficient: 1, or the number of slots.
-  [[nodiscard]] std::size_t width() const { return width_; }
+  [[nodiscard]] std::size_t width() const { return kind_.width; }
   /// Whether real inputs have real outputs.
-  [[nodiscard]] bool is_real() const { return is_real_; }
+  [[nodiscard]] bool is_real() const { return kind_.is_real; }
   /// Levels that it takes.
   [[nodiscard]] std::size_t depth() const;
   /// [output][slot] from [input][slot]. ParameterError for another number of inputs, rows of different
@@ -78,16 +78,21 @@ class Function {
       std::span<const std::vector<std::complex<double>>> inputs) const;
 
  private:
+  struct Kind {
+    std::size_t width = 1;
+    bool is_real = true;
+  };
+
   void require(Value value) const;
-  void require(std::span<const std::complex<double>> coefficients);
-  void widen(std::size_t width);
+  /// What a kind is with coefficients of so many numbers each.
+  [[nodiscard]] static Kind with(Kind kind, std::span<const std::complex<double>> coefficients,
+                                 std::size_t width);
 
   std::vector<Interval> inputs_;
   std::vector<std::variant<Sum, OfPolynomial>> parts_;
   std::vector<Value> outputs_;
   std::vector<std::size_t> depths_;  // of each value
-  std::size_t width_ = 1;
-  bool is_real_ = true;
+  Kind kind_;
   bool is_of_powers_ = false;
   double error_ = 0;
   std::vector<double> largest_;

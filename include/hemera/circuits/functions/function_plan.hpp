@@ -17,6 +17,8 @@
 
 namespace hemera::circuits {
 
+class Lowering;
+
 struct FunctionPlanOptions {
   /// Level of the inputs; default: the user's highest.
   std::optional<std::size_t> level = std::nullopt;
@@ -61,7 +63,8 @@ class FunctionPlan : public Plan {
  public:
   /// LevelError where the level is not the user's, or has fewer user levels below it than the function's
   /// depth; ParameterError for a number of slots that does not fit, scales out of range and functions without
-  /// outputs; MismatchError for another scheme than CKKS.
+  /// outputs; MismatchError for another scheme than CKKS; ScaleError for inputs of another scale than their
+  /// level's, where products of one sum then have several.
   FunctionPlan(const rlwe::Parameters& parameters, Function function,
                const FunctionPlanOptions& options = {});
 
@@ -79,6 +82,7 @@ class FunctionPlan : public Plan {
  private:
   friend class PreparedFunction;
 
+  void lower(Lowering lowering);
   void tell_needs(const rlwe::Parameters& parameters, bool own_keys);
   /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
   /// mean is over the intervals, the worst place one of their values.

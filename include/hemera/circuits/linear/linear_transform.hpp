@@ -149,6 +149,7 @@ class PreparedLinearTransform {
 
   std::shared_ptr<const rlwe::Context> context_;
   LinearTransform plan_;
+  bool is_complex_ = false;  // of one entry at least
   std::shared_ptr<const rlwe::Gadget> gadget_;
   std::map<std::size_t, rlwe::Plaintext> plaintexts_;  // by diagonal
   double largest_row_ = 0;                             // the largest sum of the magnitudes of a row's entries
