@@ -114,7 +114,8 @@ TEST(LinearNumbers, BytesOfKeysAreThoseOfTheKeys) {
 }
 
 // Rotations of the right factor share a ModUp and sums are relinearized once, a level below the first
-// transforms: with the keys of the level above, of whose digits one has no prime there.
+// transforms: with the keys of the level above, of whose digits one has no prime there. The left factor comes
+// down from that level.
 TEST(LinearNumbers, WorkOfProductsIsThatOfTheirOwnLevel) {
   for (const int window : {0, 17}) {
     const rlwe::Parameters own = by_primes(window);
@@ -125,12 +126,12 @@ TEST(LinearNumbers, WorkOfProductsIsThatOfTheirOwnLevel) {
         const std::size_t level = plan.cost().result_level + 1;
         const poly::ModUp& up = context->gadget(own.default_gadget(4))->mod_up(level);
         const std::size_t digits = up.digits().size(), extended = up.extended().size();
-        const std::size_t limbs = context->base(level).size();
+        const std::size_t limbs = context->base(level).size(), above = context->base(level + 1).size();
         ASSERT_LT(digits, rlwe::key_digits(own.default_gadget(4)));
         const Work& work = plan.cost().work.at(level);
         EXPECT_EQ(work.mod_ups, 2 * digits * extended);
         EXPECT_EQ(work.key_products, 2 * d * digits * extended);
-        EXPECT_EQ(work.divisions, 2 * (d * extended + limbs));
+        EXPECT_EQ(work.divisions, 2 * (d * extended + limbs + above));
         EXPECT_EQ(work.products, 4 * d * limbs);
       }
     }

@@ -431,6 +431,7 @@ Ciphertext PreparedBootstrap::operator()(const ckks::Evaluator& evaluator, const
   Ciphertext result = of_small(evaluator, fitted(evaluator, in, factor));
   if (factor != 1) evaluator.multiply_scalar_inplace(result, {.value = factor, .integer = 0});
   result.meta.largest = in.meta.largest;
+  result.meta.is_complex = in.meta.is_complex;
   rlwe::copy_filling(result.meta, in.meta);
   return result;
 }

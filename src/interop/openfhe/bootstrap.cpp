@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <set>
@@ -662,6 +663,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
                         " slots, the settings are for " + std::to_string(slots_));
   }
   rescale_all(evaluator, x);
+  x.meta.largest = std::numeric_limits<double>::infinity();  // of the values, not of what is between
   const auto decode = [&] {
     // Rotations are told apart in all slots, however many hold values.
     x.meta.slots = context_->parameters().max_slots();
@@ -688,6 +690,7 @@ Ciphertext Bootstrapper::operator()(const ckks::Evaluator& evaluator, const Ciph
   x.meta.scale = result_scale_;
   x.meta.slots = slots_;
   x.meta.largest = in.meta.largest;
+  x.meta.is_complex = in.meta.is_complex;
   rlwe::copy_filling(x.meta, in.meta);
   return x;
 }
