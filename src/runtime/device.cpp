@@ -22,7 +22,8 @@ Device Device::parse(std::string_view name) {
       return {Kind::cuda, index};
     }
   }
-  throw DeviceError("unknown device '" + std::string(name) + "'; use 'cpu', 'cuda', 'cuda:INDEX' or 'ledger'");
+  throw DeviceError("unknown device '" + std::string(name) +
+                    "'; use 'cpu', 'cuda', 'cuda:INDEX' or 'ledger'");
 }
 
 std::string Device::name() const {

@@ -50,8 +50,9 @@ struct BootstrapOptions {
 class Bootstrap : public Plan {
  public:
   /// ParameterError for parameters that parameters_for_bootstrapping did not make, and for a number of slots
-  /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave no level, and for more than add a bit;
-  /// OutOfMemoryError, which names the least that will do, where the keys do not fit their limit.
+  /// that is no power of two from 2 to N/2, for real slots in the standard order, for iterations that leave
+  /// no level, and for more than add a bit; OutOfMemoryError, which names the least that will do, where the
+  /// keys do not fit their limit.
   explicit Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions& options = {});
 
   [[nodiscard]] std::size_t slots() const { return slots_; }
