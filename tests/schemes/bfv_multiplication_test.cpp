@@ -215,6 +215,45 @@ TEST(BfvMultiplicationTest, SumsOfProducts) {
   }
 }
 
+// 6. A batch that is multiplied in parts: every element is the product of its own operands, in the first
+// part, in a whole one and in the last, which is shorter.
+TEST(BfvMultiplicationTest, BatchesBeyondTheScratchAreTheirElements) {
+  Session<Bfv> session(test_chain<Bfv>(65537, 2), false, rlwe::Relinearization::lazy);
+  const rlwe::Context& context = *session.context;
+  const auto variant = context.parameters().literal().bfv_multiplication;
+  const auto multiplier = bfv::make_multiplier(context, context.top_level(), variant);
+  const std::size_t part = bfv::scratch_limit / multiplier->scratch_bytes(session.degree());
+  const std::size_t batch = 2 * part + 2;
+  // The first part repeats elements 0 and 1, the second 2 and 3, and the last has 4 and 5.
+  constexpr std::size_t kinds = 6;
+  std::vector<std::size_t> kind(batch);
+  for (std::size_t i = 0; i < batch; ++i) kind[i] = i / part * 2 + i % part % 2;
+  const std::size_t n = session.degree();
+  const Values a = session.uniform(kinds * n), b = session.uniform(kinds * n), c = session.uniform();
+  const auto many = [&](const Values& values) {
+    return rlwe::gather(session.encrypt(values, {kinds}, rlwe::Encoding::slots), kind, {batch});
+  };
+  const rlwe::Ciphertext x = many(a), y = many(b), one = session.encrypt(c);
+  const auto of = [&](const Values& values, std::size_t i) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(kind[i] * n);
+    return Values(first, first + static_cast<std::ptrdiff_t>(n));
+  };
+  const auto expect = [&](const rlwe::Ciphertext& product, const auto& expected) {
+    ASSERT_EQ(product.meta.batch, rlwe::BatchShape{batch});
+    for (const std::size_t i :
+         {std::size_t{0}, part - 1, part, part + 1, 2 * part - 1, 2 * part, batch - 1}) {
+      SCOPED_TRACE(i);
+      session.expect(rlwe::take(product, i), expected(i));
+    }
+  };
+  expect(session.evaluator.multiply(x, y),
+         [&](std::size_t i) { return session.multiply(of(a, i), of(b, i)); });
+  // Of a batch and one ciphertext, on either side.
+  const std::vector<const rlwe::Ciphertext*> left = {&x, &one}, right = {&one, &y};
+  expect(session.evaluator.dot(left, right),
+         [&](std::size_t i) { return session.multiply(session.add(of(a, i), of(b, i)), c); });
+}
+
 // 7. An evaluator needs a context of its scheme.
 TEST(BfvMultiplicationTest, RefusesOtherSchemes) {
   const auto context = tests::make_context(test_chain<Bgv>(65537, 2));

@@ -267,6 +267,39 @@ TYPED_TEST_P(IntegerLevels, SlotsThatThereAreNot) {
     EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = t}).max_slots(), 0U);
   }
   EXPECT_EQ(S::for_circuit({.depth = 1, .plain_modulus = 786433, .slots = 4}).plain_modulus(), 786433U);
+  // At a fixed degree: 1 modulo 2N and composite (3 * 683, a product of two primes that are 1 modulo 2N, a
+  // square of one), or prime and not 1 modulo 2N (1 modulo N, -1).
+  constexpr std::size_t degree = 1024;
+  constexpr std::uint64_t p = 12289, q = 18433;
+  for (const std::uint64_t t :
+       {std::uint64_t{2049}, p * q, p * p, std::uint64_t{13313}, std::uint64_t{6143}}) {
+    SCOPED_TRACE(t);
+    ASSERT_TRUE(t % (2 * degree) == 1 || arith::is_prime(t));
+    ASSERT_FALSE(t % (2 * degree) == 1 && arith::is_prime(t));
+    const auto request = [&](std::size_t slots) {
+      return integer::CircuitRequest{
+          .depth = 0, .plain_modulus = t, .slots = slots, .degree = degree, .security = std::nullopt};
+    };
+    for (const std::size_t slots : {std::size_t{2}, degree}) {
+      expect_error<ParameterError>([&] { static_cast<void>(S::for_circuit(request(slots))); },
+                                   {std::to_string(t), "no slots", "modulo 2048"});
+    }
+    EXPECT_EQ(S::for_circuit(request(1)).max_slots(), 0U);
+  }
+  for (const std::uint64_t t : {p, q}) {
+    EXPECT_EQ(
+        S::for_circuit({.depth = 0, .plain_modulus = t, .slots = degree, .degree = degree, .security = {}})
+            .max_slots(),
+        degree);
+  }
+  // 12289 = 1 modulo 2N up to N = 2048: a circuit, or slots, for which that is too small are refused.
+  for (const auto& [depth, slots] : {std::pair<std::size_t, std::size_t>{3, 4}, {0, 4096}}) {
+    expect_error<ParameterError>(
+        [&, d = depth, s = slots] {
+          static_cast<void>(S::for_circuit({.depth = d, .plain_modulus = p, .slots = s}));
+        },
+        {"12289", "no slots", "4096"});
+  }
 }
 
 // 12. Shrinking goes to the lowest level whose modulus still guarantees the result.

@@ -1,6 +1,7 @@
 // Properties 1 to 9 of BFV and BGV: every operation on ciphertexts is the operation on integers modulo t.
 #pragma once
 
+#include <functional>
 #include <utility>
 
 #include "schemes/integer_support.hpp"
@@ -220,6 +221,72 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForSumsAtOneLevel) {
                        joined(session.add(session.add(a, c), b), session.add(session.add(a, b), b)));
         session.expect(difference(two, exchanged), joined(a, a));
         session.expect(difference(two, session.encode(b)), joined(session.subtract(session.add(a, c), b), a));
+      }
+    }
+  }
+}
+
+// 3. A plaintext made ready for one level serves ciphertexts of every other one, lower or higher, with the
+// bits of a plaintext that was not made ready.
+TYPED_TEST_P(IntegerOperations, PlaintextsForOtherLevels) {
+  using S = TypeParam;
+  using integer::Use;
+  for (const std::uint64_t t : {std::uint64_t{65537}, std::uint64_t{1} << 16}) {
+    SCOPED_TRACE(t);
+    Session<S> session(test_chain<S>(t, 4));
+    const auto& evaluator = session.evaluator;
+    const Values a = session.uniform(), b = session.uniform(), c = session.uniform();
+    const rlwe::Ciphertext x = session.encrypt(a);
+    const rlwe::Plaintext unready = session.encode(b), unready_other = session.encode(c);
+    const auto residues = [&](const rlwe::Ciphertext& of) {
+      std::vector<std::uint64_t> words(of.poly.shape().words());
+      session.context->backend().download(session.context->queue(), words, of.poly.view(),
+                                          poly::Form::evaluation);
+      session.context->queue().synchronize();
+      return words;
+    };
+    using Operation = std::function<rlwe::Ciphertext(const rlwe::Ciphertext&, const rlwe::Plaintext&)>;
+    const std::vector<Operation> operations = {[&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
+                                                 rlwe::Ciphertext result = y.clone();
+                                                 evaluator.add_plain_inplace(result, plain);
+                                                 return result;
+                                               },
+                                               [&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
+                                                 rlwe::Ciphertext result = y.clone();
+                                                 evaluator.subtract_plain_inplace(result, plain);
+                                                 return result;
+                                               },
+                                               [&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
+                                                 return evaluator.multiply_plain(y, plain);
+                                               },
+                                               [&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
+                                                 const rlwe::Ciphertext* const left[] = {&y, &y};
+                                                 const rlwe::Plaintext* const right[] = {&unready, &plain};
+                                                 return evaluator.dot(left, right);
+                                               }};
+    const std::size_t lowest = session.context->parameters().lowest_user_level();
+    for (const Use use : {Use::products, Use::sums, Use::both}) {
+      for (std::size_t ready = lowest; ready <= x.meta.level; ++ready) {
+        const rlwe::Plaintext plain = session.encoder.encode(std::vector<std::int64_t>(b.begin(), b.end()),
+                                                             {}, session.natural_encoding(), ready, use);
+        // With the ready forms of b, which only its own level may take.
+        rlwe::Plaintext other = session.encode(c);
+        other.lifted = plain.lifted;
+        other.placed = plain.placed;
+        for (std::size_t level = lowest; level <= x.meta.level; ++level) {
+          if (level == ready) continue;
+          SCOPED_TRACE("ready for " + std::to_string(ready) + ", used at " + std::to_string(level));
+          rlwe::Ciphertext y = x.clone();
+          evaluator.drop_to_level_inplace(y, level);
+          session.expect(operations[0](y, plain), session.add(a, b));
+          session.expect(operations[1](y, plain), session.subtract(a, b));
+          session.expect(operations[0](y, other), session.add(a, c));
+          session.expect(operations[1](y, other), session.subtract(a, c));
+          for (const Operation& operation : operations) {
+            EXPECT_EQ(residues(operation(y, plain)), residues(operation(y, unready)));
+            EXPECT_EQ(residues(operation(y, other)), residues(operation(y, unready_other)));
+          }
+        }
       }
     }
   }
@@ -502,8 +569,9 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(IntegerOperations, DecryptionInvertsEncryption, SumsAreSums, PlaintextsAndScalars,
-                            PlaintextsForOneLevel, PlaintextsForSumsAtOneLevel, ProductsAreProducts,
-                            PowersAndLongProducts, RotationsAndSums, BatchesAndBroadcasting, ShortArrays,
-                            LargeDegree, InnerProducts, InnerProductsOfUnlikeOperands);
+                            PlaintextsForOneLevel, PlaintextsForSumsAtOneLevel, PlaintextsForOtherLevels,
+                            ProductsAreProducts, PowersAndLongProducts, RotationsAndSums,
+                            BatchesAndBroadcasting, ShortArrays, LargeDegree, InnerProducts,
+                            InnerProductsOfUnlikeOperands);
 
 }  // namespace hemera::testing

@@ -251,6 +251,31 @@ std::vector<std::byte> Session::dump_context(Format format) const {
   return write_file(object, format);
 }
 
+namespace {
+
+// Of the keys of a role, the one that OpenFHE has. To the sparse secret it needs a part of the moduli alone:
+// the highest.
+std::shared_ptr<const rlwe::SwitchingKey> key_to_write(const rlwe::Context& context,
+                                                       const rlwe::EvaluationKeys& keys,
+                                                       const rlwe::KeyRole& role) {
+  if (role == rlwe::KeyRole{.to = rlwe::ephemeral_secret}) {
+    std::shared_ptr<const rlwe::SwitchingKey> highest;
+    for (const auto& [gadget, key] : keys.switching.at(role)) {
+      if (highest == nullptr || key->level() > highest->level()) highest = key;
+    }
+    return highest;
+  }
+  auto key = keys.find(role, context.gadget(context.top_level())->primes());
+  if (key == nullptr) {
+    throw MismatchError(
+        "dump_keys: a key has a gadget of its own or serves lower levels alone, and OpenFHE's have its "
+        "context's digits over all moduli; generate it without galois_level");
+  }
+  return key;
+}
+
+}  // namespace
+
 KeyFiles Session::dump_keys(const rlwe::EvaluationKeys& keys, Format format) const {
   if (keys.context == nullptr) throw MismatchError("dump_keys: the keys are empty");
   require_own(*context_, *keys.context, "dump_keys");
@@ -260,22 +285,18 @@ KeyFiles Session::dump_keys(const rlwe::EvaluationKeys& keys, Format format) con
     auto object = from_public_key(*keys.public_key, header);
     files.public_key = write_file(object, format);
   }
-  // OpenFHE holds one key for each purpose: that of the highest level. Powers of s follow each other.
+  // OpenFHE holds one key for each purpose, of its one gadget. Powers of s follow each other.
   BaseParameters parameters(*header.context);
   std::map<std::uint32_t, std::shared_ptr<EvaluationKeyObject>> powers;
   AutomorphismKeys::Keys automorphisms;
   for (const auto& [role, of_role] : keys.switching) {
-    std::shared_ptr<const rlwe::SwitchingKey> highest;
-    for (const auto& [gadget, key] : of_role) {
-      if (highest == nullptr || key->level() > highest->level()) highest = key;
-    }
-    if (highest == nullptr) continue;
+    if (of_role.empty()) continue;
     const auto index = index_of(role, context_->degree());
     const bool is_power = role == rlwe::KeyRole{.power = role.power} && role.power >= 2;
     if (!index && !is_power) {
       throw MismatchError("dump_keys: a key between secrets that OpenFHE has no place for");
     }
-    auto object = from_switching_key(*highest, header, parameters);
+    auto object = from_switching_key(*key_to_write(*context_, keys, role), header, parameters);
     if (is_power) {
       powers[role.power] = std::move(object);
     } else {

@@ -356,6 +356,74 @@ TEST(OpenFheKeys, OfSeveralLevelsAreWrittenForTheHighest) {
   EXPECT_NO_THROW(static_cast<void>(session.evaluator()->rotate(session.evaluator()->square(a), 1)));
 }
 
+// OpenFHE's keys have one gadget, over all moduli. A key of lower levels alone, or of other digits, has the
+// right role and the wrong limbs.
+TEST(OpenFheKeys, WithoutOneOfAllLevelsAreRefused) {
+  Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
+  const rlwe::SecretKey secret = session.load_secret_key(test::get("bgv", "secret_key.bin"));
+  const auto context = session.context();
+  const std::size_t top = context->top_level();
+  ASSERT_GT(top, 0U);
+  rlwe::GadgetPrimes other = context->gadget(top)->primes();
+  ASSERT_GT(other.base.size(), 1U);
+  // Another split into digits: in two, or in one for each prime.
+  const std::size_t usual = other.digits.size();
+  other.digits.clear();
+  for (const std::uint64_t prime : other.base) {
+    if (usual == other.base.size() && !other.digits.empty() && other.digits.back().size() < 2) {
+      other.digits.back().push_back(prime);
+    } else {
+      other.digits.push_back({prime});
+    }
+  }
+  ASSERT_NE(other, context->gadget(top)->primes());
+  std::vector<std::shared_ptr<const rlwe::SwitchingKey>> made;
+  const auto make = [&](const auto& gadget_or_level) {
+    return std::make_shared<const rlwe::SwitchingKey>(
+        rlwe::generate_switching_key(secret, secret, gadget_or_level));
+  };
+  for (std::size_t level = 0; level < top; ++level) made.push_back(make(level));
+  made.push_back(make(context->gadget(other)));
+  const auto key = make(top);
+  const std::vector<rlwe::KeyRole> roles = {
+      {.power = 2}, {.galois_element = 5}, {.galois_element = 8191}, {.from = rlwe::ephemeral_secret}};
+  for (const rlwe::KeyRole& role : roles) {
+    rlwe::EvaluationKeys all{.context = context, .public_key = nullptr, .switching = {}};
+    for (const auto& wrong : made) {
+      rlwe::EvaluationKeys keys{.context = context, .public_key = nullptr, .switching = {}};
+      keys.add(role, wrong);
+      EXPECT_THROW(static_cast<void>(session.dump_keys(keys)), MismatchError) << wrong->level();
+      all.add(role, wrong);
+    }
+    EXPECT_THROW(static_cast<void>(session.dump_keys(all)), MismatchError);
+    // Beside one of all levels they are left out.
+    all.add(role, key);
+    rlwe::EvaluationKeys only{.context = context, .public_key = nullptr, .switching = {}};
+    only.add(role, key);
+    const KeyFiles written = session.dump_keys(all), alone = session.dump_keys(only);
+    EXPECT_EQ(written.relinearization, alone.relinearization);
+    EXPECT_EQ(written.galois, alone.galois);
+  }
+  // Among good ones, at the first and the last place.
+  for (const rlwe::KeyRole& role : {roles.front(), roles.back()}) {
+    rlwe::EvaluationKeys keys{.context = context, .public_key = nullptr, .switching = {}};
+    for (const rlwe::KeyRole& each : roles) {
+      if (each != role) keys.add(each, key);
+    }
+    keys.add(role, made.front());
+    EXPECT_THROW(static_cast<void>(session.dump_keys(keys)), MismatchError);
+  }
+  EXPECT_THROW(static_cast<void>(session.dump_keys(
+                   rlwe::generate_keys(secret, {.rotations = {1}, .galois_level = top - 1}))),
+               MismatchError);
+  EXPECT_NO_THROW(static_cast<void>(
+      session.dump_keys(rlwe::generate_keys(secret, {.rotations = {1}, .galois_level = top}))));
+  // The key to the sparse secret has a part of the moduli.
+  rlwe::EvaluationKeys sparse{.context = context, .public_key = nullptr, .switching = {}};
+  sparse.add({.to = rlwe::ephemeral_secret}, made.front());
+  EXPECT_TRUE(session.dump_keys(sparse).galois.has_value());
+}
+
 // --- Special primes. ---
 
 TEST(OpenFheSpecialPrimes, StayOpenUntilTheFirstKey) {
