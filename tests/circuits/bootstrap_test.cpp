@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "hemera/arith/primes.hpp"
@@ -269,6 +270,61 @@ TEST(Bootstrap, PrecisionIsOfAsManyValues) {
   const Precision precision = precision_of(found, three);
   EXPECT_DOUBLE_EQ(precision.mean_bits, (4 + 6 + 60) / 3.0);
   EXPECT_DOUBLE_EQ(precision.worst_bits, 4);
+}
+
+TEST(Bootstrap, PrecisionOfNaNsIsNaN) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Values expected{1, 2, 3};
+  for (const Complex wrong : {Complex(nan, 0), Complex(1, nan), Complex(nan, nan)}) {
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+      SCOPED_TRACE(slot);
+      Values found{1 + 0x1p-4, 2, 3 - 0x1p-6};
+      found[slot] = wrong;
+      for (const Precision& precision : {precision_of(found, expected), precision_of(expected, found)}) {
+        EXPECT_TRUE(std::isnan(precision.mean_bits));
+        EXPECT_TRUE(std::isnan(precision.worst_bits));
+      }
+    }
+    EXPECT_TRUE(std::isnan(precision_of(Values(3, wrong), expected).worst_bits));
+  }
+  const Precision infinite = precision_of(Values{1, std::numeric_limits<double>::infinity(), 3}, expected);
+  EXPECT_EQ(infinite.worst_bits, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(infinite.mean_bits, -std::numeric_limits<double>::infinity());
+}
+
+TEST(Bootstrap, ParametersHaveWhatTheirSettingsSay) {
+  for (const auto& order : {small_settings, standard_order, with_arcsine}) {
+    BootstrapSettings settings = order();
+    const auto literal = [&] { return parameters_for_bootstrapping(settings).literal(); };
+    EXPECT_TRUE(literal().secret.is_uniform());
+    EXPECT_EQ(literal().security, std::nullopt);
+    for (const std::size_t weight : {64U, 192U}) {
+      settings.secret = {.weight = weight};
+      EXPECT_EQ(literal().secret, settings.secret);
+    }
+    settings.secret = {.deviation = 3.25};
+    EXPECT_EQ(literal().secret, settings.secret);
+    settings.secret = {};
+    for (const std::size_t degree : {std::size_t{1} << 11, std::size_t{1} << 12}) {
+      settings.degree = degree;
+      EXPECT_EQ(literal().degree, degree);
+    }
+    settings.degree = small_settings().degree;
+    for (const std::size_t special : {8U, 10U, 12U}) {
+      settings.special_primes = special;
+      const auto found = literal();
+      EXPECT_EQ(found.special_primes.size() + found.key_primes.size(),
+                std::max(special, found.special_primes.size()));
+    }
+    for (const std::size_t levels : {3U, 5U}) {
+      settings.levels = levels;
+      const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+      EXPECT_EQ(parameters.highest_user_level() - parameters.lowest_user_level(), levels);
+    }
+    // Too small a ring for it.
+    settings.security = 128;
+    EXPECT_ANY_THROW(static_cast<void>(literal()));
+  }
 }
 
 TEST(Bootstrap, GivesTheUsersHighestLevelAndItsScale) {

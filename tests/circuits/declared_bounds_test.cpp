@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <numbers>
@@ -101,6 +102,45 @@ TEST(DeclaredBounds, EachInputHasItsOwn) {
   EXPECT_THROW(static_cast<void>(largest_of(1, 5)), RangeError);
   EXPECT_THROW(static_cast<void>(largest_of(5, 1)), RangeError);
   EXPECT_THROW(static_cast<void>(largest_of(infinite, 5)), RangeError);
+}
+
+// Intervals that differ, the widest and the narrowest at every place.
+TEST(DeclaredBounds, AreThoseOfTheirOwnInterval) {
+  const std::vector<std::vector<Interval>> orders = {
+      {{-1, 1}, {-8, 2}, {0.5, 4}}, {{0.5, 4}, {-1, 1}, {-8, 2}}, {{-8, 2}, {0.5, 4}, {-1, 1}}};
+  for (const auto& intervals : orders) {
+    Function function(intervals);
+    function.set_outputs({function.add({.terms = {{0, {1}}, {1, {1}}, {2, {1}}}})});
+    function.set_error(0.01);  // or sums of powers are right everywhere
+    std::vector<double> ends;
+    for (const auto& [low, high] : intervals) ends.push_back(std::max(std::abs(low), std::abs(high)));
+    EXPECT_EQ(refusal([&] { function.require_in_intervals(ends); }), "");
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      SCOPED_TRACE(ends[i]);
+      std::vector<double> beyond = ends, unknown = ends;
+      beyond[i] *= 1.001;
+      char interval[100];
+      std::snprintf(interval, sizeof(interval), "from %.6g to %.6g,", intervals[i].low, intervals[i].high);
+      EXPECT_NE(refusal([&] { function.require_in_intervals(beyond); }).find(interval), std::string::npos);
+      unknown[i] = infinite;
+      EXPECT_EQ(refusal([&] { function.require_in_intervals(unknown); }), "");
+    }
+    const rlwe::Parameters parameters = deep(2);
+    const FunctionSession session(parameters);
+    const FunctionPlan plan(parameters, function);
+    const auto run = [&](const std::vector<double>& largest) {
+      std::vector<Ciphertext> inputs;
+      for (const double bound : largest) inputs.push_back(encrypt(session, Values(test_slots, 0.5), bound));
+      const std::vector<const Ciphertext*> pointers{&inputs[0], &inputs[1], &inputs[2]};
+      return session.client.decrypt(session.run(plan, pointers).front()).front().real();
+    };
+    EXPECT_NEAR(run(ends), 1.5, 0.01);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      std::vector<double> beyond = ends;
+      beyond[i] += 0.5;
+      EXPECT_THROW(static_cast<void>(run(beyond)), RangeError) << i;
+    }
+  }
 }
 
 TEST(DeclaredBounds, InputsOfOtherSlotsSpread) {

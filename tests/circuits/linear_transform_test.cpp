@@ -408,5 +408,48 @@ TEST(LinearTransform, DiagonalsAreThoseOfTheMatrix) {
   EXPECT_NO_THROW(static_cast<void>(diagonals_of(four, 1, 4, 4)));
 }
 
+// What is zero has neither part: matrices of one part alone, and with both kinds of entries beside zeros.
+TEST(LinearTransform, EntriesOfOnePartAreNotZero) {
+  const Complex i(0, 1);
+  const std::vector<std::vector<Complex>> kinds = {
+      {i}, {-2.0 * i}, {3}, {-1}, {i, 0}, {0, i}, {0, -1}, {1, i}, {0x1p-20 * i, 0, 1}, {Complex(-0.0, 1)}};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    SCOPED_TRACE(kind);
+    Values matrix(slots * slots);
+    for (std::size_t k = 0; k < matrix.size(); ++k) matrix[k] = kinds[kind][k % kinds[kind].size()];
+    const Diagonals found = diagonals_of(matrix, slots, slots, slots);
+    for (std::size_t row = 0; row < slots; ++row) {
+      for (std::size_t column = 0; column < slots; ++column) {
+        const auto diagonal = found.find((column + slots - row) % slots);
+        const Complex entry = diagonal == found.end() ? 0 : diagonal->second[row];
+        ASSERT_EQ(entry, matrix[row * slots + column]) << row << " " << column;
+      }
+    }
+    const Values x = ckks::random_values(slots, 73);
+    const LinearTransform plan(parameters(), found, slots);
+    EXPECT_LT(ckks::largest_difference(plan.evaluate_clear(x), product(matrix, x, slots, slots)), 1e-10);
+  }
+  EXPECT_TRUE(diagonals_of(Values(6, Complex(-0.0, -0.0)), 2, 3, slots).empty());
+}
+
+// One entry alone, of one part, keeps its diagonal, at every place of it.
+TEST(LinearTransform, IsTheProductOfImaginaryMatrices) {
+  const Complex i(0, 1);
+  const Values x = ckks::random_values(slots, 74);
+  for (const std::size_t place : {std::size_t{0}, slots / 2, slots - 1}) {
+    Diagonals diagonals{{0, Values(slots, -i)}, {7, Values(slots)}};
+    diagonals[7][place] = 0.5 * i;
+    const LinearTransform plan(parameters(), diagonals, slots);
+    EXPECT_EQ(plan.diagonals().size(), 2U);
+    Values expected(slots);
+    for (std::size_t k = 0; k < slots; ++k) expected[k] = -i * x[k];
+    expected[place] += 0.5 * i * x[(place + 7) % slots];
+    const Session session(plan);
+    const Values found =
+        session.client.decrypt(session.prepared(session.evaluator, session.client.encrypt(x)));
+    EXPECT_LT(ckks::largest_difference(found, expected), ckks::tolerance) << place;
+  }
+}
+
 }  // namespace
 }  // namespace hemera::circuits

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/functions/elementary.hpp"
@@ -196,6 +198,83 @@ TEST(Plan, TooLittleMemoryIsFoundBeforeAnythingRuns) {
   EXPECT_THROW(static_cast<void>(prepared(session.evaluator, batch)), OutOfMemoryError);
   EXPECT_EQ(session.context->memory()->peak(), before);
   EXPECT_THROW(plan.require_memory(*ckks::Session(ckks::small_parameters(2)).context), MismatchError);
+}
+
+// Beside every set of matrices that can be taken step by step, with keys counted one by one.
+TEST(Plan, FewerKeysAreThoseOfTheBestSetOfMatrices) {
+  struct Set {
+    std::size_t bytes;
+    Work work;
+  };
+  const auto matrices_of = [](const Bootstrap& plan) {
+    std::vector<LinearTransform> matrices = plan.slots_to_coefficients();
+    const auto& others = plan.coefficients_to_slots();
+    matrices.insert(matrices.end(), others.begin(), others.end());
+    return matrices;
+  };
+  BootstrapSettings two = bootstrap_preset("n15-31");
+  two.degree = bootstrap_preset("test-40").degree;
+  two.security = std::nullopt;
+  two.coefficients_to_slots = {46};  // one matrix of many keys
+  for (const rlwe::Parameters& own : {parameters_for_bootstrapping(two), parameters()}) {
+    const Bootstrap all(own);  // all slots: no trace has keys
+    const std::vector<LinearTransform> matrices = matrices_of(all);
+    std::vector<LinearTransform> few;
+    for (const LinearTransform& matrix : matrices) {
+      few.emplace_back(
+          own, matrix.diagonals(), matrix.slots(),
+          LinearTransformOptions{
+              .level = matrix.level(), .gadget = matrix.needed_keys().front().gadget, .fewest_keys = true});
+    }
+    std::vector<KeyNeed> others = all.needed_keys();
+    for (const LinearTransform& matrix : matrices) {
+      for (const KeyNeed& need : matrix.needed_keys()) std::erase(others, need);
+    }
+    std::vector<Set> sets(std::size_t{1} << matrices.size());
+    std::vector<std::size_t> sizes;
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+      std::vector<KeyNeed> needs = others;
+      for (std::size_t i = 0; i < matrices.size(); ++i) {
+        const LinearTransform& matrix = (set >> i & 1) != 0 ? few[i] : matrices[i];
+        sets[set].work += matrix.cost().total_work();
+        for (const KeyNeed& need : matrix.needed_keys()) {
+          if (std::find(needs.begin(), needs.end(), need) == needs.end()) needs.push_back(need);
+        }
+      }
+      sets[set].bytes = key_bytes(own.degree(), needs);
+      sizes.push_back(sets[set].bytes);
+    }
+    std::sort(sizes.begin(), sizes.end());
+    EXPECT_EQ(sets[0].bytes, all.cost().key_bytes);
+    ASSERT_LT(sizes[0], sizes[1]);
+    ASSERT_EQ(sizes[0], sets.back().bytes);  // that of all matrices
+    try {
+      static_cast<void>(Bootstrap(own, {.key_memory_limit = sizes[0] - 1}));
+      FAIL() << "fewer keys than the fewest";
+    } catch (const OutOfMemoryError& error) {
+      EXPECT_NE(std::string(error.what()).find("at least " + std::to_string(sizes[0]) + " bytes"),
+                std::string::npos)
+          << error.what();
+    }
+    for (const std::size_t limit :
+         {sizes[0], sizes[1] - 1, sizes[1], sizes[sizes.size() / 2], all.cost().key_bytes - 1}) {
+      SCOPED_TRACE(limit);
+      const Bootstrap plan(own, {.key_memory_limit = limit});
+      const std::vector<LinearTransform> taken = matrices_of(plan);
+      std::size_t chosen = 0;
+      for (std::size_t i = 0; i < taken.size(); ++i) chosen |= std::size_t{taken[i].has_fewest_keys()} << i;
+      EXPECT_LE(plan.cost().key_bytes, limit);
+      EXPECT_EQ(plan.cost().key_bytes, sets[chosen].bytes);
+      // No other set that fits takes less work of every kind.
+      const Work& work = sets[chosen].work;
+      for (const Set& other : sets) {
+        if (other.bytes > limit) continue;
+        EXPECT_FALSE(other.work.key_products < work.key_products && other.work.mod_ups < work.mod_ups &&
+                     other.work.divisions < work.divisions)
+            << other.bytes << " " << plan.cost().key_bytes;
+      }
+    }
+  }
 }
 
 // What is left of the keys when the matrices have few is counted once.

@@ -102,7 +102,8 @@ Precision precision_of(std::span<const std::complex<double>> found,
     // Equal doubles have an error below what a double tells.
     const double error = std::max(std::abs(found[i] - expected[i]), 0x1p-60);
     sum -= std::log2(error);
-    largest = std::max(largest, error);
+    // Unlike std::max this keeps a NaN, in which no bit is right.
+    if (!std::isnan(largest) && !(error <= largest)) largest = error;
   }
   return {.mean_bits = sum / static_cast<double>(found.size()), .worst_bits = -std::log2(largest)};
 }

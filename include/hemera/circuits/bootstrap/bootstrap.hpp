@@ -21,7 +21,7 @@ class EvalMod;
 class PrecisionModel;
 class Refinement;
 
-/// Mean and worst of -log2 |error| over slots, at most 60.
+/// Mean and worst of -log2 |error| over slots, at most 60. Both are NaN where an error is.
 struct Precision {
   double mean_bits = 0, worst_bits = 0;
 };
