@@ -139,6 +139,19 @@ TEST(CkksScales, ChainsFromDropsUseFullPrimesAndKeepTheScale) {
   EXPECT_EQ(shrunk.meta.level, 1U);
 }
 
+// What the request says of values is in the parameters: without it another key is not noticed.
+TEST(CkksScales, ChainsFromDropsHaveTheRangeThatIsAskedFor) {
+  for (const int bits : {1, 12, 25}) {
+    const auto parameters = parameters_from_drops({.degree = 1024,
+                                                   .last_bits = 60,
+                                                   .drops = {40, 40},
+                                                   .scale = 0x1p30,
+                                                   .range_bits = bits,
+                                                   .security = std::nullopt});
+    EXPECT_EQ(parameters.literal().range_bits, bits);
+  }
+}
+
 // Levels that are no parts of each other: one division for all of them, with its one rounding.
 TEST(CkksScales, ManyLevelsDownRoundOnce) {
   const auto parameters = parameters_from_drops({.degree = 1024,

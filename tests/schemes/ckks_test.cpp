@@ -186,6 +186,25 @@ TEST(Ckks, ScalarsAndPlaintexts) {
   EXPECT_LT(largest_difference(session.decrypt(difference), map2(a, b, std::minus<>())), tolerance);
 }
 
+TEST(Ckks, WholeNumbersOfManyBitsMultiply) {
+  const Session session(parameters_for({.depth = 1,
+                                        .scale_bits = 40,
+                                        .slots = 512,
+                                        .range_bits = 45,
+                                        .degree = 1024,
+                                        .security = std::nullopt}));
+  const Values a = random_values(512, 8);
+  const auto x = session.encrypt(a);
+  for (const double c : {0x1p31 - 1, 0x1p31, -0x1p31 - 1, 0x1p32 + 3, -0x1p40}) {
+    auto product = x.clone();
+    session.evaluator->multiply_scalar_inplace(product, {.value = c});
+    EXPECT_EQ(product.meta.level, x.meta.level);
+    Values found = session.decrypt(product);
+    for (Complex& value : found) value /= c;
+    EXPECT_LT(largest_difference(found, a), tolerance) << c;
+  }
+}
+
 class CkksGadget : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(CkksGadget, RotationsAndConjugation) {
